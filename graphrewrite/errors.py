@@ -1,0 +1,103 @@
+"""The exception tree: every error says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "EvaluationError",
+    "GraphError",
+    "GraphRewriteError",
+    "MissingDependencyError",
+    "ParseError",
+    "RewriteError",
+    "RuleError",
+    "TypeMismatchError",
+    "UnknownOpError",
+    "VerificationError",
+    "did_you_mean",
+]
+
+
+class GraphRewriteError(Exception):
+    """Root of all errors of this library.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, and what to do, in one or two sentences.
+    node : str, optional
+        The name of the node it is about.
+
+    Examples
+    --------
+    >>> str(GraphRewriteError("has no operand", node="relu_1"))
+    "node 'relu_1': has no operand"
+    """
+
+    def __init__(self, message: str, *, node: str | None = None) -> None:
+        self.node = node
+        super().__init__(message if node is None else f"node {node!r}: {message}")
+
+
+class GraphError(GraphRewriteError):
+    """A graph is malformed: slots collide, an edge dangles, a name is missing or taken."""
+
+
+class UnknownOpError(GraphError):
+    """A node's type names no op that the graph knows."""
+
+
+class TypeMismatchError(GraphRewriteError):
+    """Operand types, shapes or attributes do not fit the op."""
+
+
+class EvaluationError(GraphRewriteError):
+    """A graph cannot be evaluated on the given values."""
+
+
+class RuleError(GraphRewriteError):
+    """A rule is written wrongly; raised when it is defined, with its file and line."""
+
+
+class RewriteError(GraphRewriteError):
+    """A rewrite was refused or did not end; the graph that was given is untouched."""
+
+
+class VerificationError(GraphRewriteError):
+    """The verifier found a fault in a graph."""
+
+
+class ParseError(GraphRewriteError):
+    """Text or data is no graph; names line and column."""
+
+
+class MissingDependencyError(GraphRewriteError):
+    """An optional package or program is not installed; says how to get it."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a suggestion to append to an error, or nothing where no known word is near.
+
+    Parameters
+    ----------
+    word : str
+        What was written.
+    known : iterable of str
+        What could have been meant.
+
+    Returns
+    -------
+    str
+        ``"; did you mean 'relu'?"`` or the empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("rellu", ["relu", "conv"])
+    "; did you mean 'relu'?"
+    >>> did_you_mean("quark", ["relu", "conv"])
+    ''
+    """
+    near = difflib.get_close_matches(word, sorted(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

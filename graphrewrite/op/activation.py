@@ -1,0 +1,77 @@
+"""Activations: element-wise functions of one operand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Tensor
+
+__all__ = ["clip", "leaky_relu", "relu", "sigmoid", "tanh"]
+
+
+def _same(x: Tensor, **_: object) -> Tensor:
+    return x
+
+
+@define_op(infer=_same)
+def relu(x: np.ndarray) -> np.ndarray:
+    """Rectified linear unit, ``max(x, 0)``; works on mantissas as well.
+
+    Examples
+    --------
+    >>> relu(np.array([-2, 0, 3])).tolist()
+    [0, 0, 3]
+    """
+    return np.maximum(x, x.dtype.type(0))
+
+
+@define_op(infer=_same)
+def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
+    """Leaky rectified linear unit, ``x if x >= 0 else alpha * x`` (ONNX LeakyRelu).
+
+    Examples
+    --------
+    >>> leaky_relu(np.array([-2.0, 3.0]), alpha=0.5).tolist()
+    [-1.0, 3.0]
+    """
+    return np.where(x >= 0, x, x * x.dtype.type(alpha))
+
+
+@define_op(infer=_same)
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """Logistic function ``1 / (1 + exp(-x))``, computed without overflow.
+
+    Examples
+    --------
+    >>> sigmoid(np.array([0.0, -1000.0])).tolist()
+    [0.5, 0.0]
+    """
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(x.dtype)
+
+
+@define_op(infer=_same)
+def tanh(x: np.ndarray) -> np.ndarray:
+    """Hyperbolic tangent.
+
+    Examples
+    --------
+    >>> tanh(np.array([0.0])).tolist()
+    [0.0]
+    """
+    return np.tanh(x)
+
+
+@define_op(infer=_same)
+def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) -> np.ndarray:
+    """Limit to ``[low, high]``; a missing bound does not limit (ONNX Clip). Works on mantissas as well.
+
+    Examples
+    --------
+    >>> clip(np.array([-2.0, 0.5, 9.0]), low=0.0, high=6.0).tolist()
+    [0.0, 0.5, 6.0]
+    """
+    if low is not None:
+        x = np.maximum(x, x.dtype.type(low))
+    return x if high is None else np.minimum(x, x.dtype.type(high))

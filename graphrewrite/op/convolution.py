@@ -1,0 +1,173 @@
+"""Convolutions (cross-correlations, as in every framework) by windows and one matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Dimension, Tensor
+
+__all__ = ["conv", "convolve", "pad_spatial", "spatial_sizes"]
+
+
+def spatial_sizes(
+    sizes: Sequence[Dimension], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the output sizes of a sliding window: ``floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1``.
+
+    Parameters
+    ----------
+    sizes, kernel, strides, dilations : sequence of int
+        One entry a spatial axis.
+    pads : sequence of int
+        All begins, then all ends (ONNX specification, Conv).
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    TypeMismatchError
+        If ranks differ, a size is symbolic, or the window does not fit.
+
+    Examples
+    --------
+    >>> spatial_sizes((8, 8), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
+    (8, 8)
+    """
+    rank = len(sizes)
+    if not (len(kernel) == len(strides) == len(dilations) == rank and len(pads) == 2 * rank):
+        raise TypeMismatchError(
+            f"{rank} spatial axes need {rank} kernel sizes, strides and dilations and {2 * rank} pads, "
+            f"got {len(kernel)}, {len(strides)}, {len(dilations)} and {len(pads)}"
+        )
+    result = []
+    for axis, size in enumerate(sizes):
+        if isinstance(size, str):
+            raise TypeMismatchError(f"spatial size {size!r} is symbolic; give it a number when importing the model")
+        room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (kernel[axis] - 1) - 1
+        if room < 0 or strides[axis] < 1:
+            raise TypeMismatchError(f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size {size + pads[axis] + pads[rank + axis]}")
+        result.append(room // strides[axis] + 1)
+    return tuple(result)
+
+
+def pad_spatial(x: np.ndarray, pads: Sequence[int], fill: float | int = 0) -> np.ndarray:
+    """Return ``x`` with its spatial axes (all but the first two) padded.
+
+    Parameters
+    ----------
+    x : ndarray, shape [N, C, …]
+    pads : sequence of int
+        All begins, then all ends.
+    fill : number
+        What the border holds.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> pad_spatial(np.ones((1, 1, 2)), (1, 0)).tolist()
+    [[[0.0, 1.0, 1.0]]]
+    """
+    if not any(pads):
+        return x
+    rank = x.ndim - 2
+    return np.pad(x, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)], constant_values=fill)
+
+
+def convolve(
+    x: np.ndarray,
+    w: np.ndarray,
+    *,
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    groups: int,
+    product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.matmul,
+) -> np.ndarray:
+    """Return the convolution without bias: one matrix product a group, over all positions of the batch.
+
+    Parameters
+    ----------
+    x : ndarray, shape [N, C, …]
+    w : ndarray, shape [O, C/groups, …]
+    strides, pads, dilations, groups
+        As for `conv`.
+    product : callable
+        Product of ``[positions, K]`` and ``[K, O]``.
+
+    Returns
+    -------
+    ndarray, shape [N, O, …]
+    """
+    rank = x.ndim - 2
+    kernel = w.shape[2:]
+    reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
+    axes = tuple(range(2, 2 + rank))
+    windows = sliding_window_view(pad_spatial(x, pads), reach, axis=axes)
+    pick = (slice(None), slice(None), *(slice(None, None, s) for s in strides), *(slice(None, None, d) for d in dilations))
+    windows = np.moveaxis(windows[pick], 1, 1 + rank)  # N, positions, C, kernel
+    batch, positions = windows.shape[0], windows.shape[1 : 1 + rank]
+    inner, outer = w.shape[1], w.shape[0] // groups
+    rows = batch * int(np.prod(positions))
+    parts = []
+    for g in range(groups):
+        columns = windows[(slice(None),) * (1 + rank) + (slice(g * inner, (g + 1) * inner),)].reshape(rows, -1)
+        parts.append(product(columns, w[g * outer : (g + 1) * outer].reshape(outer, -1).T))
+    result = parts[0] if groups == 1 else np.concatenate(parts, axis=1)
+    return np.moveaxis(result.reshape(batch, *positions, w.shape[0]), -1, 1)
+
+
+def infer_conv(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> Tensor:
+    """Infer the type of a convolution and check that weights, bias and groups fit."""
+    if len(x.shape) != len(w.shape) or len(x.shape) < 3:
+        raise TypeMismatchError("input and weights need the same rank, batch and channels first, at least 3")
+    channels, outer = x.shape[1], w.shape[0]
+    if not isinstance(channels, int) or not isinstance(outer, int) or w.shape[1] != channels / groups or outer % groups:
+        raise TypeMismatchError(f"{channels} channels in {groups} groups need weights [O,{channels}/{groups},…], got {w}")
+    if b is not None and b.shape != (outer,):
+        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{outer}]")
+    kernel = [int(k) for k in w.shape[2:]]
+    return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)))
+
+
+@define_op(infer=infer_conv)
+def conv(
+    x: np.ndarray,
+    w: np.ndarray,
+    b: np.ndarray | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """Convolution over the axes after batch and channels (ONNX specification, Conv).
+
+    ``y[n,o,i,j] = b[o] + sum_{c,u,v} w[o,c,u,v] * x[n,c,i*s+u-p,j*s+v-p]``. Operands: input [N, C, …],
+    weights [O, C/groups, …], bias [O].
+
+    Examples
+    --------
+    >>> conv(np.arange(9.0).reshape(1, 1, 3, 3), np.ones((1, 1, 2, 2))).tolist()
+    [[[[8.0, 12.0], [20.0, 24.0]]]]
+    """
+    y = convolve(x, w, strides=strides, pads=pads, dilations=dilations, groups=groups)
+    return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))

@@ -1,0 +1,292 @@
+"""Define an op: its signature, its types and its meaning in numpy, in one place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, overload, runtime_checkable
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.types import Dimension, Element, FixedPoint, Tensor, Type
+
+__all__ = ["Applies", "Infer", "Op", "broadcast_shape", "define_op", "elementwise"]
+
+Infer = Callable[..., Type | tuple[Type, ...]]
+"""Takes the operand types and the attributes as keywords; returns the result type or types."""
+
+
+@runtime_checkable
+class Applies(Protocol):
+    """A symbolic operand: calling an op with one asks the operand what that means."""
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Build whatever stands for ``op(*operands, **attributes)`` among operands of this kind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """An operation: computes on arrays, builds a node on values of a graph, is a pattern on a rule's variables.
+
+    Made with `define_op`.
+
+    Attributes
+    ----------
+    name : str
+        The ``type`` of its nodes.
+    function : callable
+        The meaning in numpy, vectorised over the batch.
+    level : str
+        ``"nn"``, ``"integer"``, ``"stream"`` or ``"structure"``.
+    operands : tuple of str
+        Names of the positional operands.
+    required : int
+        How many of them must be given.
+    variadic : bool
+        Whether any number may follow.
+    attributes : mapping
+        Keyword attributes and their defaults; ``inspect.Parameter.empty`` marks a required one.
+    commutative : bool
+        Whether the first two operands may be swapped.
+    stateful : bool
+        Whether it has a state or an effect, so that it is never folded, merged or removed.
+    results : int
+        How many results it has.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    level: str
+    infer_types: Infer
+    operands: tuple[str, ...]
+    required: int
+    variadic: bool
+    attributes: Mapping[str, Any]
+    commutative: bool = False
+    stateful: bool = False
+    results: int = 1
+    __doc__: str | None = field(default=None, repr=False)
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Compute, build a node, or be a pattern, as the operands are."""
+        for operand in operands:
+            if isinstance(operand, Applies):
+                return operand.apply_op(self, operands, attributes)
+        self.check(len(operands), attributes)
+        return self.function(*operands, **attributes)
+
+    def check(self, operands: int, attributes: Mapping[str, Any], *, complete: bool = True) -> None:
+        """Raise unless that many operands and those attributes fit the signature.
+
+        Parameters
+        ----------
+        operands : int
+            Number of operands.
+        attributes : mapping
+            Keyword attributes.
+        complete : bool
+            Whether required operands and attributes must all be there (a pattern may leave attributes out).
+
+        Raises
+        ------
+        TypeMismatchError
+            Naming the surplus, the missing or the misspelt.
+        """
+        if operands > len(self.operands) and not self.variadic:
+            raise TypeMismatchError(f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}")
+        if operands < self.required:
+            raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
+        for key in attributes:
+            if key not in self.attributes:
+                known = ", ".join(self.attributes) or "none"
+                raise TypeMismatchError(f"{self.name} has no attribute {key!r} (known: {known}){did_you_mean(key, self.attributes)}")
+        if complete:
+            for key, default in self.attributes.items():
+                if default is inspect.Parameter.empty and key not in attributes:
+                    raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
+
+    def infer(self, *types: Type, **attributes: Any) -> tuple[Type, ...]:
+        """Return the result types for the operand types and attributes.
+
+        Parameters
+        ----------
+        *types : Tensor or Stream
+            Operand types, in order.
+        **attributes
+            Keyword attributes.
+
+        Returns
+        -------
+        tuple of Tensor or Stream
+            One a result.
+
+        Raises
+        ------
+        TypeMismatchError
+            If they do not fit.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> print(*op.add.infer(Tensor("f32", ("N", 4)), Tensor("f32", (4,))))
+        f32[N,4]
+        """
+        self.check(len(types), attributes)
+        try:
+            found = self.infer_types(*types, **attributes)
+        except TypeMismatchError as error:
+            raise TypeMismatchError(f"{self.name}({', '.join(map(str, types))}): {error}") from None
+        return found if isinstance(found, tuple) else (found,)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> Any:
+        # An op of the library is found by its name again; one defined elsewhere pickles by its function's module.
+        return _find_op, (self.function.__module__, self.function.__qualname__)
+
+
+def _find_op(module: str, name: str) -> Op:
+    import importlib
+
+    found = getattr(importlib.import_module(module), name.rpartition(".")[2])
+    assert isinstance(found, Op)
+    return found
+
+
+def broadcast_shape(*shapes: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    """Return the shape that numpy broadcasting gives, symbolic sizes included.
+
+    Parameters
+    ----------
+    *shapes : sequence of int or str
+        Shapes; a symbolic size equals only itself or 1.
+
+    Returns
+    -------
+    tuple of int or str
+
+    Raises
+    ------
+    TypeMismatchError
+        If two sizes contradict.
+
+    Examples
+    --------
+    >>> broadcast_shape(("N", 1, 4), (3, 1))
+    ('N', 3, 4)
+    """
+    rank = max(map(len, shapes), default=0)
+    result: list[Dimension] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, start=rank - len(shape)):
+            if result[axis] == 1:
+                result[axis] = size
+            elif size not in (1, result[axis]):
+                shown = " and ".join("[" + ",".join(map(str, s)) + "]" for s in shapes)
+                raise TypeMismatchError(f"shapes {shown} do not broadcast: {result[axis]} against {size}")
+    return tuple(result)
+
+
+def elementwise(*types: Tensor, **_: Any) -> Tensor:
+    """Infer the type of an element-wise op: one element type, broadcast shapes.
+
+    Parameters
+    ----------
+    *types : Tensor
+        Operand types.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> print(elementwise(Tensor("f32", ("N", 1)), Tensor("f32", (3,))))
+    f32[N,3]
+    """
+    elements: list[Element] = [t.element for t in types]
+    if any(e != elements[0] for e in elements):
+        raise TypeMismatchError(f"operands have different element types {' and '.join(map(str, elements))}; cast one of them")
+    if isinstance(elements[0], FixedPoint) and len(types) > 1:
+        raise TypeMismatchError("fixed-point operands need an op of the integer level, which states the result's format")
+    return Tensor(elements[0], broadcast_shape(*(t.shape for t in types)))
+
+
+@overload
+def define_op(function: Callable[..., Any], /) -> Op: ...
+@overload
+def define_op(
+    *, level: str = ..., infer: Infer | None = ..., commutative: bool = ..., stateful: bool = ..., results: int = ...
+) -> Callable[[Callable[..., Any]], Op]: ...
+def define_op(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    level: str = "nn",
+    infer: Infer | None = None,
+    commutative: bool = False,
+    stateful: bool = False,
+    results: int = 1,
+) -> Op | Callable[[Callable[..., Any]], Op]:
+    """Make an op of a numpy function.
+
+    Positional parameters are the operands (with the default None: optional; ``*xs``: any number), keyword-only ones are
+    the attributes, the docstring documents the op.
+
+    Parameters
+    ----------
+    function : callable
+        The meaning in numpy, vectorised over the batch.
+    level : str
+        ``"nn"``, ``"integer"``, ``"stream"`` or ``"structure"``.
+    infer : callable, optional
+        Result type(s) from operand types and attributes; element-wise where not given.
+    commutative : bool
+        Whether the first two operands may be swapped.
+    stateful : bool
+        Whether it has a state or an effect.
+    results : int
+        Number of results.
+
+    Returns
+    -------
+    Op
+        Or a decorator, when called with keywords only.
+
+    Examples
+    --------
+    >>> @define_op
+    ... def double(x):
+    ...     "Twice the operand."
+    ...     return x + x
+    >>> double(np.array([1, 2])).tolist()
+    [2, 4]
+    >>> print(*double.infer(Tensor("f32", ("N", 3))))
+    f32[N,3]
+    """
+
+    def wrap(body: Callable[..., Any]) -> Op:
+        parameters = inspect.signature(body).parameters.values()
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
+        return Op(
+            name=body.__name__.rstrip("_"),
+            function=body,
+            level=level,
+            infer_types=infer or elementwise,
+            operands=tuple(p.name for p in [*positional, *rest]),
+            required=sum(p.default is p.empty for p in positional),
+            variadic=bool(rest),
+            attributes={p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY},
+            commutative=commutative,
+            stateful=stateful,
+            results=results,
+            __doc__=inspect.getdoc(body),
+        )
+
+    return wrap if function is None else wrap(function)
+
+

@@ -1,0 +1,86 @@
+"""Matrix products and fully-connected layers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import broadcast_shape, define_op
+from graphrewrite.types import Tensor
+
+__all__ = ["gemm", "infer_linear", "linear", "matmul"]
+
+
+def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
+    if x.element != y.element:
+        raise TypeMismatchError(f"operands have different element types {x.element} and {y.element}; cast one of them")
+    if min(len(x.shape), len(y.shape)) < 2 or x.shape[-1] != y.shape[-2]:
+        raise TypeMismatchError(f"the last size of {x} must be the last but one of {y}")
+    return Tensor(x.element, (*broadcast_shape(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
+
+
+@define_op(infer=_infer_matmul)
+def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Matrix product over the last two axes, broadcast over the others (numpy.matmul).
+
+    Examples
+    --------
+    >>> matmul(np.eye(2), np.array([[1.0], [2.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+    return np.matmul(x, y)
+
+
+def infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    """Infer the type of a fully-connected layer."""
+    if len(x.shape) != 2 or len(w.shape) != 2 or x.shape[1] != w.shape[1]:
+        raise TypeMismatchError(f"input [N,I] needs weights [O,I], got {x} and {w}; flatten the input first")
+    if b is not None and b.shape != (w.shape[0],):
+        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{w.shape[0]}]")
+    return Tensor(x.element, (x.shape[0], w.shape[0]))
+
+
+@define_op(infer=infer_linear)
+def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
+    """Fully-connected layer ``x @ w.T + b``; weights [O, I], bias [O].
+
+    Examples
+    --------
+    >>> linear(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.array([0.5])).tolist()
+    [[11.5]]
+    """
+    y = x @ w.T
+    return y if b is None else y + b
+
+
+def _infer_gemm(x: Tensor, w: Tensor, b: Tensor | None = None, *, alpha: float = 1.0, beta: float = 1.0, trans_a: bool = False, trans_b: bool = False) -> Tensor:
+    a = Tensor(x.element, x.shape[::-1] if trans_a else x.shape)
+    result = _infer_matmul(a, Tensor(w.element, w.shape[::-1] if trans_b else w.shape))
+    if b is not None and broadcast_shape(result.shape, b.shape) != result.shape:
+        raise TypeMismatchError(f"the addend {b} does not broadcast to {result}")
+    return result
+
+
+@define_op(infer=_infer_gemm)
+def gemm(
+    x: np.ndarray,
+    w: np.ndarray,
+    b: np.ndarray | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+) -> np.ndarray:
+    """General matrix product ``alpha * A @ B + beta * C`` (ONNX specification, Gemm).
+
+    Examples
+    --------
+    >>> gemm(np.eye(2), np.array([[1.0, 2.0]]), trans_b=True, alpha=2.0).tolist()
+    [[2.0], [4.0]]
+    """
+    y = np.matmul(x.T if trans_a else x, w.T if trans_b else w)
+    y = y if alpha == 1 else y * y.dtype.type(alpha)
+    if b is None:
+        return y
+    return y + (b if beta == 1 else b * b.dtype.type(beta))

@@ -1,0 +1,33 @@
+"""Normalisations in inference."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Tensor
+
+__all__ = ["batch_norm"]
+
+
+def _infer(x: Tensor, *parameters: Tensor, epsilon: float = 1e-5) -> Tensor:
+    for parameter in parameters:
+        if len(x.shape) < 2 or parameter.shape != (x.shape[1],):
+            raise TypeMismatchError(f"each parameter needs one entry a channel of {x}, got {parameter}")
+    return x
+
+
+@define_op(infer=_infer)
+def batch_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, mean: np.ndarray, var: np.ndarray, *, epsilon: float = 1e-5) -> np.ndarray:
+    """Batch normalisation with fixed statistics: ``(x - mean) / sqrt(var + epsilon) * gain + shift`` (Ioffe and Szegedy 2015).
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> batch_norm(np.full((1, 1, 1, 1), 3.0), 2 * one, one, one, one, epsilon=0.0).tolist()
+    [[[[5.0]]]]
+    """
+    per_channel = (-1, *[1] * (x.ndim - 2))
+    scale = gain / np.sqrt(var + var.dtype.type(epsilon))
+    return (x - mean.reshape(per_channel)) * scale.reshape(per_channel) + shift.reshape(per_channel)

@@ -1,0 +1,78 @@
+"""Pooling over sliding windows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.op.convolution import pad_spatial, spatial_sizes
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Tensor
+
+__all__ = ["average_pool", "global_average_pool", "max_pool"]
+
+
+def _infer(x: Tensor, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0), **_: object) -> Tensor:
+    return Tensor(x.element, (*x.shape[:2], *spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))))
+
+
+def _taps(x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], fill: float | int) -> list[np.ndarray]:
+    """One strided view a kernel position: folding over them is faster than reducing windows."""
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))
+    padded = pad_spatial(x, pads, fill)
+    return [
+        padded[(..., *(slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, strides, sizes, strict=True)))]
+        for tap in itertools.product(*map(range, kernel))
+    ]
+
+
+@define_op(infer=_infer)
+def max_pool(x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)) -> np.ndarray:
+    """Maximum over windows; the border never wins (ONNX specification, MaxPool). Works on mantissas as well.
+
+    Examples
+    --------
+    >>> max_pool(np.arange(16.0).reshape(1, 1, 4, 4), kernel=(2, 2), strides=(2, 2)).tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
+    """
+    least = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
+    first, *rest = _taps(x, kernel, strides, pads, least)
+    result = np.array(first)
+    for tap in rest:
+        np.maximum(result, tap, out=result)
+    return result
+
+
+@define_op(infer=_infer)
+def average_pool(
+    x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0), count_include_pad: bool = False
+) -> np.ndarray:
+    """Mean over windows; the border counts only where asked (ONNX specification, AveragePool).
+
+    Examples
+    --------
+    >>> average_pool(np.arange(4.0).reshape(1, 1, 2, 2), kernel=(2, 2)).tolist()
+    [[[[1.5]]]]
+    """
+    taps = _taps(x, kernel, strides, pads, 0)
+    counts: np.ndarray | int = len(taps)
+    if not count_include_pad and any(pads):
+        counts = sum(_taps(np.ones((1, 1, *x.shape[2:]), x.dtype), kernel, strides, pads, 0))
+    total = np.array(taps[0])
+    for tap in taps[1:]:
+        total += tap
+    return (total / counts).astype(x.dtype)
+
+
+@define_op(infer=lambda x: Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2))))
+def global_average_pool(x: np.ndarray) -> np.ndarray:
+    """Mean over all positions of each channel (ONNX specification, GlobalAveragePool).
+
+    Examples
+    --------
+    >>> global_average_pool(np.arange(4.0).reshape(1, 1, 2, 2)).tolist()
+    [[[[1.5]]]]
+    """
+    return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True, dtype=x.dtype)

@@ -1,0 +1,190 @@
+"""Ops that move entries and compute nothing; all of them work on mantissas as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Dimension, Tensor
+
+__all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transpose", "unsqueeze"]
+
+
+@define_op
+def identity(x: np.ndarray) -> np.ndarray:
+    """The operand itself.
+
+    Examples
+    --------
+    >>> identity(np.array([1])).tolist()
+    [1]
+    """
+    return x
+
+
+def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
+    """Sizes as in ONNX: 0 keeps the size of that axis, one -1 takes what is left."""
+    wanted: list[Dimension] = [x.shape[i] if d == 0 and i < len(x.shape) else d for i, d in enumerate(shape)]
+    symbols = [d for d in x.shape if isinstance(d, str)]
+    whole = math.prod(d for d in x.shape if isinstance(d, int))
+    for symbol in symbols:
+        if symbol in wanted:
+            continue
+        if -1 in wanted and math.prod(d for d in wanted if isinstance(d, int) and d != -1) == whole:
+            wanted[wanted.index(-1)] = symbol
+        else:
+            raise TypeMismatchError(f"the symbolic size {symbol!r} of {x} has no place in the shape {list(shape)}")
+    known = math.prod(d for d in wanted if isinstance(d, int) and d != -1)
+    if wanted.count(-1) == 1 and known and whole % known == 0:
+        wanted[wanted.index(-1)] = whole // known
+    elif known != whole or -1 in wanted:
+        raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {known} entries")
+    return Tensor(x.element, tuple(wanted))
+
+
+@define_op(infer=_infer_reshape)
+def reshape(x: np.ndarray, *, shape: Sequence[Dimension]) -> np.ndarray:
+    """The same entries in another shape, in C order; 0 keeps a size, -1 or a symbol takes what is left (ONNX Reshape).
+
+    Examples
+    --------
+    >>> reshape(np.arange(6).reshape(2, 3), shape=(0, 3, 1)).shape
+    (2, 3, 1)
+    """
+    sizes = [-1 if isinstance(d, str) else x.shape[i] if d == 0 else d for i, d in enumerate(shape)]
+    return np.reshape(x, sizes)
+
+
+def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
+    def product(sizes: Sequence[Dimension]) -> Dimension:
+        symbols = [d for d in sizes if isinstance(d, str)]
+        whole = math.prod(d for d in sizes if isinstance(d, int))
+        if symbols and (len(symbols) > 1 or whole != 1):
+            raise TypeMismatchError(f"flattening {x} at axis {axis} would multiply a symbolic size; give it a number")
+        return symbols[0] if symbols else whole
+
+    axis = axis % (len(x.shape) + 1) if axis < 0 else axis
+    return Tensor(x.element, (product(x.shape[:axis]), product(x.shape[axis:])))
+
+
+@define_op(infer=_infer_flatten)
+def flatten(x: np.ndarray, *, axis: int = 1) -> np.ndarray:
+    """Two axes: those before ``axis`` and those from it on (ONNX specification, Flatten).
+
+    Examples
+    --------
+    >>> flatten(np.zeros((2, 3, 4))).shape
+    (2, 12)
+    """
+    return np.reshape(x, (math.prod(x.shape[:axis]), -1)) if x.size else np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+
+
+def _infer_transpose(x: Tensor, *, perm: Sequence[int]) -> Tensor:
+    if sorted(perm) != list(range(len(x.shape))):
+        raise TypeMismatchError(f"perm {list(perm)} is no permutation of the axes of {x}")
+    return Tensor(x.element, tuple(x.shape[p] for p in perm))
+
+
+@define_op(infer=_infer_transpose)
+def transpose(x: np.ndarray, *, perm: Sequence[int]) -> np.ndarray:
+    """Axes in another order: axis i of the result is axis ``perm[i]`` of the operand.
+
+    Examples
+    --------
+    >>> transpose(np.zeros((2, 3, 4)), perm=(0, 2, 1)).shape
+    (2, 4, 3)
+    """
+    return np.transpose(x, perm)
+
+
+def _infer_squeeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
+    gone = {a % len(x.shape) for a in axes}
+    if any(x.shape[a] != 1 for a in gone):
+        raise TypeMismatchError(f"axes {list(axes)} of {x} are not all of size 1")
+    return Tensor(x.element, tuple(d for i, d in enumerate(x.shape) if i not in gone))
+
+
+@define_op(infer=_infer_squeeze)
+def squeeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
+    """Without the given axes of size 1.
+
+    Examples
+    --------
+    >>> squeeze(np.zeros((2, 1, 3)), axes=(1,)).shape
+    (2, 3)
+    """
+    return np.squeeze(x, tuple(axes))
+
+
+def _infer_unsqueeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
+    rank = len(x.shape) + len(axes)
+    new = {a % rank for a in axes}
+    rest = iter(x.shape)
+    return Tensor(x.element, tuple(1 if i in new else next(rest) for i in range(rank)))
+
+
+@define_op(infer=_infer_unsqueeze)
+def unsqueeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
+    """With axes of size 1 inserted, numbered as in the result.
+
+    Examples
+    --------
+    >>> unsqueeze(np.zeros((2, 3)), axes=(1,)).shape
+    (2, 1, 3)
+    """
+    return np.expand_dims(x, tuple(axes))
+
+
+def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
+    first = xs[0]
+    at = axis % len(first.shape)
+    for x in xs:
+        if x.element != first.element or [*x.shape[:at], *x.shape[at + 1 :]] != [*first.shape[:at], *first.shape[at + 1 :]]:
+            raise TypeMismatchError(f"{first} and {x} differ in more than the size of axis {axis}")
+    sizes = [x.shape[at] for x in xs]
+    if any(isinstance(s, str) for s in sizes):
+        raise TypeMismatchError(f"axis {axis} has a symbolic size")
+    return Tensor(first.element, (*first.shape[:at], sum(int(s) for s in sizes), *first.shape[at + 1 :]))
+
+
+@define_op(infer=_infer_concat)
+def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
+    """Operands one behind the other along an axis.
+
+    Examples
+    --------
+    >>> concat(np.zeros((1, 2)), np.ones((1, 1)), axis=1).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
+    return np.concatenate(xs, axis=axis)
+
+
+def _infer_pad(x: Tensor, *, pads: Sequence[int], value: float = 0.0) -> Tensor:
+    rank = len(x.shape)
+    if len(pads) != 2 * rank:
+        raise TypeMismatchError(f"{x} needs {2 * rank} pads, all begins and then all ends, got {len(pads)}")
+    sizes: list[Dimension] = []
+    for d, low, high in zip(x.shape, pads[:rank], pads[rank:], strict=True):
+        if isinstance(d, str) and (low or high):
+            raise TypeMismatchError(f"the symbolic size {d!r} of {x} cannot be padded")
+        sizes.append(d if isinstance(d, str) else d + low + high)
+    return Tensor(x.element, tuple(sizes))
+
+
+@define_op(infer=_infer_pad)
+def pad(x: np.ndarray, *, pads: Sequence[int], value: float = 0.0) -> np.ndarray:
+    """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad, constant mode).
+
+    Examples
+    --------
+    >>> pad(np.array([[1.0]]), pads=(0, 1, 0, 0)).tolist()
+    [[0.0, 1.0]]
+    """
+    rank = x.ndim
+    begins, ends = pads[:rank], pads[rank:]
+    cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
+    return np.pad(cropped, [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)], constant_values=value)

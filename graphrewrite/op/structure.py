@@ -1,0 +1,48 @@
+"""Ops that give a graph its shape: inputs, outputs, constants, and state for simulation."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from graphrewrite.errors import EvaluationError
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Tensor, Type, element_of
+
+__all__ = ["constant", "counter", "input_", "output"]
+
+
+@define_op(level="structure", infer=lambda index=0: ())
+def input_(*, index: int = 0) -> NoReturn:
+    """An input of the graph; run time gives its value."""
+    raise EvaluationError("an input has no value of its own; pass it to evaluate")
+
+
+@define_op(level="structure", infer=lambda x, index=0: x)
+def output(x: np.ndarray, *, index: int = 0) -> np.ndarray:
+    """An output of the graph; its value is its operand's."""
+    return x
+
+
+def _infer_constant(*, value: Any) -> Type:
+    array = np.asarray(value)
+    return Tensor(element_of(array.dtype), array.shape)
+
+
+@define_op(level="structure", infer=_infer_constant)
+def constant(*, value: Any) -> np.ndarray:
+    """An array that is known before run time.
+
+    Examples
+    --------
+    >>> constant(value=[1, 2]).tolist()
+    [1, 2]
+    """
+    return np.asarray(value)
+
+
+@define_op(level="structure", stateful=True, infer=lambda element: Tensor(element, ()))
+def counter(*, element: Any) -> NoReturn:
+    """A register that counts cycles: independent of every input, and yet not constant."""
+    raise EvaluationError("a counter has no value apart from a cycle; simulate the graph instead of evaluating it")
