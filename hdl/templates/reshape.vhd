@@ -1,0 +1,112 @@
+-- reshape: the same numbers, in row-major order of a tensor whose first axis is the lanes, as beats of another width.
+--
+-- Generics: X_LANES, X_BEATS   of a frame of x
+--           Z_LANES, Z_BEATS   of a frame of z; as many numbers
+--           ELEMENT_WIDTH      bits of a lane
+--           CAPACITY           beats in the output buffer
+-- Schedule: X_BEATS + Z_BEATS - 1 steps a frame. The first X_BEATS steps take a beat each, the last Z_BEATS steps give one
+--           each, so that the step that takes the last beat gives the first.
+--
+-- Number lane * X_BEATS + beat of a frame comes in lane `lane` of beat `beat`, and leaves likewise.
+
+library ieee;
+use ieee.std_logic_1164.all;
+
+entity reshape is
+  generic (
+    X_LANES       : positive;
+    X_BEATS       : positive;
+    Z_LANES       : positive;
+    Z_BEATS       : positive;
+    ELEMENT_WIDTH : positive;
+    CAPACITY      : positive := 2
+  );
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    x_payload : in  std_logic_vector(X_LANES * ELEMENT_WIDTH - 1 downto 0);
+    x_valid   : in  std_logic;
+    x_ready   : out std_logic;
+    z_payload : out std_logic_vector(Z_LANES * ELEMENT_WIDTH - 1 downto 0);
+    z_valid   : out std_logic;
+    z_ready   : in  std_logic
+  );
+end entity;
+
+architecture rtl of reshape is
+  constant STEPS : positive := X_BEATS + Z_BEATS - 1;
+  constant FRAME : positive := X_LANES * X_BEATS * ELEMENT_WIDTH;
+
+  signal index   : natural range 0 to STEPS - 1 := 0;
+  signal taking  : std_logic;
+  signal giving  : std_logic;
+  signal room    : std_logic;
+  signal free    : std_logic;
+  signal step    : std_logic;
+  signal push    : std_logic;
+  signal stored  : std_logic_vector(FRAME - 1 downto 0) := (others => '0');
+  signal numbers : std_logic_vector(FRAME - 1 downto 0);
+  signal z_beat  : std_logic_vector(Z_LANES * ELEMENT_WIDTH - 1 downto 0);
+begin
+
+  taking  <= '1' when index <= X_BEATS - 1 else '0';
+  giving  <= '1' when index >= X_BEATS - 1 else '0';
+  free    <= room or not giving;
+  x_ready <= taking and free;
+  step    <= free and (x_valid or not taking);
+  push    <= step and giving;
+
+  position : process (clk)
+  begin
+    if rising_edge(clk) then
+      if rst = '1' then
+        index <= 0;
+      elsif step = '1' then
+        if index = STEPS - 1 then
+          index <= 0;
+        else
+          index <= index + 1;
+        end if;
+      end if;
+    end if;
+  end process;
+
+  -- Each number stands at its place in the frame; the beat of this cycle goes in at once.
+  beats_in : for b in 0 to X_BEATS - 1 generate
+    lanes_in : for l in 0 to X_LANES - 1 generate
+      numbers((l * X_BEATS + b + 1) * ELEMENT_WIDTH - 1 downto (l * X_BEATS + b) * ELEMENT_WIDTH)
+        <= x_payload((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH) when index = b
+        else stored((l * X_BEATS + b + 1) * ELEMENT_WIDTH - 1 downto (l * X_BEATS + b) * ELEMENT_WIDTH);
+    end generate;
+  end generate;
+
+  store : process (clk)
+  begin
+    if rising_edge(clk) then
+      if step = '1' and taking = '1' then
+        stored <= numbers;
+      end if;
+    end if;
+  end process;
+
+  choose : process (numbers, index)
+  begin
+    z_beat <= (others => '0');
+    for b in 0 to Z_BEATS - 1 loop
+      if index = X_BEATS - 1 + b then
+        for l in 0 to Z_LANES - 1 loop
+          z_beat((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH)
+            <= numbers((l * Z_BEATS + b + 1) * ELEMENT_WIDTH - 1 downto (l * Z_BEATS + b) * ELEMENT_WIDTH);
+        end loop;
+      end if;
+    end loop;
+  end process;
+
+  z_buffer : entity work.stream_buffer
+    generic map (WIDTH => Z_LANES * ELEMENT_WIDTH, CAPACITY => CAPACITY)
+    port map (
+      clk => clk, rst => rst, reserve => push, room => room, push => push, payload => z_beat,
+      z_payload => z_payload, z_valid => z_valid, z_ready => z_ready
+    );
+
+end architecture;

@@ -1,0 +1,145 @@
+-- stream_buffer: the output side of every component, a first-in first-out store of CAPACITY beats.
+--
+-- Generics: WIDTH     bits of a payload
+--           CAPACITY  beats that are reserved, stored, or being offered
+-- Ports:    reserve   takes one place; only while `room` is '1'
+--           room      a place is free; a function of registers
+--           push      stores `payload` in a place reserved in this cycle or earlier
+--           z_...     the stream; a beat is offered from the cycle after its push on, in order
+--
+-- A place is free again in the cycle after its beat left. Nothing here leads from z_ready to `room` combinationally.
+-- Up to four beats are a shift register; more are a memory with a synchronous read, which synthesis maps to block RAM.
+
+library ieee;
+use ieee.std_logic_1164.all;
+
+entity stream_buffer is
+  generic (
+    WIDTH    : positive;
+    CAPACITY : positive
+  );
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    reserve   : in  std_logic;
+    room      : out std_logic;
+    push      : in  std_logic;
+    payload   : in  std_logic_vector(WIDTH - 1 downto 0);
+    z_payload : out std_logic_vector(WIDTH - 1 downto 0);
+    z_valid   : out std_logic;
+    z_ready   : in  std_logic
+  );
+end entity;
+
+architecture rtl of stream_buffer is
+  constant REGISTERS : positive := 4;
+
+  signal reserved : natural range 0 to CAPACITY := 0;
+  signal stored   : natural range 0 to CAPACITY := 0;
+  signal offered  : std_logic;
+  signal leaves   : std_logic;
+begin
+
+  room    <= '1' when reserved /= CAPACITY else '0';
+  offered <= '1' when stored /= 0 else '0';
+  leaves  <= offered and z_ready;
+  z_valid <= offered;
+
+  count : process (clk)
+  begin
+    if rising_edge(clk) then
+      if rst = '1' then
+        reserved <= 0;
+        stored   <= 0;
+      else
+        if reserve = '1' and leaves = '0' then
+          reserved <= reserved + 1;
+        elsif reserve = '0' and leaves = '1' then
+          reserved <= reserved - 1;
+        end if;
+        if push = '1' and leaves = '0' then
+          stored <= stored + 1;
+        elsif push = '0' and leaves = '1' then
+          stored <= stored - 1;
+        end if;
+      end if;
+    end if;
+  end process;
+
+  small : if CAPACITY <= REGISTERS generate
+    type places_t is array (0 to CAPACITY - 1) of std_logic_vector(WIDTH - 1 downto 0);
+    signal places : places_t := (others => (others => '0'));
+  begin
+
+    z_payload <= places(0);
+
+    shift : process (clk)
+    begin
+      if rising_edge(clk) then
+        for i in places'range loop
+          if leaves = '1' and i < CAPACITY - 1 then
+            places(i) <= places(minimum(i + 1, CAPACITY - 1));
+          end if;
+          if push = '1' and ((leaves = '0' and stored = i) or (leaves = '1' and stored = i + 1)) then
+            places(i) <= payload;
+          end if;
+        end loop;
+      end if;
+    end process;
+
+  end generate;
+
+  large : if CAPACITY > REGISTERS generate
+    type memory_t is array (0 to CAPACITY - 1) of std_logic_vector(WIDTH - 1 downto 0);
+    signal memory      : memory_t := (others => (others => '0'));
+    signal write_index : natural range 0 to CAPACITY - 1 := 0;
+    signal read_index  : natural range 0 to CAPACITY - 1 := 0;
+    signal following   : natural range 0 to CAPACITY - 1;
+    signal read_word   : std_logic_vector(WIDTH - 1 downto 0) := (others => '0');
+    signal last_word   : std_logic_vector(WIDTH - 1 downto 0) := (others => '0');
+    signal bypassed    : std_logic := '0';
+  begin
+
+    -- The memory reads ahead: its output register always holds the beat that is offered next. A beat that is written
+    -- while its own place is being read goes past the memory.
+    following <= read_index when leaves = '0' else 0 when read_index = CAPACITY - 1 else read_index + 1;
+    z_payload <= last_word when bypassed = '1' else read_word;
+
+    storage : process (clk)
+    begin
+      if rising_edge(clk) then
+        read_word <= memory(following);
+        if push = '1' then
+          memory(write_index) <= payload;
+          last_word <= payload;
+        end if;
+      end if;
+    end process;
+
+    address : process (clk)
+    begin
+      if rising_edge(clk) then
+        if rst = '1' then
+          read_index  <= 0;
+          write_index <= 0;
+          bypassed    <= '0';
+        else
+          read_index <= following;
+          bypassed   <= '0';
+          if push = '1' then
+            if write_index = following then
+              bypassed <= '1';
+            end if;
+            if write_index = CAPACITY - 1 then
+              write_index <= 0;
+            else
+              write_index <= write_index + 1;
+            end if;
+          end if;
+        end if;
+      end if;
+    end process;
+
+  end generate;
+
+end architecture;
