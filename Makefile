@@ -1,0 +1,43 @@
+# Every target makes the virtual environment that it needs; nothing is installed outside .venv.
+PYTHON ?= python3
+PROFILE ?= ci
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test quick bench fix
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/cli.stamp ## compile the two shipped networks down to VHDL, into build/
+	rm -rf build/digits build/classes
+	$(BIN)/graphrewrite compile graphrewrite/models/digits.onnx -o build/digits
+	$(BIN)/graphrewrite compile graphrewrite/models/classes.onnx -o build/classes
+
+test: .venv/test.stamp ## format, lint, types and all tests (PROFILE=slow searches further, PYTEST=... adds options)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=$(PROFILE) $(PYTEST)
+
+quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL simulation
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl" $(PYTEST)
+
+bench: .venv/test.stamp ## the benchmarks, one after the other, with their figures
+	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' $(PYTEST)
+
+fix: .venv/test.stamp ## format the code and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The stamps say which extras are installed; they are renewed when pyproject.toml changes.
+.venv/%.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "graphrewrite needs Python 3.11 or newer, '$(PYTHON)' is `$(PYTHON) --version 2>&1 || true`."; \
+	  echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
+	  echo "'$(PYTHON)' cannot make a virtual environment. On Debian or Ubuntu: apt-get install python3-venv"; exit 1; }

@@ -1,0 +1,45 @@
+"""Hypothesis profiles, and what happens to tests whose tools are missing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Deterministic: the same examples in every run, on every machine. `slow` searches further and may find new ones.
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50, database=None)
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=10)
+settings.register_profile(
+    "slow", deadline=None, max_examples=1000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci")
+
+GHDL = shutil.which("ghdl")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--require-ghdl`: a test that needs GHDL fails where it would be skipped."""
+    parser.addoption("--require-ghdl", action="store_true", help="a skipped test of GHDL is a failed test")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what this machine or this profile cannot run."""
+    slow = config.getoption("--hypothesis-profile") == "slow"
+    for item in items:
+        if item.get_closest_marker("ghdl") and GHDL is None:
+            item.add_marker(pytest.mark.skip(reason="GHDL is missing (Debian: apt-get install ghdl-mcode)"))
+        if item.get_closest_marker("thorough") and not slow:
+            item.add_marker(pytest.mark.skip(reason="runs with --hypothesis-profile=slow"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Turn a skipped test of GHDL into a failed one, if `--require-ghdl` was given."""
+    report = yield
+    if report.skipped and item.config.getoption("--require-ghdl") and item.get_closest_marker("ghdl"):
+        if item.get_closest_marker("thorough") is None and not hasattr(report, "wasxfail"):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid}: skipped, but --require-ghdl was given: {report.longrepr}"
+    return report
