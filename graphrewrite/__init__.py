@@ -1,1 +1,63 @@
-"""Rewrite graphs, watch it happen, test and prove it, and take a trained network down to VHDL."""
+"""Rewrite graphs, watch it happen, test and prove it, and take a trained network down to VHDL.
+
+Examples
+--------
+>>> from graphrewrite import Graph, Tensor, op, rewrite, rule
+>>> @rule
+... def drop_double_negation(x):
+...     "Minus minus x is x."
+...     yield op.neg(op.neg(x))
+...     return x
+>>> g = Graph("g")
+>>> x = g.input("x", Tensor("f32", ("N",)))
+>>> _ = g.output("y", -(-x))
+>>> print(rewrite(g, [drop_double_negation]))
+graph g
+x = input() : f32[N]
+y = output(x)
+"""
+
+from typing import Any
+
+from graphrewrite import op
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.evaluate import evaluate
+from graphrewrite.graph import Graph
+from graphrewrite.op import define_op
+from graphrewrite.passes import Pass, pass_
+from graphrewrite.pattern import Constant
+from graphrewrite.replacement import decline
+from graphrewrite.rewrite import rewrite, trace
+from graphrewrite.rule import Match, Rule, rule
+from graphrewrite.types import FixedPoint, Stream, Tensor
+from graphrewrite.verify import verify
+
+__all__ = [
+    "Constant",
+    "FixedPoint",
+    "Graph",
+    "GraphRewriteError",
+    "Match",
+    "Pass",
+    "Rule",
+    "Stream",
+    "Tensor",
+    "decline",
+    "define_op",
+    "evaluate",
+    "op",
+    "pass_",
+    "rewrite",
+    "rule",
+    "show",
+    "trace",
+    "verify",
+]
+__version__ = "0.1.0"
+
+
+def show(graph: Any, **options: Any) -> Any:
+    """Return a picture of a graph for a notebook; see `graphrewrite.view.show`."""
+    from graphrewrite.view import show as draw  # pictures need pydot, which the engine does not
+
+    return draw(graph, **options)

@@ -14,7 +14,7 @@ from graphrewrite.graph import RESERVED, Graph
 from graphrewrite.op.define import Op
 from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype, parse_type
 
-__all__ = ["fingerprint", "format_attribute", "lines_of", "parse", "to_text"]
+__all__ = ["fingerprint", "format_attribute", "line_of", "lines_of", "parse", "to_text"]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _ABBREVIATE_ABOVE = 32
@@ -77,13 +77,37 @@ def lines_of(graph: Graph, *, whole: bool = False) -> Iterator[tuple[str, str]]:
     name, line : str
     """
     for node in graph.order():
-        data = graph.nodes[node]
-        arguments = [_quote(o.node) + (f":{o.result}" if o.result else "") for o in graph.operands(node)]
-        hidden = RESERVED | {"index"}
-        arguments += [f"{k}={format_attribute(v, whole=whole)}" for k, v in data.items() if k not in hidden]
-        result = data.get("result")
-        shown = "" if result is None else " : " + ", ".join(map(str, result if isinstance(result, tuple) else (result,)))
-        yield node, f"{_quote(node)} = {data.get('type', 'node')}({', '.join(arguments)}){shown}"
+        yield node, line_of(graph, node, whole=whole)
+
+
+def line_of(graph: Graph, node: str, *, whole: bool = False) -> str:
+    """Return the line of one node.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+    node : str
+        A node of it.
+    whole : bool
+        Whether to write large arrays out.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> g = Graph("g")
+    >>> line_of(g, g.input("x", Tensor("f32", ("N",))).node)
+    'x = input() : f32[N]'
+    """
+    data = graph.nodes[node]
+    arguments = [_quote(o.node) + (f":{o.result}" if o.result else "") for o in graph.operands(node)]
+    arguments += [f"{k}={format_attribute(v, whole=whole)}" for k, v in data.items() if k not in RESERVED and k != "index"]
+    result = data.get("result")
+    shown = "" if result is None else " : " + ", ".join(map(str, result if isinstance(result, tuple) else (result,)))
+    return f"{_quote(node)} = {data.get('type', 'node')}({', '.join(arguments)}){shown}"
 
 
 def to_text(graph: Graph, *, whole: bool = False) -> str:

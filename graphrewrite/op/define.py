@@ -39,7 +39,7 @@ class Op:
     function : callable
         The meaning in numpy, vectorised over the batch.
     level : str
-        ``"nn"``, ``"integer"``, ``"stream"`` or ``"structure"``.
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between levels.
     operands : tuple of str
         Names of the positional operands.
     required : int
@@ -241,7 +241,7 @@ def define_op(
     function : callable
         The meaning in numpy, vectorised over the batch.
     level : str
-        ``"nn"``, ``"integer"``, ``"stream"`` or ``"structure"``.
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between levels.
     infer : callable, optional
         Result type(s) from operand types and attributes; element-wise where not given.
     commutative : bool

@@ -90,7 +90,7 @@ def quantise(
     return (whole * _steps(element, fractions, axis, np.ndim(x))).astype(x.dtype)
 
 
-@define_op(infer=lambda x, element, low=None, high=None: Tensor(element, x.shape))
+@define_op(level="bridge", infer=lambda x, element, low=None, high=None: Tensor(element, x.shape))
 def to_fixed(x: np.ndarray, *, element: FixedPoint, low: int | None = None, high: int | None = None) -> np.ndarray:
     """The mantissas of the nearest numbers of a fixed-point format: rounded half to even, saturated.
 
@@ -102,7 +102,7 @@ def to_fixed(x: np.ndarray, *, element: FixedPoint, low: int | None = None, high
     return mantissas(x, element=element, low=low, high=high).astype(element.dtype)
 
 
-@define_op(level="integer", infer=lambda x, fraction, element="f32": Tensor(element, x.shape))
+@define_op(level="bridge", infer=lambda x, fraction, element="f32": Tensor(element, x.shape))
 def from_fixed(x: np.ndarray, *, fraction: int, element: str = "f32") -> np.ndarray:
     """The real numbers that mantissas stand for: ``x * 2**-fraction``.
 

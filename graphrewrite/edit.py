@@ -1,0 +1,175 @@
+"""Apply one match to a graph: checked first, then all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graphrewrite.errors import RewriteError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.replacement import Bound, Known, New, Part, Replay
+
+__all__ = ["Edit", "apply", "remove", "rewire"]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What one rewrite changed.
+
+    Attributes
+    ----------
+    removed, added : tuple of str
+        Names of nodes.
+    touched : tuple of str
+        Nodes that are still there and whose operands or readers are others than before.
+    """
+
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    touched: tuple[str, ...]
+
+
+def apply(graph: Graph, roots: tuple[str, ...], matched: tuple[str, ...], replay: Replay, parts: tuple[Part, ...]) -> Edit:
+    """Replace the values of matched roots in a graph, in place.
+
+    Everything that can be refused is refused before the first change.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of the match; changed.
+    roots : tuple of str
+        Nodes whose values are replaced.
+    matched : tuple of str
+        All matched nodes.
+    replay : Replay
+        Holds the new nodes.
+    parts : tuple of Part
+        One value a root.
+
+    Returns
+    -------
+    Edit
+
+    Raises
+    ------
+    RewriteError
+        If a value has another type than the root that it replaces.
+    """
+    for root, part in zip(roots, parts, strict=True):
+        if part.type != graph.result_type(root):
+            raise RewriteError(f"its value {graph.result_type(root)} would be replaced by {part.type}; a rewrite keeps types", node=root)
+    origin = _origin(graph, matched)
+    made: dict[int, Operand] = {}
+    added: list[str] = []
+    touched: dict[str, None] = {}
+
+    def place(part: Part) -> Operand:
+        if isinstance(part, Bound):
+            return part.operand
+        key = id(part.first if isinstance(part, New) else part)
+        if key not in made:
+            if isinstance(part, Known):
+                value = graph.constant(part.value, type=part.type, origin=origin)
+                made[key] = Operand(value.node)
+            else:
+                assert isinstance(part, New)
+                operands = [place(p) for p in part.operands]
+                touched.update(dict.fromkeys(o.node for o in operands))
+                made[key] = Operand(_add(graph, part, operands, origin))
+            added.append(made[key].node)
+        return Operand(made[key].node, part.result if isinstance(part, New) else 0)
+
+    targets = [place(part) for part in parts]
+    for root, target in zip(roots, targets, strict=True):
+        touched.update(dict.fromkeys(rewire(graph, root, target)))
+        touched[target.node] = None
+    kept = set(added) | {t.node for t in targets}
+    removed, neighbours = remove(graph, [n for n in matched if n not in kept])
+    touched.update(dict.fromkeys(neighbours))
+    return Edit(tuple(removed), tuple(added), tuple(n for n in touched if n in graph))
+
+
+def _origin(graph: Graph, matched: Iterable[str]) -> tuple[str, ...]:
+    """Names of the imported nodes that the removed ones came from; an op that only changes levels carries none."""
+    found: dict[str, None] = {}
+    for node in matched:
+        if graph.op(node).level != "bridge":
+            found.update(dict.fromkeys(graph.nodes[node].get("origin") or (node,)))
+    return tuple(found)
+
+
+def _add(graph: Graph, part: New, operands: list[Operand], origin: tuple[str, ...]) -> str:
+    values = [graph.value(o.node, o.result) for o in operands]
+    made = graph.add(part.op, values, part.attributes, origin=() if part.op.level == "bridge" else origin)
+    name: str = (made[0] if isinstance(made, tuple) else made).node
+    return name
+
+
+def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[str]:
+    """Let every reader of a node's result read another value instead, in place.
+
+    Parameters
+    ----------
+    graph : Graph
+        Changed.
+    node : str
+        Whose readers.
+    target : Operand
+        What they read from now on.
+    result : int
+        Which result of the node.
+
+    Returns
+    -------
+    list of str
+        The readers.
+    """
+    readers = []
+    for reader, data in list(graph.succ[node].items()):
+        moved = tuple(slot for slot, r in data["slots"] if r == result)
+        if not moved or reader == target.node:
+            continue
+        readers.append(reader)
+        left = tuple(pair for pair in data["slots"] if pair[1] != result)
+        if left:
+            data["slots"] = left
+        else:
+            graph.remove_edge(node, reader)
+        old = graph.succ[target.node].get(reader)
+        slots = (*(old["slots"] if old else ()), *((slot, target.result) for slot in moved))
+        graph.add_edge(target.node, reader, slots=slots)
+    return readers
+
+
+def remove(graph: Graph, nodes: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Remove those of some nodes that nothing reads any more, and the constants that only they read, in place.
+
+    Parameters
+    ----------
+    graph : Graph
+        Changed.
+    nodes : iterable of str
+        Candidates.
+
+    Returns
+    -------
+    removed, neighbours : list of str
+        What went, and whose reader went.
+    """
+    removed: dict[str, None] = {}
+    neighbours: dict[str, None] = {}
+    work = list(nodes)
+    candidates = set(work)
+    while work:
+        node = work.pop()
+        if node in removed or graph.succ[node]:
+            continue
+        sources = list(graph.pred[node])
+        graph.remove_node(node)
+        removed[node] = None
+        for source in sources:
+            neighbours[source] = None
+            if source in candidates or graph.nodes[source].get("type") == "constant":
+                work.append(source)
+    return list(removed), [n for n in neighbours if n not in removed]

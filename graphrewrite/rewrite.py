@@ -1,0 +1,220 @@
+"""Apply rules to a graph until nothing matches any more."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from graphrewrite.edit import Edit, apply
+from graphrewrite.errors import RewriteError, RuleError
+from graphrewrite.graph import Graph
+from graphrewrite.passes import Pass
+from graphrewrite.replacement import Declined
+from graphrewrite.rule import Match, Rule
+from graphrewrite.text import line_of
+from graphrewrite.trace import Step, Trace
+from graphrewrite.verify import verify as verify_graph
+
+__all__ = ["rewrite", "trace"]
+
+Rules = Iterable[Rule | Pass]
+
+
+def rewrite(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None) -> Graph:
+    """Return the graph with rules applied, in topological order, until none matches; the argument is untouched.
+
+    Rules come first, at each place in the order of the set; then each pass runs once; and again, until nothing changes.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+    rules : iterable of Rule and Pass
+        A rule set.
+    verify : bool
+        Whether to check the whole graph after every step.
+    limit : int, optional
+        Steps after which a rule set counts as endless; a multiple of the graph's size where not given.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    RewriteError
+        If the rule set does not end, or a rule would corrupt the graph.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> from graphrewrite.rule import rule
+    >>> @rule
+    ... def drop_identity(x):
+    ...     "The identity is its operand."
+    ...     yield op.identity(x)
+    ...     return x
+    >>> g = Graph.parse("graph g\\nx = input() : f32[N]\\ni = identity(x)\\nj = identity(i)\\ny = output(j)")
+    >>> print(rewrite(g, [drop_identity]))
+    graph g
+    x = input() : f32[N]
+    y = output(x)
+    """
+    return _Engine(graph, rules, verify, limit, record=False).run().graph
+
+
+def trace(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None) -> Trace:
+    """Return what `rewrite` does, with every step recorded.
+
+    Parameters
+    ----------
+    graph, rules, verify, limit
+        As for `rewrite`.
+
+    Returns
+    -------
+    Trace
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> from graphrewrite.rule import rule
+    >>> @rule
+    ... def drop_identity(x):
+    ...     "The identity is its operand."
+    ...     yield op.identity(x)
+    ...     return x
+    >>> g = Graph.parse("graph g\\nx = input() : f32[N]\\ni = identity(x)\\ny = output(i)")
+    >>> trace(g, [drop_identity]).counts
+    {'drop_identity': 1}
+    """
+    return _Engine(graph, rules, verify, limit, record=True).run()
+
+
+@dataclass
+class _WorkList:
+    """Nodes to look at, each at most once at a time, in a stable order."""
+
+    heap: list[tuple[int, int, str]] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
+    position: dict[str, int] = field(default_factory=dict)
+    serial: int = 0
+
+    def push(self, node: str, near: str | None = None) -> None:
+        """Queue a node; one that is new stands where the node stood that it came from."""
+        if node in self.waiting:
+            return
+        place = self.position.setdefault(node, self.position.get(near, 0) if near is not None else len(self.position))
+        self.serial += 1
+        self.waiting.add(node)
+        heapq.heappush(self.heap, (place, self.serial, node))
+
+    def pop(self) -> str:
+        """Take the first node."""
+        node = heapq.heappop(self.heap)[2]
+        self.waiting.remove(node)
+        return node
+
+
+class _Engine:
+    def __init__(self, graph: Graph, rules: Rules, verify: bool, limit: int | None, *, record: bool) -> None:
+        self.before, self.graph = graph, graph.copy()
+        members = tuple(rules)
+        for member in members:
+            if not isinstance(member, Rule | Pass):
+                raise RuleError(f"{member!r} is neither a rule nor a pass; decorate it with @rule")
+        self.rules = [m for m in members if isinstance(m, Rule)]
+        self.passes = [m for m in members if isinstance(m, Pass)]
+        self.index: dict[str, list[Rule]] = {}
+        for found in self.rules:
+            self.index.setdefault(found.pattern.roots[0].op.name, []).append(found)
+        self.reach = max((r.pattern.depth for r in self.rules), default=0)
+        self.scattered = {r.pattern.roots[0].op.name for r in self.rules if len(r.pattern.roots) > 1}
+        self.verify, self.record = verify, record
+        self.limit = 1000 + 100 * len(graph) if limit is None else limit
+        self.trace = Trace(graph, self.graph)
+        self.fired: list[tuple[str, str]] = []
+
+    def run(self) -> Trace:
+        changed = True
+        while changed:
+            self.fixed_point()
+            changed = False
+            for member in self.passes:
+                changed |= self.run_pass(member)
+        return self.trace
+
+    def run_pass(self, member: Pass) -> bool:
+        old = self.graph.copy() if self.record else None
+        removed = member.function(self.graph)
+        if not removed:
+            return False
+        self.count(member.name, removed[0])
+        if old is not None:
+            gone = {n: line_of(old, n) for n in removed if n in old}
+            new = {n: line_of(self.graph, n) for n in self.graph if n not in old}
+            self.trace.steps.append(Step(member.name, "", f"{member.name}: {len(gone)} nodes", gone, new))
+        return True
+
+    def fixed_point(self) -> None:
+        work = _WorkList()
+        for node in self.graph.order():
+            work.push(node)
+        while work.heap:
+            node = work.pop()
+            if node not in self.graph:
+                continue
+            for found in self.index.get(self.graph.nodes[node].get("type"), ()):
+                edit = self.fire(found, node)
+                if edit is not None:
+                    self.wake(work, edit, node)
+                    break
+
+    def fire(self, found: Rule, node: str) -> Edit | None:
+        """Apply a rule at a node if it matches there and does not decline."""
+        for match in found.matches_at(self.graph, node):
+            replay, parts = found.replacement(self.graph, match)
+            if isinstance(parts, Declined):
+                continue
+            gone = {n: line_of(self.graph, n) for n in match.nodes} if self.record else {}
+            try:
+                edit = apply(self.graph, match.roots, match.nodes, replay, parts)
+            except RewriteError as error:
+                raise found.complain(str(error)) from error
+            self.count(found.name, node)
+            if self.record:
+                self.note(match, edit, gone)
+            if self.verify:
+                verify_graph(self.graph)
+            return edit
+        return None
+
+    def note(self, match: Match, edit: Edit, gone: dict[str, str]) -> None:
+        removed = {n: gone[n] for n in match.nodes if n not in self.graph}
+        added = {n: line_of(self.graph, n) for n in edit.added}
+        where = f"{match.rule.file}:{match.rule.line}"
+        self.trace.steps.append(Step(match.rule.name, where, str(match), removed, added))
+
+    def count(self, name: str, node: str) -> None:
+        self.fired.append((name, node))
+        if len(self.fired) > self.limit:
+            last = Counter(name for name, _ in self.fired[-100:])
+            names = ", ".join(f"{name} ({times})" for name, times in last.most_common())
+            raise RewriteError(f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the other, or a rule matches its own result", node=node)
+
+    def wake(self, work: _WorkList, edit: Edit, near: str) -> None:
+        """Queue every node where the edit can have enabled a match: whatever lies within a pattern's depth below a change."""
+        seen = dict.fromkeys([*edit.added, *edit.touched])
+        layer: Iterator[str] | list[str] = list(seen)
+        for _ in range(self.reach):
+            layer = [r for n in layer for r in self.graph.succ[n] if r not in seen]
+            seen.update(dict.fromkeys(layer))
+        for node in seen:
+            if self.graph.nodes[node].get("type") in self.index:
+                work.push(node, near)
+        if self.scattered:
+            for node in self.graph:
+                if self.graph.nodes[node].get("type") in self.scattered:
+                    work.push(node, near)
