@@ -91,6 +91,11 @@ class Bound(Part):
         return self.data.get("type") == "constant"
 
     @property
+    def op_name(self) -> str:
+        """The name of the op that gives the value."""
+        return str(self.data.get("type"))
+
+    @property
     def readers(self) -> int:
         """How many nodes read it."""
         return len(self.replay.graph.succ[self.node])

@@ -14,7 +14,7 @@ from graphrewrite.graph import RESERVED, Graph
 from graphrewrite.op.define import Op
 from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype, parse_type
 
-__all__ = ["fingerprint", "format_attribute", "line_of", "lines_of", "parse", "to_text"]
+__all__ = ["fingerprint", "format_attribute", "format_exactly", "line_of", "lines_of", "parse", "to_text"]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _ABBREVIATE_ABOVE = 32
@@ -149,12 +149,13 @@ def fingerprint(graph: Graph) -> str:
     lines = []
     for node in sorted(graph.nodes, key=str):
         data = {k: v for k, v in graph.nodes[node].items() if k != "origin"}
-        shown = ", ".join(f"{k}={_exact(data[k])}" for k in sorted(data))
+        shown = ", ".join(f"{k}={format_exactly(data[k])}" for k in sorted(data))
         lines.append(f"{node!r}({', '.join(map(repr, graph.operands(node)))}; {shown})")
     return "\n".join([repr(graph.name), *lines])
 
 
-def _exact(value: Any) -> str:
+def format_exactly(value: Any) -> str:
+    """Return a text that two attribute values share if and only if they are equal, arrays bit for bit."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
     return format_attribute(value)

@@ -1,0 +1,61 @@
+"""Whole-graph clean-up in linear time: dead, independent and equal nodes."""
+
+from __future__ import annotations
+
+from graphrewrite import Graph, pass_
+from graphrewrite.edit import remove, rewire
+from graphrewrite.evaluate import evaluate_nodes
+from graphrewrite.graph import RESERVED, Operand
+from graphrewrite.text import format_exactly
+
+__all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
+
+
+@pass_
+def eliminate_dead_nodes(graph: Graph) -> list[str]:
+    """Remove the nodes from which no output can be reached; inputs stay, for they are the graph's interface."""
+    dead = sorted(graph.dead_nodes() - set(graph.inputs))
+    graph.remove_nodes_from(dead)
+    return dead
+
+
+@pass_
+def eliminate_independent_nodes(graph: Graph) -> list[str]:
+    """Compute the nodes that no input reaches, and that have no state, once and for all."""
+    independent = graph.independent_nodes() - set(graph.outputs)
+    # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
+    fixed: set[str] = set()
+    for node in graph.order():
+        if node in independent and not graph.op(node).stateful and all(o.node in fixed for o in graph.operands(node)):
+            fixed.add(node)
+    folded = [n for n in graph.order() if n in fixed and graph.nodes[n]["type"] != "constant" and graph.op(n).results == 1]
+    rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
+    values = evaluate_nodes(graph, {}, rim)
+    for node in rim:
+        type_, origin = graph.result_type(node), graph.nodes[node].get("origin") or (node,)
+        value = graph.constant(values[node], type=type_, origin=origin)
+        rewire(graph, node, Operand(value.node))
+    removed, _ = remove(graph, folded)
+    return removed
+
+
+@pass_
+def merge_equal_nodes(graph: Graph) -> list[str]:
+    """Let one node serve for all with the same op, operands and attributes; state is never shared."""
+    seen: dict[object, str] = {}
+    merged = []
+    for node in graph.order():
+        op = graph.op(node)
+        if op.name in ("input", "output") or op.stateful:
+            continue
+        data = graph.nodes[node]
+        attributes = tuple((k, format_exactly(v)) for k, v in sorted(data.items()) if k not in RESERVED)
+        result = data.get("result")
+        key = (op.name, graph.operands(node), attributes, str(result) if op.name == "constant" else None)
+        first = seen.setdefault(key, node)
+        if first != node:
+            for index in range(op.results):
+                rewire(graph, node, Operand(first, index), index)
+            graph.remove_node(node)
+            merged.append(node)
+    return merged

@@ -1,0 +1,92 @@
+"""Ops that do nothing, or nothing new."""
+
+from __future__ import annotations
+
+from graphrewrite import decline, op, rule
+
+__all__ = [
+    "drop_cast_to_fixed_and_back",
+    "drop_divide_by_one",
+    "drop_identity",
+    "drop_multiply_by_one",
+    "drop_repeated_relu",
+    "drop_subtract_zero",
+    "merge_clips",
+]
+
+
+@rule
+def drop_identity(x):
+    """The identity is its operand."""
+    yield op.identity(x)
+    return x
+
+
+@rule
+def drop_multiply_by_one(x):
+    """x · 1 is x, unless the one broadcasts x to a larger shape."""
+    product = op.mul(x, 1)
+    yield product
+    if x.type != product.type:
+        return decline("the constant broadcasts the other operand", at=product)
+    return x
+
+
+@rule
+def drop_divide_by_one(x):
+    """x / 1 is x, unless the one broadcasts x to a larger shape."""
+    quotient = op.div(x, 1)
+    yield quotient
+    if x.type != quotient.type:
+        return decline("the constant broadcasts the other operand", at=quotient)
+    return x
+
+
+@rule
+def drop_subtract_zero(x):
+    """x - 0 is x, for every x; x + 0 is not, for it makes +0 of -0 (IEEE 754-2019, 6.3)."""
+    difference = op.sub(x, 0)
+    yield difference
+    if x.type != difference.type:
+        return decline("the constant broadcasts the other operand", at=difference)
+    return x
+
+
+@rule(shared="keep")
+def drop_repeated_relu(x):
+    """A rectified value rectified again is the same."""
+    first = op.relu(x)
+    yield op.relu(first)
+    return first
+
+
+@rule(shared="keep")
+def drop_cast_to_fixed_and_back(x):
+    """Mantissas read as real numbers in a format, and written in that format again, are the same mantissas."""
+    real = op.from_fixed(x)
+    again = op.to_fixed(real)
+    yield again
+    if x.type != again.type or real.fraction != again.element.fraction or again.low is not None or again.high is not None:
+        return decline("the formats differ, so the value may change", at=again)
+    if again.element.width > 24:
+        return decline("a float32 does not hold every mantissa of that width", at=again)
+    return x
+
+
+@rule
+def merge_clips(x, a, b, c, d):
+    """Two limits one behind the other are one: min(max(min(max(x, a), b), c), d)."""
+    outer = op.clip(op.clip(x, low=a, high=b), low=c, high=d)
+    yield outer
+
+    def inside(bound):
+        """Limit a bound of the inner clip as the outer one would."""
+        if bound is not None and c is not None:
+            bound = max(bound, c)
+        return bound if bound is None or d is None else min(bound, d)
+
+    if a is not None and b is not None and a > b:
+        return decline("the inner limits cross", at=outer)
+    if c is not None and d is not None and c > d:
+        return decline("the outer limits cross", at=outer)
+    return op.clip(x, low=c if a is None else inside(a), high=d if b is None else inside(b))

@@ -1,0 +1,106 @@
+"""Reshapes and transposes: fewer of them, in one form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import Constant, decline, op, rule
+
+__all__ = [
+    "drop_reshape",
+    "drop_transpose",
+    "flatten_as_reshape",
+    "merge_reshapes",
+    "merge_transposes",
+    "permute_linear_weights",
+    "squeeze_as_reshape",
+    "transpose_as_reshape",
+    "unsqueeze_as_reshape",
+]
+
+
+@rule
+def flatten_as_reshape(x):
+    """A flatten is a reshape to its result's shape."""
+    flat = op.flatten(x)
+    yield flat
+    return op.reshape(x, shape=flat.shape)
+
+
+@rule
+def squeeze_as_reshape(x):
+    """A squeeze is a reshape to its result's shape."""
+    narrow = op.squeeze(x)
+    yield narrow
+    return op.reshape(x, shape=narrow.shape)
+
+
+@rule
+def unsqueeze_as_reshape(x):
+    """An unsqueeze is a reshape to its result's shape."""
+    wide = op.unsqueeze(x)
+    yield wide
+    return op.reshape(x, shape=wide.shape)
+
+
+@rule
+def drop_reshape(x):
+    """A reshape to the shape that is there already does nothing."""
+    same = op.reshape(x)
+    yield same
+    return x if x.type == same.type else decline(f"the shape changes from {x.type} to {same.type}", at=same)
+
+
+@rule(shared="keep")
+def merge_reshapes(x):
+    """Of two reshapes in a row only the last shape counts."""
+    last = op.reshape(op.reshape(x))
+    yield last
+    return op.reshape(x, shape=last.shape)
+
+
+@rule
+def drop_transpose(x):
+    """A transpose that leaves every axis in its place does nothing."""
+    same = op.transpose(x)
+    yield same
+    if list(same.perm) != sorted(same.perm):
+        return decline("axes change their places", at=same)
+    return x
+
+
+@rule(shared="keep")
+def merge_transposes(x):
+    """Two transposes in a row are one."""
+    inner = op.transpose(x)
+    outer = op.transpose(inner)
+    yield outer
+    return op.transpose(x, perm=tuple(inner.perm[p] for p in outer.perm))
+
+
+@rule
+def transpose_as_reshape(x):
+    """A transpose that moves only axes of size 1 keeps the order of the entries: it is a reshape."""
+    moved = op.transpose(x)
+    yield moved
+    long = [p for p in moved.perm if x.shape[p] != 1]
+    if long != sorted(long):
+        return decline("axes longer than 1 change their order", at=moved)
+    return op.reshape(x, shape=moved.shape)
+
+
+@rule(keeps="rounding")
+def permute_linear_weights(x, w: Constant, b):
+    """A fully-connected layer after transpose and flatten reads the untransposed entries through permuted weights."""
+    moved = op.transpose(x)
+    layer = op.linear(op.reshape(moved), w, b)
+    yield layer
+    if moved.perm[0] != 0:
+        return decline("the transpose moves the batch", at=moved)
+    if any(isinstance(d, str) for d in x.shape[1:]):
+        return decline("a size besides the batch is symbolic", at=moved)
+    where = np.arange(int(np.prod(moved.shape[1:]))).reshape(moved.shape[1:])
+    back = np.argsort([p - 1 for p in moved.perm[1:]])
+    if where.size != w.shape[1] or moved.shape[0] != layer.shape[0]:
+        return decline("the reshape between does more than flatten", at=layer)
+    return op.linear(op.reshape(x, shape=(x.shape[0], where.size)), w.value[:, where.transpose(back).ravel()], b)
