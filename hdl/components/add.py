@@ -1,0 +1,79 @@
+"""add: the exact sum of two streams."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.op.define import define_op
+from graphrewrite.types import FixedPoint, Stream, Type
+
+__all__ = ["ADD", "add"]
+
+
+def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Stream:
+    left, right = streams(x, y)
+    if left.shape != right.shape:
+        raise TypeMismatchError(f"{left} and {right} differ in shape; give equal shapes")
+    if len(shifts) != 2 or min(shifts) < 0:
+        raise TypeMismatchError(f"shifts {tuple(shifts)}: give two numbers of places to the left")
+    low = (left.element.minimum << shifts[0]) + (right.element.minimum << shifts[1])
+    high = (left.element.maximum << shifts[0]) + (right.element.maximum << shifts[1])
+    if low < element.minimum or high > element.maximum:
+        raise TypeMismatchError(
+            f"sums of {low} to {high} exceed {element}; give {FixedPoint.holding(low, high, element.fraction)} or wider"
+        )
+    (result,) = streams(Stream(element, left.shape))
+    return result
+
+
+@define_op(level="stream", infer=_infer)
+def add(
+    x: NDArray[np.integer], y: NDArray[np.integer], *, element: FixedPoint, shifts: Sequence[int] = (0, 0)
+) -> NDArray[np.integer]:
+    """Return ``(x << shifts[0]) + (y << shifts[1])``, in a format that holds every sum.
+
+    Parameters
+    ----------
+    x, y : ndarray of int, shape [N, C, *positions]
+    element : FixedPoint
+        Format of the sums.
+    shifts : (int, int)
+        Places by which each operand is shifted left, so that the binary points agree.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> add(np.array([[1, 2]]), np.array([[3, -4]]), element=FixedPoint(True, 8), shifts=(2, 0)).tolist()
+    [[7, 4]]
+    """
+    return ((x.astype(np.int64) << shifts[0]) + (y.astype(np.int64) << shifts[1])).astype(element.dtype)
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x, y = (operand.element for operand in site.operands)
+    return {
+        "CHANNELS": site.results[0].lanes,
+        "X_WIDTH": x.width,
+        "X_SIGNED": x.signed,
+        "X_SHIFT": site.attributes["shifts"][0],
+        "Y_WIDTH": y.width,
+        "Y_SIGNED": y.signed,
+        "Y_SHIFT": site.attributes["shifts"][1],
+        "Z_WIDTH": site.results[0].element.width,
+        "CAPACITY": per_beat(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    z = site.results[0]
+    return Resources(adders=z.lanes).plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
+
+
+ADD = Component(add, "add.vhd", _generics, per_beat, _resources)
+"""The component of `add`."""

@@ -1,0 +1,79 @@
+"""clip: lanes limited to a range; from zero on, it is relu."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.generic import long_integer
+from graphrewrite.op.define import define_op
+from graphrewrite.types import FixedPoint, Stream, Type
+
+__all__ = ["CLIP", "clip"]
+
+
+def _infer(x: Type, *, low: int | None = None, high: int | None = None, element: FixedPoint | None = None) -> Stream:
+    (given,) = streams(x)
+    (result,) = streams(Stream(element or given.element, given.shape))
+    least, most = _bounds(result.element, low, high)
+    if least > most:
+        raise TypeMismatchError(f"bounds {low} to {high} leave no number of {result.element}; give low <= high")
+    return result
+
+
+def _bounds(element: FixedPoint, low: int | None, high: int | None) -> tuple[int, int]:
+    least = element.minimum if low is None else max(low, element.minimum)
+    return least, element.maximum if high is None else min(high, element.maximum)
+
+
+@define_op(level="stream", infer=_infer)
+def clip(
+    x: NDArray[np.integer], *, low: int | None = None, high: int | None = None, element: FixedPoint | None = None
+) -> NDArray[np.integer]:
+    """Return each number, or the bound that it exceeds.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+    low, high : int, optional
+        Bounds; where not given, those of the format.
+    element : FixedPoint, optional
+        Format of the result; where not given, that of ``x``.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> clip(np.array([[-3, 0, 300]]), low=0, element=FixedPoint(False, 8)).tolist()
+    [[0, 0, 255]]
+    """
+    if element is None:
+        return np.clip(x.astype(np.int64), low, high).astype(x.dtype) if (low, high) != (None, None) else x
+    return np.clip(x.astype(np.int64), *_bounds(element, low, high)).astype(element.dtype)
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x, z = site.operands[0], site.results[0]
+    least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
+    return {
+        "CHANNELS": x.lanes,
+        "X_WIDTH": x.element.width,
+        "X_SIGNED": x.element.signed,
+        "Z_WIDTH": z.element.width,
+        **long_integer("LOW", least),
+        **long_integer("HIGH", most),
+        "CAPACITY": per_beat(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    x, z = site.operands[0], site.results[0]
+    least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
+    compared = int(least > x.element.minimum) + int(most < x.element.maximum)
+    return Resources(adders=compared * z.lanes).plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
+
+
+CLIP = Component(clip, "clip.vhd", _generics, per_beat, _resources)
+"""The component of `clip`."""

@@ -1,0 +1,53 @@
+"""fork: one stream for two readers."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Stream, Type
+
+__all__ = ["FORK", "fork"]
+
+
+def _infer(x: Type, *, branches: int = 2) -> tuple[Stream, ...]:
+    (given,) = streams(x)
+    if branches != 2:
+        raise TypeMismatchError(f"a fork has two branches, not {branches}; chain forks for more readers")
+    return (given, given)
+
+
+@define_op(level="stream", infer=_infer, results=2)
+def fork(x: NDArray[np.integer], *, branches: int = 2) -> tuple[NDArray[np.integer], ...]:
+    """Return the operand twice, in lock step.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+    branches : int
+        Two; for more readers, chain forks.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Examples
+    --------
+    >>> [y.tolist() for y in fork(np.array([[1, 2]]))]
+    [[[1, 2]], [[1, 2]]]
+    """
+    return (x,) * branches
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    return {"WIDTH": site.operands[0].payload_width, "CAPACITY": per_beat(site).capacity[0]}
+
+
+def _resources(site: Site) -> Resources:
+    one = buffer_resources(site.operands[0].payload_width, per_beat(site).capacity[0])
+    return one.plus(one)
+
+
+FORK = Component(fork, "fork.vhd", _generics, per_beat, _resources)
+"""The component of `fork`."""
