@@ -204,7 +204,7 @@ class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class 
         operands : iterable of Value, array or number
             Arrays and numbers become constants, numbers of the element type of the first value.
         attributes : mapping, optional
-            Attributes; lists are stored as tuples.
+            Attributes; lists are stored as tuples, defaults are not stored.
         name : str, optional
             A fresh one where not given.
         origin : iterable of str
@@ -222,6 +222,8 @@ class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class 
         given = [x for x in operands if x is not None]
         attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in (attributes or {}).items()}
         op.check(len(given), attributes)
+        # One form for equal nodes: an attribute at its default is not stored.
+        attributes = {k: v for k, v in attributes.items() if isinstance(v, np.ndarray) or v is not op.attributes[k] and v != op.attributes[k]}
         like = next((x for x in given if isinstance(x, Value)), None)
         for value in given:
             if isinstance(value, Value) and value.graph is not self:

@@ -143,7 +143,7 @@ class Replay:
             return self.pending.pop(0)
         like = attributes.pop("like", None)
         if like is not None:
-            attributes = {**{k: v for k, v in self.graph.attributes(like.node).items() if k in op.attributes}, **attributes}
+            attributes = {**{k: v for k, v in like.data.items() if k in op.attributes}, **attributes}
         attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
         given = [x for x in operands if x is not None]
         first = next((x for x in given if isinstance(x, Part)), None)

@@ -39,6 +39,7 @@ from graphrewrite.rules.identities import (
     drop_identity,
     drop_multiply_by_one,
     drop_repeated_relu,
+    drop_requantise,
     drop_subtract_zero,
     merge_clips,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "drop_identity",
     "drop_multiply_by_one",
     "drop_repeated_relu",
+    "drop_requantise",
     "drop_reshape",
     "drop_subtract_zero",
     "drop_transpose",
@@ -94,6 +96,7 @@ RULES = (
     drop_divide_by_one,
     drop_subtract_zero,
     drop_repeated_relu,
+    drop_requantise,
     drop_cast_to_fixed_and_back,
     merge_clips,
     flatten_as_reshape,

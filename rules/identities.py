@@ -10,6 +10,7 @@ __all__ = [
     "drop_identity",
     "drop_multiply_by_one",
     "drop_repeated_relu",
+    "drop_requantise",
     "drop_subtract_zero",
     "merge_clips",
 ]
@@ -70,6 +71,19 @@ def drop_cast_to_fixed_and_back(x):
         return decline("the formats differ, so the value may change", at=again)
     if again.element.width > 24:
         return decline("a float32 does not hold every mantissa of that width", at=again)
+    return x
+
+
+@rule
+def drop_requantise(x):
+    """Requantising to the format that is there already, without a shift or tighter limits, does nothing."""
+    same = op.requantise(x, shift=0)
+    yield same
+    element = same.element
+    low = element.minimum if same.low is None else same.low
+    high = element.maximum if same.high is None else same.high
+    if x.type != same.type or low > element.minimum or high < element.maximum:
+        return decline("the format or the limits change", at=same)
     return x
 
 

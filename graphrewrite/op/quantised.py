@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.types import FixedPoint, Tensor
+from graphrewrite.types import FixedPoint, Tensor, element_dtype
 
 __all__ = ["from_fixed", "mantissas", "quantise", "to_fixed"]
 
@@ -111,4 +111,4 @@ def from_fixed(x: np.ndarray, *, fraction: int, element: str = "f32") -> np.ndar
     >>> from_fixed(np.array([1, 7]), fraction=2).tolist()
     [0.25, 1.75]
     """
-    return np.ldexp(x.astype(np.float64), -fraction).astype({"f32": np.float32, "f64": np.float64}[element])
+    return np.ldexp(x.astype(np.float64), -fraction).astype(element_dtype(element))

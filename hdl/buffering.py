@@ -1,0 +1,81 @@
+"""Make a stream graph runnable: one reader a stream, and buffers where branches of different length meet."""
+
+from __future__ import annotations
+
+from graphrewrite.graph import Graph
+from graphrewrite.hdl.components.fifo import fifo
+from graphrewrite.hdl.components.fork import fork
+
+__all__ = ["insert_forks"]
+
+
+def insert_forks(graph: Graph) -> Graph:
+    """Return the graph with a fork behind every stream that has several readers, and a buffer where input meets output.
+
+    Parameters
+    ----------
+    graph : Graph
+        Level ``stream``.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.add import add
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("twice")
+    >>> x = g.input("x", Stream(FixedPoint(False, 4), (1, 3)))
+    >>> _ = g.output("y", add(x, x, element=FixedPoint(False, 5)))
+    >>> print(insert_forks(g))
+    graph twice
+    x = input() : stream u4f0[1,3]
+    fork_1 = fork(x) : stream u4f0[1,3], stream u4f0[1,3]
+    add_1 = add(fork_1, fork_1:1, element=u5f0) : stream u5f0[1,3]
+    y = output(add_1)
+    """
+    new = graph.copy()
+    for node in graph.order():
+        if graph.nodes[node].get("type") == "output":
+            continue
+        for result in range(new.op(node).results if graph.nodes[node]["type"] != "input" else 1):
+            readers = [r for r in new.readers(node) if r.result == result]
+            if len(readers) > 1:
+                branches = new.add(fork, [new.value(node, result)], {"branches": len(readers)}, origin=_origin(new, node))
+                for branch, reader in zip(branches, readers, strict=True):
+                    move_slot(new, node, result, reader.node, reader.slot, branch.node, branch.result)
+    for node in new.outputs:
+        source = new.operands(node)[0]
+        if new.nodes[source.node]["type"] == "input":
+            buffered = new.add(fifo, [new.value(source.node)], {"depth": 2}, origin=_origin(new, source.node))
+            move_slot(new, source.node, 0, node, 0, buffered.node, 0)
+    return new
+
+
+def _origin(graph: Graph, node: str) -> tuple[str, ...]:
+    return graph.nodes[node].get("origin") or (node,)
+
+
+def move_slot(graph: Graph, source: str, result: int, reader: str, slot: int, other: str, other_result: int) -> None:
+    """Let one operand slot of a reader read another value, in place.
+
+    Parameters
+    ----------
+    graph : Graph
+        Changed.
+    source, result : str, int
+        What the slot reads now.
+    reader, slot : str, int
+        Whose slot.
+    other, other_result : str, int
+        What it reads from now on.
+    """
+    data = graph.edges[source, reader]
+    left = tuple(pair for pair in data["slots"] if pair != (slot, result))
+    if left:
+        data["slots"] = left
+    else:
+        graph.remove_edge(source, reader)
+    old = graph.edges[other, reader]["slots"] if graph.has_edge(other, reader) else ()
+    graph.add_edge(other, reader, slots=(*old, (slot, other_result)))

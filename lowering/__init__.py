@@ -1,0 +1,29 @@
+"""Importers and lowerings: ONNX → float graph → fixed point → integers → streaming hardware.
+
+Each step takes a graph and returns one that prints, draws and evaluates; between any two of them one may stop and look.
+"""
+
+from graphrewrite.lowering.errors import LoweringError, ModelError, ParallelismError, QuantisationError, UnsupportedOpsError
+from graphrewrite.lowering.from_onnx import from_onnx
+from graphrewrite.lowering.heads import softmax_as_arg_max
+from graphrewrite.lowering.host import Partition, partition
+from graphrewrite.lowering.quantise import quantise
+from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
+from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
+
+__all__ = [
+    "LOWER_TO_INTEGER",
+    "LOWER_TO_STREAM",
+    "LoweringError",
+    "ModelError",
+    "ParallelismError",
+    "Partition",
+    "QuantisationError",
+    "UnsupportedOpsError",
+    "from_onnx",
+    "partition",
+    "quantise",
+    "softmax_as_arg_max",
+    "to_integer",
+    "to_stream",
+]

@@ -1,0 +1,66 @@
+"""Free a graph of the batch size that it was exported with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite.graph import RESERVED
+
+__all__ = ["free_batch"]
+
+
+def free_batch(graph: Graph, batch: str = "N") -> Graph:
+    """Return the graph for any batch, or as it is where the batch is not the first dimension throughout.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph of the level ``nn``.
+    batch : str
+        The name of the first dimension of every input.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\\nx = input() : f32[1,2,3]\\nf = flatten(x)\\ny = output(f)")
+    >>> print(free_batch(g))
+    graph g
+    x = input() : f32[N,2,3]
+    f = flatten(x) : f32[N,6]
+    y = output(f)
+    """
+    new = graph.copy()
+    try:
+        for name in new.inputs:
+            old = new.nodes[name]["result"]
+            new.nodes[name]["result"] = Tensor(old.element, (batch, *old.shape[1:]))
+        for node in new.order():
+            if new.nodes[node]["type"] not in ("input", "output", "constant"):
+                _infer_again(graph, new, node, batch)
+    except GraphRewriteError:
+        return graph  # the batch is mixed with other dimensions: the model works for its own batch only
+    return new
+
+
+def _infer_again(old: Graph, new: Graph, node: str, batch: str) -> None:
+    data = new.nodes[node]
+    types = [new.result_type(o.node, o.result) for o in new.operands(node)]
+    before = [old.result_type(o.node, o.result) for o in old.operands(node)]
+    if types != before:
+        data.update(_general(data, before[0], batch))
+    attributes: dict[str, Any] = {k: v for k, v in data.items() if k not in RESERVED}
+    results = new.op(node).infer(*types, **attributes)
+    data["result"] = results[0] if len(results) == 1 else results
+
+
+def _general(data: dict[str, Any], before: Any, batch: str) -> dict[str, Any]:
+    """Attributes that mean for any batch what they meant for the exported one."""
+    if data["type"] == "reshape" and data["shape"] and data["shape"][0] == before.shape[0]:
+        return {"shape": (batch, *data["shape"][1:])}
+    if data["type"] == "flatten" and data.get("axis", 1) == 0 and before.shape[0] == 1:
+        return {"axis": 1}  # with a batch of one, the frame is all there is to flatten
+    return {}

@@ -1,0 +1,44 @@
+"""Between tensors of mantissas and streams of beats: only the transport changes, never a value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import Stream, Tensor, define_op
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.types import FixedPoint
+
+__all__ = ["enter", "leave"]
+
+
+def _infer_enter(x: Tensor) -> Stream:
+    if not isinstance(x, Tensor) or not isinstance(x.element, FixedPoint) or len(x.shape) < 2:
+        raise TypeMismatchError(f"a stream carries mantissas with a batch and channels, not {x}")
+    sizes = [d for d in x.shape[1:] if isinstance(d, int)]
+    if len(sizes) != len(x.shape) - 1:
+        raise TypeMismatchError(f"only the batch of {x} may be symbolic")
+    return Stream(x.element, tuple(sizes))
+
+
+@define_op(level="bridge", infer=_infer_enter)
+def enter(x: np.ndarray) -> np.ndarray:
+    """A tensor of mantissas as a stream: one frame after the other, channels side by side.
+
+    Examples
+    --------
+    >>> print(*enter.infer(Tensor(FixedPoint(True, 8), ("N", 3, 4, 4))))
+    stream s8f0[3,4,4]
+    """
+    return x
+
+
+@define_op(level="bridge", infer=lambda x: Tensor(x.element, ("N", *x.shape)))
+def leave(x: np.ndarray) -> np.ndarray:
+    """A stream as a tensor of mantissas; the inverse of `enter`.
+
+    Examples
+    --------
+    >>> print(*leave.infer(Stream(FixedPoint(True, 8), (3, 4, 4))))
+    s8f0[N,3,4,4]
+    """
+    return x

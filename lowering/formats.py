@@ -1,0 +1,133 @@
+"""Choose fixed-point formats: binary points for values and weights, widths for exact accumulators."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import FixedPoint
+from graphrewrite.op.quantised import mantissas
+
+__all__ = ["accumulator", "best_fraction", "fractions_of", "on_grid"]
+
+_CANDIDATES = 4  # binary points to try, from the one at which nothing saturates upwards
+
+
+def best_fraction(values: np.ndarray, width: int, *, signed: bool) -> FixedPoint:
+    """Return the format of a width whose rounding and saturation together cost the least squared error.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        Samples of what the format has to hold.
+    width : int
+        Bits.
+    signed : bool
+        Whether the format has a sign.
+
+    Returns
+    -------
+    FixedPoint
+
+    Examples
+    --------
+    >>> print(best_fraction(np.array([0.5, -0.75]), 8, signed=True))
+    s8f7
+    """
+    greatest = float(np.abs(values).max(initial=0.0))
+    if greatest == 0.0:
+        return FixedPoint(signed, width, width - signed)
+    # The coarsest candidate holds the greatest value: greatest < 2**exponent (frexp), and a width has width-signed digits.
+    first = width - int(signed) - int(np.frexp(greatest)[1])
+    sample = values.ravel()
+    sample = sample[:: max(1, sample.size // 65536)]
+    errors = []
+    for fraction in range(first, first + _CANDIDATES):
+        element = FixedPoint(signed, width, fraction)
+        rounded = mantissas(sample, element=element) * element.step
+        errors.append(float(np.square(rounded - sample).sum()))
+    return FixedPoint(signed, width, first + int(np.argmin(errors)))
+
+
+def fractions_of(w: np.ndarray, width: int, *, per_channel: bool) -> np.ndarray:
+    """Return a binary point for each output channel of weights; all are equal unless asked otherwise.
+
+    Parameters
+    ----------
+    w : ndarray of float, shape [O, …]
+        Weights.
+    width : int
+        Bits, sign included.
+    per_channel : bool
+        Whether each channel may have its own.
+
+    Returns
+    -------
+    ndarray of int, shape [O]
+
+    Examples
+    --------
+    >>> fractions_of(np.array([[0.5], [4.0]]), 8, per_channel=True).tolist()
+    [8, 5]
+    """
+    if per_channel:
+        return np.array([best_fraction(channel, width, signed=True).fraction for channel in w])
+    return np.full(len(w), best_fraction(w, width, signed=True).fraction)
+
+
+def on_grid(w: np.ndarray, fractions: np.ndarray, width: int | None) -> np.ndarray:
+    """Return weights or biases rounded, half to even, to a grid for each output channel.
+
+    Parameters
+    ----------
+    w : ndarray of float, shape [O, …]
+    fractions : ndarray of int, shape [O]
+    width : int or None
+        Saturates to that many bits, sign included.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Examples
+    --------
+    >>> on_grid(np.array([[0.3]]), np.array([2]), 8).tolist()
+    [[0.25]]
+    """
+    step = np.ldexp(1.0, -fractions).reshape(-1, *[1] * (w.ndim - 1))
+    whole = np.rint(w / step)
+    if width is not None:
+        whole = np.clip(whole, -(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    return np.asarray((whole + 0.0) * step)
+
+
+def accumulator(w: np.ndarray, b: np.ndarray, given: FixedPoint, fractions: np.ndarray) -> FixedPoint:
+    """Return the narrowest format that holds every sum of a layer exactly, whatever its input is.
+
+    Parameters
+    ----------
+    w : ndarray of float, shape [O, …]
+        Weights on their grid.
+    b : ndarray of float, shape [O]
+        Biases on the grid of the sums.
+    given : FixedPoint
+        The format of the input.
+    fractions : ndarray of int, shape [O]
+        Binary point of each channel's sums.
+
+    Returns
+    -------
+    FixedPoint
+
+    Examples
+    --------
+    >>> print(accumulator(np.array([[1.0, -1.0]]), np.array([0.0]), FixedPoint(False, 8), np.array([0])))
+    s9f0
+    """
+    fraction = int(fractions.max())
+    rows = w.reshape(len(w), -1)
+    least, most = given.minimum * given.step, given.maximum * given.step
+    # Zero lies in every term's range, so these bounds hold for partial sums too, whether the bias comes first or last.
+    high = (np.where(rows > 0, rows * most, rows * least).sum(axis=1) + np.maximum(b, 0)).max()
+    low = (np.where(rows > 0, rows * least, rows * most).sum(axis=1) + np.minimum(b, 0)).min()
+    scale = 2.0**fraction
+    return FixedPoint.holding(min(int(np.floor(low * scale)), 0), max(int(np.ceil(high * scale)), 0), fraction)

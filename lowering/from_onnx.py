@@ -1,0 +1,210 @@
+"""Import a trained network from an ONNX file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite.errors import MissingDependencyError, did_you_mean
+from graphrewrite.graph import Value
+from graphrewrite.lowering.batch import free_batch
+from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
+from graphrewrite.lowering.onnx_table import TABLE, Entry
+from graphrewrite.types import element_of
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["from_onnx"]
+
+_OPSET = 17
+
+
+def from_onnx(
+    model: str | Path | bytes | onnx.ModelProto, *, shapes: Mapping[str, Sequence[int | str]] | None = None, batch: str | None = "N"
+) -> Graph:
+    """Return the graph of an ONNX model.
+
+    Parameters
+    ----------
+    model : path, bytes or ModelProto
+        A model of any opset; it is converted on load.
+    shapes : mapping of str to sequence of int or str, optional
+        Shapes for inputs whose shape the model leaves open.
+    batch : str or None
+        The name of the first dimension of every input, where the model works for any batch; None keeps it as it is.
+
+    Returns
+    -------
+    Graph
+        Level ``nn``; each node's origin is the name of the ONNX node.
+
+    Raises
+    ------
+    ModelError
+        If the file is missing, corrupt or contradicts itself, or an input's shape is open.
+    UnsupportedOpsError
+        Naming all unknown ops with their nodes.
+
+    Examples
+    --------
+    >>> from graphrewrite.models import path
+    >>> graph = from_onnx(path("classes"))
+    >>> graph.inputs, len(graph.outputs)
+    (('x',), 1)
+    """
+    proto = _load(model)
+    importer = _Importer(proto, shapes or {})
+    graph = importer.run()
+    return graph if batch is None else free_batch(graph, batch)
+
+
+def _load(model: Any) -> onnx.ModelProto:
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError
+    except ImportError:
+        raise MissingDependencyError("reading ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'") from None
+    if isinstance(model, onnx.ModelProto):
+        proto, name = model, "the model"
+    else:
+        name = "the model" if isinstance(model, bytes) else f"{str(model)!r}"
+        try:
+            proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(str(model))
+        except FileNotFoundError:
+            near = did_you_mean(Path(model).name, [p.name for p in Path(model).parent.glob("*.onnx")]) if not isinstance(model, bytes) else ""
+            raise ModelError(f"there is no file {name}{near}") from None
+        except IsADirectoryError:
+            raise ModelError(f"{name} is a folder; name an .onnx file") from None
+        except (DecodeError, ValueError, OSError, onnx.checker.ValidationError) as error:
+            raise ModelError(f"{name} is no ONNX model, or a truncated one ({str(error).splitlines()[0][:120]}); export it again") from None
+    if not proto.graph.node or not proto.graph.output:
+        raise ModelError(f"{name} holds no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} outputs; is it an ONNX file?")
+    try:
+        onnx.checker.check_model(proto)
+    except onnx.checker.ValidationError as error:
+        foreign = [n for n in proto.graph.node if n.domain not in ("", "ai.onnx")]
+        if not foreign:
+            raise ModelError(f"{name} is not a valid ONNX model: {str(error).splitlines()[0][:200]}") from None
+    versions = [o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")]
+    _refuse_unknown(proto)
+    if versions and versions[0] != _OPSET:
+        try:
+            proto = onnx.version_converter.convert_version(proto, _OPSET)
+        except Exception as error:  # the converter raises whatever its C++ side throws
+            raise ModelError(f"{name} of opset {versions[0]} cannot be converted to opset {_OPSET}: {str(error).splitlines()[0][:200]}; export it with opset {_OPSET}") from None
+    return proto
+
+
+def _refuse_unknown(proto: onnx.ModelProto) -> None:
+    unknown = [
+        f"{n.domain + '.' if n.domain else ''}{n.op_type} ({n.name or n.output[0]})"
+        for n in proto.graph.node
+        if n.op_type != "Constant" and (n.domain not in ("", "ai.onnx") or n.op_type not in TABLE)
+    ]
+    if unknown:
+        raise UnsupportedOpsError(f"{len(unknown)} nodes have ops that cannot be imported: {', '.join(unknown)}; replace them in the model or export it without them")
+
+
+class _Importer:
+    def __init__(self, proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int | str]]) -> None:
+        import onnx
+
+        self.onnx, self.proto, self.shapes = onnx, proto, shapes
+        self.graph = Graph(proto.graph.name or "model")
+        self.values: dict[str, Value] = {}
+        self.reserved = {i.name for i in proto.graph.input} | {o.name for o in proto.graph.output}
+
+    def run(self) -> Graph:
+        for tensor in self.proto.graph.initializer:
+            self.constant(tensor.name, self.onnx.numpy_helper.to_array(tensor))
+        for given in self.proto.graph.input:
+            if given.name not in self.values:
+                self.values[given.name] = self.graph.input(given.name, self.input_type(given))
+        for name in self.shapes:
+            if name not in self.graph.inputs:
+                raise ModelError(f"there is no input {name!r} to give a shape{did_you_mean(name, self.graph.inputs)}; inputs are {', '.join(self.graph.inputs)}")
+        for node in self.proto.graph.node:
+            self.node(node)
+        for wanted in self.proto.graph.output:
+            name = wanted.name if wanted.name not in self.graph else self.graph.fresh(wanted.name)
+            self.graph.output(name, self.value(wanted.name, "the output"))
+        return self.graph
+
+    def constant(self, name: str, array: np.ndarray) -> None:
+        if array.dtype == object or array.dtype.kind not in "fiub":
+            raise ModelError(f"the constant {name!r} has the type {array.dtype}, which no op here takes")
+        self.values[name] = self.graph.constant(array, name=self.free(name), origin=(name,))
+
+    def free(self, name: str) -> str:
+        return name if name and name not in self.graph and name not in self.reserved else self.graph.fresh(name or "node")
+
+    def input_type(self, given: Any) -> Tensor:
+        element = element_of(self.onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type))
+        dims = given.type.tensor_type.shape.dim
+        shape: list[int | str] = [d.dim_value if d.HasField("dim_value") else d.dim_param or "N" if i == 0 else d.dim_param or "?" for i, d in enumerate(dims)]
+        if given.name in self.shapes:
+            shape = list(self.shapes[given.name])
+        open_sizes = [str(d) for d in shape[1:] if isinstance(d, str) or d < 1]
+        if open_sizes or not shape:
+            raise ModelError(
+                f"the input {given.name!r} has the shape {shape}, whose sizes {', '.join(open_sizes) or 'all'} are open; "
+                f"give them as from_onnx(..., shapes={{{given.name!r}: [...]}})"
+            )
+        return Tensor(element, tuple(shape))
+
+    def value(self, name: str, reader: str) -> Value:
+        if name not in self.values:
+            raise ModelError(f"{reader} reads {name!r}, which nothing in the model gives{did_you_mean(name, self.values)}")
+        return self.values[name]
+
+    def node(self, node: Any) -> None:
+        label = node.name or node.output[0]
+        given = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
+        if node.op_type == "Constant":
+            self.constant(node.output[0], self.constant_array(label, given))
+            return
+        entry = TABLE[node.op_type]
+        for name, allowed in entry.required.items():
+            if name in given and given[name] not in allowed:
+                raise ModelError(f"node {label!r} ({node.op_type}): {name}={given[name]!r} is not supported, only {' or '.join(map(repr, allowed))}")
+        inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
+        try:
+            attributes, operands = self.arguments(entry, given, inputs)
+            made = self.graph.add(entry.op, operands, attributes, name=self.free(label), origin=(label,))
+        except GraphRewriteError as error:
+            raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
+        self.values[node.output[0]] = made
+
+    def constant_array(self, label: str, given: dict[str, Any]) -> np.ndarray:
+        if "value" in given:
+            return np.asarray(self.onnx.numpy_helper.to_array(given["value"]))
+        for key, dtype in (("value_float", np.float32), ("value_floats", np.float32), ("value_int", np.int64), ("value_ints", np.int64)):
+            if key in given:
+                return np.asarray(given[key], dtype)
+        raise ModelError(f"node {label!r} (Constant): only numbers are supported, not {', '.join(given)}")
+
+    def arguments(self, entry: Entry, given: dict[str, Any], inputs: list[Value | None]) -> tuple[dict[str, Any], list[Value]]:
+        attributes: dict[str, Any] = {}
+        for name, (ours, convert) in entry.attributes.items():
+            if name in given:
+                attributes[ours] = convert(given[name])
+        for index, (ours, convert) in entry.constants.items():
+            value = inputs[index] if index < len(inputs) else None
+            if value is not None:
+                data = self.graph.nodes[value.node]
+                if data["type"] != "constant":
+                    raise ModelError(f"its input {index} ({ours}) must be a constant, and {value.node!r} is computed")
+                attributes[ours] = convert(data["value"])
+        operands = [x for i, x in enumerate(inputs) if x is not None and i not in entry.constants]
+        if entry.op.required > len(operands):
+            raise ModelError(f"it has {len(operands)} operands and needs {entry.op.required}")
+        if entry.complete is not None:
+            attributes = entry.complete(attributes, [x.type for x in operands if isinstance(x.type, Tensor)])
+        if entry.onnx == "Dropout":  # in inference its ratio and mode mean nothing
+            operands = operands[:1]
+        return attributes, operands

@@ -1,0 +1,136 @@
+"""Cut an integer network where the hardware begins and ends: what comes before and behind is the host's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphrewrite import Graph
+from graphrewrite.graph import Value
+from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.rules import eliminate_dead_nodes
+
+__all__ = ["Partition", "partition"]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """An integer network in three parts; evaluated one after the other they are the whole.
+
+    Attributes
+    ----------
+    before : Graph
+        From the model's inputs to mantissas.
+    core : Graph
+        Mantissas to mantissas: what becomes hardware.
+    behind : Graph
+        From mantissas to the model's outputs.
+    """
+
+    before: Graph
+    core: Graph
+    behind: Graph
+
+
+def partition(graph: Graph) -> Partition:
+    """Cut an integer network at its ``to_fixed`` and ``from_fixed`` nodes.
+
+    Parameters
+    ----------
+    graph : Graph
+        What `to_integer` gives.
+
+    Returns
+    -------
+    Partition
+        Inputs of the core have the names of the model's inputs, its outputs those of the model's outputs, with a number
+        where one of them has several.
+
+    Raises
+    ------
+    LoweringError
+        If there is nothing between the two.
+
+    Examples
+    --------
+    >>> g = Graph.parse('''graph g
+    ... x = input() : f32[N,2]
+    ... f = to_fixed(x, element=s8f4)
+    ... r = relu(f)
+    ... z = from_fixed(r, fraction=4)
+    ... y = output(z)''')
+    >>> print(partition(g).core)
+    graph g
+    x = input() : s8f4[N,2]
+    r = relu(x) : s8f4[N,2]
+    y = output(r)
+    """
+    entries = [n for n in graph.order() if graph.nodes[n]["type"] == "to_fixed"]
+    exits = [n for n in graph.order() if graph.nodes[n]["type"] == "from_fixed"]
+    if not entries or not exits:
+        raise LoweringError("there is no integer part between to_fixed and from_fixed; call to_integer(graph) first")
+    ins = _names(graph, entries, [[n for n in graph.inputs if n in graph.upstream(e)] for e in entries])
+    outs = _names(graph, exits, [[n for n in graph.outputs if n in graph.downstream(e)] for e in exits])
+    fixed = {e: graph.operands(e)[0] for e in exits}
+    before = _part(graph, set(), {n: (n, 0) for n in entries}, ins)
+    core = _part(graph, set(entries), {e: fixed[e] for e in exits}, outs, ins)
+    cut = {fixed[e].node: outs[e] for e in exits}
+    behind = _part(graph, set(cut), {o: graph.operands(o)[0] for o in graph.outputs}, {o: o for o in graph.outputs}, cut)
+    return Partition(before, core, behind)
+
+
+def _names(graph: Graph, nodes: list[str], ports: list[list[str]]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for node, found in zip(nodes, ports, strict=True):
+        stem = found[0] if found else node
+        count, name = 1, stem
+        while name in names.values():
+            count += 1
+            name = f"{stem}_{count}"
+        names[node] = name
+    return names
+
+
+def _part(graph: Graph, cut: set[str], ends: dict[str, tuple[str, int]], names: dict[str, str], starts: dict[str, str] | None = None) -> Graph:
+    """Copy what lies between cut nodes, which become inputs, and ends, which become outputs."""
+    part = Graph(graph.name, ops=graph.ops.values())
+    part.graph.update(graph.graph)
+    values: dict[str, Value | tuple[Value, ...]] = {}
+    needed = {node for node, _ in ends.values()}
+    order = graph.order()
+    for node in reversed(order):
+        if node in needed and node not in cut:
+            needed.update(o.node for o in graph.operands(node))
+    taken = set(names.values()) | set((starts or {}).values())
+    for node in order:
+        data = graph.nodes[node]
+        if node in cut:
+            if node in needed:
+                values[node] = part.input((starts or {})[node], graph.result_type(node))
+        elif node not in needed or data["type"] == "output":
+            continue
+        elif data["type"] == "input":
+            values[node] = part.input(node, graph.result_type(node))
+        elif data["type"] == "constant":
+            values[node] = part.constant(data["value"], name=_free(part, node, taken), type=graph.result_type(node), origin=data.get("origin", ()))
+        else:
+            operands = [_pick(values[o.node], o.result) for o in graph.operands(node)]
+            attributes = {k: v for k, v in data.items() if k in graph.op(node).attributes}
+            values[node] = part.add(graph.op(node), operands, attributes, name=_free(part, node, taken), origin=data.get("origin", ()))
+    for end, (node, result) in ends.items():
+        name = names[end] if names[end] not in part else part.fresh(names[end])
+        part.output(name, _pick(values[node], result))
+    return eliminate_dead_nodes(part)
+
+
+def _free(part: Graph, name: str, taken: set[str]) -> str:
+    return name if name not in taken and name not in part else part.fresh(_stem(name))
+
+
+def _stem(name: str) -> str:
+    """Return a name without a trailing number."""
+    stem, _, number = name.rpartition("_")
+    return stem if number.isdigit() and stem else name
+
+
+def _pick(value: Value | tuple[Value, ...], result: int) -> Value:
+    return value[result] if isinstance(value, tuple) else value

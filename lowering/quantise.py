@@ -1,0 +1,225 @@
+"""Quantise a float network to fixed point, from samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import FixedPoint, Graph, op, rewrite
+from graphrewrite.edit import rewire
+from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.evaluate import evaluate_nodes
+from graphrewrite.graph import Operand, Value
+from graphrewrite.lowering.errors import QuantisationError
+from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
+from graphrewrite.rules import FOLDING, RULES
+
+__all__ = ["LAYERS", "quantise"]
+
+LAYERS = frozenset({"conv", "linear", "add"})
+"""Ops that compute: each is followed by one quantise node."""
+
+_CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "identity"})
+"""Ops that keep the format of their operand."""
+
+
+def quantise(graph: Graph, samples: Any, *, bits: int | Mapping[str, int] = 8, per_channel: bool = False) -> Graph:
+    """Return the network in fixed point, still written in floats: every value lies on the grid of a format.
+
+    Scale and batch norm are folded into weights first. Then each input and each layer (with the relu or clip behind it)
+    is followed by one ``quantise`` node, the only place that rounds, half to even, and saturates; weights and biases
+    are rounded to grids of their own. Binary points are chosen by the least squared error over the samples. The last
+    layer keeps the exact sums of its accumulator.
+
+    Parameters
+    ----------
+    graph : Graph
+        A float network of the level ``nn``.
+    samples : ndarray or mapping of str to ndarray
+        Calibration inputs, batch first; a mapping by input where there are several.
+    bits : int or mapping of str to int
+        Word width, 4 to 16; or one a layer by the name of its origin, with ``"default"`` for the rest.
+    per_channel : bool
+        Whether each output channel of a layer's weights has a binary point of its own.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    QuantisationError
+        If samples are missing, empty, not finite or of the wrong shape, weights are not finite, or widths are out of range.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> g = Graph("g")
+    >>> x = g.input("x", Tensor("f32", ("N", 2)))
+    >>> _ = g.output("y", op.linear(x, np.float32([[0.5, -0.25]]), np.float32([0.125])))
+    >>> fixed = quantise(g, np.float32([[0.9, -0.7]]))
+    >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
+    ['s8f7', 's15f13']
+    """
+    folded = rewrite(graph, (*FOLDING, *RULES))
+    inputs = _checked_samples(folded, samples)
+    _check_weights(folded)
+    return _Quantiser(folded, inputs, _Widths(folded, bits), per_channel).run()
+
+
+def _checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
+    if samples is None:
+        raise QuantisationError("calibration samples are missing; give at least one input of each kind the network will meet")
+    given = dict(samples) if isinstance(samples, Mapping) else dict.fromkeys(graph.inputs[:1], samples)
+    checked = {}
+    for name in graph.inputs:
+        if name not in given:
+            raise QuantisationError(f"calibration samples for the input {name!r} are missing; pass a mapping with {', '.join(graph.inputs)}")
+        array = np.asarray(given.pop(name))
+        kind = graph.result_type(name)
+        fits = array.ndim == len(kind.shape) and all(isinstance(d, str) or d == s for d, s in zip(kind.shape, array.shape, strict=False))
+        if array.dtype.kind not in "fiub" or not fits:
+            raise QuantisationError(f"calibration samples for {name!r} have the shape {list(array.shape)} of {array.dtype}, and the input is {kind}")
+        if not array.size:
+            raise QuantisationError(f"calibration samples for {name!r} are empty; give at least one")
+        if not np.isfinite(array).all():
+            raise QuantisationError(f"calibration samples for {name!r} hold NaN or infinity; remove those samples")
+        checked[name] = array
+    for name in given:
+        raise QuantisationError(f"calibration samples name {name!r}, which is no input{did_you_mean(name, graph.inputs)}")
+    return checked
+
+
+def _check_weights(graph: Graph) -> None:
+    for node, data in graph.nodes(data=True):
+        if data["type"] == "constant" and data["value"].dtype.kind == "f" and not np.isfinite(data["value"]).all():
+            origin = ", ".join(data.get("origin") or (node,))
+            raise QuantisationError(f"the weights of {origin} hold NaN or infinity; train or export the model again", node=node)
+
+
+class _Widths:
+    """The word width of each layer."""
+
+    def __init__(self, graph: Graph, bits: int | Mapping[str, int]) -> None:
+        self.table = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
+        names = {o for _, data in graph.nodes(data=True) for o in data.get("origin", ())} | set(graph) | {"default"}
+        for name, width in self.table.items():
+            if name not in names:
+                raise QuantisationError(f"a width is given for {name!r}, which is no layer{did_you_mean(name, names)}")
+            if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 4 <= width <= 16:
+                raise QuantisationError(f"the width for {name!r} is {width!r}; widths are whole numbers from 4 to 16")
+
+    def of(self, graph: Graph, node: str) -> int:
+        for name in (node, *graph.nodes[node].get("origin", ())):
+            if name in self.table:
+                return int(self.table[name])
+        return int(self.table.get("default", 8))
+
+
+class _Quantiser:
+    def __init__(self, graph: Graph, inputs: dict[str, np.ndarray], widths: _Widths, per_channel: bool) -> None:
+        self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
+        self.layers = [n for n in graph.order() if graph.nodes[n]["type"] in LAYERS]
+        self.points = {n: self.point(n) for n in (*graph.inputs, *self.layers)}
+        try:
+            self.values = evaluate_nodes(graph, inputs, set(self.points.values()))
+        except GraphRewriteError as error:
+            raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
+        self.formats: dict[str, FixedPoint] = {}
+
+    def point(self, node: str) -> str:
+        """Where the value of a node is quantised: behind its relu or clip, or behind an input's transposes and reshapes."""
+        passing = {"transpose", "reshape"} if node in self.graph.inputs else {"relu", "clip"}
+        readers = list(self.graph.successors(node))
+        while len(readers) == 1 and self.graph.nodes[readers[0]]["type"] in passing:
+            node = readers[0]
+            readers = list(self.graph.successors(node))
+        return node
+
+    def run(self) -> Graph:
+        for node in self.graph.inputs:
+            if self.graph.succ[node]:
+                self.insert(self.points[node], self.chosen(node))
+        for node in self.layers:
+            kind = self.graph.nodes[node]["type"]
+            exact = self.sum_format(node) if kind == "add" else self.quantise_weights(node)
+            self.insert(self.points[node], exact if self.is_last(node) else self.chosen(node))
+        return rewrite(self.graph, RULES)
+
+    def is_last(self, node: str) -> bool:
+        return not any(self.graph.nodes[n]["type"] in LAYERS for n in self.graph.downstream(self.points[node]))
+
+    def chosen(self, node: str) -> FixedPoint:
+        values = self.values[self.points[node]]
+        return best_fraction(values, self.widths.of(self.graph, node), signed=bool(values.min() < 0))
+
+    def insert(self, point: str, element: FixedPoint) -> None:
+        made = self.graph.add(op.quantise, [self.graph.value(point)], {"element": element}, origin=self.graph.nodes[point].get("origin") or (point,))
+        readers = [r for r in self.graph.successors(point) if r != made.node]
+        self.formats[made.node] = element
+        _rewire_some(self.graph, point, made, readers)
+
+    def format_of(self, node: str) -> FixedPoint:
+        """The format of a value that reaches a layer, looked up through ops that keep it."""
+        while node not in self.formats:
+            if self.graph.nodes[node]["type"] not in _CARRIERS:
+                raise QuantisationError(
+                    f"is {self.graph.nodes[node]['type']}, which has no fixed-point form; "
+                    f"supported are {', '.join(sorted(LAYERS | _CARRIERS))}, and softmax at the end",
+                    node=node,
+                )
+            node = self.graph.operands(node)[0].node
+        return self.formats[node]
+
+    def sum_format(self, node: str) -> FixedPoint:
+        a, b = (self.operand_format(o) for o in self.graph.operands(node))
+        fraction = max(a.fraction, b.fraction)
+        low = sum(f.minimum << (fraction - f.fraction) for f in (a, b))
+        high = sum(f.maximum << (fraction - f.fraction) for f in (a, b))
+        return FixedPoint.holding(low, high, fraction)
+
+    def operand_format(self, operand: Operand) -> FixedPoint:
+        if self.graph.nodes[operand.node]["type"] == "constant":
+            raise QuantisationError("is a constant that is added to a value and no bias; only constants for each channel can be folded", node=operand.node)
+        return self.format_of(operand.node)
+
+    def quantise_weights(self, node: str) -> FixedPoint:
+        """Put a layer's weights and bias on their grids; return the format of the exact accumulator."""
+        source, weights, bias = self.graph.operands(node)
+        for operand in (weights, bias):
+            if self.graph.nodes[operand.node]["type"] != "constant":
+                raise QuantisationError("has weights that are no constants; only the input of a layer may be computed", node=node)
+        given = self.format_of(source.node)
+        w = np.asarray(self.graph.nodes[weights.node]["value"], np.float64)
+        b = np.asarray(self.graph.nodes[bias.node]["value"], np.float64)
+        width = self.widths.of(self.graph, node)
+        fractions = fractions_of(w, width, per_channel=self.per_channel)
+        w = on_grid(w, fractions, width)
+        b = on_grid(b, fractions + given.fraction, None)
+        dtype = self.graph.nodes[weights.node]["value"].dtype
+        for slot, array in ((1, w), (2, b)):
+            self.replace_constant(node, slot, array.astype(dtype))
+        return accumulator(w, b, given, fractions + given.fraction)
+
+    def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
+        old = self.graph.operands(node)[slot]
+        new = self.graph.constant(array, origin=self.graph.nodes[old.node].get("origin") or (old.node,))
+        data = self.graph.edges[old.node, node]
+        left = tuple(pair for pair in data["slots"] if pair[0] != slot)
+        if left:
+            data["slots"] = left
+        else:
+            self.graph.remove_edge(old.node, node)
+        self.graph.add_edge(new.node, node, slots=((slot, 0),))
+        if not self.graph.succ[old.node]:
+            self.graph.remove_node(old.node)
+
+
+def _rewire_some(graph: Graph, point: str, made: Value, readers: list[str]) -> None:
+    own = graph.edges[point, made.node]
+    graph.remove_edge(point, made.node)
+    if readers:
+        rewire(graph, point, Operand(made.node))
+    graph.add_edge(point, made.node, **own)

@@ -1,0 +1,278 @@
+"""Lower a quantised network to exact integer arithmetic, by rules.
+
+A value on a fixed-point grid is written ``from_fixed(mantissas)``. Each rule moves one ``from_fixed`` below one op, until
+all that is left of the float network is the conversion at its inputs and outputs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphrewrite import Constant, FixedPoint, Graph, Tensor, decline, op, rewrite, rule
+from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.mantissas import of_layer
+from graphrewrite.rules import RULES
+
+__all__ = ["LOWER_TO_INTEGER", "to_integer"]
+
+_COMPUTED = frozenset({"conv", "linear", "add", "relu", "clip", "from_fixed", "max_pool", "sub", "mul"})
+
+
+@rule
+def absorb_relu(x):
+    """Rounding is monotone and keeps zero, so rectifying before it or limiting after it is the same."""
+    rounded = op.quantise(op.relu(x))
+    yield rounded
+    if rounded.fractions is not None:
+        return decline("the format differs from channel to channel", at=rounded)
+    return op.quantise(x, like=rounded, low=max(0, rounded.element.minimum if rounded.low is None else rounded.low))
+
+
+@rule
+def absorb_clip(x):
+    """Rounding is monotone and keeps every number of the grid, so limits on the grid may come after it."""
+    limited = op.clip(x)
+    rounded = op.quantise(limited)
+    yield rounded
+    element = rounded.element
+    if rounded.fractions is not None:
+        return decline("the format differs from channel to channel", at=rounded)
+    low = element.minimum if rounded.low is None else rounded.low
+    high = element.maximum if rounded.high is None else rounded.high
+    if limited.low is not None:
+        bound = limited.low / element.step
+        if bound > low and bound != math.floor(bound):
+            return decline("the lower limit is not on the grid", at=limited)
+        low = max(low, math.ceil(max(bound, element.minimum)))
+    if limited.high is not None:
+        bound = limited.high / element.step
+        if bound < high and bound != math.floor(bound):
+            return decline("the upper limit is not on the grid", at=limited)
+        high = min(high, math.floor(min(bound, element.maximum)))
+    if low > high:
+        return decline("no number of the format lies between the limits", at=limited)
+    return op.quantise(x, like=rounded, low=low, high=high)
+
+
+@rule
+def enter_fixed(x):
+    """What comes in from outside is rounded to mantissas."""
+    rounded = op.quantise(x)
+    yield rounded
+    if rounded.fractions is not None:
+        return decline("the format differs from channel to channel", at=rounded)
+    if x.op_name in _COMPUTED:
+        return decline("its operand is computed, not given", at=x)
+    return _real(op.to_fixed(x, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
+
+
+def _real(mantissas, like):
+    """The real numbers that mantissas stand for, in the element type of another value."""
+    return op.from_fixed(mantissas, fraction=mantissas.type.element.fraction, element=like.type.element)
+
+
+def _requantised(sums, fractions, rounded):
+    shifts = [int(f) - rounded.element.fraction for f in fractions]
+    shift = shifts[0] if len(set(shifts)) == 1 else tuple(shifts)
+    return _real(op.requantise(sums, shift=shift, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
+
+
+@rule(keeps="assumes", shared="keep")
+def lower_linear(x, w: Constant, b: Constant):
+    """A fully-connected layer on a grid is integer arithmetic; assumes that the float sums are exact (24 bits in float32)."""
+    rounded = op.quantise(op.linear(op.from_fixed(x), w, b))
+    yield rounded
+    found = of_layer(w.value, b.value, x.type.element)
+    if isinstance(found, str):
+        return decline(found, at=w)
+    if rounded.fractions is not None:
+        return decline("its result has a format for each channel", at=rounded)
+    return _requantised(op.integer_linear(x, found.weights, found.bias, element=found.element), found.fractions, rounded)
+
+
+@rule(keeps="assumes", shared="keep")
+def lower_conv(x, w: Constant, b: Constant):
+    """A convolution on a grid is integer arithmetic; assumes that the float sums are exact (24 bits in float32)."""
+    conv = op.conv(op.from_fixed(x), w, b)
+    rounded = op.quantise(conv)
+    yield rounded
+    found = of_layer(w.value, b.value, x.type.element)
+    if isinstance(found, str):
+        return decline(found, at=w)
+    if rounded.fractions is not None:
+        return decline("its result has a format for each channel", at=rounded)
+    sums = op.integer_conv(x, found.weights, found.bias, like=conv, element=found.element)
+    return _requantised(sums, found.fractions, rounded)
+
+
+@rule(keeps="assumes", shared="keep")
+def lower_add(x, y):
+    """A sum of two values on grids is an integer sum on the finer one; assumes that the float sum is exact (24 bits)."""
+    total = op.add(op.from_fixed(x), op.from_fixed(y))
+    rounded = op.quantise(total)
+    yield rounded
+    a, b = x.type.element, y.type.element
+    if rounded.fractions is not None or x.shape != y.shape:
+        return decline("its operands differ in shape, or its result has a format for each channel", at=total)
+    fraction = max(a.fraction, b.fraction)
+    shifts = (fraction - a.fraction, fraction - b.fraction)
+    if max(shifts) > 24:
+        return decline("the binary points of its operands are more than 24 bits apart", at=total)
+    low = (a.minimum << shifts[0]) + (b.minimum << shifts[1])
+    high = (a.maximum << shifts[0]) + (b.maximum << shifts[1])
+    sums = op.integer_add(x, y, shifts=shifts, element=FixedPoint.holding(low, high, fraction))
+    return _requantised(sums, [fraction], rounded)
+
+
+@rule(shared="keep")
+def lower_doubling(x):
+    """A value added to itself is twice its mantissas; the pattern of a sum needs two different operands."""
+    real = op.from_fixed(x)
+    total = op.add(real, real)
+    rounded = op.quantise(total)
+    yield rounded
+    if rounded.fractions is not None:
+        return decline("its result has a format for each channel", at=total)
+    element = x.type.element
+    sums = op.integer_add(x, x, element=FixedPoint(element.signed, element.width + 1, element.fraction))
+    return _requantised(sums, [element.fraction], rounded)
+
+
+@rule(shared="keep")
+def lower_rounding(x):
+    """Rounding a value that lies on a grid already is a shift."""
+    rounded = op.quantise(op.from_fixed(x))
+    yield rounded
+    if rounded.fractions is not None:
+        return decline("its result has a format for each channel", at=rounded)
+    return _requantised(x, [x.type.element.fraction], rounded)
+
+
+@rule(shared="keep")
+def lower_relu(x):
+    """Rectifying mantissas is rectifying the numbers."""
+    real = op.from_fixed(x)
+    yield op.relu(real)
+    return op.from_fixed(op.relu(x), like=real)
+
+
+@rule(shared="keep")
+def lower_clip(x):
+    """Limiting mantissas is limiting the numbers, where the limits are on the grid."""
+    real = op.from_fixed(x)
+    limited = op.clip(real)
+    yield limited
+    element = x.type.element
+    bounds = []
+    for bound, outside in ((limited.low, element.minimum), (limited.high, element.maximum)):
+        whole = outside if bound is None else bound / element.step
+        if whole != np.floor(whole) or not element.minimum <= whole <= element.maximum:
+            return decline("a limit is not on the grid of its operand", at=limited)
+        bounds.append(int(whole))
+    return op.from_fixed(op.clip(x, low=bounds[0], high=bounds[1]), like=real)
+
+
+@rule(shared="keep")
+def lower_max_pool(x):
+    """The greatest mantissa is the mantissa of the greatest number."""
+    real = op.from_fixed(x)
+    pool = op.max_pool(real)
+    yield pool
+    return op.from_fixed(op.max_pool(x, like=pool), like=real)
+
+
+@rule(shared="keep")
+def lower_reshape(x):
+    """Reshaping mantissas is reshaping the numbers."""
+    real = op.from_fixed(x)
+    shaped = op.reshape(real)
+    yield shaped
+    return op.from_fixed(op.reshape(x, like=shaped), like=real)
+
+
+@rule(shared="keep")
+def lower_transpose(x):
+    """Transposing mantissas is transposing the numbers."""
+    real = op.from_fixed(x)
+    moved = op.transpose(real)
+    yield moved
+    return op.from_fixed(op.transpose(x, like=moved), like=real)
+
+
+@rule(shared="keep")
+def lower_arg_max(x):
+    """The place of the greatest mantissa is the place of the greatest number."""
+    place = op.arg_max(op.from_fixed(x))
+    yield place
+    return op.from_fixed(op.arg_max(x, like=place), fraction=0, element="i64")
+
+
+LOWER_TO_INTEGER = (
+    absorb_relu,
+    absorb_clip,
+    enter_fixed,
+    lower_linear,
+    lower_conv,
+    lower_add,
+    lower_doubling,
+    lower_rounding,
+    lower_relu,
+    lower_clip,
+    lower_max_pool,
+    lower_reshape,
+    lower_transpose,
+    lower_arg_max,
+)
+"""From quantised floats to integers."""
+
+_OUTSIDE = frozenset({"softmax", "sigmoid", "tanh", "identity"})
+"""Float ops that may stay behind the last layer, for the host."""
+
+
+def to_integer(graph: Graph) -> Graph:
+    """Return a quantised network in integer arithmetic: the same numbers, bit for bit.
+
+    Parameters
+    ----------
+    graph : Graph
+        What `quantise` gives.
+
+    Returns
+    -------
+    Graph
+        ``to_fixed`` at the inputs, ops of the level ``integer``, ``from_fixed`` at the outputs. What the host does before
+        (a transpose of the input) and behind (a closing softmax) stays in floats.
+
+    Raises
+    ------
+    LoweringError
+        Naming every node that no rule could lower, and why.
+
+    Examples
+    --------
+    >>> g = Graph("g")
+    >>> x = g.input("x", Tensor("f32", ("N", 2)))
+    >>> half = op.quantise(x, element=FixedPoint(True, 8, 4))
+    >>> _ = g.output("y", op.quantise(op.relu(half), element=FixedPoint(False, 4, 2)))
+    >>> print(to_integer(g))
+    graph g
+    x = input() : f32[N,2]
+    to_fixed_1 = to_fixed(x, element=s8f4) : s8f4[N,2]
+    requantise_1 = requantise(to_fixed_1, shift=2, element=u4f2, low=0) : u4f2[N,2]
+    from_fixed_2 = from_fixed(requantise_1, fraction=2) : f32[N,2]
+    y = output(from_fixed_2)
+    """
+    lowered = rewrite(graph, (*LOWER_TO_INTEGER, *RULES))
+    left = []
+    for node in lowered.order():
+        kind, level = lowered.nodes[node]["type"], lowered.op(node).level
+        before = any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered.upstream(node))
+        if level == "nn" and before and lowered.result_type(node).element in ("f32", "f64", "i64") and kind not in _OUTSIDE:
+            left.append(f"{kind} ({', '.join(lowered.nodes[node].get('origin') or (node,))})")
+    if not any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered):
+        raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
+    if left:
+        raise LoweringError(f"{len(left)} nodes have no integer form: {', '.join(left)}; replace them by rules, or leave them to the host")
+    return lowered
