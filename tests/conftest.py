@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,11 +35,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn a skipped test of GHDL into a failed one, if `--require-ghdl` was given."""
     report = yield
-    if report.skipped and item.config.getoption("--require-ghdl") and item.get_closest_marker("ghdl"):
-        if item.get_closest_marker("thorough") is None and not hasattr(report, "wasxfail"):
-            report.outcome = "failed"
-            report.longrepr = f"{item.nodeid}: skipped, but --require-ghdl was given: {report.longrepr}"
+    wanted = item.get_closest_marker("ghdl") and not item.get_closest_marker("thorough")
+    if report.skipped and not hasattr(report, "wasxfail") and wanted and item.config.getoption("--require-ghdl"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: skipped, but --require-ghdl was given: {report.longrepr}"
     return report

@@ -39,8 +39,8 @@ def path(name: str) -> Path:
     'digits.onnx'
     >>> path("digit")
     Traceback (most recent call last):
-    graphrewrite.errors.GraphRewriteError: no model 'digit' is shipped; did you mean 'digits'?
+    graphrewrite.errors.GraphRewriteError: no model 'digit' is shipped, only classes, digits; did you mean 'digits'?
     """
     if name not in NAMES:
-        raise GraphRewriteError(f"no model {name!r} is shipped{did_you_mean(name, NAMES)}")
+        raise GraphRewriteError(f"no model {name!r} is shipped, only {', '.join(NAMES)}{did_you_mean(name, NAMES)}")
     return Path(__file__).with_name(f"{name}.onnx")

