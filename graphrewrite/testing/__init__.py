@@ -1,0 +1,38 @@
+"""Property tests for rules, passes and lowerings: one line that finds the wrong rule.
+
+Everything generated comes from the ops' own definitions and from a rule's own pattern, so that no rule needs a
+generator, and a counterexample is a small graph in the text form.
+
+Examples
+--------
+>>> from graphrewrite import op, rule
+>>> from graphrewrite.testing import assert_preserves
+>>> @rule
+... def drop_double_negation(x):
+...     "Minus minus x is x."
+...     yield op.neg(op.neg(x))
+...     return x
+>>> assert_preserves(drop_double_negation)
+"""
+
+from graphrewrite.errors import MissingDependencyError
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401  # asked for here once, so that what follows may rely on it
+except ImportError:
+    raise MissingDependencyError("graphrewrite.testing needs hypothesis: pip install hypothesis") from None
+
+from graphrewrite.testing.properties import assert_idempotent, assert_preserves, assert_refines, check
+from graphrewrite.testing.report import Report
+from graphrewrite.testing.strategies import attributes_of, graphs, inputs_for
+
+__all__ = [
+    "Report",
+    "assert_idempotent",
+    "assert_preserves",
+    "assert_refines",
+    "attributes_of",
+    "check",
+    "graphs",
+    "inputs_for",
+]

@@ -1,0 +1,218 @@
+"""Random well-typed graphs, node by node, and pattern instances embedded in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.graph import Graph, Value
+from graphrewrite.op.define import Op
+from graphrewrite.pattern import Literal, Pattern, PatternNode, Term
+from graphrewrite.testing.demand import Demand, Pick, Unfit
+from graphrewrite.testing.instance import Plan, plan_instance, tensor_of
+from graphrewrite.testing.tables import CONTINUOUS, kinds_of, meet
+from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype
+
+__all__ = ["Builder", "constant_array"]
+
+
+def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndarray:
+    """Return the array of a generated constant: few bits each, so that sums of products are exact.
+
+    Parameters
+    ----------
+    kind : Tensor
+        Without symbolic sizes.
+    style : int
+        0 for ones, 1 for zeros, another number seeds random multiples of a quarter.
+    positive : bool
+        Whether all entries are above zero.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> constant_array(Tensor("f32", (3,)), 0).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    shape = tuple(int(d) for d in kind.shape)
+    element = kind.element
+    dtype = element_dtype(element)
+    if style == 0 or (style == 1 and positive):
+        return np.ones(shape, dtype)
+    if style == 1:
+        return np.zeros(shape, dtype)
+    rng = np.random.default_rng(style)
+    if isinstance(element, FixedPoint):
+        return rng.integers(max(element.minimum, -128), min(element.maximum, 127), shape, endpoint=True).astype(dtype)
+    if np.issubdtype(dtype, np.floating):
+        quarters = rng.integers(1 if positive else -8, 8, shape, endpoint=True)
+        return (quarters / 4).astype(dtype)
+    return rng.integers(0 if positive or np.issubdtype(dtype, np.unsignedinteger) else -4, 5, shape).astype(dtype)
+
+
+class Builder:
+    """A graph that grows by random, well-typed nodes.
+
+    Parameters
+    ----------
+    pick : Pick
+        Makes every choice.
+    ops : sequence of Op
+        What random nodes may be.
+    """
+
+    def __init__(self, pick: Pick, ops: Sequence[Op]) -> None:
+        self.pick, self.ops = pick, ops
+        self.graph = Graph("generated")
+        self.pool: dict[Type, list[Value]] = {}
+        self.computed: list[Value] = []
+
+    def chance(self, count: int) -> bool:
+        """Return true once in that many times; shrinks to false."""
+        return self.pick(range(count)) == count - 1
+
+    def offer(self, value: Value) -> Value:
+        """Let later nodes read a value."""
+        self.pool.setdefault(value.type, []).append(value)
+        return value
+
+    def input(self, kind: Type) -> Value:
+        """Add an input."""
+        count = len(self.graph.inputs)
+        return self.offer(self.graph.input("x" if not count else f"x{count}", kind))
+
+    def constant(self, kind: Type, *, positive: bool = False) -> Value:
+        """Add a constant."""
+        return self.offer(self.graph.constant(constant_array(kind, self.pick(range(6)), positive=positive), type=kind))
+
+    def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
+        """Return a value of a type: one that is there, an input, or a constant.
+
+        Parameters
+        ----------
+        kind : Tensor or Stream
+            What it carries.
+        constant : bool
+            Whether it must be a constant.
+        positive : bool
+            Whether, as a constant, it should be above zero.
+        """
+        whole = isinstance(kind, Tensor) and all(isinstance(d, int) for d in kind.shape)
+        if constant:
+            return self.constant(kind, positive=positive)
+        there = self.pool.get(kind, [])
+        ways = ["there"] if there else ["input"]
+        ways += ["constant", "constant"] if whole else ["input"]
+        way = self.pick(ways)
+        if way == "there":
+            return self.pick(there)
+        return self.constant(kind, positive=positive) if way == "constant" else self.input(kind)
+
+    def node(self, op: Op, *, result: Type | None = None, like: Value | None = None) -> Value | None:
+        """Add a node of an op if one fits, and return its value.
+
+        Parameters
+        ----------
+        op : Op
+            The op.
+        result : Type, optional
+            What it must give.
+        like : Value, optional
+            A value to be read, of the type of the result.
+        """
+        if result is None:
+            kinds = [k for k in self.pool if not isinstance(k.element, FixedPoint)]
+            fresh = [k for k in kinds_of(op.name) if k[0] == "f32"] or kinds_of(op.name)
+            result = self.pick(kinds) if kinds and not self.chance(3) else tensor_of(*self.pick(fresh), self.pick)
+        most = len(op.operands) + (1 if op.variadic else 0)
+        count = self.pick(range(max(op.required, 1), most + 1)) if most > op.required else op.required
+        try:
+            need = meet(Demand(op, result, count, self.pick))
+        except Unfit:
+            return None
+        values = [self.value(kind, positive=i in need.positive) for i, kind in enumerate(need.types)]
+        if like is not None and like.type in need.types:
+            values[self.pick([i for i, k in enumerate(need.types) if k == like.type])] = like
+        made = self.graph.add(op, values, need.attributes)
+        value: Value = made[0] if isinstance(made, tuple) else made
+        self.computed.append(value)
+        return self.offer(value)
+
+    def repeat(self) -> None:
+        """Add a node that is equal to one that is there."""
+        if self.computed:
+            node = self.pick(self.computed).node
+            operands = [self.graph.value(o.node, o.result) for o in self.graph.operands(node)]
+            made = self.graph.add(self.graph.op(node), operands, self.graph.attributes(node))
+            self.computed.append(self.offer(made[0] if isinstance(made, tuple) else made))
+
+    def instance(self, pattern: Pattern) -> list[Value]:
+        """Add an instance of a pattern and return the values of its roots.
+
+        Parameters
+        ----------
+        pattern : Pattern
+            Of a rule.
+
+        Raises
+        ------
+        Unfit
+            If none was found.
+        """
+        plan = plan_instance(pattern, self.pick)
+        made: dict[Term, Value] = {}
+        roots = [self._term(root, plan, made) for root in pattern.roots]
+        inner = [made[n] for n in pattern.nodes if n not in pattern.roots]
+        if inner and self.chance(4):
+            self.read(self.pick(inner))  # a reader outside the match
+        return roots
+
+    def _term(self, term: Term, plan: Plan, made: dict[Term, Value]) -> Value:
+        if term in made:
+            return made[term]
+        kind = plan.types[term]
+        if isinstance(term, PatternNode):
+            operands = [self._term(t, plan, made) for t in term.operands]
+            value = self.graph.add(term.op, operands, plan.needs[term].attributes)
+            made[term] = value[0] if isinstance(value, tuple) else value
+            self.computed.append(made[term])
+        elif isinstance(term, Literal):
+            shape = tuple(int(d) for d in kind.shape)
+            array = np.broadcast_to(term.value, shape).astype(element_dtype(kind.element))
+            made[term] = self.graph.constant(array, type=kind)
+        else:
+            made[term] = self.value(kind, constant=term.constant, positive=term in plan.positive)
+        return made[term]
+
+    def read(self, value: Value) -> Value:
+        """Add a node that reads a value, by an op that makes small errors no larger, or none where no op fits."""
+        names = set(CONTINUOUS)
+        fitting = [op for op in self.ops if op.name in names]
+        if not isinstance(value.type, Tensor) or not fitting:
+            return value
+        return self.node(self.pick(fitting), result=value.type, like=value) or value
+
+    def finish(self, wanted: Sequence[Value]) -> Graph:
+        """Add outputs: for wanted values, and for some of those that nothing reads, so that the others are dead.
+
+        Parameters
+        ----------
+        wanted : sequence of Value
+            Must reach an output.
+
+        Returns
+        -------
+        Graph
+        """
+        chosen = list(wanted)
+        loose = [v for v in self.computed if not self.graph.succ[v.node] and not any(v.node == w.node for w in wanted)]
+        chosen += [v for v in loose if not self.chance(3)]
+        if not chosen:
+            chosen = loose[:1] or self.computed[-1:] or [self.value(Tensor("f32", ("N", 1)))]
+        for index, value in enumerate(chosen):
+            self.graph.output("y" if not index else f"y{index}", value)
+        return self.graph

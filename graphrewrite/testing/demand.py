@@ -1,0 +1,236 @@
+"""From the type that a node must give to operand types and attributes that make it give that type."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import Op, elementwise
+from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
+
+__all__ = [
+    "Demand",
+    "Entry",
+    "Need",
+    "Pick",
+    "Unfit",
+    "broadcasts",
+    "by_default",
+    "by_elements",
+    "sizes_without_symbol",
+    "unknown",
+]
+
+T = TypeVar("T")
+
+
+class Pick(Protocol):
+    """Chooses one of several options; the first is the simplest."""
+
+    def __call__(self, options: Sequence[T], /) -> T:
+        """Return one of the options."""
+
+
+class Unfit(Exception):
+    """No operands and attributes of an op give the wanted type."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Operand types and attributes that make an op give the demanded type.
+
+    Attributes
+    ----------
+    types : tuple of Tensor or Stream
+        One an operand.
+    attributes : dict
+        Attributes of the op.
+    positive : frozenset of int
+        Operands whose constants should be above zero, such as variances.
+    """
+
+    types: tuple[Type, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    positive: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A node that is wanted: its op, its result, and what is settled already.
+
+    Attributes
+    ----------
+    op : Op
+        The op.
+    result : Tensor or Stream
+        What it must give.
+    count : int
+        How many operands it has.
+    pick : Pick
+        Makes every choice that is left.
+    given : mapping
+        Attributes that are settled.
+    fixed : tuple of bool
+        Which operands must be constants.
+    known : tuple of Type or None
+        Types of operands that are settled.
+    formats : tuple of FixedPoint
+        Formats that the graph around uses: rules often ask for equal ones.
+    """
+
+    op: Op
+    result: Type
+    count: int
+    pick: Pick
+    given: Mapping[str, Any] = field(default_factory=dict)
+    fixed: tuple[bool, ...] = ()
+    known: tuple[Type | None, ...] = ()
+    formats: tuple[FixedPoint, ...] = ()
+
+    def choose(self, name: str, options: Sequence[Any]) -> Any:
+        """Return an attribute's value: the settled one, or one of the options.
+
+        Parameters
+        ----------
+        name : str
+            The attribute.
+        options : sequence
+            What may be chosen, the simplest first.
+        """
+        return self.given[name] if name in self.given else self.pick(options)
+
+    def need(self, *types: Type, positive: frozenset[int] = frozenset(), **attributes: Any) -> Need:
+        """Return a need whose surplus optional operands are left out."""
+        return Need(types[: self.count], attributes, positive)
+
+    def checked(self, need: Need) -> Need:
+        """Return a need if it really gives the demanded type.
+
+        Parameters
+        ----------
+        need : Need
+            What a table entry proposes.
+
+        Raises
+        ------
+        Unfit
+            If it does not.
+        """
+        attributes = {**need.attributes, **self.given}
+        for fixed, kind in zip(self.fixed, need.types, strict=False):
+            if fixed and any(isinstance(d, str) for d in kind.shape):
+                raise Unfit(f"{self.op.name}: a constant has no symbolic size")
+        try:
+            results = self.op.infer(*need.types, **attributes)
+        except (TypeMismatchError, IndexError, ValueError, TypeError, AttributeError) as error:
+            raise Unfit(str(error)) from error
+        if len(need.types) != self.count or results[0] != self.result:
+            raise Unfit(f"{self.op.name} gives {results[0]}, not {self.result}")
+        return Need(need.types, attributes, need.positive)
+
+
+def sizes_without_symbol(shape: Sequence[Dimension]) -> tuple[int, ...]:
+    """Return the sizes of a shape behind its last symbolic one.
+
+    Parameters
+    ----------
+    shape : sequence of int or str
+        A shape.
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> sizes_without_symbol(("N", 3, 4))
+    (3, 4)
+    """
+    kept: list[int] = []
+    for size in reversed(shape):
+        if isinstance(size, str):
+            break
+        kept.append(size)
+    return tuple(reversed(kept))
+
+
+def broadcasts(shape: Sequence[Dimension]) -> list[tuple[int, ...]]:
+    """Return shapes without a symbolic size that broadcast to a shape, the fullest first.
+
+    Parameters
+    ----------
+    shape : sequence of int or str
+        A shape.
+
+    Returns
+    -------
+    list of tuple of int
+
+    Examples
+    --------
+    >>> broadcasts(("N", 3, 4))
+    [(3, 4), (3, 1), (4,), (), (1, 3, 1)]
+    """
+    rest = sizes_without_symbol(shape)
+    found = [rest, (*rest[:1], *[1] * (len(rest) - 1)), rest[-1:], (), (1, *rest[:1], *[1] * (len(rest) - 1))]
+    return list(dict.fromkeys(s for s in found if len(s) <= len(shape)))
+
+
+def by_elements(demand: Demand) -> Need:
+    """Meet the demand for an element-wise op: one operand of the full shape, the others of a shape that broadcasts."""
+    result = demand.result
+    if isinstance(result.element, FixedPoint) and demand.count > 1:
+        raise Unfit("element-wise ops of several operands take no fixed point")
+    known = demand.known or (None,) * demand.count
+    fixed = demand.fixed or (False,) * demand.count
+    symbolic = any(isinstance(d, str) for d in result.shape)
+    full = [i for i in range(demand.count) if not (fixed[i] and symbolic) and known[i] in (None, result)]
+    if not full:
+        raise Unfit("only constants, and a symbolic size")
+    whole = next((i for i in full if known[i] == result), None)
+    whole = demand.pick(full) if whole is None else whole
+    types: list[Type] = []
+    for i in range(demand.count):
+        settled = known[i]
+        if settled is not None or i == whole:
+            types.append(settled or result)
+            continue
+        narrow = broadcasts(result.shape)
+        shapes = narrow if fixed[i] else [result.shape, result.shape, result.shape, *narrow]
+        types.append(Tensor(result.element, demand.pick(shapes)))
+    return Need(tuple(types), by_default(demand))
+
+
+def by_default(demand: Demand) -> dict[str, Any]:
+    """Return attributes for an op that no table knows: its defaults, or what is settled."""
+    found = {}
+    for name, default in demand.op.attributes.items():
+        if name not in demand.given and default is inspect.Parameter.empty:
+            raise Unfit(f"nothing is known about values of the required attribute {name!r} of {demand.op.name}")
+        found[name] = demand.given.get(name, default)
+    return found
+
+
+def unknown(demand: Demand) -> Need:
+    """Meet the demand for an op that no table knows: element-wise, or operands like the result."""
+    if demand.op.infer_types is elementwise:
+        return by_elements(demand)
+    result, attributes = demand.result, by_default(demand)
+    near: list[Type] = [result]
+    if isinstance(result, Stream):
+        near += [Tensor(result.element, ("N", *result.shape))]
+    elif isinstance(result.element, FixedPoint) and sizes_without_symbol(result.shape):
+        near += [Stream(result.element, sizes_without_symbol(result.shape))]
+    for kind in near:
+        try:
+            return demand.checked(Need((kind,) * demand.count, attributes))
+        except Unfit:
+            continue
+    raise Unfit(f"{demand.op.name} gives no {result}")
+
+
+Entry = Callable[[Demand], Need]
+"""An entry of a table: how the demand for one op is met."""

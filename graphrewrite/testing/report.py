@@ -1,0 +1,105 @@
+"""What a property test found: a verdict, statistics, and the smallest counterexample."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from graphrewrite.graph import Graph
+from graphrewrite.text import to_text
+
+__all__ = ["Counterexample", "Report"]
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A graph on which a property does not hold.
+
+    Attributes
+    ----------
+    before : Graph
+        What was given.
+    after : Graph or None
+        What was made of it, if anything.
+    reason : str
+        What does not hold, in one sentence.
+    inputs : dict
+        The first row of the inputs that shows it.
+    """
+
+    before: Graph
+    after: Graph | None
+    reason: str
+    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        parts = [self.reason, "", "before (Graph.parse of this text rebuilds it):", to_text(self.before, whole=True)]
+        if self.after is not None:
+            parts += ["", "after:", to_text(self.after, whole=True)]
+        if self.inputs:
+            parts += ["", "inputs:", *(f"{name} = {array.tolist()}" for name, array in self.inputs.items())]
+        return "\n".join(parts)
+
+
+@dataclass
+class Report:
+    """The result of `check`; true if the property holds as far as it was tested.
+
+    Attributes
+    ----------
+    name : str
+        What was tested.
+    graphs : int
+        Graphs tried.
+    fired : Counter
+        On how many of them each rule or pass changed something.
+    members : tuple of str
+        Names of all rules and passes.
+    ops : Counter
+        Ops in the graphs.
+    sizes : Counter
+        Numbers of nodes.
+    counterexample : Counterexample or None
+        The smallest that was found.
+    """
+
+    name: str
+    members: tuple[str, ...] = ()
+    graphs: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+    ops: Counter[str] = field(default_factory=Counter)
+    sizes: Counter[int] = field(default_factory=Counter)
+    counterexample: Counterexample | None = None
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Rules and passes that never fired."""
+        return tuple(m for m in self.members if not self.fired[m])
+
+    @property
+    def verdict(self) -> str:
+        """One of "refuted", "never fired" and "preserved"."""
+        if self.counterexample is not None:
+            return "refuted"
+        return "never fired" if self.idle else "preserved"
+
+    def __bool__(self) -> bool:
+        return self.verdict == "preserved"
+
+    def __str__(self) -> str:
+        if self.counterexample is not None:
+            return f"{self.name}: refuted: {self.counterexample}"
+        if self.idle:
+            advice = "repair the pattern or its conditions, or say on which graphs it fires"
+            return f"{self.name}: {', '.join(self.idle)} never fired in {self.graphs} graphs; {advice}"
+        largest = max(self.sizes, default=0)
+        fired = ", ".join(f"{name} {count}" for name, count in self.fired.most_common())
+        return f"{self.name}: preserved in {self.graphs} graphs of up to {largest} nodes; fired: {fired}"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
