@@ -9,13 +9,13 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, GraphRewriteError, UnknownOpError, did_you_mean
 from graphrewrite.graph import Graph
-from graphrewrite.types import Stream, element_dtype
+from graphrewrite.types import FixedPoint, Stream, element_dtype
 
 __all__ = ["evaluate", "evaluate_nodes"]
 
 
 def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the outputs of a graph for the given inputs.
+    r"""Return the outputs of a graph for the given inputs.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\\nx = input() : f32[N,2]\\nr = relu(x)\\ny = output(r)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
     >>> evaluate(g, {"x": [[-1, 2]]})["y"].tolist()
     [[0.0, 2.0]]
     """
@@ -44,7 +44,7 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, np.ndarray]:
-    """Return the values of chosen nodes; a node with several results gives its first.
+    r"""Return the values of chosen nodes; a node with several results gives its first.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\\nx = input() : f32[N,2]\\nr = relu(x)\\ny = output(r)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
     >>> sorted(evaluate_nodes(g, {"x": [[-1, 2]]}, ["x", "r"]))
     ['r', 'x']
     """
@@ -90,12 +90,21 @@ def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]
         except Exception as error:
             shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
             raise EvaluationError(f"{op.name}({shapes}) failed: {error}", node=node) from error
-        values[node] = found if isinstance(found, tuple) else (found,)
+        results = found if isinstance(found, tuple) else (found,)
+        values[node] = tuple(_held(graph, node, i, array) for i, array in enumerate(results))
         for source in {o.node for o in operands}:
             left[source] -= 1
             if not left[source]:
                 del values[source]  # the last reader has run
     return {node: values[node][0] for node in wanted}
+
+
+def _held(graph: Graph, node: str, result: int, array: np.ndarray) -> np.ndarray:
+    """Mantissas in the dtype of their format, in which an index, for one, is not computed."""
+    if graph.nodes[node].get("type") == "output":
+        return array
+    element = graph.result_type(node, result).element
+    return array.astype(element.dtype, copy=False) if isinstance(element, FixedPoint) else array
 
 
 def _check_ops(graph: Graph, nodes: list[str]) -> None:
@@ -106,13 +115,17 @@ def _check_ops(graph: Graph, nodes: list[str]) -> None:
         except UnknownOpError:
             unknown.append(f"{graph.nodes[node].get('type')} ({node})")
     if unknown:
-        raise UnknownOpError(f"no meaning is known for {', '.join(unknown)}; pass the ops as Graph(ops=[…]) or replace the nodes by rules")
+        raise UnknownOpError(
+            f"no meaning is known for {', '.join(unknown)}; pass the ops as Graph(ops=[…]) or replace the nodes by rules"
+        )
 
 
 def _checked_inputs(graph: Graph, inputs: Mapping[str, Any], needed: set[str]) -> dict[str, np.ndarray]:
     for name in inputs:
         if name not in graph.inputs:
-            raise EvaluationError(f"there is no input {name!r}{did_you_mean(name, graph.inputs)}; inputs are {', '.join(graph.inputs)}")
+            raise EvaluationError(
+                f"there is no input {name!r}{did_you_mean(name, graph.inputs)}; inputs are {', '.join(graph.inputs)}"
+            )
     checked = {}
     for name in graph.inputs:
         if name not in inputs:
@@ -122,7 +135,9 @@ def _checked_inputs(graph: Graph, inputs: Mapping[str, Any], needed: set[str]) -
         kind = graph.result_type(name)
         array = np.asarray(inputs[name], element_dtype(kind.element))
         shape = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
-        if array.ndim != len(shape) or any(isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)):
+        if array.ndim != len(shape) or any(
+            isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)
+        ):
             raise EvaluationError(f"the input {name!r} is {kind}, not an array of shape {list(array.shape)}")
         checked[name] = array
     return checked

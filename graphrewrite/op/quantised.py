@@ -58,10 +58,12 @@ def mantissas(
     least = element.minimum if low is None else max(low, element.minimum)
     most = element.maximum if high is None else min(high, element.maximum)
     scaled = np.asarray(x, np.float64) / _steps(element, fractions, axis, np.ndim(x))
-    return np.clip(np.rint(scaled), least, most)
+    return np.clip(np.rint(scaled) + 0.0, least, most)  # + 0.0: a mantissa has one zero
 
 
-def _infer_quantise(x: Tensor, *, element: FixedPoint, fractions: Sequence[int] | None = None, axis: int = 0, **_: object) -> Tensor:
+def _infer_quantise(
+    x: Tensor, *, element: FixedPoint, fractions: Sequence[int] | None = None, axis: int = 0, **_: object
+) -> Tensor:
     if fractions is not None and (not -len(x.shape) <= axis < len(x.shape) or x.shape[axis] != len(fractions)):
         raise TypeMismatchError(f"{len(fractions)} fractions do not fit axis {axis} of {x}")
     return x
