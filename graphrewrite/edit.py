@@ -29,7 +29,9 @@ class Edit:
     touched: tuple[str, ...]
 
 
-def apply(graph: Graph, roots: tuple[str, ...], matched: tuple[str, ...], replay: Replay, parts: tuple[Part, ...]) -> Edit:
+def apply(
+    graph: Graph, roots: tuple[str, ...], matched: tuple[str, ...], replay: Replay, parts: tuple[Part, ...]
+) -> Edit:
     """Replace the values of matched roots in a graph, in place.
 
     Everything that can be refused is refused before the first change.
@@ -58,7 +60,10 @@ def apply(graph: Graph, roots: tuple[str, ...], matched: tuple[str, ...], replay
     """
     for root, part in zip(roots, parts, strict=True):
         if part.type != graph.result_type(root):
-            raise RewriteError(f"its value {graph.result_type(root)} would be replaced by {part.type}; a rewrite keeps types", node=root)
+            raise RewriteError(
+                f"its value {graph.result_type(root)} would be replaced by {part.type}; a rewrite keeps types",
+                node=root,
+            )
     origin = _origin(graph, matched)
     made: dict[int, Operand] = {}
     added: list[str] = []

@@ -69,7 +69,7 @@ class Value(Symbolic):
         return f"<value {self.node}{f':{self.result}' if self.result else ''}>"
 
 
-class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class is not generic
+class Graph(nx.DiGraph):
     """A directed graph of ops; every networkx function works on it.
 
     Parameters
@@ -143,7 +143,9 @@ class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class 
         self._new(name, {"type": "input", "index": len(self.inputs), "result": type, "origin": (name,)})
         return Value(self, name)
 
-    def constant(self, value: Any, *, name: str | None = None, type: Type | None = None, origin: Iterable[str] = ()) -> Value:
+    def constant(
+        self, value: Any, *, name: str | None = None, type: Type | None = None, origin: Iterable[str] = ()
+    ) -> Value:
         """Add a constant and return its value.
 
         Parameters
@@ -223,17 +225,34 @@ class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class 
         attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in (attributes or {}).items()}
         op.check(len(given), attributes)
         # One form for equal nodes: an attribute at its default is not stored.
-        attributes = {k: v for k, v in attributes.items() if isinstance(v, np.ndarray) or v is not op.attributes[k] and v != op.attributes[k]}
+        attributes = {
+            k: v
+            for k, v in attributes.items()
+            if isinstance(v, np.ndarray) or (v is not op.attributes[k] and v != op.attributes[k])
+        }
         like = next((x for x in given if isinstance(x, Value)), None)
         for value in given:
             if isinstance(value, Value) and value.graph is not self:
-                raise GraphError(f"belongs to another graph than the one that {op.name} is added to; copy it over first", node=value.node)
-        constants = {i: ops.as_constant(x, like.type if like else None) for i, x in enumerate(given) if not isinstance(x, Value)}
-        types = [x.type if isinstance(x, Value) else Tensor(element_of(constants[i].dtype), constants[i].shape) for i, x in enumerate(given)]
+                raise GraphError(
+                    f"belongs to another graph than the one that {op.name} is added to; copy it over first",
+                    node=value.node,
+                )
+        constants = {
+            i: ops.as_constant(x, like.type if like else None) for i, x in enumerate(given) if not isinstance(x, Value)
+        }
+        types = [
+            x.type if isinstance(x, Value) else Tensor(element_of(constants[i].dtype), constants[i].shape)
+            for i, x in enumerate(given)
+        ]
         results = op.infer(*types, **attributes)
         values = [x if isinstance(x, Value) else self.constant(constants[i]) for i, x in enumerate(given)]
         name = self.fresh(op.name) if name is None else name
-        data = {"type": op.name, **attributes, "result": results[0] if len(results) == 1 else results, "origin": tuple(origin)}
+        data = {
+            "type": op.name,
+            **attributes,
+            "result": results[0] if len(results) == 1 else results,
+            "origin": tuple(origin),
+        }
         self._new(name, data)
         if op.name not in ops.LIBRARY:
             self.ops.setdefault(op.name, op)
@@ -299,7 +318,9 @@ class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class 
                 found[slot] = Operand(source, result)
                 count += 1
         if len(found) != count or (count and max(found) != count - 1) or (len(sources) and not count):
-            raise GraphError("the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node)
+            raise GraphError(
+                "the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node
+            )
         return tuple(found[slot] for slot in range(count))
 
     def readers(self, node: str) -> tuple[Reader, ...]:
@@ -337,7 +358,9 @@ class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class 
         found = self.ops.get(name) or ops.LIBRARY.get(name)
         if found is None:
             hint = did_you_mean(str(name), [*ops.LIBRARY, *self.ops])
-            raise UnknownOpError(f"no op is called {name!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule", node=node)
+            raise UnknownOpError(
+                f"no op is called {name!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule", node=node
+            )
         return found
 
     def attributes(self, node: str) -> dict[str, Any]:
@@ -424,7 +447,9 @@ class Graph(nx.DiGraph):  # type: ignore[type-arg]  # networkx's run-time class 
                     done[node] = None
                 elif source in path:
                     cycle = [*list(path)[list(path).index(source) :], source]
-                    raise GraphError(f"is on a cycle {' -> '.join(cycle)}; break it or put a register on it", node=source)
+                    raise GraphError(
+                        f"is on a cycle {' -> '.join(cycle)}; break it or put a register on it", node=source
+                    )
                 else:
                     path[source] = self._sources(source)
         return (*(n for n in done if n not in set(outputs)), *outputs)

@@ -47,7 +47,9 @@ class Obstacle:
             self.progress, self.node, self.reason = progress, node, reason
 
 
-def find_at(pattern: Pattern, graph: Graph, root: str, *, shared: str = "refuse", obstacle: Obstacle | None = None) -> Iterator[Found]:
+def find_at(
+    pattern: Pattern, graph: Graph, root: str, *, shared: str = "refuse", obstacle: Obstacle | None = None
+) -> Iterator[Found]:
     """Yield every embedding of a pattern whose first root is a given node, none twice.
 
     Parameters
@@ -70,7 +72,10 @@ def find_at(pattern: Pattern, graph: Graph, root: str, *, shared: str = "refuse"
     search = _Search(pattern, graph, shared, obstacle or Obstacle())
     seen = set()
     for found in search.roots(0, root, {}, {}):
-        key = (found.nodes, tuple((k, v if isinstance(v, Operand) else repr(v)) for k, v in sorted(found.bindings.items())))
+        key = (
+            found.nodes,
+            tuple((k, v if isinstance(v, Operand) else repr(v)) for k, v in sorted(found.bindings.items())),
+        )
         if key not in seen:
             seen.add(key)
             yield found
@@ -91,7 +96,9 @@ class _Search:
             elif self.nothing_lost(more):
                 yield Found(tuple(more[n] for n in self.pattern.nodes), bindings)
 
-    def solve(self, goals: list[Goal], nodes: dict[PatternNode, str], bound: dict[str, Any]) -> Iterator[tuple[dict[PatternNode, str], dict[str, Any]]]:
+    def solve(
+        self, goals: list[Goal], nodes: dict[PatternNode, str], bound: dict[str, Any]
+    ) -> Iterator[tuple[dict[PatternNode, str], dict[str, Any]]]:
         """Yield every way to meet all goals, extending the assignments made so far."""
         if not goals:
             yield nodes, bound
@@ -106,9 +113,17 @@ class _Search:
             if bound[term.name] == value:
                 yield from self.solve(rest, nodes, bound)
             else:
-                self.obstacle.note(len(nodes), value.node, f"{term.name!r} is already bound to {bound[term.name].node!r}, and this is another value")
+                self.obstacle.note(
+                    len(nodes),
+                    value.node,
+                    f"{term.name!r} is already bound to {bound[term.name].node!r}, and this is another value",
+                )
         elif term.constant and self.graph.nodes[value.node].get("type") != "constant":
-            self.obstacle.note(len(nodes), value.node, f"{term.name!r} must be a constant, and this is {self.graph.nodes[value.node].get('type')}")
+            self.obstacle.note(
+                len(nodes),
+                value.node,
+                f"{term.name!r} must be a constant, and this is {self.graph.nodes[value.node].get('type')}",
+            )
         else:
             yield from self.solve(rest, nodes, {**bound, term.name: value})
 
@@ -120,7 +135,9 @@ class _Search:
             if nodes[term] == name:
                 yield from self.solve(rest, nodes, bound)
             else:
-                self.obstacle.note(progress, name, f"the pattern needs the same {term.op.name} here as before, {nodes[term]!r}")
+                self.obstacle.note(
+                    progress, name, f"the pattern needs the same {term.op.name} here as before, {nodes[term]!r}"
+                )
             return
         kind = self.graph.nodes[name].get("type")
         if kind != term.op.name:
@@ -134,7 +151,9 @@ class _Search:
             return
         operands = self.graph.operands(name)
         if len(operands) != len(term.operands):
-            self.obstacle.note(progress, name, f"has {len(operands)} operands, and the pattern needs {len(term.operands)}")
+            self.obstacle.note(
+                progress, name, f"has {len(operands)} operands, and the pattern needs {len(term.operands)}"
+            )
             return
         more = {**nodes, term: name}
         orders = [operands]
@@ -152,7 +171,11 @@ class _Search:
             found = actual.get(key)
             if isinstance(wanted, Variable):
                 if not same(bindings.setdefault(wanted.name, found), found):
-                    self.obstacle.note(progress, name, f"{key} is {found!r}, and {wanted.name!r} is already bound to {bindings[wanted.name]!r}")
+                    self.obstacle.note(
+                        progress,
+                        name,
+                        f"{key} is {found!r}, and {wanted.name!r} is already bound to {bindings[wanted.name]!r}",
+                    )
                     return None
             elif not same(wanted, found):
                 self.obstacle.note(progress, name, f"{key} is {found!r}, and the pattern needs {wanted!r}")
@@ -162,7 +185,9 @@ class _Search:
     def literal(self, term: Literal, value: Operand, progress: int) -> bool:
         data = self.graph.nodes[value.node]
         if data.get("type") != "constant":
-            self.obstacle.note(progress, value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}")
+            self.obstacle.note(
+                progress, value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}"
+            )
             return False
         try:
             equal = bool(np.all(data["value"] == term.value)) and data["value"].size > 0
@@ -181,7 +206,9 @@ class _Search:
             if term not in self.pattern.roots:
                 for reader in self.graph.successors(name):
                     if reader not in matched:
-                        self.obstacle.note(len(nodes), name, f"would disappear, but {reader!r} outside the match reads it")
+                        self.obstacle.note(
+                            len(nodes), name, f"would disappear, but {reader!r} outside the match reads it"
+                        )
                         return False
         return True
 

@@ -66,4 +66,3 @@ def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact") ->
     <Graph 'g': 0 nodes, 0 edges>
     """
     return Pass(function.__name__, function, keeps, inspect.getdoc(function))
-

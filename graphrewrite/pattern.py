@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,11 @@ class Constant:
     add(x, c: Constant)
     """
 
+    if TYPE_CHECKING:  # what such a variable offers below the yield (see `graphrewrite.replacement.Bound`)
+        value: np.ndarray[Any, Any]
+        shape: tuple[int, ...]
+        type: Any
+
 
 class _Traced(Symbolic):
     """What variables and nodes of a pattern have in common: ops applied to them make pattern nodes."""
@@ -50,10 +55,14 @@ class _Traced(Symbolic):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise RuleError(f"{name!r} of a matched node is known only below the yield; above it, bind an attribute with a parameter: op.conv(x, w, {name}={name})")
+        raise RuleError(
+            f"{name!r} of a matched node is known only below the yield; above it, bind an attribute with a parameter: op.conv(x, w, {name}={name})"
+        )
 
     def __bool__(self) -> bool:
-        raise RuleError("a condition above the yield cannot be decided; test below the yield and return decline(reason)")
+        raise RuleError(
+            "a condition above the yield cannot be decided; test below the yield and return decline(reason)"
+        )
 
     def __iter__(self) -> Iterator[Any]:
         raise RuleError("a pattern node has one result, which cannot be unpacked")
@@ -121,7 +130,9 @@ class Pattern:
     depth: int
 
     @classmethod
-    def of(cls, roots: tuple[PatternNode, ...], variables: tuple[Variable, ...], complain: Callable[[str], Exception]) -> Pattern:
+    def of(
+        cls, roots: tuple[PatternNode, ...], variables: tuple[Variable, ...], complain: Callable[[str], Exception]
+    ) -> Pattern:
         """Check what a rule yielded and make a pattern of it.
 
         Parameters
@@ -161,11 +172,15 @@ class Pattern:
             if variable in as_operand and variable in as_attribute:
                 raise complain(f"uses {variable.name!r} both as an operand and as an attribute; take two parameters")
             if variable not in as_operand | as_attribute:
-                raise complain(f"never uses its parameter {variable.name!r} above the yield; use it in the pattern or drop it")
+                raise complain(
+                    f"never uses its parameter {variable.name!r} above the yield; use it in the pattern or drop it"
+                )
         made = roots[0].made
         for node in made:
             if node not in depths:
-                raise complain(f"makes {node!r} above the yield, which is no part of what it yields; yield it too or drop it")
+                raise complain(
+                    f"makes {node!r} above the yield, which is no part of what it yields; yield it too or drop it"
+                )
         return cls(roots, tuple(made), variables, depth)
 
     def __str__(self) -> str:

@@ -81,14 +81,16 @@ class Bound(Part):
     def value(self) -> np.ndarray:
         """The array of a constant."""
         if self.data.get("type") != "constant":
-            raise RuleError("has no value to read, for it is no constant; annotate the variable with Constant", node=self.node)
+            raise RuleError(
+                "has no value to read, for it is no constant; annotate the variable with Constant", node=self.node
+            )
         array: np.ndarray = self.data["value"]
         return array
 
     @property
     def is_constant(self) -> bool:
         """Whether the value is a constant."""
-        return self.data.get("type") == "constant"
+        return bool(self.data.get("type") == "constant")
 
     @property
     def op_name(self) -> str:
@@ -123,7 +125,15 @@ class Known(Part):
 class New(Part):
     """A node that a replacement adds."""
 
-    def __init__(self, replay: Replay, op: Op, operands: tuple[Part, ...], attributes: dict[str, Any], types: Sequence[Type], result: int = 0) -> None:
+    def __init__(
+        self,
+        replay: Replay,
+        op: Op,
+        operands: tuple[Part, ...],
+        attributes: dict[str, Any],
+        types: Sequence[Type],
+        result: int = 0,
+    ) -> None:
         self.replay, self.op, self.operands, self.attributes = replay, op, operands, attributes
         self.types, self.result, self.type = tuple(types), result, types[result]
         self.first = self  # results of one op share the node of the first

@@ -23,7 +23,7 @@ Rules = Iterable[Rule | Pass]
 
 
 def rewrite(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None) -> Graph:
-    """Return the graph with rules applied, in topological order, until none matches; the argument is untouched.
+    r"""Return the graph with rules applied, in topological order, until none matches; the argument is untouched.
 
     Rules come first, at each place in the order of the set; then each pass runs once; and again, until nothing changes.
 
@@ -56,7 +56,7 @@ def rewrite(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | No
     ...     "The identity is its operand."
     ...     yield op.identity(x)
     ...     return x
-    >>> g = Graph.parse("graph g\\nx = input() : f32[N]\\ni = identity(x)\\nj = identity(i)\\ny = output(j)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ni = identity(x)\nj = identity(i)\ny = output(j)")
     >>> print(rewrite(g, [drop_identity]))
     graph g
     x = input() : f32[N]
@@ -66,7 +66,7 @@ def rewrite(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | No
 
 
 def trace(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None) -> Trace:
-    """Return what `rewrite` does, with every step recorded.
+    r"""Return what `rewrite` does, with every step recorded.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def trace(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None
     ...     "The identity is its operand."
     ...     yield op.identity(x)
     ...     return x
-    >>> g = Graph.parse("graph g\\nx = input() : f32[N]\\ni = identity(x)\\ny = output(i)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ni = identity(x)\ny = output(i)")
     >>> trace(g, [drop_identity]).counts
     {'drop_identity': 1}
     """
@@ -202,7 +202,10 @@ class _Engine:
         if len(self.fired) > self.limit:
             last = Counter(name for name, _ in self.fired[-100:])
             names = ", ".join(f"{name} ({times})" for name, times in last.most_common())
-            raise RewriteError(f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the other, or a rule matches its own result", node=node)
+            raise RewriteError(
+                f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the other, or a rule matches its own result",
+                node=node,
+            )
 
     def wake(self, work: _WorkList, edit: Edit, near: str) -> None:
         """Queue every node where the edit can have enabled a match: whatever lies within a pattern's depth below a change."""

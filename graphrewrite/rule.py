@@ -68,7 +68,11 @@ class Rule:
         self.function, self.keeps, self.shared = function, keeps, shared
         self.name: str = function.__name__
         self.__doc__ = inspect.getdoc(function)
-        self.__name__, self.__module__, self.__qualname__ = function.__name__, function.__module__, function.__qualname__
+        self.__name__, self.__module__, self.__qualname__ = (
+            function.__name__,
+            function.__module__,
+            function.__qualname__,
+        )
         self.file, self.line = function.__code__.co_filename, function.__code__.co_firstlineno
         if not inspect.isgeneratorfunction(function):
             raise self.complain("has no yield; put the pattern above one yield and the replacement below it")
@@ -105,7 +109,9 @@ class Rule:
             return False
         if annotation is Constant or annotation in ("Constant", "graphrewrite.Constant"):
             return True
-        raise self.complain(f"does not understand the annotation {annotation!r}; a variable may be annotated with Constant")
+        raise self.complain(
+            f"does not understand the annotation {annotation!r}; a variable may be annotated with Constant"
+        )
 
     # ------------------------------------------------------------------ using it
 
@@ -172,7 +178,10 @@ class Rule:
             If the function raises, or returns something that is no replacement.
         """
         replay = Replay(graph, match.nodes)
-        arguments = [Bound(replay, v) if isinstance(v, Operand) else v for v in (match.bindings[p.name] for p in self.pattern.variables)]
+        arguments = [
+            Bound(replay, v) if isinstance(v, Operand) else v
+            for v in (match.bindings[p.name] for p in self.pattern.variables)
+        ]
         run = self.function(*arguments)
         try:
             next(run)
@@ -190,8 +199,12 @@ class Rule:
             raise self.complain("returns nothing; return the replacement, or decline(reason)")
         values = returned if isinstance(returned, tuple) else (returned,)
         if len(values) != len(self.pattern.roots):
-            raise self.complain(f"yields {len(self.pattern.roots)} nodes and returns {len(values)} values; return one for each")
-        return replay, tuple(replay.part(v, graph.result_type(r)) for v, r in zip(values, self._roots(match), strict=True))
+            raise self.complain(
+                f"yields {len(self.pattern.roots)} nodes and returns {len(values)} values; return one for each"
+            )
+        return replay, tuple(
+            replay.part(v, graph.result_type(r)) for v, r in zip(values, self._roots(match), strict=True)
+        )
 
     def _roots(self, match: Match | Found) -> list[str]:
         return [match.nodes[self.pattern.nodes.index(root)] for root in self.pattern.roots]
@@ -236,7 +249,9 @@ class Rule:
 def rule(function: Callable[..., Any], /) -> Rule: ...
 @overload
 def rule(*, keeps: str = ..., shared: str = ...) -> Callable[[Callable[..., Any]], Rule]: ...
-def rule(function: Callable[..., Any] | None = None, /, *, keeps: str = "exact", shared: str = "refuse") -> Rule | Callable[[Callable[..., Any]], Rule]:
+def rule(
+    function: Callable[..., Any] | None = None, /, *, keeps: str = "exact", shared: str = "refuse"
+) -> Rule | Callable[[Callable[..., Any]], Rule]:
     """Make a rule of a generator function with one ``yield``: the pattern above it, the replacement below.
 
     Parameters

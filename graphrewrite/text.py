@@ -104,7 +104,9 @@ def line_of(graph: Graph, node: str, *, whole: bool = False) -> str:
     """
     data = graph.nodes[node]
     arguments = [_quote(o.node) + (f":{o.result}" if o.result else "") for o in graph.operands(node)]
-    arguments += [f"{k}={format_attribute(v, whole=whole)}" for k, v in data.items() if k not in RESERVED and k != "index"]
+    arguments += [
+        f"{k}={format_attribute(v, whole=whole)}" for k, v in data.items() if k not in RESERVED and k != "index"
+    ]
     result = data.get("result")
     shown = "" if result is None else " : " + ", ".join(map(str, result if isinstance(result, tuple) else (result,)))
     return f"{_quote(node)} = {data.get('type', 'node')}({', '.join(arguments)}){shown}"
@@ -165,7 +167,7 @@ _LINE = re.compile(r"(?P<name>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s=]+)\s*
 
 
 def parse(text: str, *, ops: Iterable[Op] = ()) -> Graph:
-    """Return the graph that a text form writes.
+    r"""Return the graph that a text form writes.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def parse(text: str, *, ops: Iterable[Op] = ()) -> Graph:
 
     Examples
     --------
-    >>> print(parse("graph g\\nx = input() : f32[N]\\nr = relu(x)\\ny = output(r)"))
+    >>> print(parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
     graph g
     x = input() : f32[N]
     r = relu(x) : f32[N]
@@ -201,7 +203,9 @@ def parse(text: str, *, ops: Iterable[Op] = ()) -> Graph:
             continue
         found = _LINE.match(stripped)
         if found is None:
-            raise ParseError(f"line {number}, column 1: expected 'name = op(operands, attribute=value) : type', got {stripped[:60]!r}")
+            raise ParseError(
+                f"line {number}, column 1: expected 'name = op(operands, attribute=value) : type', got {stripped[:60]!r}"
+            )
         inside, rest = _split_call(stripped, found.end(), number)
         _add_line(graph, _name(found["name"]), found["op"], inside, rest, number)
     return graph
@@ -245,10 +249,14 @@ def _add_line(graph: Graph, name: str, op_name: str, inside: list[tuple[int, str
             if equals and key.strip().isidentifier():
                 attributes[key.strip()] = _literal(value.strip())
             else:
-                base, colon, result = word.rpartition(":") if word[:1] not in "'\"" or word[-1:] not in "'\"" else (word, "", "")
+                base, colon, result = (
+                    word.rpartition(":") if word[:1] not in "'\"" or word[-1:] not in "'\"" else (word, "", "")
+                )
                 operands.append(graph.value(_name(base if colon else word), int(result) if colon else 0))
         except (ValueError, SyntaxError, KeyError) as error:
-            raise ParseError(f"line {number}, column {column}: expected an operand or attribute=value, got {word[:60]!r}") from error
+            raise ParseError(
+                f"line {number}, column {column}: expected an operand or attribute=value, got {word[:60]!r}"
+            ) from error
     if rest and not rest.startswith(":"):
         raise ParseError(f"line {number}, column {len(rest)}: expected ': type', got {rest[:60]!r}")
     declared = parse_type(rest[1:]) if rest and op_name in ("input", "constant") else None

@@ -33,7 +33,11 @@ class Step:
     added: dict[str, str]
 
     def __str__(self) -> str:
-        lines = [f"{self.bindings or self.rule}", *(f"- {line}" for line in self.removed.values()), *(f"+ {line}" for line in self.added.values())]
+        lines = [
+            f"{self.bindings or self.rule}",
+            *(f"- {line}" for line in self.removed.values()),
+            *(f"+ {line}" for line in self.added.values()),
+        ]
         return "\n".join(lines)
 
 

@@ -22,7 +22,11 @@ _FLOATS_AND_INTEGERS = {
     "f32": np.float32,
     "f64": np.float64,
     "bool": np.bool_,
-    **{f"{kind}{bits}": np.dtype(f"{name}{bits}").type for kind, name in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)},
+    **{
+        f"{kind}{bits}": np.dtype(f"{name}{bits}").type
+        for kind, name in (("i", "int"), ("u", "uint"))
+        for bits in (8, 16, 32, 64)
+    },
 }
 
 
@@ -130,7 +134,9 @@ class Tensor:
 
     def __post_init__(self) -> None:
         if isinstance(self.element, str) and self.element not in _FLOATS_AND_INTEGERS:
-            raise TypeMismatchError(f"unknown element type {self.element!r}; known are {', '.join(_FLOATS_AND_INTEGERS)}")
+            raise TypeMismatchError(
+                f"unknown element type {self.element!r}; known are {', '.join(_FLOATS_AND_INTEGERS)}"
+            )
         object.__setattr__(self, "shape", tuple(d if isinstance(d, str) else int(d) for d in self.shape))
 
     def __str__(self) -> str:
@@ -268,7 +274,9 @@ def element_of(dtype: Any) -> str:
     for name, kind in _FLOATS_AND_INTEGERS.items():
         if np.dtype(kind) == np.dtype(dtype):
             return name
-    raise TypeMismatchError(f"no element type for numpy's {np.dtype(dtype)}; convert it to one of {', '.join(_FLOATS_AND_INTEGERS)}")
+    raise TypeMismatchError(
+        f"no element type for numpy's {np.dtype(dtype)}; convert it to one of {', '.join(_FLOATS_AND_INTEGERS)}"
+    )
 
 
 _TYPE = re.compile(r"(?P<stream>stream\s+)?(?P<element>[a-z]+\d*(?:f-?\d+)?)\[(?P<shape>[^\]]*)\]\Z")

@@ -13,7 +13,7 @@ __all__ = ["verify"]
 
 
 def verify(graph: Graph) -> None:
-    """Raise unless a graph is well formed: operands, ops, types, constants, outputs, no cycle.
+    r"""Raise unless a graph is well formed: operands, ops, types, constants, outputs, no cycle.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def verify(graph: Graph) -> None:
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\\nx = input() : f32[N,2]\\nr = relu(x)\\ny = output(r)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
     >>> verify(g)
     >>> del g.edges["x", "r"]["slots"]
     >>> verify(g)

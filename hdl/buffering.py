@@ -32,25 +32,34 @@ def insert_forks(graph: Graph) -> Graph:
     graph twice
     x = input() : stream u4f0[1,3]
     fork_1 = fork(x) : stream u4f0[1,3], stream u4f0[1,3]
-    add_1 = add(fork_1, fork_1:1, element=u5f0) : stream u5f0[1,3]
-    y = output(add_1)
+    stream_add_1 = stream_add(fork_1, fork_1:1, element=u5f0) : stream u5f0[1,3]
+    y = output(stream_add_1)
     """
     new = graph.copy()
     for node in graph.order():
         if graph.nodes[node].get("type") == "output":
             continue
         for result in range(new.op(node).results if graph.nodes[node]["type"] != "input" else 1):
-            readers = [r for r in new.readers(node) if r.result == result]
-            if len(readers) > 1:
-                branches = new.add(fork, [new.value(node, result)], {"branches": len(readers)}, origin=_origin(new, node))
-                for branch, reader in zip(branches, readers, strict=True):
-                    move_slot(new, node, result, reader.node, reader.slot, branch.node, branch.result)
+            _split(new, node, result)
     for node in new.outputs:
         source = new.operands(node)[0]
         if new.nodes[source.node]["type"] == "input":
             buffered = new.add(fifo, [new.value(source.node)], {"depth": 2}, origin=_origin(new, source.node))
             move_slot(new, source.node, 0, node, 0, buffered.node, 0)
     return new
+
+
+def _split(graph: Graph, node: str, result: int) -> None:
+    """Give each reader of a value a branch of its own: a chain of forks, one fewer than there are readers."""
+    readers = [r for r in graph.readers(node) if r.result == result]
+    value = graph.value(node, result)
+    while len(readers) > 1:
+        branch, rest = graph.add(fork, [value], origin=_origin(graph, node))
+        first = readers.pop(0)
+        move_slot(graph, node, result, first.node, first.slot, branch.node, branch.result)
+        value = rest
+    if value.node != node:
+        move_slot(graph, node, result, readers[0].node, readers[0].slot, value.node, value.result)
 
 
 def _origin(graph: Graph, node: str) -> tuple[str, ...]:

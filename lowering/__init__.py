@@ -3,7 +3,13 @@
 Each step takes a graph and returns one that prints, draws and evaluates; between any two of them one may stop and look.
 """
 
-from graphrewrite.lowering.errors import LoweringError, ModelError, ParallelismError, QuantisationError, UnsupportedOpsError
+from graphrewrite.lowering.errors import (
+    LoweringError,
+    ModelError,
+    ParallelismError,
+    QuantisationError,
+    UnsupportedOpsError,
+)
 from graphrewrite.lowering.from_onnx import from_onnx
 from graphrewrite.lowering.heads import softmax_as_arg_max
 from graphrewrite.lowering.host import Partition, partition

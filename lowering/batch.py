@@ -11,7 +11,7 @@ __all__ = ["free_batch"]
 
 
 def free_batch(graph: Graph, batch: str = "N") -> Graph:
-    """Return the graph for any batch, or as it is where the batch is not the first dimension throughout.
+    r"""Return the graph for any batch, or as it is where the batch is not the first dimension throughout.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\\nx = input() : f32[1,2,3]\\nf = flatten(x)\\ny = output(f)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[1,2,3]\nf = flatten(x)\ny = output(f)")
     >>> print(free_batch(g))
     graph g
     x = input() : f32[N,2,3]

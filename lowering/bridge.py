@@ -6,12 +6,12 @@ import numpy as np
 
 from graphrewrite import Stream, Tensor, define_op
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.types import FixedPoint
+from graphrewrite.types import FixedPoint, Type
 
 __all__ = ["enter", "leave"]
 
 
-def _infer_enter(x: Tensor) -> Stream:
+def _infer_enter(x: Type) -> Stream:
     if not isinstance(x, Tensor) or not isinstance(x.element, FixedPoint) or len(x.shape) < 2:
         raise TypeMismatchError(f"a stream carries mantissas with a batch and channels, not {x}")
     sizes = [d for d in x.shape[1:] if isinstance(d, int)]

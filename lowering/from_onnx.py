@@ -25,7 +25,10 @@ _OPSET = 17
 
 
 def from_onnx(
-    model: str | Path | bytes | onnx.ModelProto, *, shapes: Mapping[str, Sequence[int | str]] | None = None, batch: str | None = "N"
+    model: str | Path | bytes | onnx.ModelProto,
+    *,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    batch: str | None = "N",
 ) -> Graph:
     """Return the graph of an ONNX model.
 
@@ -68,7 +71,9 @@ def _load(model: Any) -> onnx.ModelProto:
         import onnx
         from google.protobuf.message import DecodeError
     except ImportError:
-        raise MissingDependencyError("reading ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'") from None
+        raise MissingDependencyError(
+            "reading ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'"
+        ) from None
     if isinstance(model, onnx.ModelProto):
         proto, name = model, "the model"
     else:
@@ -76,14 +81,22 @@ def _load(model: Any) -> onnx.ModelProto:
         try:
             proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(str(model))
         except FileNotFoundError:
-            near = did_you_mean(Path(model).name, [p.name for p in Path(model).parent.glob("*.onnx")]) if not isinstance(model, bytes) else ""
+            near = (
+                did_you_mean(Path(model).name, [p.name for p in Path(model).parent.glob("*.onnx")])
+                if not isinstance(model, bytes)
+                else ""
+            )
             raise ModelError(f"there is no file {name}{near}") from None
         except IsADirectoryError:
             raise ModelError(f"{name} is a folder; name an .onnx file") from None
         except (DecodeError, ValueError, OSError, onnx.checker.ValidationError) as error:
-            raise ModelError(f"{name} is no ONNX model, or a truncated one ({str(error).splitlines()[0][:120]}); export it again") from None
+            raise ModelError(
+                f"{name} is no ONNX model, or a truncated one ({str(error).splitlines()[0][:120]}); export it again"
+            ) from None
     if not proto.graph.node or not proto.graph.output:
-        raise ModelError(f"{name} holds no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} outputs; is it an ONNX file?")
+        raise ModelError(
+            f"{name} holds no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} outputs; is it an ONNX file?"
+        )
     try:
         onnx.checker.check_model(proto)
     except onnx.checker.ValidationError as error:
@@ -96,7 +109,9 @@ def _load(model: Any) -> onnx.ModelProto:
         try:
             proto = onnx.version_converter.convert_version(proto, _OPSET)
         except Exception as error:  # the converter raises whatever its C++ side throws
-            raise ModelError(f"{name} of opset {versions[0]} cannot be converted to opset {_OPSET}: {str(error).splitlines()[0][:200]}; export it with opset {_OPSET}") from None
+            raise ModelError(
+                f"{name} of opset {versions[0]} cannot be converted to opset {_OPSET}: {str(error).splitlines()[0][:200]}; export it with opset {_OPSET}"
+            ) from None
     return proto
 
 
@@ -107,7 +122,9 @@ def _refuse_unknown(proto: onnx.ModelProto) -> None:
         if n.op_type != "Constant" and (n.domain not in ("", "ai.onnx") or n.op_type not in TABLE)
     ]
     if unknown:
-        raise UnsupportedOpsError(f"{len(unknown)} nodes have ops that cannot be imported: {', '.join(unknown)}; replace them in the model or export it without them")
+        raise UnsupportedOpsError(
+            f"{len(unknown)} nodes have ops that cannot be imported: {', '.join(unknown)}; replace them in the model or export it without them"
+        )
 
 
 class _Importer:
@@ -127,7 +144,9 @@ class _Importer:
                 self.values[given.name] = self.graph.input(given.name, self.input_type(given))
         for name in self.shapes:
             if name not in self.graph.inputs:
-                raise ModelError(f"there is no input {name!r} to give a shape{did_you_mean(name, self.graph.inputs)}; inputs are {', '.join(self.graph.inputs)}")
+                raise ModelError(
+                    f"there is no input {name!r} to give a shape{did_you_mean(name, self.graph.inputs)}; inputs are {', '.join(self.graph.inputs)}"
+                )
         for node in self.proto.graph.node:
             self.node(node)
         for wanted in self.proto.graph.output:
@@ -141,12 +160,17 @@ class _Importer:
         self.values[name] = self.graph.constant(array, name=self.free(name), origin=(name,))
 
     def free(self, name: str) -> str:
-        return name if name and name not in self.graph and name not in self.reserved else self.graph.fresh(name or "node")
+        return (
+            name if name and name not in self.graph and name not in self.reserved else self.graph.fresh(name or "node")
+        )
 
     def input_type(self, given: Any) -> Tensor:
         element = element_of(self.onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type))
         dims = given.type.tensor_type.shape.dim
-        shape: list[int | str] = [d.dim_value if d.HasField("dim_value") else d.dim_param or "N" if i == 0 else d.dim_param or "?" for i, d in enumerate(dims)]
+        shape: list[int | str] = [
+            d.dim_value if d.HasField("dim_value") else d.dim_param or "N" if i == 0 else d.dim_param or "?"
+            for i, d in enumerate(dims)
+        ]
         if given.name in self.shapes:
             shape = list(self.shapes[given.name])
         open_sizes = [str(d) for d in shape[1:] if isinstance(d, str) or d < 1]
@@ -159,7 +183,9 @@ class _Importer:
 
     def value(self, name: str, reader: str) -> Value:
         if name not in self.values:
-            raise ModelError(f"{reader} reads {name!r}, which nothing in the model gives{did_you_mean(name, self.values)}")
+            raise ModelError(
+                f"{reader} reads {name!r}, which nothing in the model gives{did_you_mean(name, self.values)}"
+            )
         return self.values[name]
 
     def node(self, node: Any) -> None:
@@ -171,7 +197,9 @@ class _Importer:
         entry = TABLE[node.op_type]
         for name, allowed in entry.required.items():
             if name in given and given[name] not in allowed:
-                raise ModelError(f"node {label!r} ({node.op_type}): {name}={given[name]!r} is not supported, only {' or '.join(map(repr, allowed))}")
+                raise ModelError(
+                    f"node {label!r} ({node.op_type}): {name}={given[name]!r} is not supported, only {' or '.join(map(repr, allowed))}"
+                )
         inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
         try:
             attributes, operands = self.arguments(entry, given, inputs)
@@ -183,12 +211,19 @@ class _Importer:
     def constant_array(self, label: str, given: dict[str, Any]) -> np.ndarray:
         if "value" in given:
             return np.asarray(self.onnx.numpy_helper.to_array(given["value"]))
-        for key, dtype in (("value_float", np.float32), ("value_floats", np.float32), ("value_int", np.int64), ("value_ints", np.int64)):
+        for key, dtype in (
+            ("value_float", np.float32),
+            ("value_floats", np.float32),
+            ("value_int", np.int64),
+            ("value_ints", np.int64),
+        ):
             if key in given:
                 return np.asarray(given[key], dtype)
         raise ModelError(f"node {label!r} (Constant): only numbers are supported, not {', '.join(given)}")
 
-    def arguments(self, entry: Entry, given: dict[str, Any], inputs: list[Value | None]) -> tuple[dict[str, Any], list[Value]]:
+    def arguments(
+        self, entry: Entry, given: dict[str, Any], inputs: list[Value | None]
+    ) -> tuple[dict[str, Any], list[Value]]:
         attributes: dict[str, Any] = {}
         for name, (ours, convert) in entry.attributes.items():
             if name in given:

@@ -8,7 +8,7 @@ __all__ = ["classify", "softmax_as_arg_max"]
 
 
 def softmax_as_arg_max(graph: Graph) -> Graph:
-    """Return a classifier that gives the place of the greatest probability instead of all of them.
+    r"""Return a classifier that gives the place of the greatest probability instead of all of them.
 
     The softmax is monotone, so that its greatest entry stands where its operand's does: the prediction is the same.
 
@@ -23,7 +23,7 @@ def softmax_as_arg_max(graph: Graph) -> Graph:
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\\nx = input() : f32[N,3]\\ns = softmax(x)\\ny = output(s)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,3]\ns = softmax(x)\ny = output(s)")
     >>> print(softmax_as_arg_max(g))
     graph g
     x = input() : f32[N,3]
@@ -34,7 +34,7 @@ def softmax_as_arg_max(graph: Graph) -> Graph:
 
 
 def classify(graph: Graph) -> Graph:
-    """Return a network each of whose vector outputs is replaced by the place of its greatest entry.
+    r"""Return a network each of whose vector outputs is replaced by the place of its greatest entry.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def classify(graph: Graph) -> Graph:
 
     Examples
     --------
-    >>> print(classify(Graph.parse("graph g\\nx = input() : f32[N,3]\\ny = output(x)")))
+    >>> print(classify(Graph.parse("graph g\nx = input() : f32[N,3]\ny = output(x)")))
     graph g
     x = input() : f32[N,3]
     arg_max_1 = arg_max(x) : i64[N,1]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from graphrewrite import Graph
+import numpy as np
+
+from graphrewrite import Graph, evaluate
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.rules import eliminate_dead_nodes
@@ -24,11 +28,47 @@ class Partition:
         Mantissas to mantissas: what becomes hardware.
     behind : Graph
         From mantissas to the model's outputs.
+    outputs : tuple of str
+        Names of the model's outputs.
     """
 
     before: Graph
     core: Graph
     behind: Graph
+    outputs: tuple[str, ...]
+
+    def encode(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return the mantissas that the hardware takes for inputs of the model.
+
+        Parameters
+        ----------
+        inputs : mapping of str to array-like
+            The model's inputs, batch first.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By input of the core.
+        """
+        found = evaluate(self.before, inputs)
+        return {name: found[made] for name, made in zip(self.core.inputs, self.before.outputs, strict=True)}
+
+    def decode(self, outputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return the model's outputs for the mantissas that the hardware gives.
+
+        Parameters
+        ----------
+        outputs : mapping of str to array-like
+            By output of the core, batch first.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By output of the model.
+        """
+        read = dict(zip(self.behind.inputs, self.core.outputs, strict=True))
+        found = evaluate(self.behind, {name: outputs[source] for name, source in read.items()})
+        return {name: found[made] for name, made in zip(self.outputs, self.behind.outputs, strict=True)}
 
 
 def partition(graph: Graph) -> Partition:
@@ -74,8 +114,10 @@ def partition(graph: Graph) -> Partition:
     before = _part(graph, set(), {n: (n, 0) for n in entries}, ins)
     core = _part(graph, set(entries), {e: fixed[e] for e in exits}, outs, ins)
     cut = {fixed[e].node: outs[e] for e in exits}
-    behind = _part(graph, set(cut), {o: graph.operands(o)[0] for o in graph.outputs}, {o: o for o in graph.outputs}, cut)
-    return Partition(before, core, behind)
+    behind = _part(
+        graph, set(cut), {o: graph.operands(o)[0] for o in graph.outputs}, {o: o for o in graph.outputs}, cut
+    )
+    return Partition(before, core, behind, graph.outputs)
 
 
 def _names(graph: Graph, nodes: list[str], ports: list[list[str]]) -> dict[str, str]:
@@ -90,7 +132,13 @@ def _names(graph: Graph, nodes: list[str], ports: list[list[str]]) -> dict[str, 
     return names
 
 
-def _part(graph: Graph, cut: set[str], ends: dict[str, tuple[str, int]], names: dict[str, str], starts: dict[str, str] | None = None) -> Graph:
+def _part(
+    graph: Graph,
+    cut: set[str],
+    ends: dict[str, tuple[str, int]],
+    names: dict[str, str],
+    starts: dict[str, str] | None = None,
+) -> Graph:
     """Copy what lies between cut nodes, which become inputs, and ends, which become outputs."""
     part = Graph(graph.name, ops=graph.ops.values())
     part.graph.update(graph.graph)
@@ -111,11 +159,18 @@ def _part(graph: Graph, cut: set[str], ends: dict[str, tuple[str, int]], names: 
         elif data["type"] == "input":
             values[node] = part.input(node, graph.result_type(node))
         elif data["type"] == "constant":
-            values[node] = part.constant(data["value"], name=_free(part, node, taken), type=graph.result_type(node), origin=data.get("origin", ()))
+            values[node] = part.constant(
+                data["value"],
+                name=_free(part, node, taken),
+                type=graph.result_type(node),
+                origin=data.get("origin", ()),
+            )
         else:
             operands = [_pick(values[o.node], o.result) for o in graph.operands(node)]
             attributes = {k: v for k, v in data.items() if k in graph.op(node).attributes}
-            values[node] = part.add(graph.op(node), operands, attributes, name=_free(part, node, taken), origin=data.get("origin", ()))
+            values[node] = part.add(
+                graph.op(node), operands, attributes, name=_free(part, node, taken), origin=data.get("origin", ())
+            )
     for end, (node, result) in ends.items():
         name = names[end] if names[end] not in part else part.fresh(names[end])
         part.output(name, _pick(values[node], result))

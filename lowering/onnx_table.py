@@ -52,7 +52,9 @@ def _scalar(value: Any) -> float:
     return float(np.asarray(value).reshape(()))
 
 
-def _windows(kernel_of: Callable[[dict[str, Any], list[Tensor]], tuple[int, ...]]) -> Callable[[dict[str, Any], list[Tensor]], dict[str, Any]]:
+def _windows(
+    kernel_of: Callable[[dict[str, Any], list[Tensor]], tuple[int, ...]],
+) -> Callable[[dict[str, Any], list[Tensor]], dict[str, Any]]:
     """Fill strides, pads and dilations for each axis; resolve auto_pad (ONNX specification, Conv)."""
 
     def complete(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
@@ -108,26 +110,64 @@ TABLE: dict[str, Entry] = {
     for entry in (
         Entry("Abs", op.abs),
         Entry("Add", op.add),
-        Entry("ArgMax", op.arg_max, {**_AXIS, "keepdims": ("keep_dims", bool)}, required={"select_last_index": (0,)}, complete=_first_axis),
-        Entry("AveragePool", op.average_pool, {**_WINDOW, "count_include_pad": ("count_include_pad", bool)}, required={"ceil_mode": (0,)}, complete=_POOL),
+        Entry(
+            "ArgMax",
+            op.arg_max,
+            {**_AXIS, "keepdims": ("keep_dims", bool)},
+            required={"select_last_index": (0,)},
+            complete=_first_axis,
+        ),
+        Entry(
+            "AveragePool",
+            op.average_pool,
+            {**_WINDOW, "count_include_pad": ("count_include_pad", bool)},
+            required={"ceil_mode": (0,)},
+            complete=_POOL,
+        ),
         Entry("BatchNormalization", op.batch_norm, {"epsilon": ("epsilon", float)}, required={"training_mode": (0,)}),
         Entry("Clip", op.clip, constants={1: ("low", _scalar), 2: ("high", _scalar)}),
         Entry("Concat", op.concat, _AXIS),
-        Entry("Conv", op.conv, {**{k: v for k, v in _WINDOW.items() if k != "kernel_shape"}, "dilations": ("dilations", _integers), "group": ("groups", int)}, complete=_conv),
+        Entry(
+            "Conv",
+            op.conv,
+            {
+                **{k: v for k, v in _WINDOW.items() if k != "kernel_shape"},
+                "dilations": ("dilations", _integers),
+                "group": ("groups", int),
+            },
+            complete=_conv,
+        ),
         Entry("Div", op.div),
         Entry("Dropout", op.identity),
         Entry("Exp", op.exp),
         Entry("Flatten", op.flatten, _AXIS),
-        Entry("Gemm", op.gemm, {"alpha": ("alpha", float), "beta": ("beta", float), "transA": ("trans_a", bool), "transB": ("trans_b", bool)}),
+        Entry(
+            "Gemm",
+            op.gemm,
+            {
+                "alpha": ("alpha", float),
+                "beta": ("beta", float),
+                "transA": ("trans_a", bool),
+                "transB": ("trans_b", bool),
+            },
+        ),
         Entry("GlobalAveragePool", op.global_average_pool),
         Entry("Identity", op.identity),
         Entry("LeakyRelu", op.leaky_relu, {"alpha": ("alpha", float)}),
         Entry("Log", op.log),
         Entry("MatMul", op.matmul),
-        Entry("MaxPool", op.max_pool, _WINDOW, required={"ceil_mode": (0,), "storage_order": (0,), "dilations": ([1], [1, 1], [1, 1, 1])}, complete=_POOL),
+        Entry(
+            "MaxPool",
+            op.max_pool,
+            _WINDOW,
+            required={"ceil_mode": (0,), "storage_order": (0,), "dilations": ([1], [1, 1], [1, 1, 1])},
+            complete=_POOL,
+        ),
         Entry("Mul", op.mul),
         Entry("Neg", op.neg),
-        Entry("Pad", op.pad, constants={1: ("pads", _integers), 2: ("value", _scalar)}, required={"mode": (b"constant",)}),
+        Entry(
+            "Pad", op.pad, constants={1: ("pads", _integers), 2: ("value", _scalar)}, required={"mode": (b"constant",)}
+        ),
         Entry("Pow", op.pow),
         Entry("Relu", op.relu),
         Entry("Reshape", op.reshape, constants={1: ("shape", _integers)}, required={"allowzero": (0,)}),

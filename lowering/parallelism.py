@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite import Graph
 from graphrewrite.errors import did_you_mean
-from graphrewrite.hdl.component import Site
+from graphrewrite.hdl.component import Site, streams
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.lowering.errors import ParallelismError
 
@@ -37,7 +37,7 @@ class Folding:
 
 
 def foldings(outputs: int, inputs: int) -> list[Folding]:
-    """Return the ways to fold an ``outputs`` × ``inputs`` product that are worth having, from one multiplier to all.
+    """Return the ways to fold an product with ``outputs`` rows and ``inputs`` columns that are worth having, from one multiplier to all.
 
     Each needs fewer cycles than every other with as few multipliers; of two alike, the one with more columns at once,
     which has fewer accumulators.
@@ -70,7 +70,9 @@ def _divisors(number: int) -> list[int]:
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
-def fold(graph: Graph, *, parallelism: str | int | Mapping[str, str | int] = "full", max_multipliers: int | None = None) -> Graph:
+def fold(
+    graph: Graph, *, parallelism: str | int | Mapping[str, str | int] = "full", max_multipliers: int | None = None
+) -> Graph:
     """Return a stream graph with a folding chosen for each matrix product.
 
     Parameters
@@ -95,7 +97,9 @@ def fold(graph: Graph, *, parallelism: str | int | Mapping[str, str | int] = "fu
     new = graph.copy()
     layers = [n for n in new.order() if new.nodes[n]["type"] == "matvec"]
     options = {n: foldings(*np.shape(new.nodes[n]["weights"])) for n in layers}
-    allowed = {n: [f for f in options[n] if f.multipliers <= limit] for n, limit in _limits(new, layers, parallelism).items()}
+    allowed = {
+        n: [f for f in options[n] if f.multipliers <= limit] for n, limit in _limits(new, layers, parallelism).items()
+    }
     if max_multipliers is None:
         chosen = {n: allowed[n][-1] for n in layers}
     else:
@@ -113,7 +117,9 @@ def _limits(graph: Graph, layers: list[str], parallelism: str | int | Mapping[st
         if name not in known:
             raise ParallelismError(f"parallelism is given for {name!r}, which is no layer{did_you_mean(name, known)}")
         if wanted not in ("full", "folded") and (isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1):
-            raise ParallelismError(f"parallelism {wanted!r} for {name!r} is neither 'full', 'folded' nor a number of multipliers from 1")
+            raise ParallelismError(
+                f"parallelism {wanted!r} for {name!r} is neither 'full', 'folded' nor a number of multipliers from 1"
+            )
     limits = {}
     for node in layers:
         wanted = next((table[name] for name in origins[node] if name in table), table.get("default", "full"))
@@ -123,11 +129,15 @@ def _limits(graph: Graph, layers: list[str], parallelism: str | int | Mapping[st
 
 def _spend(graph: Graph, layers: list[str], allowed: dict[str, list[Folding]], budget: int) -> dict[str, Folding]:
     if budget < len(layers):
-        raise ParallelismError(f"{budget} multipliers cannot serve {len(layers)} layers; the smallest budget is {len(layers)}")
+        raise ParallelismError(
+            f"{budget} multipliers cannot serve {len(layers)} layers; the smallest budget is {len(layers)}"
+        )
     level = dict.fromkeys(layers, 0)
     beats = {n: graph.result_type(n).beats for n in layers}  # type: ignore[union-attr]  # every value of a stream graph is a stream
     # No folding is faster than the slowest of the components whose pace is fixed, such as a window that scans its border.
-    floor = max((_steps(graph, n) for n in graph.order() if graph.op(n).level == "stream" and n not in beats), default=1)
+    floor = max(
+        (_steps(graph, n) for n in graph.order() if graph.op(n).level == "stream" and n not in beats), default=1
+    )
     while layers:
         slowest = max(layers, key=lambda n: (allowed[n][level[n]].steps * beats[n], n))
         folding = allowed[slowest][level[slowest]]
@@ -142,5 +152,5 @@ def _spend(graph: Graph, layers: list[str], allowed: dict[str, list[Folding]], b
 
 def _steps(graph: Graph, node: str) -> int:
     component = next(c for c in COMPONENTS if c.op.name == graph.nodes[node]["type"])
-    operands = tuple(graph.result_type(o.node, o.result) for o in graph.operands(node))
+    operands = streams(*(graph.result_type(o.node, o.result) for o in graph.operands(node)))
     return component.schedule(Site.of(component.op, *operands, **graph.attributes(node))).steps

@@ -14,7 +14,9 @@ from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Operand, Value
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
+from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.trace import Step
 
 __all__ = ["LAYERS", "quantise"]
 
@@ -25,7 +27,14 @@ _CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "iden
 """Ops that keep the format of their operand."""
 
 
-def quantise(graph: Graph, samples: Any, *, bits: int | Mapping[str, int] = 8, per_channel: bool = False) -> Graph:
+def quantise(
+    graph: Graph,
+    samples: Any,
+    *,
+    bits: int | Mapping[str, int] = 8,
+    per_channel: bool = False,
+    steps: list[Step] | None = None,
+) -> Graph:
     """Return the network in fixed point, still written in floats: every value lies on the grid of a format.
 
     Scale and batch norm are folded into weights first. Then each input and each layer (with the relu or clip behind it)
@@ -43,6 +52,8 @@ def quantise(graph: Graph, samples: Any, *, bits: int | Mapping[str, int] = 8, p
         Word width, 4 to 16; or one a layer by the name of its origin, with ``"default"`` for the rest.
     per_channel : bool
         Whether each output channel of a layer's weights has a binary point of its own.
+    steps : list of Step, optional
+        Collects what each rule did.
 
     Returns
     -------
@@ -63,7 +74,7 @@ def quantise(graph: Graph, samples: Any, *, bits: int | Mapping[str, int] = 8, p
     >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
     ['s8f7', 's15f13']
     """
-    folded = rewrite(graph, (*FOLDING, *RULES))
+    folded = recorded(graph, (*FOLDING, *RULES), steps)
     inputs = _checked_samples(folded, samples)
     _check_weights(folded)
     return _Quantiser(folded, inputs, _Widths(folded, bits), per_channel).run()
@@ -71,24 +82,34 @@ def quantise(graph: Graph, samples: Any, *, bits: int | Mapping[str, int] = 8, p
 
 def _checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
     if samples is None:
-        raise QuantisationError("calibration samples are missing; give at least one input of each kind the network will meet")
+        raise QuantisationError(
+            "calibration samples are missing; give at least one input of each kind the network will meet"
+        )
     given = dict(samples) if isinstance(samples, Mapping) else dict.fromkeys(graph.inputs[:1], samples)
     checked = {}
     for name in graph.inputs:
         if name not in given:
-            raise QuantisationError(f"calibration samples for the input {name!r} are missing; pass a mapping with {', '.join(graph.inputs)}")
+            raise QuantisationError(
+                f"calibration samples for the input {name!r} are missing; pass a mapping with {', '.join(graph.inputs)}"
+            )
         array = np.asarray(given.pop(name))
         kind = graph.result_type(name)
-        fits = array.ndim == len(kind.shape) and all(isinstance(d, str) or d == s for d, s in zip(kind.shape, array.shape, strict=False))
+        fits = array.ndim == len(kind.shape) and all(
+            isinstance(d, str) or d == s for d, s in zip(kind.shape, array.shape, strict=False)
+        )
         if array.dtype.kind not in "fiub" or not fits:
-            raise QuantisationError(f"calibration samples for {name!r} have the shape {list(array.shape)} of {array.dtype}, and the input is {kind}")
+            raise QuantisationError(
+                f"calibration samples for {name!r} have the shape {list(array.shape)} of {array.dtype}, and the input is {kind}"
+            )
         if not array.size:
             raise QuantisationError(f"calibration samples for {name!r} are empty; give at least one")
         if not np.isfinite(array).all():
             raise QuantisationError(f"calibration samples for {name!r} hold NaN or infinity; remove those samples")
         checked[name] = array
     for name in given:
-        raise QuantisationError(f"calibration samples name {name!r}, which is no input{did_you_mean(name, graph.inputs)}")
+        raise QuantisationError(
+            f"calibration samples name {name!r}, which is no input{did_you_mean(name, graph.inputs)}"
+        )
     return checked
 
 
@@ -96,14 +117,16 @@ def _check_weights(graph: Graph) -> None:
     for node, data in graph.nodes(data=True):
         if data["type"] == "constant" and data["value"].dtype.kind == "f" and not np.isfinite(data["value"]).all():
             origin = ", ".join(data.get("origin") or (node,))
-            raise QuantisationError(f"the weights of {origin} hold NaN or infinity; train or export the model again", node=node)
+            raise QuantisationError(
+                f"the weights of {origin} hold NaN or infinity; train or export the model again", node=node
+            )
 
 
 class _Widths:
     """The word width of each layer."""
 
     def __init__(self, graph: Graph, bits: int | Mapping[str, int]) -> None:
-        self.table = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
+        self.table: dict[str, Any] = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
         names = {o for _, data in graph.nodes(data=True) for o in data.get("origin", ())} | set(graph) | {"default"}
         for name, width in self.table.items():
             if name not in names:
@@ -156,7 +179,12 @@ class _Quantiser:
         return best_fraction(values, self.widths.of(self.graph, node), signed=bool(values.min() < 0))
 
     def insert(self, point: str, element: FixedPoint) -> None:
-        made = self.graph.add(op.quantise, [self.graph.value(point)], {"element": element}, origin=self.graph.nodes[point].get("origin") or (point,))
+        made = self.graph.add(
+            op.quantise,
+            [self.graph.value(point)],
+            {"element": element},
+            origin=self.graph.nodes[point].get("origin") or (point,),
+        )
         readers = [r for r in self.graph.successors(point) if r != made.node]
         self.formats[made.node] = element
         _rewire_some(self.graph, point, made, readers)
@@ -182,7 +210,10 @@ class _Quantiser:
 
     def operand_format(self, operand: Operand) -> FixedPoint:
         if self.graph.nodes[operand.node]["type"] == "constant":
-            raise QuantisationError("is a constant that is added to a value and no bias; only constants for each channel can be folded", node=operand.node)
+            raise QuantisationError(
+                "is a constant that is added to a value and no bias; only constants for each channel can be folded",
+                node=operand.node,
+            )
         return self.format_of(operand.node)
 
     def quantise_weights(self, node: str) -> FixedPoint:
@@ -190,7 +221,9 @@ class _Quantiser:
         source, weights, bias = self.graph.operands(node)
         for operand in (weights, bias):
             if self.graph.nodes[operand.node]["type"] != "constant":
-                raise QuantisationError("has weights that are no constants; only the input of a layer may be computed", node=node)
+                raise QuantisationError(
+                    "has weights that are no constants; only the input of a layer may be computed", node=node
+                )
         given = self.format_of(source.node)
         w = np.asarray(self.graph.nodes[weights.node]["value"], np.float64)
         b = np.asarray(self.graph.nodes[bias.node]["value"], np.float64)

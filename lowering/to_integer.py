@@ -10,10 +10,12 @@ import math
 
 import numpy as np
 
-from graphrewrite import Constant, FixedPoint, Graph, Tensor, decline, op, rewrite, rule
+from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.lowering.mantissas import of_layer
+from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import RULES
+from graphrewrite.trace import Step
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
@@ -89,7 +91,9 @@ def lower_linear(x, w: Constant, b: Constant):
         return decline(found, at=w)
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=rounded)
-    return _requantised(op.integer_linear(x, found.weights, found.bias, element=found.element), found.fractions, rounded)
+    return _requantised(
+        op.integer_linear(x, found.weights, found.bias, element=found.element), found.fractions, rounded
+    )
 
 
 @rule(keeps="assumes", shared="keep")
@@ -231,13 +235,15 @@ _OUTSIDE = frozenset({"softmax", "sigmoid", "tanh", "identity"})
 """Float ops that may stay behind the last layer, for the host."""
 
 
-def to_integer(graph: Graph) -> Graph:
+def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     """Return a quantised network in integer arithmetic: the same numbers, bit for bit.
 
     Parameters
     ----------
     graph : Graph
         What `quantise` gives.
+    steps : list of Step, optional
+        Collects what each rule did.
 
     Returns
     -------
@@ -264,15 +270,22 @@ def to_integer(graph: Graph) -> Graph:
     from_fixed_2 = from_fixed(requantise_1, fraction=2) : f32[N,2]
     y = output(from_fixed_2)
     """
-    lowered = rewrite(graph, (*LOWER_TO_INTEGER, *RULES))
+    lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
     left = []
     for node in lowered.order():
         kind, level = lowered.nodes[node]["type"], lowered.op(node).level
         before = any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered.upstream(node))
-        if level == "nn" and before and lowered.result_type(node).element in ("f32", "f64", "i64") and kind not in _OUTSIDE:
+        if (
+            level == "nn"
+            and before
+            and lowered.result_type(node).element in ("f32", "f64", "i64")
+            and kind not in _OUTSIDE
+        ):
             left.append(f"{kind} ({', '.join(lowered.nodes[node].get('origin') or (node,))})")
     if not any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered):
         raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
     if left:
-        raise LoweringError(f"{len(left)} nodes have no integer form: {', '.join(left)}; replace them by rules, or leave them to the host")
+        raise LoweringError(
+            f"{len(left)} nodes have no integer form: {', '.join(left)}; replace them by rules, or leave them to the host"
+        )
     return lowered

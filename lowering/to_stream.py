@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphrewrite import Constant, FixedPoint, Graph, decline, op, pass_, rewrite, rule
+from graphrewrite import Constant, Graph, decline, op, pass_, rule
 from graphrewrite.edit import rewire
 from graphrewrite.graph import Operand
 from graphrewrite.hdl.buffering import insert_forks
@@ -22,7 +22,9 @@ from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.lowering.host import partition
 from graphrewrite.lowering.parallelism import fold
+from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
+from graphrewrite.trace import Step
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
@@ -33,7 +35,7 @@ def _plane(shape, count=2):
 
 
 @rule(shared="keep")
-def stream_linear(x, w: Constant, b: Constant):
+def map_linear(x, w: Constant, b: Constant):
     """A fully-connected layer is a matrix times the lanes of the one beat of a frame."""
     layer = op.integer_linear(leave(x), w, b)
     yield layer
@@ -41,7 +43,7 @@ def stream_linear(x, w: Constant, b: Constant):
 
 
 @rule(shared="keep")
-def stream_conv(x, w: Constant, b: Constant):
+def map_conv(x, w: Constant, b: Constant):
     """A convolution is a matrix times the lanes of a sliding window; groups and dilation are zeros in the matrix."""
     conv = op.integer_conv(leave(x), w, b)
     yield conv
@@ -69,7 +71,7 @@ def _dense(w, groups, dilations):
 
 
 @rule(shared="keep")
-def stream_max_pool(x):
+def map_max_pool(x):
     """A pooling is the greatest lane of a sliding window, channel by channel; the border holds the least mantissa."""
     pool = op.max_pool(leave(x))
     yield pool
@@ -81,7 +83,7 @@ def stream_max_pool(x):
 
 
 @rule(shared="keep")
-def stream_requantise(x):
+def map_requantise(x):
     """A shift with rounding and saturation is done lane by lane."""
     narrow = op.requantise(leave(x))
     yield narrow
@@ -89,7 +91,7 @@ def stream_requantise(x):
 
 
 @rule(shared="keep")
-def stream_relu(x):
+def map_relu(x):
     """Rectifying is limiting from below at zero."""
     yield op.relu(leave(x))
     element = x.type.element
@@ -97,7 +99,7 @@ def stream_relu(x):
 
 
 @rule(shared="keep")
-def stream_clip(x):
+def map_clip(x):
     """Limiting is done lane by lane."""
     limited = op.clip(leave(x))
     yield limited
@@ -108,7 +110,7 @@ def stream_clip(x):
 
 
 @rule(shared="keep")
-def stream_reshape(x):
+def map_reshape(x):
     """A reshape collects the beats of a frame and gives them in the new order."""
     shaped = op.reshape(leave(x))
     yield shaped
@@ -118,7 +120,7 @@ def stream_reshape(x):
 
 
 @rule(shared="keep")
-def stream_transpose(x):
+def map_transpose(x):
     """A transpose between one channel and many positions, or the reverse, is a reshape."""
     moved = op.transpose(leave(x))
     yield moved
@@ -134,7 +136,7 @@ def _size(x, axis):
 
 
 @rule(shared="keep")
-def stream_add(x, y):
+def map_add(x, y):
     """A sum of two streams takes a beat of each."""
     total = op.integer_add(leave(x), leave(y))
     yield total
@@ -142,7 +144,7 @@ def stream_add(x, y):
 
 
 @rule(shared="keep")
-def stream_doubling(x):
+def map_doubling(x):
     """A sum of a stream with itself, whose pattern needs one operand twice."""
     given = leave(x)
     total = op.integer_add(given, given)
@@ -151,7 +153,7 @@ def stream_doubling(x):
 
 
 @rule(shared="keep")
-def stream_arg_max(x):
+def map_arg_max(x):
     """The first greatest lane of a beat."""
     place = op.arg_max(leave(x))
     yield place
@@ -161,17 +163,17 @@ def stream_arg_max(x):
 
 
 LOWER_TO_STREAM = (
-    stream_linear,
-    stream_conv,
-    stream_max_pool,
-    stream_requantise,
-    stream_relu,
-    stream_clip,
-    stream_reshape,
-    stream_transpose,
-    stream_add,
-    stream_doubling,
-    stream_arg_max,
+    map_linear,
+    map_conv,
+    map_max_pool,
+    map_requantise,
+    map_relu,
+    map_clip,
+    map_reshape,
+    map_transpose,
+    map_add,
+    map_doubling,
+    map_arg_max,
 )
 """From integer tensors to components on streams."""
 
@@ -200,6 +202,7 @@ def to_stream(
     *,
     parallelism: str | int | Mapping[str, str | int] = "full",
     max_multipliers: int | None = None,
+    steps: list[Step] | None = None,
 ) -> Graph:
     """Return the hardware of an integer network: components connected by streams.
 
@@ -212,6 +215,8 @@ def to_stream(
         that many; a mapping says it for layers by the name of their origin, with ``"default"`` for the rest.
     max_multipliers : int, optional
         For all layers together, spent where it shortens the interval between frames.
+    steps : list of Step, optional
+        Collects what each rule did.
 
     Returns
     -------
@@ -236,8 +241,8 @@ def to_stream(
     >>> print(to_stream(g))
     graph g
     x = input() : stream s8f4[3]
-    clip_1 = clip(x, low=0, high=127) : stream s8f4[3]
-    y = output(clip_1)
+    stream_clip_1 = stream_clip(x, low=0, high=127) : stream s8f4[3]
+    y = output(stream_clip_1)
     """
     core = partition(graph).core
     for name in core.inputs:
@@ -245,13 +250,16 @@ def to_stream(
         if readers:
             wrapped = leave(enter(core.value(name)))
             if wrapped.type != core.result_type(name):
-                raise LoweringError(f"its batch has the fixed size {core.result_type(name).shape[0]}; import the model with a free batch", node=name)
+                raise LoweringError(
+                    f"its batch has the fixed size {core.result_type(name).shape[0]}; import the model with a free batch",
+                    node=name,
+                )
             bridge = core.operands(wrapped.node)[0].node
             own = dict(core.edges[name, bridge])
             core.remove_edge(name, bridge)
             rewire(core, name, Operand(wrapped.node))
             core.add_edge(name, bridge, **own)
-    lowered = rewrite(core, (*LOWER_TO_STREAM, eliminate_dead_nodes, merge_equal_nodes))
+    lowered = recorded(core, (*LOWER_TO_STREAM, eliminate_dead_nodes, merge_equal_nodes), steps)
     _refuse_rest(lowered)
     folded = fold(drop_bridges(lowered), parallelism=parallelism, max_multipliers=max_multipliers)
     return insert_forks(folded)
@@ -261,7 +269,11 @@ def _refuse_rest(graph: Graph) -> None:
     left = []
     for node in graph.order():
         if graph.op(node).level not in ("stream", "bridge", "structure"):
-            reasons = [r.explain(graph, at=node) for r in LOWER_TO_STREAM if r.pattern.roots[0].op.name == graph.nodes[node]["type"]]
+            reasons = [
+                r.explain(graph, at=node)
+                for r in LOWER_TO_STREAM
+                if r.pattern.roots[0].op.name == graph.nodes[node]["type"]
+            ]
             why = reasons[0] if reasons else f"no component computes {graph.nodes[node]['type']}"
             left.append(f"{', '.join(graph.nodes[node].get('origin') or (node,))}: {why}")
     if left:

@@ -28,7 +28,9 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     for node in graph.order():
         if node in independent and not graph.op(node).stateful and all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
-    folded = [n for n in graph.order() if n in fixed and graph.nodes[n]["type"] != "constant" and graph.op(n).results == 1]
+    folded = [
+        n for n in graph.order() if n in fixed and graph.nodes[n]["type"] != "constant" and graph.op(n).results == 1
+    ]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
     for node in rim:

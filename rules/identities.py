@@ -25,7 +25,7 @@ def drop_identity(x):
 
 @rule
 def drop_multiply_by_one(x):
-    """x · 1 is x, unless the one broadcasts x to a larger shape."""
+    """X · 1 is x, unless the one broadcasts x to a larger shape."""
     product = op.mul(x, 1)
     yield product
     if x.type != product.type:
@@ -35,7 +35,7 @@ def drop_multiply_by_one(x):
 
 @rule
 def drop_divide_by_one(x):
-    """x / 1 is x, unless the one broadcasts x to a larger shape."""
+    """X / 1 is x, unless the one broadcasts x to a larger shape."""
     quotient = op.div(x, 1)
     yield quotient
     if x.type != quotient.type:
@@ -45,7 +45,7 @@ def drop_divide_by_one(x):
 
 @rule
 def drop_subtract_zero(x):
-    """x - 0 is x, for every x; x + 0 is not, for it makes +0 of -0 (IEEE 754-2019, 6.3)."""
+    """X - 0 is x, for every x; x + 0 is not, for it makes +0 of -0 (IEEE 754-2019, 6.3)."""
     difference = op.sub(x, 0)
     yield difference
     if x.type != difference.type:
@@ -67,7 +67,12 @@ def drop_cast_to_fixed_and_back(x):
     real = op.from_fixed(x)
     again = op.to_fixed(real)
     yield again
-    if x.type != again.type or real.fraction != again.element.fraction or again.low is not None or again.high is not None:
+    if (
+        x.type != again.type
+        or real.fraction != again.element.fraction
+        or again.low is not None
+        or again.high is not None
+    ):
         return decline("the formats differ, so the value may change", at=again)
     if again.element.width > 24:
         return decline("a float32 does not hold every mantissa of that width", at=again)

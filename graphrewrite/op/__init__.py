@@ -18,15 +18,41 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import UnknownOpError, did_you_mean
-from graphrewrite.op import activation, arithmetic, convolution, integer, linear_algebra, normalisation, pooling, quantised, reduction, shapes, structure
+from graphrewrite.op import (
+    activation,
+    arithmetic,
+    convolution,
+    integer,
+    linear_algebra,
+    normalisation,
+    pooling,
+    quantised,
+    reduction,
+    shapes,
+    structure,
+)
 from graphrewrite.op.define import Op, define_op
 from graphrewrite.types import Type, element_dtype
 
 __all__ = ["LIBRARY", "Op", "as_constant", "define_op"]
 
-_FAMILIES = (activation, arithmetic, convolution, integer, linear_algebra, normalisation, pooling, quantised, reduction, shapes, structure)
+_FAMILIES = (
+    activation,
+    arithmetic,
+    convolution,
+    integer,
+    linear_algebra,
+    normalisation,
+    pooling,
+    quantised,
+    reduction,
+    shapes,
+    structure,
+)
 
-LIBRARY: dict[str, Op] = {found.name: found for family in _FAMILIES for found in vars(family).values() if isinstance(found, Op)}
+LIBRARY: dict[str, Op] = {
+    found.name: found for family in _FAMILIES for found in vars(family).values() if isinstance(found, Op)
+}
 """Every op of the library by name."""
 
 

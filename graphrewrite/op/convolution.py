@@ -15,7 +15,11 @@ __all__ = ["conv", "convolve", "pad_spatial", "spatial_sizes"]
 
 
 def spatial_sizes(
-    sizes: Sequence[Dimension], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]
+    sizes: Sequence[Dimension],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
 ) -> tuple[int, ...]:
     """Return the output sizes of a sliding window: ``floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1``.
 
@@ -52,7 +56,9 @@ def spatial_sizes(
             raise TypeMismatchError(f"spatial size {size!r} is symbolic; give it a number when importing the model")
         room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (kernel[axis] - 1) - 1
         if room < 0 or strides[axis] < 1:
-            raise TypeMismatchError(f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size {size + pads[axis] + pads[rank + axis]}")
+            raise TypeMismatchError(
+                f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size {size + pads[axis] + pads[rank + axis]}"
+            )
         result.append(room // strides[axis] + 1)
     return tuple(result)
 
@@ -113,7 +119,12 @@ def convolve(
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
     axes = tuple(range(2, 2 + rank))
     windows = sliding_window_view(pad_spatial(x, pads), reach, axis=axes)
-    pick = (slice(None), slice(None), *(slice(None, None, s) for s in strides), *(slice(None, None, d) for d in dilations))
+    pick = (
+        slice(None),
+        slice(None),
+        *(slice(None, None, s) for s in strides),
+        *(slice(None, None, d) for d in dilations),
+    )
     windows = np.moveaxis(windows[pick], 1, 1 + rank)  # N, positions, C, kernel
     batch, positions = windows.shape[0], windows.shape[1 : 1 + rank]
     inner, outer = w.shape[1], w.shape[0] // groups
@@ -141,7 +152,9 @@ def infer_conv(
         raise TypeMismatchError("input and weights need the same rank, batch and channels first, at least 3")
     channels, outer = x.shape[1], w.shape[0]
     if not isinstance(channels, int) or not isinstance(outer, int) or w.shape[1] != channels / groups or outer % groups:
-        raise TypeMismatchError(f"{channels} channels in {groups} groups need weights [O,{channels}/{groups},…], got {w}")
+        raise TypeMismatchError(
+            f"{channels} channels in {groups} groups need weights [O,{channels}/{groups},…], got {w}"
+        )
     if b is not None and b.shape != (outer,):
         raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{outer}]")
     kernel = [int(k) for k in w.shape[2:]]

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, overload, runtime_checkable
 
-import numpy as np
-
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.types import Dimension, Element, FixedPoint, Tensor, Type
 
@@ -95,13 +93,17 @@ class Op:
             Naming the surplus, the missing or the misspelt.
         """
         if operands > len(self.operands) and not self.variadic:
-            raise TypeMismatchError(f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}")
+            raise TypeMismatchError(
+                f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}"
+            )
         if operands < self.required:
             raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
         for key in attributes:
             if key not in self.attributes:
                 known = ", ".join(self.attributes) or "none"
-                raise TypeMismatchError(f"{self.name} has no attribute {key!r} (known: {known}){did_you_mean(key, self.attributes)}")
+                raise TypeMismatchError(
+                    f"{self.name} has no attribute {key!r} (known: {known}){did_you_mean(key, self.attributes)}"
+                )
         if complete:
             for key, default in self.attributes.items():
                 if default is inspect.Parameter.empty and key not in attributes:
@@ -209,9 +211,13 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
     """
     elements: list[Element] = [t.element for t in types]
     if any(e != elements[0] for e in elements):
-        raise TypeMismatchError(f"operands have different element types {' and '.join(map(str, elements))}; cast one of them")
+        raise TypeMismatchError(
+            f"operands have different element types {' and '.join(map(str, elements))}; cast one of them"
+        )
     if isinstance(elements[0], FixedPoint) and len(types) > 1:
-        raise TypeMismatchError("fixed-point operands need an op of the integer level, which states the result's format")
+        raise TypeMismatchError(
+            "fixed-point operands need an op of the integer level, which states the result's format"
+        )
     return Tensor(elements[0], broadcast_shape(*(t.shape for t in types)))
 
 
@@ -219,12 +225,19 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
 def define_op(function: Callable[..., Any], /) -> Op: ...
 @overload
 def define_op(
-    *, level: str = ..., infer: Infer | None = ..., commutative: bool = ..., stateful: bool = ..., results: int = ...
+    *,
+    name: str | None = ...,
+    level: str = ...,
+    infer: Infer | None = ...,
+    commutative: bool = ...,
+    stateful: bool = ...,
+    results: int = ...,
 ) -> Callable[[Callable[..., Any]], Op]: ...
 def define_op(
     function: Callable[..., Any] | None = None,
     /,
     *,
+    name: str | None = None,
     level: str = "nn",
     infer: Infer | None = None,
     commutative: bool = False,
@@ -240,6 +253,8 @@ def define_op(
     ----------
     function : callable
         The meaning in numpy, vectorised over the batch.
+    name : str, optional
+        The ``type`` of its nodes; the function's name where not given.
     level : str
         ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between levels.
     infer : callable, optional
@@ -273,7 +288,7 @@ def define_op(
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
         return Op(
-            name=body.__name__.rstrip("_"),
+            name=name or body.__name__.rstrip("_"),
             function=body,
             level=level,
             infer_types=infer or elementwise,
@@ -288,5 +303,3 @@ def define_op(
         )
 
     return wrap if function is None else wrap(function)
-
-

@@ -143,7 +143,9 @@ def _infer_requantise(x: Tensor, *, shift: int | Sequence[int], element: FixedPo
 
 
 @define_op(level="integer", infer=_infer_requantise)
-def requantise(x: np.ndarray, *, shift: int | Sequence[int], element: FixedPoint, low: int | None = None, high: int | None = None) -> np.ndarray:
+def requantise(
+    x: np.ndarray, *, shift: int | Sequence[int], element: FixedPoint, low: int | None = None, high: int | None = None
+) -> np.ndarray:
     """Mantissas of a narrower format: ``x / 2**shift`` rounded half to even, then limited to the format and to ``[low, high]``.
 
     This is the one place where the integer level rounds and saturates. A sequence of shifts holds one a channel (axis 1).

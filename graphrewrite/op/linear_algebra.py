@@ -53,7 +53,16 @@ def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndar
     return y if b is None else y + b
 
 
-def _infer_gemm(x: Tensor, w: Tensor, b: Tensor | None = None, *, alpha: float = 1.0, beta: float = 1.0, trans_a: bool = False, trans_b: bool = False) -> Tensor:
+def _infer_gemm(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+) -> Tensor:
     a = Tensor(x.element, x.shape[::-1] if trans_a else x.shape)
     result = _infer_matmul(a, Tensor(w.element, w.shape[::-1] if trans_b else w.shape))
     if b is not None and broadcast_shape(result.shape, b.shape) != result.shape:

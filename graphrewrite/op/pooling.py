@@ -14,22 +14,35 @@ from graphrewrite.types import Tensor
 __all__ = ["average_pool", "global_average_pool", "max_pool"]
 
 
-def _infer(x: Tensor, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0), **_: object) -> Tensor:
+def _infer(
+    x: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    **_: object,
+) -> Tensor:
     return Tensor(x.element, (*x.shape[:2], *spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))))
 
 
-def _taps(x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], fill: float | int) -> list[np.ndarray]:
+def _taps(
+    x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], fill: float | int
+) -> list[np.ndarray]:
     """One strided view a kernel position: folding over them is faster than reducing windows."""
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))
     padded = pad_spatial(x, pads, fill)
-    return [
-        padded[(..., *(slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, strides, sizes, strict=True)))]
+    everything = slice(None)
+    picks: list[tuple[slice, ...]] = [
+        (everything, everything, *(slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, strides, sizes, strict=True)))
         for tap in itertools.product(*map(range, kernel))
     ]
+    return [padded[pick] for pick in picks]
 
 
 @define_op(infer=_infer)
-def max_pool(x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)) -> np.ndarray:
+def max_pool(
+    x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)
+) -> np.ndarray:
     """Maximum over windows; the border never wins (ONNX specification, MaxPool). Works on mantissas as well.
 
     Examples
@@ -47,7 +60,12 @@ def max_pool(x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (
 
 @define_op(infer=_infer)
 def average_pool(
-    x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0), count_include_pad: bool = False
+    x: np.ndarray,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    count_include_pad: bool = False,
 ) -> np.ndarray:
     """Mean over windows; the border counts only where asked (ONNX specification, AveragePool).
 

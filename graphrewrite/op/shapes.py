@@ -80,7 +80,11 @@ def flatten(x: np.ndarray, *, axis: int = 1) -> np.ndarray:
     >>> flatten(np.zeros((2, 3, 4))).shape
     (2, 12)
     """
-    return np.reshape(x, (math.prod(x.shape[:axis]), -1)) if x.size else np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+    return (
+        np.reshape(x, (math.prod(x.shape[:axis]), -1))
+        if x.size
+        else np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+    )
 
 
 def _infer_transpose(x: Tensor, *, perm: Sequence[int]) -> Tensor:
@@ -143,7 +147,10 @@ def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
     first = xs[0]
     at = axis % len(first.shape)
     for x in xs:
-        if x.element != first.element or [*x.shape[:at], *x.shape[at + 1 :]] != [*first.shape[:at], *first.shape[at + 1 :]]:
+        if x.element != first.element or [*x.shape[:at], *x.shape[at + 1 :]] != [
+            *first.shape[:at],
+            *first.shape[at + 1 :],
+        ]:
             raise TypeMismatchError(f"{first} and {x} differ in more than the size of axis {axis}")
     sizes = [x.shape[at] for x in xs]
     if any(isinstance(s, str) for s in sizes):

@@ -29,7 +29,7 @@ def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int] = (0,
     return result
 
 
-@define_op(level="stream", infer=_infer)
+@define_op(name="stream_add", level="stream", infer=_infer)
 def add(
     x: NDArray[np.integer], y: NDArray[np.integer], *, element: FixedPoint, shifts: Sequence[int] = (0, 0)
 ) -> NDArray[np.integer]:

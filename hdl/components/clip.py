@@ -26,7 +26,7 @@ def _bounds(element: FixedPoint, low: int | None, high: int | None) -> tuple[int
     return least, element.maximum if high is None else min(high, element.maximum)
 
 
-@define_op(level="stream", infer=_infer)
+@define_op(name="stream_clip", level="stream", infer=_infer)
 def clip(
     x: NDArray[np.integer], *, low: int | None = None, high: int | None = None, element: FixedPoint | None = None
 ) -> NDArray[np.integer]:

@@ -18,7 +18,7 @@ def _infer(x: Type, *, groups: int) -> Stream:
     return Stream(given.element, (given.lanes // groups, *given.shape[1:]))
 
 
-@define_op(level="stream", infer=_infer)
+@define_op(name="stream_maximum", level="stream", infer=_infer)
 def maximum(x: NDArray[np.integer], *, groups: int) -> NDArray[np.integer]:
     """Return the greatest of ``groups`` numbers for each channel; number g of channel c is lane ``g * C + c``.
 

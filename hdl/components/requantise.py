@@ -39,7 +39,7 @@ def _bounds(element: FixedPoint, low: int | None, high: int | None) -> tuple[int
     return least, element.maximum if high is None else min(high, element.maximum)
 
 
-@define_op(level="stream", infer=_infer)
+@define_op(name="stream_requantise", level="stream", infer=_infer)
 def requantise(
     x: NDArray[np.integer],
     *,

@@ -33,7 +33,7 @@ def _infer(x: Type, *, shape: Sequence[int]) -> Stream:
     return Stream(given.element, tuple(shape))
 
 
-@define_op(level="stream", infer=_infer)
+@define_op(name="stream_reshape", level="stream", infer=_infer)
 def reshape(x: NDArray[np.integer], *, shape: Sequence[int]) -> NDArray[np.integer]:
     """Return the same numbers in row-major order of another shape, the batch aside.
 

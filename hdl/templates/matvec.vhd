@@ -57,6 +57,14 @@ architecture rtl of matvec is
   type row_t is array (0 to PE * SIMD - 1) of weight_t;
   type rows_t is array (0 to STEPS - 1) of row_t;
 
+  -- Of the integer sums; declared here, for GHDL 2.0 misreads the bounds of a subtype that a generate declares.
+  constant X_BITS : positive := minimum(X_WIDTH, 31);
+  constant Z_BITS : positive := minimum(Z_WIDTH, 31);
+  subtype number_t is integer range least(X_BITS, X_SIGNED) to greatest(X_BITS, X_SIGNED);
+  subtype total_t is integer range least(Z_BITS, Z_SIGNED) to greatest(Z_BITS, Z_SIGNED);
+  type numbers_t is array (0 to INPUTS - 1) of number_t;
+  type totals_t is array (0 to PE - 1) of total_t;
+
   function rows_of(matrix : integer_vector) return rows_t is
     variable result : rows_t;
   begin
@@ -144,17 +152,13 @@ begin
   end generate;
 
   integer_sums : if Z_WIDTH <= 31 and X_WIDTH <= 31 generate
-    subtype operand_t is integer range least(X_WIDTH, X_SIGNED) to greatest(X_WIDTH, X_SIGNED);
-    subtype sum_t is integer range least(Z_WIDTH, Z_SIGNED) to greatest(Z_WIDTH, Z_SIGNED);
-    type operands_t is array (0 to INPUTS - 1) of operand_t;
-    type sums_t is array (0 to PE - 1) of sum_t;
-    signal held : operands_t := (others => 0);
-    signal sums : sums_t := (others => 0);
+    signal held : numbers_t;
+    signal sums : totals_t;
   begin
 
     accumulate : process (clk)
-      variable operands : operands_t;       -- the first SIMD of them are used
-      variable sum      : sum_t;
+      variable operands : numbers_t;       -- the first SIMD of them are used
+      variable sum      : total_t;
     begin
       if rising_edge(clk) then
         if step = '1' then

@@ -1,0 +1,18 @@
+"""The command ``graphrewrite``."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; the exit code says what went wrong."""
+    try:
+        from graphrewrite.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] == "graphrewrite":
+            raise
+        sys.exit(f"graphrewrite: the command line needs the package {error.name}: pip install 'graphrewrite[cli]'")
+    app(prog_name="graphrewrite")

@@ -1,0 +1,168 @@
+"""The commands: what a newcomer types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from graphrewrite import __version__
+from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
+
+__all__ = ["app"]
+
+_CODES = """\b
+Exit codes:
+  0  done; where GHDL ran, it agrees
+  1  GHDL gives other values or cycles than predicted
+  2  the command was used wrongly
+  3  the model's file is missing, corrupt or contradicts itself
+  4  the model has ops that are not supported
+  5  calibration samples or widths do not fit
+  6  a part of the network has no hardware
+  7  the multipliers do not suffice
+  8  the folder cannot be written, or holds no design
+  9  GHDL is not installed
+  10 a Python package is missing
+  11 any other error
+  12 GHDL refuses the design
+  13 the hardware would come to a halt
+  14 not enough memory
+  130 interrupted
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}, epilog=_CODES)
+@click.version_option(__version__, prog_name="graphrewrite")
+def app() -> None:
+    """Take a trained neural network down to VHDL that equals its numpy simulation, bit for bit and cycle for cycle."""
+
+
+class _Parallelism(click.ParamType):
+    name = "full|folded|N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
+        if value in ("full", "folded") or isinstance(value, int):
+            return value  # type: ignore[no-any-return]  # one of the two kinds by the test before
+        if str(value).isdigit() and int(value) > 0:
+            return int(value)
+        return self.fail(f"{value!r} is neither 'full', 'folded' nor a number of multipliers from 1", param, ctx)
+
+
+@app.command("compile")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder for the VHDL project; an earlier design there is replaced.",
+)
+@click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    help="Samples (.npz: calibration_x, and test_x and test_y if there are). Default: the .npz beside the model.",
+)
+@click.option(
+    "--bits", type=click.IntRange(4, 16), default=8, show_default=True, help="Word width of values and weights."
+)
+@click.option("--per-channel", is_flag=True, help="A binary point for each output channel of the weights.")
+@click.option(
+    "--parallelism",
+    type=_Parallelism(),
+    default="full",
+    show_default=True,
+    help="Every layer unrolled, one multiplier a layer, or at most N.",
+)
+@click.option(
+    "--max-multipliers",
+    type=click.IntRange(min=1),
+    help="Multipliers in all; spent where they shorten the time between images.",
+)
+@click.option(
+    "--head",
+    type=click.Choice(["auto", "class", "scores"]),
+    default="auto",
+    show_default=True,
+    help="What the hardware gives: auto makes a closing softmax the class.",
+)
+@click.option(
+    "--frames",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Images that GHDL runs, with random stalls on both sides.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random stalls.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def compile_command(
+    model: Path,
+    folder: Path,
+    calibration: Path | None,
+    bits: int,
+    per_channel: bool,
+    parallelism: str | int,
+    max_multipliers: int | None,
+    head: str,
+    frames: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Compile MODEL, an ONNX file, to a VHDL project.
+
+    Reads the network, cleans it up by rules, quantises it with the calibration samples, lowers it to integers and to streaming
+    hardware, compares all levels on the test samples, writes VHDL with a self-checking test bench, and runs it in GHDL where
+    that is installed.
+
+    \b
+    Example:
+      graphrewrite compile digits.onnx -o build/digits --max-multipliers 300
+    """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
+    console = Console(stderr=as_json)
+    with failures_as_exit_codes():
+        from graphrewrite.cli.pipeline import Options, compile_model
+        from graphrewrite.cli.report import as_data, print_report
+
+        options = Options(bits, per_channel, parallelism, max_multipliers, head, frames, seed)
+        found = compile_model(
+            model, folder, calibration=calibration, options=options, progress=lambda name: _spinner(console, name)
+        )
+        if as_json:
+            click.echo(json.dumps(as_data(found), indent=2))
+        else:
+            print_report(found, console)
+    if not found.exact or (found.cosimulation is not None and not found.cosimulation.equal):
+        raise SystemExit(UNEQUAL)
+
+
+@app.command("cosimulate")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def cosimulate_command(folder: Path, as_json: bool) -> None:
+    """Run the design in FOLDER in GHDL, and compare values and cycles with its test vectors.
+
+    Nothing in the folder is changed.
+    """
+    console = Console(stderr=as_json)
+    with failures_as_exit_codes():
+        from graphrewrite.hdl import cosimulate
+
+        with _spinner(console, "cosimulating with GHDL"):
+            report = cosimulate(folder)
+    click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
+    if not report.equal:
+        raise SystemExit(UNEQUAL)
+
+
+@contextmanager
+def _spinner(console: Console, name: str) -> Iterator[None]:
+    with console.status(f"{name} …") if console.is_terminal else nullcontext():
+        yield
+    if console.is_terminal:
+        console.print(f"[green]✓[/green] {name}")

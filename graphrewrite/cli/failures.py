@@ -1,0 +1,51 @@
+"""Turn errors into one line and an exit code; nothing a user does ends in a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from graphrewrite.errors import GraphRewriteError, MissingDependencyError
+from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError
+from graphrewrite.lowering import LoweringError, ModelError, ParallelismError, QuantisationError, UnsupportedOpsError
+
+__all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes"]
+
+UNEQUAL = 1
+"""Exit code of a cosimulation that found a difference."""
+
+CODES: tuple[tuple[type[Exception], int], ...] = (
+    (UnsupportedOpsError, 4),
+    (ModelError, 3),
+    (QuantisationError, 5),
+    (LoweringError, 6),
+    (ParallelismError, 7),
+    (DesignError, 8),
+    (GhdlMissingError, 9),
+    (MissingDependencyError, 10),
+    (SimulatorError, 12),
+    (DeadlockError, 13),
+    (GraphRewriteError, 11),
+)
+"""Exit codes by kind of error, the most special first; 2 is wrong usage, 130 an interrupt."""
+
+
+@contextmanager
+def failures_as_exit_codes() -> Iterator[None]:
+    """Print an error of this library as one line, and leave with its exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("graphrewrite: interrupted; the output folder is as it was", err=True)
+        raise SystemExit(130) from None
+    except GraphRewriteError as error:
+        click.echo(f"graphrewrite: {' '.join(str(error).split())}", err=True)
+        raise SystemExit(next(code for kind, code in CODES if isinstance(error, kind))) from None
+    except MemoryError:
+        click.echo(
+            "graphrewrite: not enough memory for this model; give fewer calibration samples or a smaller model",
+            err=True,
+        )
+        raise SystemExit(14) from None

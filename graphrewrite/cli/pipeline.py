@@ -1,0 +1,255 @@
+"""From a model's file to a folder of VHDL, step by step; each step can be seen and timed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Graph, evaluate, trace
+from graphrewrite.cli import samples as sample_files
+from graphrewrite.errors import EvaluationError
+from graphrewrite.hdl import Design, GhdlMissingError, Report, cosimulate, emit, predict
+from graphrewrite.hdl.design import check_target
+from graphrewrite.hdl.netlist import netlist
+from graphrewrite.hdl.vectors import random_gates
+from graphrewrite.lowering import (
+    Partition,
+    QuantisationError,
+    from_onnx,
+    partition,
+    quantise,
+    softmax_as_arg_max,
+    to_integer,
+    to_stream,
+)
+from graphrewrite.lowering.heads import classify
+from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.trace import Step
+
+__all__ = ["Compiled", "Options", "compile_model"]
+
+Progress = Callable[[str], AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose.
+
+    Attributes
+    ----------
+    bits : int
+        Word width, 4 to 16.
+    per_channel : bool
+        Whether each output channel of weights has a binary point of its own.
+    parallelism : str or int
+        ``"full"``, ``"folded"`` or multipliers a layer.
+    max_multipliers : int or None
+        For all layers together.
+    head : str
+        ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does; ``"scores"``: the
+        hardware gives the scores, and a softmax is left to the host.
+    frames : int
+        Frames of the test bench, from the test samples.
+    seed : int
+        Of the stall patterns.
+    """
+
+    bits: int = 8
+    per_channel: bool = False
+    parallelism: str | int = "full"
+    max_multipliers: int | None = None
+    head: str = "auto"
+    frames: int = 20
+    seed: int = 0
+
+
+@dataclass
+class Compiled:
+    """What came of a compilation.
+
+    Attributes
+    ----------
+    model : str
+        Name of the design.
+    graphs : dict of str to Graph
+        By step: ``imported``, ``cleaned``, ``quantised``, ``integer``, ``stream``.
+    fired : dict of str to int
+        How often each rule fired.
+    agreement : list of dict
+        A row a level: accuracy, and share of predictions equal to the float network's.
+    exact : bool
+        Whether integer and stream level agree bit for bit.
+    design : Design
+        The VHDL project.
+    folder : Path
+        Where it is.
+    seconds : dict of str to float
+        Time of each step.
+    notes : list of str
+        What a user should know.
+    cosimulation : Report or None
+        What GHDL says; None where it is not installed.
+    """
+
+    model: str
+    folder: Path
+    graphs: dict[str, Graph] = field(default_factory=dict)
+    fired: dict[str, int] = field(default_factory=dict)
+    agreement: list[dict[str, Any]] = field(default_factory=list)
+    exact: bool = False
+    test_frames: int = 0
+    design: Design | None = None
+    timing: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    cosimulation: Report | None = None
+
+
+def compile_model(
+    model: Path,
+    folder: Path,
+    *,
+    calibration: Path | None = None,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> Compiled:
+    """Compile a trained network to VHDL, and check it on the way.
+
+    Parameters
+    ----------
+    model : Path
+        An ONNX file.
+    folder : Path
+        Where the VHDL project goes; complete afterwards, or untouched.
+    calibration : Path, optional
+        Samples; the ``.npz`` of the model's name beside it where not given.
+    options : Options, optional
+        Choices.
+    progress : callable, optional
+        Takes the name of a step, returns a context manager that is open while it runs.
+
+    Returns
+    -------
+    Compiled
+    """
+    chosen = options or Options()
+    check_target(folder)
+    found = Compiled(model.stem, folder)
+    run = _Run(found, chosen, progress or (lambda _: nullcontext()))
+    with run.step("reading the model"):
+        imported = from_onnx(model)
+        samples = sample_files.load(calibration or sample_files.beside(model), imported)
+    with run.step("cleaning up"):
+        cleaned = run.clean(imported)
+    with run.step("quantising"):
+        fixed = quantise(
+            cleaned, samples.calibration, bits=chosen.bits, per_channel=chosen.per_channel, steps=run.steps
+        )
+    with run.step("lowering to integers"):
+        integer = to_integer(fixed, steps=run.steps)
+    with run.step("lowering to streams"):
+        stream = to_stream(
+            integer, parallelism=chosen.parallelism, max_multipliers=chosen.max_multipliers, steps=run.steps
+        )
+    found.graphs = {"imported": imported, "cleaned": cleaned, "quantised": fixed, "integer": integer, "stream": stream}
+    found.fired = dict(Counter(step.rule for step in run.steps).most_common())
+    parts = partition(integer)
+    with run.step("evaluating every level"):
+        run.agree(parts, samples)
+    with run.step("writing VHDL"):
+        head = {name: array[: chosen.frames] for name, array in samples.test.items()}
+        gates = random_gates(netlist(stream), chosen.seed)
+        found.design = emit(stream, name=model.stem, inputs=parts.encode(head), gates=gates)
+    with run.step("predicting cycles"):
+        run.predict(stream)
+    found.design.write(folder)
+    with run.step("cosimulating with GHDL"):
+        try:
+            found.cosimulation = cosimulate(found.design)
+        except GhdlMissingError as error:
+            found.notes.append(f"not cosimulated: {error}")
+    return found
+
+
+@dataclass
+class _Run:
+    found: Compiled
+    options: Options
+    progress: Progress
+    steps: list[Step] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        with self.progress(name):
+            yield
+        self.found.seconds[name] = round(time.perf_counter() - started, 4)
+
+    def clean(self, graph: Graph) -> Graph:
+        soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] == "softmax"]
+        heads: dict[str, Callable[[Graph], Graph]] = {"auto": softmax_as_arg_max, "class": classify}
+        headed = heads.get(self.options.head, Graph.copy)(graph)
+        if soft and self.options.head == "scores":
+            self.found.notes.append(
+                f"the softmax before {', '.join(soft)} is left to the host; the hardware gives its operand"
+            )
+        elif soft:
+            self.found.notes.append(
+                f"the softmax before {', '.join(soft)} is replaced by argmax: the hardware gives the class"
+            )
+        elif headed != graph:
+            self.found.notes.append("the hardware gives the class: the place of the greatest score")
+        cleaned = trace(headed, (*FOLDING, *RULES))
+        self.steps.extend(cleaned.steps)
+        return cleaned.graph
+
+    def agree(self, parts: Partition, samples: sample_files.Samples) -> None:
+        """Evaluate each level on the test samples, and compare."""
+        graphs = self.found.graphs
+        try:
+            real = evaluate(graphs["cleaned"], samples.test)
+        except EvaluationError as error:
+            raise QuantisationError(f"the test samples do not fit: {error}") from error
+        given = parts.encode(samples.test)
+        core, stream = evaluate(parts.core, given), evaluate(graphs["stream"], given)
+        self.found.exact = all(np.array_equal(core[name], stream[name]) for name in core)
+        self.found.test_frames = len(next(iter(samples.test.values())))
+        levels = (
+            ("float", real),
+            ("quantised", evaluate(graphs["quantised"], samples.test)),
+            ("integer", parts.decode(core)),
+            ("stream", parts.decode(stream)),
+        )
+        wanted = _predictions(real)
+        for level, outputs in levels:
+            predicted = _predictions(outputs)
+            accuracy = None
+            if samples.labels is not None and predicted is not None and samples.labels.shape == predicted.shape:
+                accuracy = float((predicted == samples.labels).mean())
+            equal = None if predicted is None or wanted is None else float((predicted == wanted).mean())
+            self.found.agreement.append({"level": level, "accuracy": accuracy, "equal predictions": equal})
+
+    def predict(self, stream: Graph) -> None:
+        one, many = predict(stream, 1), predict(stream, 8)
+        description = self.found.design.description if self.found.design else {}
+        self.found.timing = {
+            "latency": int(np.max(one.latency)),
+            "interval": int(many.interval),
+            "occupation": {c["instance"]: c["occupation"] for c in description.get("components", [])},
+            "high_water": {f"{node}[{port}]": int(count) for (node, port), count in many.high_water.items()},
+        }
+
+
+def _predictions(outputs: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """The class of each sample by the first output, or None where it is no vector."""
+    first = next(iter(outputs.values()))
+    if first.ndim != 2:
+        return None
+    return np.asarray(first[:, 0] if first.shape[1] == 1 else first.argmax(axis=1))

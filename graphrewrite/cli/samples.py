@@ -1,0 +1,126 @@
+"""Read calibration and test samples from an .npz file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from graphrewrite import Graph
+from graphrewrite.errors import did_you_mean
+from graphrewrite.lowering import QuantisationError
+
+__all__ = ["Samples", "beside", "load"]
+
+_RANDOM_HINT = "pass an .npz file with --calibration; its array 'calibration_x' holds inputs, batch first"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a network is calibrated and tested with.
+
+    Attributes
+    ----------
+    calibration : mapping of str to ndarray
+        Inputs by name, batch first.
+    test : mapping of str to ndarray
+        Held-out inputs; the calibration samples where the file has no others.
+    labels : ndarray of int or None
+        The right class of each held-out input, shape [N].
+    """
+
+    calibration: Mapping[str, np.ndarray]
+    test: Mapping[str, np.ndarray]
+    labels: np.ndarray | None = field(default=None)
+
+
+def beside(model: Path) -> Path | None:
+    """Return the ``.npz`` file of the same name beside a model, if there is one.
+
+    Parameters
+    ----------
+    model : Path
+        A model's file.
+
+    Returns
+    -------
+    Path or None
+    """
+    found = model.with_suffix(".npz")
+    return found if found.is_file() else None
+
+
+def load(path: Path | None, graph: Graph) -> Samples:
+    """Return the samples in a file.
+
+    The file holds ``calibration_x`` and, where there are held-out samples, ``test_x`` and ``test_y``. For a network with
+    several inputs the arrays have the names of the inputs, and ``test_`` before them.
+
+    Parameters
+    ----------
+    path : Path or None
+        An ``.npz`` file; an ``.npy`` file or an ``.npz`` with one array holds calibration inputs.
+    graph : Graph
+        The network, for the names of its inputs.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    QuantisationError
+        If the file is missing, is no such file, or lacks arrays.
+    """
+    if path is None:
+        raise QuantisationError(f"there are no calibration samples; {_RANDOM_HINT}")
+    arrays = _arrays(path)
+    if len(arrays) == 1 and len(graph.inputs) == 1:
+        arrays = {"calibration_x": next(iter(arrays.values()))}
+    single = len(graph.inputs) == 1
+    calibration = _by_input(arrays, graph, "calibration_x" if single else "", path)
+    has_test = "test_x" in arrays or any(f"test_{name}" in arrays for name in graph.inputs)
+    test = (
+        _by_input(arrays, graph, "test_x" if single and "test_x" in arrays else "test_", path)
+        if has_test
+        else calibration
+    )
+    labels = arrays.get("test_y") if has_test else None
+    if labels is not None and len(labels) != len(next(iter(test.values()))):
+        raise QuantisationError(
+            f"{str(path)!r} has {len(labels)} labels in test_y for {len(next(iter(test.values())))} samples"
+        )
+    return Samples(calibration, test, labels)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        found = np.load(path, allow_pickle=False)
+        return (
+            {"calibration_x": found} if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}
+        )
+    except FileNotFoundError:
+        near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.npz")])
+        raise QuantisationError(
+            f"there is no file {str(path)!r} with calibration samples{near}; {_RANDOM_HINT}"
+        ) from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise QuantisationError(
+            f"{str(path)!r} is no .npz file of numbers ({str(error).splitlines()[0][:80]}); {_RANDOM_HINT}"
+        ) from None
+
+
+def _by_input(arrays: dict[str, np.ndarray], graph: Graph, key: str, path: Path) -> dict[str, np.ndarray]:
+    if key in arrays and len(graph.inputs) == 1:
+        return {graph.inputs[0]: arrays[key]}
+    prefix = key if key == "test_" else ""
+    missing = [name for name in graph.inputs if prefix + name not in arrays]
+    if missing:
+        names = ", ".join(arrays) or "nothing"
+        raise QuantisationError(
+            f"{str(path)!r} holds {names}, but no {key if len(graph.inputs) == 1 and key else prefix + missing[0]!r}; {_RANDOM_HINT}"
+        )
+    return {name: arrays[prefix + name] for name in graph.inputs}

@@ -1,0 +1,153 @@
+"""A VHDL project: its files in memory, and how they get to a folder, all or none."""
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphrewrite.hdl.errors import DesignError
+
+__all__ = ["Design", "read_description"]
+
+_MARK = "design.json"
+_GENERATOR = "graphrewrite"
+
+
+@dataclass(frozen=True)
+class Design:
+    """A VHDL project.
+
+    Attributes
+    ----------
+    name : str
+        Name of the top entity.
+    files : dict of str to str
+        Text by path, relative to the project's folder.
+    description : dict
+        Ports, formats, timing, resources; what ``design.json`` holds.
+    """
+
+    name: str
+    files: dict[str, str] = field(repr=False)
+    description: dict[str, Any] = field(repr=False)
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write all files to a folder, which is complete afterwards or as it was before.
+
+        A folder that holds an earlier design is replaced; one that holds anything else is left alone.
+
+        Parameters
+        ----------
+        folder : path
+            Where to.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        DesignError
+            If the folder holds something else, or cannot be written.
+        """
+        target = Path(folder)
+        check_target(target)
+        staging: Path | None = None
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+            for name, text in self.files.items():
+                path = staging / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+            staging.chmod(0o755)
+            _swap(staging, target)
+        except OSError as error:
+            raise DesignError(
+                f"cannot write {str(target)!r}: {error.strerror or error}; choose a folder that you may write with -o"
+            ) from None
+        finally:
+            if staging is not None:
+                shutil.rmtree(staging, ignore_errors=True)
+        return target
+
+
+def check_target(target: Path) -> None:
+    """Raise unless a design may be written to a folder: it is new, empty, or holds an earlier design.
+
+    Parameters
+    ----------
+    target : Path
+        The folder.
+
+    Raises
+    ------
+    DesignError
+        Saying what is there.
+    """
+    if not target.exists() and not target.is_symlink():
+        return
+    if not target.is_dir():
+        raise DesignError(f"{str(target)!r} is a file; choose another folder")
+    try:
+        found = sorted(p.name for p in target.iterdir())
+    except OSError as error:
+        raise DesignError(f"cannot read {str(target)!r}: {error.strerror}; choose another folder") from None
+    if found:
+        try:
+            read_description(target)
+        except DesignError:
+            raise DesignError(
+                f"{str(target)!r} holds {found[0]!r} and no design of graphrewrite; choose a new or empty folder"
+            ) from None
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Return what ``design.json`` in a folder says.
+
+    Parameters
+    ----------
+    folder : Path
+        A design's folder.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    DesignError
+        If there is none, or it is not ours.
+    """
+    try:
+        found = json.loads((folder / _MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise DesignError(
+            f"{str(folder)!r} holds no design: its {_MARK} is missing or broken; compile a model into it first"
+        ) from None
+    if not isinstance(found, dict) or found.get("generator") != _GENERATOR:
+        raise DesignError(
+            f"{str(folder)!r} holds a {_MARK} of another program; name a folder that graphrewrite compile wrote"
+        )
+    return found
+
+
+def _swap(staging: Path, target: Path) -> None:
+    """Put the new folder in the place of the old one; on a failure between, put the old one back."""
+    if not target.exists():
+        staging.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    try:
+        target.rename(old / "design")
+        try:
+            staging.rename(target)
+        except BaseException:
+            (old / "design").rename(target)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)

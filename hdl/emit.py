@@ -1,0 +1,310 @@
+"""Write a stream graph as a VHDL project."""
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.graph import Graph
+from graphrewrite.hdl.component import Resources
+from graphrewrite.hdl.design import Design
+from graphrewrite.hdl.generic import literal
+from graphrewrite.hdl.names import NameTable, comment
+from graphrewrite.hdl.netlist import Instance, Netlist, netlist
+from graphrewrite.hdl.simulate import Gates, predict
+from graphrewrite.hdl.vectors import Vectors, make_vectors, payloads
+from graphrewrite.types import Stream
+
+__all__ = ["emit"]
+
+_INLINE = 8  # constants longer than this stand in a package of their own
+_BENCH_FILES = ("stream_source", "stream_checker", "vector_sink")
+_FIXED_NAMES = ("lanes", "stream_buffer", "testbench", "dut", "judge", *_BENCH_FILES)
+
+
+def emit(
+    graph: Graph,
+    *,
+    name: str | None = None,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    gates: Gates | None = None,
+    frames: int = 20,
+    seed: int = 0,
+) -> Design:
+    """Return the VHDL project of a stream graph, with a self-checking test bench.
+
+    The project depends on the graph and the arguments only, byte for byte.
+
+    Parameters
+    ----------
+    graph : Graph
+        What ``to_stream`` gives.
+    name : str, optional
+        Of the top entity; the graph's name where not given.
+    inputs : mapping of str to array of int, optional
+        Frames for the test bench, as mantissas; random ones where not given.
+    gates : mapping of str to sequence of 0 and 1, optional
+        Stall patterns for the test bench; random ones where not given.
+    frames, seed : int
+        How many random frames, and which.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    NetlistError
+        If the graph is no network of components.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import clip
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("rectify")
+    >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (2, 5))), low=0, high=127))
+    >>> design = emit(g)
+    >>> design.files["compile_order.txt"].split()[:4]
+    ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
+    """
+    found = netlist(graph)
+    vectors = make_vectors(graph, found, inputs, gates, frames, seed)
+    return _Emitter(found, name or graph.name or "design", vectors).design()
+
+
+class _Emitter:
+    def __init__(self, found: Netlist, name: str, vectors: Vectors) -> None:
+        self.found, self.vectors = found, vectors
+        self.entities = sorted({i.component.entity for i in found.instances.values()})
+        files = NameTable([*_FIXED_NAMES, *self.entities])
+        self.top = files.give(name)
+        self.files_table = files
+        names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.entities])
+        self.ports = {port: names.give(port) for port in (*found.inputs, *found.outputs)}
+        self.labels = {node: names.give(f"{i.origin[0]} {i.component.entity}") for node, i in found.instances.items()}
+        self.packages = {
+            node: files.give(f"{self.labels[node]}_rom") for node, i in found.instances.items() if self.long(i)
+        }
+
+    # ------------------------------------------------------------------ the project
+
+    def design(self) -> Design:
+        render = _environment()
+        files: dict[str, str] = {}
+        for entity in ("lanes", "stream_buffer", *self.entities):
+            files[f"components/{entity}.vhd"] = _template(f"{entity}.vhd")
+        for node, package in self.packages.items():
+            files[f"rom/{package}.vhd"] = render(
+                "rom.vhd.j2", name=package, comment=self.origin(node), constants=self.constants(node)
+            )
+        files[f"{self.top}.vhd"] = render("top.vhd.j2", **self.top_level())
+        sources = list(files)
+        for entity in _BENCH_FILES:
+            files[f"testbench/{entity}.vhd"] = _template(f"{entity}.vhd")
+        files["testbench/testbench.vhd"] = render("testbench.vhd.j2", **self.testbench())
+        files.update(self.vector_files())
+        files["compile_order.txt"] = "".join(f"{path}\n" for path in files if path.endswith(".vhd"))
+        description = self.description(sources)
+        files["README.md"] = render("README.md.j2", **description)
+        files["design.json"] = json.dumps(description, indent=2) + "\n"
+        return Design(self.top, files, description)
+
+    # ------------------------------------------------------------------ names and generics
+
+    def origin(self, node: str) -> str:
+        return comment(f"{node}, from {', '.join(self.found.instances[node].origin)}")
+
+    @staticmethod
+    def long(instance: Instance) -> list[str]:
+        generics = instance.component.generics(instance.site)
+        return [name for name, value in generics.items() if isinstance(value, np.ndarray) and value.size > _INLINE]
+
+    def constant_name(self, node: str, generic: str) -> str:
+        return f"{self.packages[node]}_{generic.lower()}"
+
+    def constants(self, node: str) -> list[dict[str, Any]]:
+        instance = self.found.instances[node]
+        values = instance.component.generics(instance.site)
+        return [
+            {
+                "name": self.constant_name(node, name),
+                "size": np.size(values[name]),
+                "value": literal(values[name], indent=4),
+            }
+            for name in self.long(instance)
+        ]
+
+    def generics(self, node: str) -> list[dict[str, str]]:
+        instance = self.found.instances[node]
+        long = self.long(instance)
+        values = instance.component.generics(instance.site)
+        return [
+            {"name": n, "value": self.constant_name(node, n) if n in long else literal(v, indent=8)}
+            for n, v in values.items()
+        ]
+
+    # ------------------------------------------------------------------ the top level
+
+    def signal(self, node: str, result: int) -> str:
+        """Name of the stream that a node gives: the port's where it leaves the design, else the instance's."""
+        if node in self.found.inputs:
+            return self.ports[node]
+        reader = next(k for k in self.found.network.links if (k.source, k.source_port) == (node, result)).sink
+        if reader in self.found.outputs:
+            return self.ports[reader]
+        results = len(self.found.instances[node].site.results)
+        return self.labels[node] if results == 1 else f"{self.labels[node]}_{result}"
+
+    def top_level(self) -> dict[str, Any]:
+        instances, signals = [], []
+        for node, instance in self.found.instances.items():
+            sources = sorted((k for k in self.found.network.links if k.sink == node), key=lambda k: k.sink_port)
+            streams = [(formal, self.signal(k.source, k.source_port)) for formal, k in zip("xy", sources, strict=False)]
+            results = instance.site.results
+            for result, stream in enumerate(results):
+                actual = self.signal(node, result)
+                streams.append(("z" if len(results) == 1 else f"z{result}", actual))
+                if actual not in self.ports.values():
+                    signals.append({"name": actual, "width": stream.payload_width, "comment": str(stream)})
+            instances.append(
+                {
+                    "name": f"{self.labels[node]}_i",
+                    "entity": instance.component.entity,
+                    "comment": self.origin(node),
+                    "generics": self.generics(node),
+                    "streams": streams,
+                }
+            )
+        return {
+            "name": self.top,
+            "comment": comment(self.found.name),
+            "version": _version(),
+            "packages": list(self.packages.values()),
+            "ports": [self.port(name, stream, is_input) for name, stream, is_input in self.streams()],
+            "signals": signals,
+            "instances": instances,
+        }
+
+    def streams(self) -> Iterator[tuple[str, Stream, bool]]:
+        yield from ((name, stream, True) for name, stream in self.found.inputs.items())
+        yield from ((name, stream, False) for name, stream in self.found.outputs.items())
+
+    def port(self, name: str, stream: Stream, is_input: bool) -> dict[str, Any]:
+        return {
+            "name": self.ports[name],
+            "is_input": is_input,
+            "width": stream.payload_width,
+            "comment": comment(f"{name}: {stream}, {stream.beats} beats of {stream.lanes} lanes"),
+        }
+
+    # ------------------------------------------------------------------ the test bench
+
+    def testbench(self) -> dict[str, Any]:
+        ports = [
+            {**self.port(name, stream, is_input), "gate": literal(np.array(self.vectors.gates[name]), indent=8)}
+            for name, stream, is_input in self.streams()
+        ]
+        last = max(int(self.vectors.expected.cycles[name].max()) for name in self.found.outputs)
+        # A beat too many would come within a frame's time of the last one that is due.
+        grace = max(s.steps for s in self.found.network.components.values()) + 100
+        return {
+            "name": "testbench",
+            "top": self.top,
+            "frames": self.vectors.frames,
+            "ports": ports,
+            "last_cycle": last + grace,
+            "grace": grace,
+        }
+
+    def vector_files(self) -> dict[str, str]:
+        files = {}
+        for name, stream in self.found.inputs.items():
+            files[f"vectors/{self.ports[name]}.txt"] = "".join(
+                f"{word}\n" for word in payloads(stream, self.vectors.inputs[name])
+            )
+        for name, stream in self.found.outputs.items():
+            words = payloads(stream, self.vectors.expected.values[name])
+            cycles = self.vectors.expected.cycles[name].ravel().tolist()
+            files[f"vectors/{self.ports[name]}.txt"] = "".join(f"{c} {w}\n" for c, w in zip(cycles, words, strict=True))
+        return files
+
+    # ------------------------------------------------------------------ what it is
+
+    def description(self, sources: list[str]) -> dict[str, Any]:
+        timing = predict(self.found, 4)
+        one = predict(self.found, 1)
+        total = Resources()
+        components = []
+        for node, instance in self.found.instances.items():
+            total = total.plus(instance.resources)
+            components.append(
+                {
+                    "instance": f"{self.labels[node]}_i",
+                    "entity": instance.component.entity,
+                    "node": node,
+                    "origin": list(instance.origin),
+                    "streams_in": [str(s) for s in instance.site.operands],
+                    "streams_out": [str(s) for s in instance.site.results],
+                    "resources": instance.resources._asdict(),
+                    "occupation": round(float(timing.occupation[node]), 4),
+                }
+            )
+        return {
+            "generator": "graphrewrite",
+            "version": _version(),
+            "name": self.top,
+            "model": self.found.name,
+            "sources": sources,
+            "testbench": "testbench",
+            "ports": [
+                {
+                    "name": self.ports[name],
+                    "model_name": name,
+                    "direction": "in" if is_input else "out",
+                    "shape": list(stream.shape),
+                    "lanes": stream.lanes,
+                    "beats": stream.beats,
+                    "payload_width": stream.payload_width,
+                    "format": {
+                        "signed": stream.element.signed,
+                        "width": stream.element.width,
+                        "fraction": stream.element.fraction,
+                    },
+                }
+                for name, stream, is_input in self.streams()
+            ],
+            "latency": int(np.max(one.latency)),
+            "interval": int(timing.interval),
+            "frames": self.vectors.frames,
+            "resources": total._asdict(),
+            "components": components,
+        }
+
+
+def _template(name: str) -> str:
+    return resources.files("graphrewrite.hdl").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingDependencyError("writing VHDL needs the package jinja2: pip install 'graphrewrite[hdl]'") from None
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return lambda template, **values: environment.get_template(template).render(**values)
+
+
+def _version() -> str:
+    from graphrewrite import __version__  # the package imports its public names first
+
+    return __version__

@@ -1,0 +1,129 @@
+"""A stream graph as a netlist: which component each node is, and how they are connected."""
+
+from dataclasses import dataclass
+
+from graphrewrite.errors import did_you_mean
+from graphrewrite.graph import Graph
+from graphrewrite.hdl.component import Component, Resources, Site
+from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hdl.errors import NetlistError
+from graphrewrite.hdl.network import Link, Network
+from graphrewrite.types import Stream
+
+__all__ = ["Instance", "Netlist", "netlist"]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One component of a design.
+
+    Attributes
+    ----------
+    node : str
+        Its node in the stream graph.
+    component : Component
+        What it is.
+    site : Site
+        Its streams and attributes.
+    origin : tuple of str
+        The nodes of the imported model that it comes from.
+    """
+
+    node: str
+    component: Component
+    site: Site
+    origin: tuple[str, ...]
+
+    @property
+    def resources(self) -> Resources:
+        """What it costs."""
+        return self.component.resources(self.site)
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """A stream graph, checked: components in topological order, and links.
+
+    Attributes
+    ----------
+    name : str
+        The graph's name.
+    instances : dict of str to Instance
+        By node.
+    inputs, outputs : dict of str to Stream
+        The design's ports, in order.
+    network : Network
+        Schedules and links, for predicting cycles.
+    """
+
+    name: str
+    instances: dict[str, Instance]
+    inputs: dict[str, Stream]
+    outputs: dict[str, Stream]
+    network: Network
+
+
+def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Netlist:
+    """Return the netlist of a stream graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Level ``stream``, with one reader for each stream.
+    components : tuple of Component
+        What nodes may be.
+
+    Returns
+    -------
+    Netlist
+
+    Raises
+    ------
+    NetlistError
+        If a node is no component, or a stream has no reader or several.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import clip
+    >>> from graphrewrite.types import FixedPoint
+    >>> g = Graph("g")
+    >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (2, 5))), low=0, high=127))
+    >>> found = netlist(g)
+    >>> list(found.instances), [str(link) for link in found.network.links]
+    (['stream_clip_1'], ['x[0] -> stream_clip_1[0]', 'stream_clip_1[0] -> y[0]'])
+    """
+    known = {component.op.name: component for component in components}
+    instances, links = {}, []
+    for node in graph.order():
+        kind = graph.nodes[node].get("type")
+        if kind in ("input", "output"):
+            continue
+        if kind not in known:
+            hint = did_you_mean(str(kind), known)
+            raise NetlistError(
+                f"is {kind}, which is no component{hint}; lower the graph with to_stream first", node=node
+            )
+        operands = tuple(_stream(graph, o.node, o.result) for o in graph.operands(node))
+        site = Site.of(known[kind].op, *operands, **graph.attributes(node))
+        instances[node] = Instance(node, known[kind], site, tuple(graph.nodes[node].get("origin") or (node,)))
+    for node in graph.order():
+        results = 1 if node in graph.inputs else len(instances[node].site.results) if node in instances else 0
+        for result in range(results):
+            readers = [r for r in graph.readers(node) if r.result == result]
+            if len(readers) != 1:
+                told = f"has {len(readers)} readers; insert a fork" if readers else "has no reader; drop it"
+                raise NetlistError(f"its stream {result} {told} (to_stream does so)", node=node)
+            links.append(Link(node, result, readers[0].node, readers[0].slot))
+    network = Network(
+        {n: i.component.schedule(i.site) for n, i in instances.items()}, tuple(links), graph.inputs, graph.outputs
+    )
+    inputs = {n: _stream(graph, n, 0) for n in graph.inputs}
+    outputs = {n: _stream(graph, *graph.operands(n)[0]) for n in graph.outputs}
+    return Netlist(graph.name, instances, inputs, outputs, network)
+
+
+def _stream(graph: Graph, node: str, result: int) -> Stream:
+    found = graph.result_type(node, result)
+    if not isinstance(found, Stream):
+        raise NetlistError(f"carries {found}, which is no stream; lower the graph with to_stream first", node=node)
+    return found

@@ -1,0 +1,59 @@
+-- stream_source: offers the payloads of a file (one hexadecimal number a line), in order.
+--
+-- Generics: WIDTH      bits of a payload
+--           FILE_NAME  of the payloads
+--           GATE       a beat may become valid in cycle t (from 1 on) where GATE(t mod GATE'length) is 1
+--
+-- Cycle t is the t-th rising edge, from 0, at which rst is low.
+
+library ieee;
+use ieee.std_logic_1164.all;
+use std.textio.all;
+
+entity stream_source is
+  generic (
+    WIDTH     : positive;
+    FILE_NAME : string;
+    GATE      : integer_vector
+  );
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    z_payload : out std_logic_vector(WIDTH - 1 downto 0);
+    z_valid   : out std_logic;
+    z_ready   : in  std_logic
+  );
+end entity;
+
+architecture simulation of stream_source is
+  signal offered : std_logic := '0';
+begin
+
+  z_valid <= offered;
+
+  offer : process (clk)
+    file beats      : text open read_mode is FILE_NAME;
+    variable words  : line;
+    variable number : std_logic_vector((WIDTH + 3) / 4 * 4 - 1 downto 0);
+    variable cycle  : natural := 0;
+  begin
+    if rising_edge(clk) then
+      if rst = '1' then
+        z_payload <= (others => '0');
+        offered <= '0';
+      else
+        cycle := cycle + 1;               -- from here on, the cycle that begins
+        if offered = '0' or z_ready = '1' then
+          offered <= '0';
+          if GATE(GATE'low + cycle mod GATE'length) = 1 and not endfile(beats) then
+            readline(beats, words);
+            hread(words, number);
+            z_payload <= number(WIDTH - 1 downto 0);
+            offered <= '1';
+          end if;
+        end if;
+      end if;
+    end if;
+  end process;
+
+end architecture;
