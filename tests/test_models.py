@@ -1,0 +1,55 @@
+"""The shipped models are what they say they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import models
+from graphrewrite.errors import GraphRewriteError
+
+AT_LEAST = {"classes": 0.90, "digits": 0.97}
+
+
+@pytest.mark.parametrize("name", models.NAMES)
+def test_model_is_as_accurate_as_it_says(name: str) -> None:
+    onnx = pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model = onnx.load(models.path(name))
+    onnx.checker.check_model(model, full_check=True)
+    with np.load(models.path(name).with_suffix(".npz")) as samples:
+        x, labels, calibration = samples["test_x"], samples["test_y"], samples["calibration_x"]
+    assert len(x) == len(labels) >= 360
+    assert len(calibration) >= 128
+    assert calibration.dtype == x.dtype == np.float32
+    assert calibration.shape[1:] == x.shape[1:]
+
+    session = runtime.InferenceSession(models.path(name), providers=["CPUExecutionProvider"])
+    right = float((session.run(None, {"input": x})[0].argmax(1) == labels).mean())
+    stated = {entry.key: entry.value for entry in model.metadata_props}
+    assert right >= AT_LEAST[name]
+    assert f"{right:.4f}" == stated["held_out_accuracy"]
+    assert f"{right:.2%} of {len(x)}" in model.doc_string
+
+
+@pytest.mark.parametrize("name", models.NAMES)
+def test_no_sample_is_in_both_sets(name: str) -> None:
+    with np.load(models.path(name).with_suffix(".npz")) as samples:
+        calibration = {row.tobytes() for row in samples["calibration_x"]}
+        assert not [i for i, row in enumerate(samples["test_x"]) if row.tobytes() in calibration]
+
+
+def test_classes_are_trained_again_to_the_same_accuracy(tmp_path, capsys) -> None:
+    pytest.importorskip("onnx")
+    from graphrewrite.models import train_classes
+
+    train_classes.main(tmp_path)
+    assert "95.10%" in capsys.readouterr().out
+    with np.load(tmp_path / "classes.npz") as again, np.load(models.path("classes").with_suffix(".npz")) as shipped:
+        assert all(np.array_equal(again[key], shipped[key]) for key in shipped)
+
+
+@pytest.mark.parametrize("name", ["digit", "", "../digits", "nothing"])
+def test_unknown_model(name: str) -> None:
+    with pytest.raises(GraphRewriteError, match=r"is shipped, only classes, digits"):
+        models.path(name)
