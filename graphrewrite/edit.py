@@ -9,7 +9,7 @@ from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.replacement import Bound, Known, New, Part, Replay
 
-__all__ = ["Edit", "apply", "remove", "rewire"]
+__all__ = ["Edit", "apply", "closes_cycle", "remove", "rewire"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ def apply(
                 node=root,
             )
     origin = _origin(graph, matched)
+    # All roots are replaced at once: what reads them now is moved, not what comes to read them on the way.
+    moves = [_moves(graph, root, 0) for root in roots]
     made: dict[int, Operand] = {}
     added: list[str] = []
     touched: dict[str, None] = {}
@@ -86,9 +88,14 @@ def apply(
         return Operand(made[key].node, part.result if isinstance(part, New) else 0)
 
     targets = [place(part) for part in parts]
-    for root, target in zip(roots, targets, strict=True):
-        touched.update(dict.fromkeys(rewire(graph, root, target)))
+    for root, target, readers in zip(roots, targets, moves, strict=True):
+        for reader, slots in readers:
+            _cut(graph, root, reader, slots)
+            touched[reader] = None
         touched[target.node] = None
+    for target, readers in zip(targets, moves, strict=True):
+        for reader, slots in readers:
+            _join(graph, target, reader, slots)
     kept = set(added) | {t.node for t in targets}
     removed, neighbours = remove(graph, [n for n in matched if n not in kept])
     touched.update(dict.fromkeys(neighbours))
@@ -130,21 +137,73 @@ def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[st
     list of str
         The readers.
     """
-    readers = []
-    for reader, data in list(graph.succ[node].items()):
-        moved = tuple(slot for slot, r in data["slots"] if r == result)
-        if not moved or reader == target.node:
-            continue
-        readers.append(reader)
-        left = tuple(pair for pair in data["slots"] if pair[1] != result)
-        if left:
-            data["slots"] = left
-        else:
-            graph.remove_edge(node, reader)
-        old = graph.succ[target.node].get(reader)
-        slots = (*(old["slots"] if old else ()), *((slot, target.result) for slot in moved))
-        graph.add_edge(target.node, reader, slots=slots)
-    return readers
+    moves = [(reader, slots) for reader, slots in _moves(graph, node, result) if reader != target.node]
+    for reader, slots in moves:
+        _cut(graph, node, reader, slots)
+        _join(graph, target, reader, slots)
+    return [reader for reader, _ in moves]
+
+
+def _moves(graph: Graph, node: str, result: int) -> list[tuple[str, tuple[int, ...]]]:
+    """Who reads a result of a node, at which slots."""
+    found = [(r, tuple(s for s, index in data["slots"] if index == result)) for r, data in graph.succ[node].items()]
+    return [(reader, slots) for reader, slots in found if slots]
+
+
+def _cut(graph: Graph, node: str, reader: str, slots: tuple[int, ...]) -> None:
+    data = graph.succ[node][reader]
+    data["slots"] = tuple(pair for pair in data["slots"] if pair[0] not in slots)
+    if not data["slots"]:
+        graph.remove_edge(node, reader)
+
+
+def _join(graph: Graph, target: Operand, reader: str, slots: tuple[int, ...]) -> None:
+    there = graph.succ[target.node].get(reader)
+    kept = there["slots"] if there else ()
+    graph.add_edge(target.node, reader, slots=(*kept, *((slot, target.result) for slot in slots)))
+
+
+def closes_cycle(graph: Graph, roots: tuple[str, ...], parts: tuple[Part, ...]) -> bool:
+    """Tell whether a replacement of several roots would read a value that depends on it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of the match.
+    roots : tuple of str
+        Nodes whose values are replaced.
+    parts : tuple of Part
+        One value a root.
+
+    Returns
+    -------
+    bool
+        Never for one root: what a match binds lies above its root.
+    """
+    if len(roots) < 2:
+        return False
+    below = []
+    for root in roots:  # what depends on this root, by paths on which no other value is replaced
+        seen: set[str] = set()
+        work = list(graph.succ[root])
+        while work:
+            node = work.pop()
+            if node not in seen:
+                seen.add(node)
+                work.extend(() if node in roots else graph.succ[node])
+        below.append(seen)
+    reads = [_leaves(part) for part in parts]
+    needs = {i: {j for j, seen in enumerate(below) if reads[i] & seen} for i in range(len(roots))}
+    for _ in roots:
+        needs = {i: js.union(*(needs[j] for j in js)) for i, js in needs.items()}
+    return any(i in js for i, js in needs.items())
+
+
+def _leaves(part: Part) -> set[str]:
+    """The nodes of the graph that a replacement reads."""
+    if isinstance(part, Bound):
+        return {part.node}
+    return set().union(*map(_leaves, part.operands)) if isinstance(part, New) else set()
 
 
 def remove(graph: Graph, nodes: Iterable[str]) -> tuple[list[str], list[str]]:

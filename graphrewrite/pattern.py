@@ -12,7 +12,10 @@ from graphrewrite.errors import RuleError
 from graphrewrite.op.define import Op
 from graphrewrite.op.symbolic import Symbolic
 
-__all__ = ["Constant", "Literal", "Pattern", "PatternNode", "Term", "Variable"]
+__all__ = ["Constant", "Literal", "Nodes", "Pattern", "PatternNode", "Term", "Variable"]
+
+
+_UNDECIDED = "a condition above the yield cannot be decided; test below the yield and return decline(reason)"
 
 
 class Constant:
@@ -37,12 +40,18 @@ class Constant:
         type: Any
 
 
+class Nodes(list["PatternNode"]):
+    """The nodes of a pattern, in the order of the source; closed when the rule has yielded."""
+
+    closed = False
+
+
 class _Traced(Symbolic):
     """What variables and nodes of a pattern have in common: ops applied to them make pattern nodes."""
 
     __slots__ = ()
     made: list[PatternNode]
-    """All nodes of the pattern so far, in the order of the source; shared by all that is traced."""
+    """All nodes of the pattern so far; shared by all that is traced."""
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
         """Make a pattern node; literals become `Literal` terms."""
@@ -60,9 +69,19 @@ class _Traced(Symbolic):
         )
 
     def __bool__(self) -> bool:
-        raise RuleError(
-            "a condition above the yield cannot be decided; test below the yield and return decline(reason)"
-        )
+        raise RuleError(_UNDECIDED)
+
+    def __eq__(self, other: object) -> bool:
+        if not getattr(self.made, "closed", True) and self is not other:
+            raise RuleError(_UNDECIDED)
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def _undecided(self, other: object) -> bool:
+        raise RuleError(_UNDECIDED)
+
+    __lt__ = __le__ = __gt__ = __ge__ = _undecided
 
     def __iter__(self) -> Iterator[Any]:
         raise RuleError("a pattern node has one result, which cannot be unpacked")
@@ -148,6 +167,8 @@ class Pattern:
         -------
         Pattern
         """
+        if not roots:
+            raise complain("yields nothing; yield the node that is to be replaced")
         for root in roots:
             if not isinstance(root, PatternNode):
                 raise complain(f"yields {root!r}, which is no op; yield the node that is to be replaced")

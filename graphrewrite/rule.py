@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, overload
 
+from graphrewrite.edit import closes_cycle
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Found, Obstacle, find_at
-from graphrewrite.pattern import Constant, Pattern, PatternNode, Variable
+from graphrewrite.pattern import Constant, Nodes, Pattern, PatternNode, Variable
 from graphrewrite.replacement import Bound, Declined, Part, Replay
 
 __all__ = ["Match", "Rule", "rule"]
@@ -86,17 +88,23 @@ class Rule:
 
     def _trace(self) -> Pattern:
         parameters = inspect.signature(self.function).parameters
-        made: list[PatternNode] = []
+        for name, parameter in parameters.items():
+            if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
+                raise self.complain(f"its parameter {name!r} is not plain; a variable has no default and no star")
+        if sum(step.opname == "YIELD_VALUE" for step in dis.get_instructions(self.function.__code__)) > 1:
+            raise self.complain("yields twice; a rule has one yield")
+        made = Nodes()
         variables = tuple(Variable(made, name, self._narrowed(p.annotation)) for name, p in parameters.items())
         run = self.function(*variables)
         try:
             yielded = next(run)
-        except GraphRewriteError as error:
-            raise self.complain(str(error)) from None
-        except AttributeError as error:  # a misspelt op: the library suggests the right one
+        except (GraphRewriteError, AttributeError) as error:  # of a misspelt op, the library suggests the right one
             raise self.complain(str(error)) from None
         except StopIteration:
             raise self.complain("returns before its yield") from None
+        except Exception as error:
+            raise self.complain(f"fails above its yield: {type(error).__name__}: {error}") from error
+        made.closed = True
         roots = yielded if isinstance(yielded, tuple) else (yielded,)
         for name, value in run.gi_frame.f_locals.items():
             if isinstance(value, PatternNode) and value.name is None:
@@ -190,7 +198,10 @@ class Rule:
         except StopIteration as stop:
             returned = stop.value
         except GraphRewriteError as error:
-            raise self.complain(f"failed at {match.nodes[-1]!r}: {error}") from error
+            raise self.complain(f"failed at {self._roots(match)[0]!r}: {error}") from error
+        except Exception as error:
+            where = self._roots(match)[0]
+            raise self.complain(f"fails below its yield, at {where!r}: {type(error).__name__}: {error}") from error
         else:
             raise self.complain("yields twice; a rule has one yield")
         if isinstance(returned, Declined):
@@ -202,9 +213,11 @@ class Rule:
             raise self.complain(
                 f"yields {len(self.pattern.roots)} nodes and returns {len(values)} values; return one for each"
             )
-        return replay, tuple(
-            replay.part(v, graph.result_type(r)) for v, r in zip(values, self._roots(match), strict=True)
-        )
+        roots = self._roots(match)
+        parts = tuple(replay.part(v, graph.result_type(r)) for v, r in zip(values, roots, strict=True))
+        if closes_cycle(graph, tuple(roots), parts):
+            return replay, Declined("its replacement would read a value that depends on it")
+        return replay, parts
 
     def _roots(self, match: Match | Found) -> list[str]:
         return [match.nodes[self.pattern.nodes.index(root)] for root in self.pattern.roots]
