@@ -17,7 +17,7 @@ __all__ = ["Dimension", "FixedPoint", "Stream", "Tensor", "Type", "element_dtype
 Dimension = int | str
 """A size, or the name of a size that is not known until run time (``"N"``)."""
 
-_FLOATS_AND_INTEGERS = {
+_FLOATS_AND_INTEGERS: dict[str, Any] = {
     "f16": np.float16,
     "f32": np.float32,
     "f64": np.float64,

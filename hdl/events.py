@@ -245,12 +245,13 @@ class Events:
         self.ends += [_Sink(self.streams[into[name, 0]], gate) for name, gate in sinks.items()]
         members = self.ends[: len(sources)], self.components.values(), self.ends[len(sources) :]
         self.order: list[_Source | _Component] = [member for kind in members for member in kind]
-        number = {name: i for i, name in enumerate((*sources, *network.components, *sinks))}
-        self.heard_by: list[list[int]] = [[] for _ in number]
+        givers = {name: i for i, name in enumerate((*sources, *network.components))}
+        takers = {name: i for i, name in enumerate((*network.components, *sinks), len(sources))}
+        self.heard_by: list[list[int]] = [[] for _ in self.order]
         for link, stream in self.streams.items():
-            source, sink = number[link.source], number[link.sink]
+            source, sink = givers[link.source], takers[link.sink]
             self.heard_by[source].append(sink)
-            if stream.capacity is not None or sources.get(link.source) is not None:
+            if stream.capacity is not None or sources.get(link.source):
                 self.heard_by[sink].append(source)
         lags = [-(-(stream.capacity or 1) // stream.beats) for stream in self.streams.values()]
         self.lag = max(lags, default=1)
@@ -306,7 +307,8 @@ class Events:
         for every in range(1, (block - self.lag) // 2 + 1) if not self.gated else ():
             cycles = {name: c.shift(every, self.lag + every, block) for name, c in self.components.items()}
             if min(cycles.values()) >= 0 and all(
-                cycles[link.source] <= cycles[link.sink] and (stream.capacity is None or cycles[link.source] == cycles[link.sink])
+                cycles[link.source] <= cycles[link.sink]
+                and (stream.capacity is None or cycles[link.source] == cycles[link.sink])
                 for link, stream in self.streams.items()
                 if link.source in cycles and link.sink in cycles
             ):
@@ -317,6 +319,8 @@ class Events:
 def _gates(given: Mapping[str, Sequence[int]], ports: Sequence[str]) -> dict[str, _Gate | None]:
     for name in given:
         if name not in ports:
-            raise NetlistError(f"a gate is given for {name}, which is no such port of the network{did_you_mean(name, ports)}")
+            raise NetlistError(
+                f"a gate is given for {name}, which is no such port of the network{did_you_mean(name, ports)}"
+            )
     gates = {name: _Gate(given[name], name) if name in given else None for name in ports}
     return {name: None if gate is not None and len(gate.at) == gate.length else gate for name, gate in gates.items()}

@@ -55,7 +55,7 @@ def analyse(sources: Iterable[str | os.PathLike[str]], work: str | os.PathLike[s
     SimulatorError
         If a file is refused; the message holds GHDL's own.
     """
-    return _call(["-a", _STANDARD, f"--workdir={work}", *map(os.fspath, sources)])
+    return _call(["-a", _STANDARD, f"--workdir={work}", *(os.fspath(source) for source in sources)])
 
 
 def run(

@@ -43,7 +43,7 @@ def app() -> None:
     """Take a trained neural network down to VHDL that equals its numpy simulation, bit for bit and cycle for cycle."""
 
 
-class _Parallelism(click.ParamType):
+class _Parallelism(click.ParamType["str | int"]):
     name = "full|folded|N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:

@@ -1,0 +1,288 @@
+"""Predicts the cycle in which each beat moves, and from that latency, interval, occupation and buffer depths."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from graphrewrite.hdl.deadlock import check_progress
+from graphrewrite.hdl.errors import DeadlockError, NetlistError
+from graphrewrite.hdl.events import Cycle, Events, Track
+from graphrewrite.hdl.network import Link, Network
+from graphrewrite.hdl.schedule import Schedule
+
+__all__ = ["Cycles", "fifo_depths", "predict_cycles"]
+
+_STEADY = 1 << 12
+_ROUND = 12
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _OnDemand(Mapping[K, V]):
+    """A read-only mapping whose values are computed when first asked for."""
+
+    def __init__(self, keys: Iterable[K], compute: Callable[[K], V]) -> None:
+        self._known: dict[K, V | None] = dict.fromkeys(keys)
+        self._compute = compute
+
+    def __getitem__(self, key: K) -> V:
+        found = self._known[key]
+        if found is None:
+            found = self._known[key] = self._compute(key)
+        return found
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+@dataclass(frozen=True, eq=False)
+class Cycles:
+    """When each beat of a run moves.
+
+    Attributes
+    ----------
+    network : Network
+        What runs.
+    frames : int
+        How many frames of it.
+
+    Examples
+    --------
+    A component of two steps that gives after its second beat:
+
+    >>> half = Schedule(2, ([0, 1],), ([1],))
+    >>> into, out = Link("x", 0, "half", 0), Link("half", 0, "y", 0)
+    >>> cycles = predict_cycles(Network({"half": half}, (into, out), ("x",), ("y",)), 3)
+    >>> cycles.transfers[into].tolist(), cycles.transfers[out].tolist()
+    ([[1, 2], [3, 4], [5, 6]], [[3], [5], [7]])
+    >>> cycles.latency.tolist(), cycles.interval, cycles.occupation
+    ([2, 2, 2], 2, {'half': 1.0})
+    """
+
+    network: Network
+    frames: int
+    _tracks: Mapping[Link, tuple[Track, Track]] = field(repr=False)
+    _unbounded: frozenset[tuple[str, int]] = field(default=frozenset(), repr=False)
+
+    @cached_property
+    def transfers(self) -> Mapping[Link, Cycle]:
+        """For each link the cycle in which each beat is transferred, shape [frames, beats]."""
+        return _OnDemand(self._tracks, lambda link: self._tracks[link][0].of())
+
+    @cached_property
+    def visible(self) -> Mapping[Link, Cycle]:
+        """For each link the cycle from which each beat is valid, shape [frames, beats]."""
+        return _OnDemand(self._tracks, lambda link: self._tracks[link][1].of())
+
+    @cached_property
+    def high_water(self) -> Mapping[tuple[str, int], int]:
+        """For each output of each component the most beats that ever were valid and not yet transferred."""
+        links = {
+            (link.source, link.source_port): link for link in self._tracks if link.source in self.network.components
+        }
+        return _OnDemand(links, lambda port: self._most_held(links[port]))
+
+    def _most_held(self, link: Link) -> int:
+        left, seen = self._tracks[link]
+        # What bounded buffers hold repeats with the beats; an unbounded one may fill up for ever.
+        endless = (link.source, link.source_port) in self._unbounded
+        valid, leaves = (seen.of() if endless else seen.solved).ravel(), (left.of() if endless else left.solved).ravel()
+        return int((np.arange(1, len(valid) + 1) - np.searchsorted(leaves, valid)).max())
+
+    @cached_property
+    def latency(self) -> Cycle:
+        """For each frame the cycles from the transfer of its first beat in to that of its last beat out."""
+        return np.asarray(
+            np.max([track.of(beats=-1) for track in self._last], axis=0)
+            - np.min([track.of(beats=0) for track in self._first], axis=0)
+        )
+
+    @property
+    def empty_latency(self) -> int:
+        """Latency of the first frame, which no other frame delays."""
+        return int(self.latency[0])
+
+    @cached_property
+    def interval(self) -> int:
+        """Cycles from the end of the last but one frame to the end of the last; for one frame, the longest schedule."""
+        if self.frames == 1:
+            return max(schedule.steps for schedule in self.network.components.values())
+        ends = [track.of(slice(-2, None), -1) for track in self._last]
+        return int(np.diff(ends).max())
+
+    @property
+    def occupation(self) -> dict[str, float]:
+        """For each component the part of its time in which it does a step."""
+        return {name: schedule.steps / self.interval for name, schedule in self.network.components.items()}
+
+    @property
+    def _first(self) -> list[Track]:
+        return [tracks[0] for link, tracks in self._tracks.items() if link.source in self.network.inputs]
+
+    @property
+    def _last(self) -> list[Track]:
+        return [tracks[0] for link, tracks in self._tracks.items() if link.sink in self.network.outputs]
+
+
+def predict_cycles(
+    network: Network,
+    frames: int,
+    *,
+    source_gates: Mapping[str, Sequence[int]] | None = None,
+    sink_gates: Mapping[str, Sequence[int]] | None = None,
+    unbounded: Collection[tuple[str, int]] = (),
+) -> Cycles:
+    """Predict the cycle in which each beat moves; cycle 0 is the first one out of reset.
+
+    Every component does each step in the first cycle in which it can, as `Schedule` says. Beats at the inputs of the network
+    are there from cycle 1 on, each at the earliest in the cycle after the transfer of the one before.
+
+    Parameters
+    ----------
+    network : Network
+        Components and links.
+    frames : int
+        Number of frames, at least 1.
+    source_gates : mapping of str to sequence of int, optional
+        For an input of the network, bits ``g``: a beat becomes valid only in a cycle ``t`` with ``g[t % len(g)]`` set, and
+        then stays valid. Default: whenever there is one.
+    sink_gates : mapping of str to sequence of int, optional
+        For an output of the network, bits ``h``: ready in the cycles ``t`` with ``h[t % len(h)]`` set. Default: always.
+    unbounded : collection of (component, output)
+        Output buffers that have room without end.
+
+    Returns
+    -------
+    Cycles
+
+    Raises
+    ------
+    DeadlockError
+        If the network stops for good, or a gate never opens.
+
+    Examples
+    --------
+    >>> step = Schedule(1, ([0],), ([0],))
+    >>> out = Link("relu", 0, "y", 0)
+    >>> network = Network({"relu": step}, (Link("x", 0, "relu", 0), out), ("x",), ("y",))
+    >>> predict_cycles(network, 4).transfers[out].ravel().tolist()
+    [2, 3, 4, 5]
+    >>> predict_cycles(network, 4, sink_gates={"y": [1, 0, 0]}).transfers[out].ravel().tolist()
+    [3, 6, 9, 12]
+    """
+    if frames < 1:
+        raise ValueError(f"frames is {frames}; give at least 1")
+    endless = frozenset(unbounded)
+    events = Events(network, source_gates or {}, sink_gates or {}, endless)
+    if not _is_forest(network):
+        check_progress(network, endless)
+    periods = events.run(frames)
+    tracks = _OnDemand(network.links, lambda link: events.tracks(link, frames, periods))
+    return Cycles(network, frames, tracks, endless)
+
+
+def _is_forest(network: Network) -> bool:
+    # Two neighbours never wait for each other: then the buffer between them would be full and empty at once. Without a
+    # second way from a component to another, there is no other circle.
+    root = {name: name for name in network.components}
+    for link in network.links:
+        if link.source in root and link.sink in root:
+            ends = []
+            for name in (link.source, link.sink):
+                while root[name] != name:
+                    root[name] = name = root[root[name]]
+                ends.append(name)
+            if ends[0] == ends[1]:
+                return False
+            root[ends[0]] = ends[1]
+    return True
+
+
+def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
+    """Return for each link how deep a `fifo` in it must be for branches of different length to meet without delay.
+
+    With these the network neither deadlocks nor has a longer interval, or a longer latency of a single frame, than if the
+    buffers in front of the links had room without end. The links are decided one after the other, each with the least depth.
+
+    Parameters
+    ----------
+    network : Network
+        Components and links.
+    joins : iterable of Link
+        Links that may get a fifo: usually all inputs of the components with several inputs.
+
+    Returns
+    -------
+    dict of Link to int
+        The ``depth`` of the fifo to put in; 0 where none is needed.
+
+    Examples
+    --------
+    >>> one, two = Schedule(8, (range(8),), (range(8),)), Schedule(8, (range(8),), (range(8),) * 2)
+    >>> late, both = Schedule(16, (range(8),), (range(8, 16),)), Schedule(8, (range(8),) * 2, (range(8),))
+    >>> direct, turned = Link("fork", 0, "add", 0), Link("reshape", 0, "add", 1)
+    >>> ends = Link("x", 0, "fork", 0), Link("fork", 1, "reshape", 0), Link("add", 0, "y", 0)
+    >>> parts = {"fork": two, "reshape": late, "add": both}
+    >>> network = Network(parts, (*ends, direct, turned), ("x",), ("y",))
+    >>> {str(link): depth for link, depth in fifo_depths(network, [direct, turned]).items()}
+    {'fork[0] -> add[0]': 6, 'reshape[0] -> add[1]': 0}
+    """
+    links = list(dict.fromkeys(joins))
+    for link in links:
+        if link not in network.links:
+            raise NetlistError(f"the network has no link {link}; give some of network.links")
+    endless = {(link.source, link.source_port) for link in links if link.source in network.components}
+    allowed = _pace(network, endless)
+    depths: dict[Link, int] = {}
+    for link in links:
+        endless.discard((link.source, link.source_port))
+        if _fits(network, endless, allowed):
+            depths[link] = 0
+            continue
+        with_fifo, name = _with_fifo(network, link, 1)
+        # The fifo itself may cost a cycle.
+        allowed = np.maximum(allowed, _pace(with_fifo, endless | {(name, 0)}))
+        low, high = 0, 1
+        while not _fits(_with_fifo(network, link, high)[0], endless, allowed):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = _fits(_with_fifo(network, link, middle)[0], endless, allowed)
+            low, high = (low, middle) if fits else (middle, high)
+        depths[link] = high
+        network = _with_fifo(network, link, high)[0]
+    return depths
+
+
+def _pace(network: Network, unbounded: Collection[tuple[str, int]]) -> Cycle:
+    """Return cycles for some frames in the steady state, and for the first frame."""
+    cycles = predict_cycles(network, _STEADY, unbounded=unbounded)
+    ends = [track.of(slice(-1 - _ROUND, None), -1) for track in cycles._last]
+    return np.array([max(int(end[-1] - end[0]) for end in ends), cycles.empty_latency])
+
+
+def _fits(network: Network, unbounded: Collection[tuple[str, int]], allowed: Cycle) -> bool:
+    try:
+        return bool((_pace(network, unbounded) <= allowed).all())
+    except DeadlockError:
+        return False
+
+
+def _with_fifo(network: Network, link: Link, depth: int) -> tuple[Network, str]:
+    beats, name = np.arange(network.beats(link)), f"fifo in {link}"
+    fifo = Schedule(len(beats), (beats,), (beats,), 1, (depth,))
+    components: dict[str, Schedule] = {} if link.source in network.components else {name: fifo}
+    for other, schedule in network.components.items():
+        components[other] = schedule
+        if other == link.source:
+            components[name] = fifo
+    parts = replace(link, sink=name, sink_port=0), replace(link, source=name, source_port=0)
+    links = tuple(part for old in network.links for part in (parts if old == link else (old,)))
+    return replace(network, components=components, links=links), name

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from networks import mlp, model, residual_cnn, weights
+from onnx import TensorProto, helper
+
+from graphrewrite import evaluate, verify
+from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx
+from graphrewrite.models import path
+
+ort = pytest.importorskip("onnxruntime")
+
+
+def check_against_onnxruntime(proto: onnx.ModelProto, x: np.ndarray, tolerance: float = 1e-5) -> None:
+    session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    name = proto.graph.input[0].name
+    wanted = session.run(None, {name: x})[0]
+    graph = from_onnx(proto)
+    verify(graph)
+    found = evaluate(graph, {graph.inputs[0]: x})[graph.outputs[0]]
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["digits", "classes"])
+def test_shipped_models_evaluate_as_onnxruntime_does(name: str) -> None:
+    proto = onnx.load(path(name))
+    shape = [d.dim_value or 7 for d in proto.graph.input[0].type.tensor_type.shape.dim]
+    check_against_onnxruntime(proto, weights(*shape, scale=1.0))
+
+
+@pytest.mark.parametrize("proto", [mlp(), mlp(softmax=True), residual_cnn()], ids=["mlp", "softmax", "residual"])
+def test_small_models_evaluate_as_onnxruntime_does(proto: onnx.ModelProto) -> None:
+    shape = [d.dim_value or 5 for d in proto.graph.input[0].type.tensor_type.shape.dim]
+    check_against_onnxruntime(proto, weights(*shape, scale=1.0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "constants", "shape"),
+    [
+        ("Conv", {"strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2]}, {"w": weights(4, 3, 3, 2)}, (2, 3, 9, 8)),
+        ("Conv", {"group": 3}, {"w": weights(6, 1, 3, 3), "b": weights(6)}, (2, 3, 7, 7)),
+        ("Conv", {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, {"w": weights(2, 3, 3, 3)}, (1, 3, 6, 7)),
+        ("Conv", {"auto_pad": "SAME_LOWER"}, {"w": weights(2, 3, 2, 2)}, (1, 3, 6, 7)),
+        ("Conv", {"strides": [2]}, {"w": weights(2, 3, 3)}, (2, 3, 9)),
+        ("MaxPool", {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}, {}, (2, 3, 7, 6)),
+        ("AveragePool", {"kernel_shape": [2, 3], "pads": [1, 1, 0, 0]}, {}, (2, 3, 5, 6)),
+        ("AveragePool", {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "count_include_pad": 1}, {}, (2, 3, 5, 6)),
+        ("GlobalAveragePool", {}, {}, (2, 3, 5, 6)),
+        ("Transpose", {"perm": [0, 2, 1]}, {}, (2, 3, 4)),
+        ("Transpose", {}, {}, (2, 3, 4)),
+        ("Flatten", {}, {}, (2, 3, 4)),
+        ("Reshape", {}, {"shape": np.array([0, -1], np.int64)}, (2, 3, 4)),
+        ("Squeeze", {}, {"axes": np.array([1], np.int64)}, (2, 1, 4)),
+        ("Unsqueeze", {}, {"axes": np.array([1], np.int64)}, (2, 4)),
+        ("Clip", {}, {"low": np.float32(-0.5), "high": np.float32(0.5)}, (2, 4)),
+        ("Gemm", {"alpha": 0.5, "beta": 2.0}, {"w": weights(4, 3), "b": weights(3)}, (2, 4)),
+        ("Softmax", {"axis": 1}, {}, (2, 4)),
+        ("LeakyRelu", {"alpha": 0.2}, {}, (2, 4)),
+        ("Pad", {}, {"pads": np.array([0, 1, 0, 2], np.int64), "value": np.float32(3)}, (2, 4)),
+        ("Sub", {}, {"c": weights(4)}, (2, 4)),
+        ("Div", {}, {"c": 2 + weights(4)}, (2, 4)),
+    ],
+)
+def test_ops_evaluate_as_onnxruntime_does(kind, attributes, constants, shape) -> None:
+    node = helper.make_node(kind, ["x", *constants], ["y"], name="node", **attributes)
+    check_against_onnxruntime(model([node], constants, input_shape=shape), weights(*shape, scale=1.0))
+
+
+def test_names_are_kept_as_origin() -> None:
+    graph = from_onnx(residual_cnn())
+    assert graph.nodes["join"]["origin"] == ("join",)
+    assert graph.inputs == ("x",)
+    assert graph.outputs == ("y",)
+    assert graph.result_type("x").shape == ("N", 1, 6, 6)
+
+
+def test_a_batch_of_one_becomes_any_batch() -> None:
+    nodes = [helper.make_node("Flatten", ["x"], ["f"], axis=0), helper.make_node("Gemm", ["f", "w"], ["y"])]
+    graph = from_onnx(model(nodes, {"w": weights(6, 2)}, input_shape=(1, 2, 3)))
+    assert evaluate(graph, {"x": weights(5, 2, 3)})["y"].shape == (5, 2)
+    kept = from_onnx(model(nodes, {"w": weights(6, 2)}, input_shape=(1, 2, 3)), batch=None)
+    assert kept.result_type("x").shape == (1, 2, 3)
+
+
+def test_old_opsets_are_converted() -> None:
+    node = helper.make_node("Clip", ["x"], ["y"], min=-1.0, max=1.0)
+    graph = from_onnx(model([node], {}, input_shape=(2, 3), opset=9))
+    assert evaluate(graph, {"x": [[-5, 0, 5], [0, 0, 2]]})["y"].max() == 1
+
+
+class TestWrongInput:
+    def test_missing_file_suggests_a_near_name(self, tmp_path) -> None:
+        (tmp_path / "digits.onnx").write_bytes(b"")
+        with pytest.raises(ModelError, match=r"no file .*did you mean 'digits.onnx'"):
+            from_onnx(tmp_path / "digit.onnx")
+
+    def test_folder(self, tmp_path) -> None:
+        with pytest.raises(ModelError, match="folder"):
+            from_onnx(tmp_path)
+
+    @pytest.mark.parametrize("content", [b"", b"hello world", b"\x00" * 100, b"\xff" * 40])
+    def test_foreign_file(self, tmp_path, content) -> None:
+        file = tmp_path / "x.onnx"
+        file.write_bytes(content)
+        with pytest.raises(ModelError, match="x.onnx"):
+            from_onnx(file)
+
+    def test_every_truncation_is_refused_or_complete(self, tmp_path) -> None:
+        whole = mlp().SerializeToString()
+        for length in range(0, len(whole) - 1, 7):
+            try:
+                from_onnx(whole[:length])
+            except ModelError:
+                continue
+            pytest.fail(f"the first {length} of {len(whole)} bytes were taken for a model")
+
+    def test_all_unsupported_ops_at_once(self) -> None:
+        nodes = [
+            helper.make_node("Sin", ["x"], ["a"], name="first"),
+            helper.make_node("Cos", ["a"], ["b"], name="second"),
+            helper.make_node("Relu", ["b"], ["y"]),
+        ]
+        with pytest.raises(UnsupportedOpsError, match=r"2 nodes .*Sin \(first\), Cos \(second\)"):
+            from_onnx(model(nodes, {}, input_shape=(1, 2)))
+
+    def test_open_shape(self) -> None:
+        proto = model([helper.make_node("Relu", ["x"], ["y"])], {}, input_shape=("N", 3, "H", "W"))
+        with pytest.raises(ModelError, match=r"'x'.*H, W are open.*shapes="):
+            from_onnx(proto)
+        assert from_onnx(proto, shapes={"x": (1, 3, 4, 4)}).result_type("y" if False else "x").shape == ("N", 3, 4, 4)
+        with pytest.raises(ModelError, match="did you mean 'x'"):
+            from_onnx(proto, shapes={"x": (1, 3, 4, 4), "xx": (1,)})
+
+    def test_contradicting_shapes_name_the_node(self) -> None:
+        node = helper.make_node("Gemm", ["x", "w"], ["y"], name="bad")
+        with pytest.raises(ModelError, match=r"'bad' \(Gemm\)"):
+            from_onnx(model([node], {"w": weights(5, 2)}, input_shape=(1, 4)))
+
+    def test_dangling_value(self) -> None:
+        proto = mlp()
+        proto.graph.node[0].input[1] = "w_1"
+        with pytest.raises(ModelError):
+            from_onnx(proto)
+
+    def test_computed_shape_is_refused(self) -> None:
+        nodes = [helper.make_node("Reshape", ["x", "s"], ["y"], name="shaped")]
+        proto = model(nodes, {}, input_shape=(1, 4))
+        proto.graph.input.append(helper.make_tensor_value_info("s", TensorProto.INT64, (2,)))
+        with pytest.raises(ModelError, match=r"shaped.*must be a constant"):
+            from_onnx(proto)
