@@ -98,7 +98,9 @@ def run(
         analyse(files, work)
         stop = [] if stop_time is None else [f"--stop-time={stop_time}"]
         options = [_STANDARD, f"--workdir={work}"]
-        return _call(["--elab-run", *options, top, "--ieee-asserts=disable-at-0", *stop], cwd=folder or work, timeout=timeout)
+        return _call(
+            ["--elab-run", *options, top, "--ieee-asserts=disable-at-0", *stop], cwd=folder or work, timeout=timeout
+        )
 
 
 def synthesise(sources: Iterable[str | os.PathLike[str]], top: str) -> str:

@@ -13,6 +13,9 @@ package lanes is
   -- '1' if the condition holds.
   function to_std_logic(condition : boolean) return std_logic;
 
+  -- The least power of two that is not below a number: the words of a memory with so many places.
+  function memory_depth(places : positive) return positive;
+
   -- Least and greatest integer of `width` bits; width is at most 31.
   function least(width : positive; is_signed : boolean) return integer;
   function greatest(width : positive; is_signed : boolean) return integer;
@@ -49,10 +52,23 @@ package body lanes is
     return '0';
   end function;
 
+  function memory_depth(places : positive) return positive is
+    variable result : positive;
+  begin
+    result := 1;
+    for i in 1 to 30 loop
+      if result < places then
+        result := 2 * result;
+      end if;
+    end loop;
+    return result;
+  end function;
+
   function least(width : positive; is_signed : boolean) return integer is
   begin
     if is_signed then
-      return -(2 ** (width - 1));
+      -- Not -(2 ** (width - 1)): GHDL 2.0 loses that sign.
+      return -1 - (2 ** (width - 1) - 1);
     end if;
     return 0;
   end function;

@@ -53,11 +53,11 @@ architecture rtl of matvec is
   constant GROUPS : positive := OUTPUTS / PE;
   constant STEPS  : positive := PARTS * GROUPS;
 
-  subtype weight_t is integer range -(2 ** (WEIGHT_WIDTH - 1)) to 2 ** (WEIGHT_WIDTH - 1) - 1;
+  subtype weight_t is integer range least(WEIGHT_WIDTH, true) to greatest(WEIGHT_WIDTH, true);
   type row_t is array (0 to PE * SIMD - 1) of weight_t;
   type rows_t is array (0 to STEPS - 1) of row_t;
 
-  -- Of the integer sums; declared here, for GHDL 2.0 misreads the bounds of a subtype that a generate declares.
+  -- Of the integer sums.
   constant X_BITS : positive := minimum(X_WIDTH, 31);
   constant Z_BITS : positive := minimum(Z_WIDTH, 31);
   subtype number_t is integer range least(X_BITS, X_SIGNED) to greatest(X_BITS, X_SIGNED);
@@ -82,9 +82,9 @@ architecture rtl of matvec is
 
   constant ROWS : rows_t := rows_of(WEIGHTS);
 
-  signal index    : natural range 0 to STEPS - 1 := 0;
-  signal group_no : natural range 0 to GROUPS - 1 := 0;     -- rows group_no * PE and on
-  signal column   : natural range 0 to INPUTS - 1 := 0;     -- columns `column` to column + SIMD - 1
+  signal index    : natural range 0 to STEPS := 0;
+  signal group_no : natural range 0 to GROUPS := 0;     -- rows group_no * PE and on
+  signal column   : natural range 0 to INPUTS := 0;     -- columns `column` to column + SIMD - 1
   signal first    : std_logic;
   signal last     : std_logic;
   signal room     : std_logic;
@@ -139,7 +139,7 @@ begin
   folded : if STEPS > 1 generate
     signal following : natural range 0 to STEPS - 1;
   begin
-    following <= 0 when rst = '1' or last = '1' else index + 1;
+    following <= 0 when rst = '1' or index = STEPS - 1 else index + 1;
 
     weight_memory : process (clk)
     begin

@@ -12,6 +12,7 @@
 
 library ieee;
 use ieee.std_logic_1164.all;
+use work.lanes.all;
 
 entity stream_buffer is
   generic (
@@ -90,7 +91,7 @@ begin
   end generate;
 
   large : if CAPACITY > REGISTERS generate
-    type memory_t is array (0 to CAPACITY - 1) of std_logic_vector(WIDTH - 1 downto 0);
+    type memory_t is array (0 to memory_depth(CAPACITY) - 1) of std_logic_vector(WIDTH - 1 downto 0);
     signal memory      : memory_t := (others => (others => '0'));
     signal write_index : natural range 0 to CAPACITY - 1 := 0;
     signal read_index  : natural range 0 to CAPACITY - 1 := 0;

@@ -145,7 +145,7 @@ begin
     end generate;
 
     line_memory : if COLUMNS > 1 generate
-      type memory_t is array (0 to COLUMNS - 1) of std_logic_vector(COLUMN - PIXEL - 1 downto 0);
+      type memory_t is array (0 to memory_depth(COLUMNS) - 1) of std_logic_vector(COLUMN - PIXEL - 1 downto 0);
       signal memory    : memory_t := (others => (others => '0'));
       signal following : natural range 0 to COLUMNS - 1;
     begin

@@ -34,7 +34,9 @@ class Case:
 
     def __str__(self) -> str:
         given = ", ".join(map(str, self.site.operands))
-        attributes = {k: np.asarray(v).tolist() if isinstance(v, np.ndarray) else v for k, v in self.site.attributes.items()}
+        attributes = {
+            k: np.asarray(v).tolist() if isinstance(v, np.ndarray) else v for k, v in self.site.attributes.items()
+        }
         return f"{self.component.op.name}({given}; {attributes}) -> {', '.join(map(str, self.site.results))}"
 
     def ports(self) -> list[tuple[str, Stream, bool]]:
@@ -102,7 +104,9 @@ def _open(gate: np.ndarray, cycle: int) -> int:
     return cycle
 
 
-def simulate(cases: Sequence[Case], folder: Path, entities: Sequence[str] = (), extra: Iterable[Path] = ()) -> list[list[list[Beat]]]:
+def simulate(
+    cases: Sequence[Case], folder: Path, entities: Sequence[str] = (), extra: Iterable[Path] = ()
+) -> list[list[list[Beat]]]:
     """Run all cases in one simulation; return the beats that left each output of each.
 
     ``entities`` names entities without generics to be run in place of the components; ``extra`` holds their files.
@@ -170,7 +174,10 @@ def _instance(number: int, case: Case, entity: str) -> str:
     generics = "" if entity else f"generic map ({generic_map(case)})"
     return "\n".join(
         [f"  case_{number} : block", *signals, "  begin"]
-        + [f"    dut : entity work.{entity or case.component.entity} {generics}", f"      port map ({', '.join(wires)});"]
+        + [
+            f"    dut : entity work.{entity or case.component.entity} {generics}",
+            f"      port map ({', '.join(wires)});",
+        ]
         + [*parts, "  end block;", ""]
     )
 
@@ -196,6 +203,9 @@ def netlist(number: int, case: Case, folder: Path) -> Path:
         f"    generic map ({generic_map(case)})\n    port map ({', '.join(wires)});\nend architecture;\n"
     )
     text = ghdl.synthesise([*SHARED, TEMPLATES / case.component.template, wrapper], top)
+    for name, stream, _ in case.ports():
+        if stream.payload_width == 1:  # GHDL 2.0 converts a bit to a vector, which is not VHDL
+            text = re.sub(rf"\b{name}_payload <= std_u?logic_vector\((wrap_\w+)\)", rf"{name}_payload(0) <= \1", text)
     for entity in sorted(set(re.findall(r"^entity (\w+) is", text, re.MULTILINE)) - {top}):
         text = re.sub(rf"\b{entity}\b", f"{top}_{entity}", text)
     path = folder / f"{top}.vhd"

@@ -81,7 +81,10 @@ U1, S1, U8, S8, U24, S24, S31, U31, S48, U48 = (
 def _window(rng: Rng) -> Site:
     height, width = (int(size) for size in rng.integers(1, 8, 2))
     pads = [int(pad) for pad in rng.integers(0, 3, 4)]
-    kernel = (int(rng.integers(1, min(4, height + pads[0] + pads[2]) + 1)), int(rng.integers(1, min(4, width + pads[1] + pads[3]) + 1)))
+    kernel = (
+        int(rng.integers(1, min(4, height + pads[0] + pads[2]) + 1)),
+        int(rng.integers(1, min(4, width + pads[1] + pads[3]) + 1)),
+    )
     x = Stream(_element(rng), (int(rng.integers(1, 4)), height, width))
     fill = int(rng.choice([x.element.minimum, 0, x.element.maximum]))
     strides = tuple(int(s) for s in rng.integers(1, 5, 2))
@@ -101,7 +104,9 @@ def _window_corners() -> Iterator[Site]:
         (S8, (1, 4, 2), (3, 2), (1, 1), (2, 0, 0, 0), -1),
         (S48, (1, 3, 3), (2, 2), (1, 1), (0, 0, 0, 0), 0),
     ]:
-        yield Site.of(BY_NAME["window"].op, Stream(element, shape), kernel=kernel, strides=strides, pads=pads, fill=fill)
+        yield Site.of(
+            BY_NAME["window"].op, Stream(element, shape), kernel=kernel, strides=strides, pads=pads, fill=fill
+        )
 
 
 def _site_of_matrix(x: Stream, weights: np.ndarray, bias: np.ndarray, spare: int = 0, **folding: int) -> Site | None:
@@ -139,7 +144,13 @@ def _matvec_corners() -> Iterator[Site | None]:
     yield _site_of_matrix(Stream(S1, (1, 2)), np.array([[-1]]), np.array([-1]))
     yield _site_of_matrix(Stream(S24, (2, 3)), np.full((2, 2), -(2**22)), np.array([2**40, -(2**40)]), pe=1, simd=1)
     for top in (S31.maximum, U31.maximum):
-        yield _site_of_matrix(Stream(U1, (2, 3)), np.array([[1, -1], [0, 0]]), np.array([top - 1, 0 if top == S31.maximum else 1]), pe=1, simd=1)
+        yield _site_of_matrix(
+            Stream(U1, (2, 3)),
+            np.array([[1, -1], [0, 0]]),
+            np.array([top - 1, 0 if top == S31.maximum else 1]),
+            pe=1,
+            simd=1,
+        )
     yield _site_of_matrix(Stream(U8, (6, 2)), np.arange(-9, 9).reshape(3, 6), np.arange(3), pe=3, simd=2)
 
 
@@ -160,13 +171,30 @@ def _requantise(rng: Rng) -> Site:
     shifts = rng.integers(min(least, most), most, x.lanes, endpoint=True).tolist()
     bounds = sorted(rng.integers(element.minimum, element.maximum, 2, endpoint=True).tolist())
     limited = {"low": bounds[0], "high": bounds[1]} if rng.integers(2) else {}
-    return Site.of(BY_NAME["requantise"].op, x, shift=shifts if rng.integers(2) else shifts[0], element=element, **limited)
+    return Site.of(
+        BY_NAME["requantise"].op, x, shift=shifts if rng.integers(2) else shifts[0], element=element, **limited
+    )
 
 
 def _requantise_corners() -> Iterator[Site]:
-    for given, element, shift in [(U1, U1, 0), (S1, S1, 1), (S8, S8, 0), (S8, S8, 1), (S8, U8, 2), (U8, S8, -3), (S8, S31, -12)]:
+    for given, element, shift in [
+        (U1, U1, 0),
+        (S1, S1, 1),
+        (S8, S8, 0),
+        (S8, S8, 1),
+        (S8, U8, 2),
+        (U8, S8, -3),
+        (S8, S31, -12),
+    ]:
         yield Site.of(BY_NAME["requantise"].op, Stream(given, (2, 40)), shift=shift, element=element)
-    for given, element, shift in [(S8, S8, 8), (S8, S8, 9), (S8, S8, 20), (S48, S24, 24), (U48, U24, 24), (S31, U31, 0)]:
+    for given, element, shift in [
+        (S8, S8, 8),
+        (S8, S8, 9),
+        (S8, S8, 20),
+        (S48, S24, 24),
+        (U48, U24, 24),
+        (S31, U31, 0),
+    ]:
         yield Site.of(BY_NAME["requantise"].op, Stream(given, (1, 40)), shift=shift, element=element)
     yield Site.of(BY_NAME["requantise"].op, Stream(S8, (1, 40)), shift=2, element=S8, low=0, high=6)
 
@@ -241,7 +269,9 @@ def _add_corners() -> Iterator[Site]:
 
 
 def _fifo(rng: Rng) -> Site:
-    return Site.of(BY_NAME["fifo"].op, Stream(_element(rng), (1, int(rng.integers(1, 60)))), depth=int(rng.integers(1, 20)))
+    return Site.of(
+        BY_NAME["fifo"].op, Stream(_element(rng), (1, int(rng.integers(1, 60)))), depth=int(rng.integers(1, 20))
+    )
 
 
 def _fifo_corners() -> Iterator[Site]:

@@ -42,7 +42,8 @@ def test_the_synthesised_netlist_does_the_same(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("template", sorted(path.name for path in TEMPLATES.glob("*.vhd")))
 def test_each_template_analyses_alone_without_warnings(template: str, tmp_path: Path) -> None:
     # Entities are bound when a design is elaborated or named directly: the shared ones come first.
-    ghdl.analyse([path for path in SHARED if path.name != template], tmp_path)
+    if template != SHARED[0].name:
+        ghdl.analyse([path for path in SHARED if path.name != template], tmp_path)
     assert ghdl.analyse([TEMPLATES / template], tmp_path) == ""
 
 
@@ -53,16 +54,24 @@ def test_each_component_has_a_template_of_its_name() -> None:
 
 
 FAULTS = {
-    "valid fell before the transfer": ("valid <= '1' when cycle = 5 else '0';", "payload <= x\"11\";", "ready <= '0';"),
+    "valid fell before the transfer": ("valid <= '1' when cycle = 5 else '0';", 'payload <= x"11";', "ready <= '0';"),
     "the payload changed before the transfer": (
         "valid <= '1' when cycle > 4 else '0';",
-        "payload <= x\"11\" when cycle < 7 else x\"12\";",
+        'payload <= x"11" when cycle < 7 else x"12";',
         "ready <= '1' when cycle > 8 else '0';",
     ),
-    "the payload holds a metavalue": ("valid <= '1' when cycle > 4 else '0';", "payload <= \"0000000X\";", "ready <= '1';"),
-    "valid is neither 0 nor 1": ("valid <= '1' when cycle > 9 else 'U' when cycle > 3 else '0';", "payload <= x\"11\";", "ready <= '1';"),
-    "ready is neither 0 nor 1": ("valid <= '0';", "payload <= x\"11\";", "ready <= 'X';"),
-    "valid in the cycle after a reset edge": ("valid <= '1';", "payload <= x\"11\";", "ready <= '1';"),
+    "the payload holds a metavalue": (
+        "valid <= '1' when cycle > 4 else '0';",
+        'payload <= "0000000X";',
+        "ready <= '1';",
+    ),
+    "valid is neither 0 nor 1": (
+        "valid <= '1' when cycle > 9 else 'U' when cycle > 3 else '0';",
+        'payload <= x"11";',
+        "ready <= '1';",
+    ),
+    "ready is neither 0 nor 1": ("valid <= '0';", 'payload <= x"11";', "ready <= 'X';"),
+    "valid in the cycle after a reset edge": ("valid <= '1';", 'payload <= x"11";', "ready <= '1';"),
 }
 FAULTY = """library ieee;
 use ieee.std_logic_1164.all;
