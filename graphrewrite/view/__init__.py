@@ -1,0 +1,20 @@
+r"""Pictures of graphs and rules: as the last line of a notebook cell, and as files.
+
+Graphviz lays them out; pydot writes its language. Where one of the two is missing, everything shows its text instead.
+
+Examples
+--------
+>>> from graphrewrite import Graph
+>>> from graphrewrite.view import show
+>>> show(Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)"))
+graph g
+x = input() : f32[N,2]
+r = relu(x) : f32[N,2]
+y = output(r)
+"""
+
+from graphrewrite.view.dot import to_dot
+from graphrewrite.view.picture import Picture
+from graphrewrite.view.show import before_after, rule_picture, show, to_svg
+
+__all__ = ["Picture", "before_after", "rule_picture", "show", "to_dot", "to_svg"]

@@ -1,0 +1,95 @@
+"""Colours by family and by level: tints of the Okabe-Ito palette, which colour-blind people can tell apart.
+
+No colour is the only sign of what it means: the op's name is on the node, and levels differ in their border as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphrewrite.op.define import Op
+
+__all__ = ["MARKS", "VARIABLES", "Look", "look_of"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a node is drawn: Graphviz colours, and its border's width."""
+
+    fill: str
+    border: str
+    width: float = 1.0
+
+
+_FAMILIES = {
+    "weights": "#cfe4f4",
+    "arithmetic": "#fdf3c4",
+    "activation": "#c9ebdd",
+    "pooling": "#dcd6f2",
+    "shapes": "#ececec",
+    "reduction": "#f6d9e8",
+}
+_MODULES = {
+    "convolution": "weights",
+    "linear_algebra": "weights",
+    "arithmetic": "arithmetic",
+    "normalisation": "arithmetic",
+    "activation": "activation",
+    "pooling": "pooling",
+    "shapes": "shapes",
+    "reduction": "reduction",
+}
+_OPS = {
+    "integer_conv": "weights",
+    "integer_linear": "weights",
+    "matvec": "weights",
+    "integer_add": "arithmetic",
+    "add": "arithmetic",
+    "maximum": "arithmetic",
+    "requantise": "activation",
+    "clip": "activation",
+    "quantise": "activation",
+    "window": "pooling",
+    "reshape": "shapes",
+    "fork": "shapes",
+    "fifo": "shapes",
+    "argmax": "reduction",
+}
+_LEVELS = {"nn": ("#5f6b76", 1.0), "integer": ("#d55e00", 1.6), "stream": ("#0072b2", 2.2), "bridge": ("#e69f00", 1.6)}
+
+MARKS = {
+    "matched": ("#cc3311", "matched"),
+    "removed": ("#cc3311", "removed"),
+    "added": ("#00805c", "new"),
+}
+"""Border colour and word of a marked node."""
+
+VARIABLES = ("#cfe4f4", "#fde0b8", "#c9ebdd", "#f6d9e8", "#fdf3c4", "#dcd6f2")
+"""Fill colours of a rule's variables, the same on both sides."""
+
+
+def look_of(kind: str, op: Op | None) -> Look:
+    """Return how a node of a type is drawn.
+
+    Parameters
+    ----------
+    kind : str
+        The node's type.
+    op : Op or None
+        The op of that name, where the graph knows one.
+
+    Returns
+    -------
+    Look
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> look_of("relu", op.relu).fill == look_of("sigmoid", op.sigmoid).fill
+    True
+    """
+    if op is None or op.level == "structure":
+        return Look("#ffffff", "#5f6b76")
+    family = _OPS.get(kind) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
+    border, width = _LEVELS.get(op.level, _LEVELS["nn"])
+    return Look(_FAMILIES.get(family, "#ffffff"), border, width)
