@@ -27,8 +27,9 @@ from graphrewrite.op import define_op
 from graphrewrite.passes import Pass, pass_
 from graphrewrite.pattern import Constant
 from graphrewrite.replacement import decline
-from graphrewrite.rewrite import rewrite, trace
+from graphrewrite.rewrite import rewrite
 from graphrewrite.rule import Match, Rule, rule
+from graphrewrite.trace import trace
 from graphrewrite.types import FixedPoint, Stream, Tensor
 from graphrewrite.verify import verify
 

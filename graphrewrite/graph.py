@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
 
 from graphrewrite import op as ops
-from graphrewrite.errors import GraphError, GraphRewriteError, UnknownOpError, did_you_mean
+from graphrewrite.dataflow import Dataflow, Operand, Reader
+from graphrewrite.display import Displayed
+from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.op.define import Op
-from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.types import Tensor, Type, element_of
+from graphrewrite.value import Value
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
 
@@ -20,56 +22,7 @@ RESERVED = frozenset({"type", "result", "origin"})
 """Keys of a node's data that are not attributes of its op."""
 
 
-class Operand(NamedTuple):
-    """Where an operand comes from: a node and which of its results."""
-
-    node: str
-    result: int = 0
-
-
-class Reader(NamedTuple):
-    """Who reads a value: a node, the slot of its operand, and which result it reads."""
-
-    node: str
-    slot: int
-    result: int = 0
-
-
-class Value(Symbolic):
-    """One result of a node of a graph; ops applied to it add nodes to that graph.
-
-    Examples
-    --------
-    >>> from graphrewrite import op
-    >>> g = Graph("double")
-    >>> x = g.input("x", Tensor("f32", ("N", 4)))
-    >>> y = x + x
-    >>> y.node, str(y.type)
-    ('add_1', 'f32[N,4]')
-    """
-
-    __slots__ = ("graph", "node", "result")
-
-    def __init__(self, graph: Graph, node: str, result: int = 0) -> None:
-        self.graph, self.node, self.result = graph, node, result
-
-    @property
-    def type(self) -> Type:
-        """What the value carries."""
-        return self.graph.result_type(self.node, self.result)
-
-    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Add a node of that op to the graph; return its value, or its values."""
-        return self.graph.add(op, operands, attributes)
-
-    def __iter__(self) -> Iterator[Value]:
-        raise GraphError("has one result, which cannot be unpacked", node=self.node)
-
-    def __repr__(self) -> str:
-        return f"<value {self.node}{f':{self.result}' if self.result else ''}>"
-
-
-class Graph(nx.DiGraph):
+class Graph(Displayed, Dataflow):
     """A directed graph of ops; every networkx function works on it.
 
     Parameters
@@ -276,67 +229,6 @@ class Graph(nx.DiGraph):
 
     # ------------------------------------------------------------------ reading
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the inputs, in order."""
-        return self._ports("input")
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of the outputs, in order."""
-        return self._ports("output")
-
-    def _ports(self, kind: str) -> tuple[str, ...]:
-        found = [(data.get("index", 0), str(n), n) for n, data in self._node.items() if data.get("type") == kind]
-        return tuple(n for _, _, n in sorted(found))
-
-    def operands(self, node: str) -> tuple[Operand, ...]:
-        """Return the operands of a node, in order.
-
-        Parameters
-        ----------
-        node : str
-            A node.
-
-        Returns
-        -------
-        tuple of Operand
-
-        Raises
-        ------
-        GraphError
-            If slots are missing or collide, or there is no such node.
-        """
-        try:
-            sources = self._pred[node]
-        except KeyError:
-            raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node) from None
-        found = {}
-        count = 0
-        for source, data in sources.items():
-            for slot, result in data.get("slots", ()):
-                found[slot] = Operand(source, result)
-                count += 1
-        if len(found) != count or (count and max(found) != count - 1) or (len(sources) and not count):
-            raise GraphError(
-                "the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node
-            )
-        return tuple(found[slot] for slot in range(count))
-
-    def readers(self, node: str) -> tuple[Reader, ...]:
-        """Return who reads the results of a node, by name and slot.
-
-        Parameters
-        ----------
-        node : str
-            A node.
-
-        Returns
-        -------
-        tuple of Reader
-        """
-        return tuple(sorted(Reader(n, s, r) for n, data in self._succ[node].items() for s, r in data.get("slots", ())))
-
     def op(self, node: str) -> Op:
         """Return the op that a node's type names.
 
@@ -417,71 +309,6 @@ class Graph(nx.DiGraph):
             raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node)
         return Value(self, node, result)
 
-    # ------------------------------------------------------------------ walking
-
-    def order(self) -> tuple[str, ...]:
-        """Return the nodes, operands first, in an order that does not depend on how the graph was built.
-
-        Inputs come first, then each output with what it needs, in the order of the operands, then dead nodes by name.
-
-        Returns
-        -------
-        tuple of str
-
-        Raises
-        ------
-        GraphError
-            If there is a cycle; names its nodes.
-        """
-        done: dict[str, None] = dict.fromkeys(self.inputs)
-        outputs = self.outputs
-        for root in (*outputs, *sorted(self._node, key=str)) if len(outputs) < len(self._node) else outputs:
-            if root in done:
-                continue
-            path: dict[str, Iterator[str]] = {root: self._sources(root)}
-            while path:
-                node = next(reversed(path))
-                source = next((s for s in path[node] if s not in done), None)
-                if source is None:
-                    path.popitem()
-                    done[node] = None
-                elif source in path:
-                    cycle = [*list(path)[list(path).index(source) :], source]
-                    raise GraphError(
-                        f"is on a cycle {' -> '.join(cycle)}; break it or put a register on it", node=source
-                    )
-                else:
-                    path[source] = self._sources(source)
-        return (*(n for n in done if n not in set(outputs)), *outputs)
-
-    def _sources(self, node: str) -> Iterator[str]:
-        return iter([operand.node for operand in self.operands(node)])
-
-    def upstream(self, node: str) -> frozenset[str]:
-        """Return every node that a node depends on."""
-        return frozenset(nx.ancestors(self, node))
-
-    def downstream(self, node: str) -> frozenset[str]:
-        """Return every node that depends on a node."""
-        return frozenset(nx.descendants(self, node))
-
-    def dead_nodes(self) -> frozenset[str]:
-        """Return the nodes from which no output can be reached."""
-        return self._unreached(self.outputs, self._pred)
-
-    def independent_nodes(self) -> frozenset[str]:
-        """Return the nodes that no input reaches; they need not be constant (a counter)."""
-        return self._unreached(self.inputs, self._succ)
-
-    def _unreached(self, roots: Iterable[str], neighbours: Mapping[str, Any]) -> frozenset[str]:
-        seen, work = set(roots), list(roots)
-        while work:
-            for other in neighbours[work.pop()]:
-                if other not in seen:
-                    seen.add(other)
-                    work.append(other)
-        return frozenset(self._node.keys() - seen)
-
     # ------------------------------------------------------------------ whole graphs
 
     def copy(self, as_view: bool = False) -> Self:
@@ -518,26 +345,3 @@ class Graph(nx.DiGraph):
         from graphrewrite.text import parse  # see above
 
         return parse(text, ops=ops)
-
-    def show(self, **options: Any) -> Any:
-        """Return a picture for a notebook; see `graphrewrite.show`."""
-        from graphrewrite.view import show  # the view is a leaf that knows graphs, loaded when asked for
-
-        return show(self, **options)
-
-    def __str__(self) -> str:
-        from graphrewrite.text import to_text  # see above
-
-        return to_text(self)
-
-    def __repr__(self) -> str:
-        return f"<Graph {self.name!r}: {len(self)} nodes, {self.number_of_edges()} edges>"
-
-    def _repr_svg_(self) -> str | None:
-        """Let Jupyter draw the graph where pydot and Graphviz are there."""
-        try:
-            from graphrewrite.view import to_svg
-
-            return to_svg(self)
-        except GraphRewriteError:
-            return None

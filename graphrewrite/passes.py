@@ -35,8 +35,12 @@ class Pass:
     def __call__(self, graph: Graph) -> Graph:
         """Return the transformed graph; the argument is untouched."""
         new = graph.copy()
-        self.function(new)
+        self.apply_in_place(new)
         return new
+
+    def apply_in_place(self, graph: Graph) -> list[str]:
+        """Transform a graph that may be changed; return the names of the nodes that went."""
+        return self.function(graph)
 
     def __repr__(self) -> str:
         return f"<pass {self.name}>"

@@ -6,23 +6,53 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from graphrewrite.edit import Edit, apply
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Graph
-from graphrewrite.passes import Pass
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Match, Rule
-from graphrewrite.text import line_of
-from graphrewrite.trace import Step, Trace
 from graphrewrite.verify import verify as verify_graph
 
-__all__ = ["rewrite", "trace"]
-
-Rules = Iterable[Rule | Pass]
+__all__ = ["Rules", "Watcher", "WholeGraph", "rewrite"]
 
 
-def rewrite(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None) -> Graph:
+@runtime_checkable
+class WholeGraph(Protocol):
+    """A member of a rule set that works on whole graphs, such as a `graphrewrite.passes.Pass`."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages and traces."""
+
+    def apply_in_place(self, graph: Graph) -> list[str]:
+        """Change a graph; return the names of the nodes that went."""
+
+
+class Watcher(Protocol):
+    """Is told of every step of a rewrite; `graphrewrite.trace.trace` is one."""
+
+    def matched(self, graph: Graph, match: Match) -> None:
+        """Look at the graph just before a match is rewritten."""
+
+    def rewritten(self, graph: Graph, match: Match, edit: Edit) -> None:
+        """Look at the graph just after."""
+
+    def passing(self, graph: Graph) -> None:
+        """Look at the graph just before a pass runs."""
+
+    def passed(self, graph: Graph, name: str, removed: list[str]) -> None:
+        """Look at the graph just after a pass changed it."""
+
+
+Rules = Iterable[Rule | WholeGraph]
+"""A rule set: rules and passes."""
+
+
+def rewrite(
+    graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None, watcher: Watcher | None = None
+) -> Graph:
     r"""Return the graph with rules applied, in topological order, until none matches; the argument is untouched.
 
     Rules come first, at each place in the order of the set; then each pass runs once; and again, until nothing changes.
@@ -37,6 +67,8 @@ def rewrite(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | No
         Whether to check the whole graph after every step.
     limit : int, optional
         Steps after which a rule set counts as endless; a multiple of the graph's size where not given.
+    watcher : Watcher, optional
+        Is told of every step.
 
     Returns
     -------
@@ -62,35 +94,7 @@ def rewrite(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | No
     x = input() : f32[N]
     y = output(x)
     """
-    return _Engine(graph, rules, verify, limit, record=False).run().graph
-
-
-def trace(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None) -> Trace:
-    r"""Return what `rewrite` does, with every step recorded.
-
-    Parameters
-    ----------
-    graph, rules, verify, limit
-        As for `rewrite`.
-
-    Returns
-    -------
-    Trace
-
-    Examples
-    --------
-    >>> from graphrewrite import op
-    >>> from graphrewrite.rule import rule
-    >>> @rule
-    ... def drop_identity(x):
-    ...     "The identity is its operand."
-    ...     yield op.identity(x)
-    ...     return x
-    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ni = identity(x)\ny = output(i)")
-    >>> trace(g, [drop_identity]).counts
-    {'drop_identity': 1}
-    """
-    return _Engine(graph, rules, verify, limit, record=True).run()
+    return _Engine(graph, rules, verify, limit, watcher).run()
 
 
 @dataclass
@@ -119,43 +123,43 @@ class _WorkList:
 
 
 class _Engine:
-    def __init__(self, graph: Graph, rules: Rules, verify: bool, limit: int | None, *, record: bool) -> None:
-        self.before, self.graph = graph, graph.copy()
+    def __init__(self, graph: Graph, rules: Rules, verify: bool, limit: int | None, watcher: Watcher | None) -> None:
+        self.graph = graph.copy()
         members = tuple(rules)
         for member in members:
-            if not isinstance(member, Rule | Pass):
+            if not isinstance(member, Rule | WholeGraph):
                 raise RuleError(f"{member!r} is neither a rule nor a pass; decorate it with @rule")
         self.rules = [m for m in members if isinstance(m, Rule)]
-        self.passes = [m for m in members if isinstance(m, Pass)]
+        self.passes = [m for m in members if not isinstance(m, Rule)]
         self.index: dict[str, list[Rule]] = {}
         for found in self.rules:
             self.index.setdefault(found.pattern.roots[0].op.name, []).append(found)
         self.reach = max((r.pattern.depth for r in self.rules), default=0)
         self.scattered = {r.pattern.roots[0].op.name for r in self.rules if len(r.pattern.roots) > 1}
-        self.verify, self.record = verify, record
+        self.verify, self.watcher = verify, watcher
         self.limit = 1000 + 100 * len(graph) if limit is None else limit
-        self.trace = Trace(graph, self.graph)
         self.fired: list[tuple[str, str]] = []
 
-    def run(self) -> Trace:
+    def run(self) -> Graph:
         changed = True
         while changed:
             self.fixed_point()
             changed = False
             for member in self.passes:
                 changed |= self.run_pass(member)
-        return self.trace
+        return self.graph
 
-    def run_pass(self, member: Pass) -> bool:
-        old = self.graph.copy() if self.record else None
-        removed = member.function(self.graph)
+    def run_pass(self, member: WholeGraph) -> bool:
+        if self.watcher is not None:
+            self.watcher.passing(self.graph)
+        removed = member.apply_in_place(self.graph)
         if not removed:
             return False
         self.count(member.name, removed[0])
-        if old is not None:
-            gone = {n: line_of(old, n) for n in removed if n in old}
-            new = {n: line_of(self.graph, n) for n in self.graph if n not in old}
-            self.trace.steps.append(Step(member.name, "", f"{member.name}: {len(gone)} nodes", gone, new))
+        if self.watcher is not None:
+            self.watcher.passed(self.graph, member.name, removed)
+        if self.verify:
+            verify_graph(self.graph)
         return True
 
     def fixed_point(self) -> None:
@@ -178,24 +182,19 @@ class _Engine:
             replay, parts = found.replacement(self.graph, match)
             if isinstance(parts, Declined):
                 continue
-            gone = {n: line_of(self.graph, n) for n in match.nodes} if self.record else {}
+            if self.watcher is not None:
+                self.watcher.matched(self.graph, match)
             try:
                 edit = apply(self.graph, match.roots, match.nodes, replay, parts)
             except RewriteError as error:
                 raise found.complain(str(error)) from error
             self.count(found.name, node)
-            if self.record:
-                self.note(match, edit, gone)
+            if self.watcher is not None:
+                self.watcher.rewritten(self.graph, match, edit)
             if self.verify:
                 verify_graph(self.graph)
             return edit
         return None
-
-    def note(self, match: Match, edit: Edit, gone: dict[str, str]) -> None:
-        removed = {n: gone[n] for n in match.nodes if n not in self.graph}
-        added = {n: line_of(self.graph, n) for n in edit.added}
-        where = f"{match.rule.file}:{match.rule.line}"
-        self.trace.steps.append(Step(match.rule.name, where, str(match), removed, added))
 
     def count(self, name: str, node: str) -> None:
         self.fired.append((name, node))

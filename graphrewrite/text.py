@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import ParseError, TypeMismatchError
+from graphrewrite.errors import GraphRewriteError, ParseError, did_you_mean
 from graphrewrite.graph import RESERVED, Graph
+from graphrewrite.op import LIBRARY
 from graphrewrite.op.define import Op
-from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype, parse_type
+from graphrewrite.types import FixedPoint, Tensor, element_dtype, element_of, parse_type
 
 __all__ = ["fingerprint", "format_attribute", "format_exactly", "line_of", "lines_of", "parse", "to_text"]
 
@@ -44,13 +46,13 @@ def format_attribute(value: Any, *, whole: bool = False) -> str:
     if isinstance(value, np.ndarray):
         if value.size > _ABBREVIATE_ABOVE and not whole:
             return f"<{value.size} values, {_number(value.min())} to {_number(value.max())}>"
-        return format_attribute(value.tolist())
+        return format_attribute(value.tolist(), whole=whole)
     if isinstance(value, np.generic):
         return format_attribute(value.item())
     if isinstance(value, tuple | list):
-        return "[" + ", ".join(format_attribute(v) for v in value) + "]"
+        return "[" + ", ".join(format_attribute(v, whole=whole) for v in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {format_attribute(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{k!r}: {format_attribute(v, whole=whole)}" for k, v in value.items()) + "}"
     return repr(value)
 
 
@@ -104,12 +106,16 @@ def line_of(graph: Graph, node: str, *, whole: bool = False) -> str:
     """
     data = graph.nodes[node]
     arguments = [_quote(o.node) + (f":{o.result}" if o.result else "") for o in graph.operands(node)]
-    arguments += [
-        f"{k}={format_attribute(v, whole=whole)}" for k, v in data.items() if k not in RESERVED and k != "index"
-    ]
+    kind = data.get("type", "node")
+    hidden = RESERVED | {"index"} if kind in ("input", "output") else RESERVED
+    for key, value in data.items():
+        if key not in hidden:
+            # The type of a constant says its dtype; elsewhere an array that is to be parsed says it itself.
+            prefix = element_of(value.dtype) if whole and isinstance(value, np.ndarray) and kind != "constant" else ""
+            arguments.append(f"{key}={prefix}{format_attribute(value, whole=whole)}")
     result = data.get("result")
     shown = "" if result is None else " : " + ", ".join(map(str, result if isinstance(result, tuple) else (result,)))
-    return f"{_quote(node)} = {data.get('type', 'node')}({', '.join(arguments)}){shown}"
+    return f"{_quote(node)} = {kind}({', '.join(arguments)}){shown}"
 
 
 def to_text(graph: Graph, *, whole: bool = False) -> str:
@@ -137,7 +143,7 @@ def to_text(graph: Graph, *, whole: bool = False) -> str:
 
 
 def fingerprint(graph: Graph) -> str:
-    """Return a text that two graphs share if and only if their nodes, data and operands are equal.
+    """Return a text that two graphs share if and only if nodes, data, operands and graph attributes are equal.
 
     Parameters
     ----------
@@ -153,16 +159,21 @@ def fingerprint(graph: Graph) -> str:
         data = {k: v for k, v in graph.nodes[node].items() if k != "origin"}
         shown = ", ".join(f"{k}={format_exactly(data[k])}" for k in sorted(data))
         lines.append(f"{node!r}({', '.join(map(repr, graph.operands(node)))}; {shown})")
-    return "\n".join([repr(graph.name), *lines])
+    return "\n".join([format_exactly(dict(sorted(graph.graph.items()))), *lines])
 
 
 def format_exactly(value: Any) -> str:
     """Return a text that two attribute values share if and only if they are equal, arrays bit for bit."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(format_exactly, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k!r}: {format_exactly(v)}" for k, v in value.items()) + "}"
     return format_attribute(value)
 
 
+_HEADER = re.compile(r"graph(\s+(?P<name>[^\s=].*))?\Z")
 _LINE = re.compile(r"(?P<name>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s=]+)\s*=\s*(?P<op>\w+)\(")
 
 
@@ -198,16 +209,21 @@ def parse(text: str, *, ops: Iterable[Op] = ()) -> Graph:
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
-        if stripped.startswith("graph") and not len(graph):
-            graph.name = _name(stripped[5:].strip() or "''")
+        header = _HEADER.match(stripped)
+        if header is not None and not len(graph):
+            graph.name = _name(header["name"] or "")
             continue
         found = _LINE.match(stripped)
         if found is None:
             raise ParseError(
-                f"line {number}, column 1: expected 'name = op(operands, attribute=value) : type', got {stripped[:60]!r}"
+                f"line {number}, column 1: expected 'name = op(operands, key=value) : type', got {stripped[:50]!r}"
             )
         inside, rest = _split_call(stripped, found.end(), number)
-        _add_line(graph, _name(found["name"]), found["op"], inside, rest, number)
+        try:
+            _add_line(graph, _name(found["name"]), found["op"], inside, rest, number)
+        except GraphRewriteError as error:
+            placed = str(error).startswith("line ")
+            raise ParseError(str(error) if placed else f"line {number}: {error}") from error
     return graph
 
 
@@ -232,7 +248,8 @@ def _split_call(line: str, start: int, number: int) -> tuple[list[tuple[int, str
         elif c in ")]}" and depth:
             depth -= 1
         elif c == ")" or (c == "," and not depth):
-            parts.append((begin + 1, line[begin:i].strip()))
+            word = line[begin:i]
+            parts.append((begin + 1 + len(word) - len(word.lstrip()), word.strip()))
             begin = i + 1
             if c == ")":
                 return [p for p in parts if p[1]], line[i + 1 :].strip()
@@ -244,16 +261,13 @@ def _add_line(graph: Graph, name: str, op_name: str, inside: list[tuple[int, str
     operands: list[Any] = []
     attributes: dict[str, Any] = {}
     for column, word in inside:
+        key, equals, value = word.partition("=")
         try:
-            key, equals, value = word.partition("=")
             if equals and key.strip().isidentifier():
-                attributes[key.strip()] = _literal(value.strip())
+                attributes[key.strip()] = _literal(ast.parse(value.strip(), mode="eval").body)
             else:
-                base, colon, result = (
-                    word.rpartition(":") if word[:1] not in "'\"" or word[-1:] not in "'\"" else (word, "", "")
-                )
-                operands.append(graph.value(_name(base if colon else word), int(result) if colon else 0))
-        except (ValueError, SyntaxError, KeyError) as error:
+                operands.append(_operand(graph, word))
+        except (ValueError, SyntaxError, TypeError) as error:
             raise ParseError(
                 f"line {number}, column {column}: expected an operand or attribute=value, got {word[:60]!r}"
             ) from error
@@ -265,29 +279,61 @@ def _add_line(graph: Graph, name: str, op_name: str, inside: list[tuple[int, str
             raise ParseError(f"line {number}: an input needs a type, as in 'x = input() : f32[N,4]'")
         graph.input(name, declared)
     elif op_name == "output":
+        if len(operands) != 1:
+            raise ParseError(f"line {number}: an output has one operand, this has {len(operands)}")
         graph.output(name, operands[0])
     elif op_name == "constant":
-        dtype = element_dtype(declared.element) if declared is not None else None
-        graph.constant(np.asarray(attributes["value"], dtype), name=name, type=declared)
+        if "value" not in attributes:
+            raise ParseError(f"line {number}: a constant needs a value, as in 'c = constant(value=[1, 2]) : f32[2]'")
+        array = np.asarray(attributes["value"], None if declared is None else element_dtype(declared.element))
+        if declared is not None and not array.size:  # a list does not say the shape of nothing
+            array = array.reshape([int(d) for d in declared.shape])
+        graph.constant(array, name=name, type=declared)
     else:
-        graph.add_node("__op__", type=op_name)
-        try:
-            op = graph.op("__op__")
-        except Exception as error:
-            raise ParseError(f"line {number}: {str(error).partition(': ')[2]}") from None
-        finally:
-            graph.remove_node("__op__")
-        try:
-            graph.add(op, operands, attributes, name=name)
-        except TypeMismatchError as error:
-            raise ParseError(f"line {number}: {error}") from error
+        op = graph.ops.get(op_name) or LIBRARY.get(op_name)
+        if op is None:
+            hint = did_you_mean(op_name, [*LIBRARY, *graph.ops])
+            raise ParseError(f"line {number}: no op is called {op_name!r}{hint}; pass it as Graph.parse(text, ops=[…])")
+        made = graph.add(op, operands, attributes, name=name)
+        found = ", ".join(str(v.type) for v in (made if isinstance(made, tuple) else (made,)))
+        if rest and rest[1:].replace(" ", "") != found.replace(" ", ""):
+            raise ParseError(f"line {number}: {op_name} gives {found} here, and the text says{rest[1:]}")
+
+
+def _operand(graph: Graph, word: str) -> Any:
+    quoted = word[:1] in "'\"" and word[-1:] == word[:1]
+    base, _, result = (
+        (word, "", "") if quoted else word.partition(":") if word[:1] not in "'\"" else word.rpartition(":")
+    )
+    value = graph.value(_name(base), int(result or 0))
+    results = graph.nodes[value.node].get("result")
+    if value.result >= (len(results) if isinstance(results, tuple) else 1):
+        raise ValueError(f"{value.node} has no result {value.result}")
+    return value
 
 
 _FORMAT = re.compile(r"[su]\d+f-?\d+\Z")
+_NUMBERS = {"nan": math.nan, "inf": math.inf, "True": True, "False": False, "None": None}
 
 
-def _literal(word: str) -> Any:
-    if _FORMAT.match(word):
-        found: Type = parse_type(f"{word}[]")
-        return found.element
-    return ast.literal_eval(word)
+def _literal(node: ast.AST) -> Any:
+    """The value that an expression writes: a literal, a format, an array with its element type in front."""
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.List(elements) | ast.Tuple(elements):
+            return tuple(map(_literal, elements))
+        case ast.Dict(keys, values):
+            return {_literal(k): _literal(v) for k, v in zip(keys, values, strict=True) if k is not None}
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_literal(operand)
+        case ast.BinOp(ast.Name(name), ast.Sub(), ast.Constant(int(value))) if _FORMAT.match(f"{name}-{value}"):
+            return parse_type(f"{name}-{value}[]").element
+        case ast.Name(name) if name in _NUMBERS:
+            return _NUMBERS[name]
+        case ast.Name(name) if _FORMAT.match(name):
+            return parse_type(f"{name}[]").element
+        case ast.Subscript(ast.Name(name), inside):
+            entries = _literal(inside)
+            return np.asarray(entries if isinstance(inside, ast.Tuple) else [entries], element_dtype(name))
+    raise ValueError("neither a literal nor a format")

@@ -101,7 +101,7 @@ class FixedPoint:
         s8f0 u4f2
         """
         if low < 0:
-            return cls(True, max(int(-low - 1).bit_length(), int(high).bit_length()) + 1, fraction)
+            return cls(True, max(int(-low - 1).bit_length(), max(int(high), 0).bit_length()) + 1, fraction)
         return cls(False, max(int(high).bit_length(), 1), fraction)
 
     def __str__(self) -> str:

@@ -74,6 +74,11 @@ def _node_faults(graph: Graph, node: str) -> Iterator[str]:
         if shape != graph.result_type(node).shape:
             yield f"node {node!r}: holds an array of shape {list(shape)} and is declared {graph.result_type(node)}"
         return
+    for source, result in operands:
+        given = graph.nodes[source].get("result")
+        if result >= (len(given) if isinstance(given, tuple) else 1):
+            yield f"node {node!r}: reads result {result} of {source!r}, which has fewer"
+            return
     attributes = {k: v for k, v in data.items() if k not in RESERVED}
     inferred = op.infer(*(graph.result_type(o.node, o.result) for o in operands), **attributes)
     declared = data.get("result")

@@ -67,7 +67,7 @@ def fractions_of(w: np.ndarray, width: int, *, per_channel: bool) -> np.ndarray:
     Examples
     --------
     >>> fractions_of(np.array([[0.5], [4.0]]), 8, per_channel=True).tolist()
-    [8, 5]
+    [7, 4]
     """
     if per_channel:
         return np.array([best_fraction(channel, width, signed=True).fraction for channel in w])

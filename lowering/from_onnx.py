@@ -58,7 +58,7 @@ def from_onnx(
     >>> from graphrewrite.models import path
     >>> graph = from_onnx(path("classes"))
     >>> graph.inputs, len(graph.outputs)
-    (('x',), 1)
+    (('input',), 1)
     """
     proto = _load(model)
     importer = _Importer(proto, shapes or {})

@@ -23,6 +23,9 @@ __all__ = ["LAYERS", "quantise"]
 LAYERS = frozenset({"conv", "linear", "add"})
 """Ops that compute: each is followed by one quantise node."""
 
+_WIDEST = 31
+"""Bits of a value that is requantised; sums that need no shift may be wider."""
+
 _CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "identity"})
 """Ops that keep the format of their operand."""
 
@@ -72,7 +75,7 @@ def quantise(
     >>> _ = g.output("y", op.linear(x, np.float32([[0.5, -0.25]]), np.float32([0.125])))
     >>> fixed = quantise(g, np.float32([[0.9, -0.7]]))
     >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
-    ['s8f7', 's15f13']
+    ['s8f7', 's15f14']
     """
     folded = recorded(graph, (*FOLDING, *RULES), steps)
     inputs = _checked_samples(folded, samples)
@@ -168,8 +171,15 @@ class _Quantiser:
         for node in self.layers:
             kind = self.graph.nodes[node]["type"]
             exact = self.sum_format(node) if kind == "add" else self.quantise_weights(node)
-            self.insert(self.points[node], exact if self.is_last(node) else self.chosen(node))
+            self.insert(self.points[node], self.at_the_end(exact) if self.is_last(node) else self.chosen(node))
         return rewrite(self.graph, RULES)
+
+    def at_the_end(self, exact: FixedPoint) -> FixedPoint:
+        """The format of the last layer: its exact sums, or as many of their bits as a requantise can shift."""
+        surplus = exact.width - _WIDEST if self.per_channel else 0
+        if surplus <= 0:
+            return exact
+        return FixedPoint(exact.signed, _WIDEST, exact.fraction - surplus)
 
     def is_last(self, node: str) -> bool:
         return not any(self.graph.nodes[n]["type"] in LAYERS for n in self.graph.downstream(self.points[node]))

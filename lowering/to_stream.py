@@ -87,6 +87,8 @@ def map_requantise(x):
     """A shift with rounding and saturation is done lane by lane."""
     narrow = op.requantise(leave(x))
     yield narrow
+    if narrow.element.width > 31:
+        return decline(f"its result of {narrow.element.width} bits is wider than the 31 that the component gives", at=narrow)
     return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
 
 

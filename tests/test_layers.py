@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 CORE = (
     {"errors", "types", "data"},
-    {"graph", "op", "text", "serial", "module", "summary"},
+    {"dataflow", "display", "graph", "value", "op", "text", "serial", "module", "summary"},
     {"pattern", "match", "rule", "rewrite", "replacement", "edit", "verify"},
     {"passes", "trace", "diff", "evaluate", "program"},
     {"view", "testing"},
@@ -28,10 +28,8 @@ ENTRY = {"cli", "models"}
 """Nobody imports these; they may import everything."""
 LAZY = {
     ("graph", "text"): "a graph prints itself",
-    ("graph", "view"): "a graph draws itself",
+    ("display", "view"): "a graph draws itself",
     ("rule", "rewrite"): "a rule applies itself",
-    ("rewrite", "trace"): "a trace is a rewrite that is written down",
-    ("rule", "trace"): "a rule traces itself",
     ("trace", "view"): "a trace draws itself",
 }
 """Upward imports that a method may do when it is called, and why."""

@@ -273,6 +273,7 @@ def define_op(
 
     Examples
     --------
+    >>> import numpy as np
     >>> @define_op
     ... def double(x):
     ...     "Twice the operand."

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.passes import Pass
-from graphrewrite.rewrite import trace
+from graphrewrite.trace import trace
 from graphrewrite.rule import Rule
 from graphrewrite.testing.comparison import compare, interface, snapshot
 from graphrewrite.testing.report import Counterexample, Report

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from networks import mlp, model, residual_cnn, weights
+from tests.lowering.networks import mlp, model, residual_cnn, weights
 from onnx import TensorProto, helper
 
 from graphrewrite import evaluate, verify

@@ -1,0 +1,42 @@
+"""How a graph shows itself: text, table, picture. What draws it is loaded when asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError
+
+__all__ = ["Displayed"]
+
+
+class Displayed:
+    """Mixin of graphs that print and draw themselves."""
+
+    def summary(self: Any) -> str:
+        """Return a table of the nodes with types, parameters and multiply-accumulates; see `graphrewrite.summary`."""
+        from graphrewrite.summary import summary  # built on graphs
+
+        return summary(self)
+
+    def show(self: Any, **options: Any) -> Any:
+        """Return a picture for a notebook; see `graphrewrite.show`."""
+        from graphrewrite.view import show  # the view is a leaf that knows graphs, loaded when asked for
+
+        return show(self, **options)
+
+    def __str__(self: Any) -> str:
+        from graphrewrite.text import to_text  # the text form is built on graphs
+
+        return to_text(self)
+
+    def __repr__(self: Any) -> str:
+        return f"<Graph {self.name!r}: {len(self)} nodes, {self.number_of_edges()} edges>"
+
+    def _repr_svg_(self: Any) -> str | None:
+        """Let Jupyter draw the graph where pydot and Graphviz are there."""
+        try:
+            from graphrewrite.view import to_svg
+
+            return to_svg(self)
+        except GraphRewriteError:
+            return None
