@@ -75,13 +75,15 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
         raise ValueError(f"the direction is 'TB' or 'LR', not {direction!r}")
     dot = pydot.Dot("picture", graph_type="digraph", rankdir=direction, bgcolor="white", nodesep="0.3", ranksep="0.35")
     dot.set_node_defaults(
-        shape="box", style='"rounded,filled"', fontname=f'"{_FONT}"', fontsize="12", margin='"0.06,0.03"', height="0.3"
+        shape="box", style='"rounded,filled"', fontname=f'"{_FONT}"', fontsize="12", margin='"0.11,0.05"', height="0.3"
     )
     dot.set_edge_defaults(
         fontname=f'"{_FONT}"', fontsize="10", fontcolor=f'"{_GREY}"', color=f'"{_GREY}"', arrowsize="0.7"
     )
-    first = 0
-    for index, scene in enumerate(scenes):
+    first = [sum(len(scene.boxes) for scene in scenes[:index]) for index in range(len(scenes))]
+    # Graphviz puts the first frame on the left, and, laying out from left to right, at the bottom.
+    for index in range(len(scenes)) if direction == "TB" else reversed(range(len(scenes))):
+        scene = scenes[index]
         target: pydot.Graph = dot
         if len(scenes) > 1:
             target = frame = pydot.Cluster(f"scene{index}", label=f"<<B>{markup(scene.title, 120)}</B>>", margin="12")
@@ -89,17 +91,16 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
                 frame.set(key, f'"{value}"')
             dot.add_subgraph(frame)  # type: ignore[arg-type]  # pydot's own way to add a cluster
         for offset, box in enumerate(scene.boxes):
-            target.add_node(_node(f"n{first + offset}", box, direction, tooltips))
+            target.add_node(_node(f"n{first[index] + offset}", box, direction, tooltips))
         for arrow in scene.arrows:
             # The compass points keep arrows from running through the box that they belong to.
             into, out = ("n", "s") if direction == "TB" else ("w", "e")
             head = "" if arrow.port is None else f":i{arrow.port}:{into}"
             tail = "" if scene.boxes[arrow.source].results == 1 else f":r{arrow.result}:{out}"
-            edge = pydot.Edge(f"n{first + arrow.source}{tail}", f"n{first + arrow.destination}{head}")
+            edge = pydot.Edge(f"n{first[index] + arrow.source}{tail}", f"n{first[index] + arrow.destination}{head}")
             if arrow.label:
                 edge.set("label", f"< {markup(arrow.label, 60)}>")
             target.add_edge(edge)
-        first += len(scene.boxes)
     return dot
 
 
@@ -135,11 +136,12 @@ _RIM = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
 
 
 def _label(box: Box, direction: str) -> str:
-    rows = [_head(box), *(_small(markup(note, 48)) for note in box.notes)]
+    rows = [*_head(box), *(_small(markup(note, 48)) for note in box.notes)]
     if box.mark:
         colour, word = MARKS[box.mark]
         rows.append(_small(f"<I>{word}</I>", colour))
     body = "".join(f"<TR><TD>{row}</TD></TR>" for row in rows)
+    body += "".join(f'<TR><TD ALIGN="LEFT">{_code(line)}</TD></TR>' for line in box.code)
     ports = [f'<TD PORT="i{i}">{_small(markup(name) or " ")}</TD>' for i, name in enumerate(box.ports)]
     results = [f'<TD PORT="r{i}">{_small(str(i))}</TD>' for i in range(box.results if box.results > 1 else 0)]
     if direction == "TB":
@@ -152,12 +154,17 @@ def _label(box: Box, direction: str) -> str:
     return f"{_TABLE}<TR>{left}<TD>{_TABLE}{body}</TABLE></TD>{right}</TR></TABLE>"
 
 
-def _head(box: Box) -> str:
+def _head(box: Box) -> list[str]:
     """What leads is in black: of an operation its op, of a value its name."""
     name, kind = markup(box.name), markup(box.kind)
     if not name or not kind:
-        return (f"<B>{kind}</B>" if kind else name) or " "
-    return f"{name} {_small(kind)}" if box.round else f"<B>{kind}</B> {_small(name)}"
+        return [f"<B>{kind}</B>"] if kind else [name] if name else [] if box.code else [" "]
+    return [f"{name} {_small(kind)}" if box.round else f"<B>{kind}</B> {_small(name)}"]
+
+
+def _code(line: str) -> str:
+    indent = len(line) - len(line.lstrip())
+    return f'<FONT FACE="monospace" POINT-SIZE="10">{"&#160;" * indent}{markup(line.strip(), 90)}</FONT>'
 
 
 def _small(text: str, colour: str = _GREY) -> str:

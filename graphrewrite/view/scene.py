@@ -37,6 +37,8 @@ class Box:
         How many results it has.
     notes : tuple of str
         Lines below the name: tucked constants and attributes.
+    code : tuple of str
+        Lines of source below them.
     tooltip : str
         Everything that is known of the node.
     mark : str
@@ -51,6 +53,7 @@ class Box:
     ports: tuple[str, ...] = ()
     results: int = 1
     notes: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
     tooltip: str = ""
     mark: str = ""
     round: bool = False

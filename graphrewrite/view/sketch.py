@@ -7,6 +7,8 @@ an unknown that passes through arithmetic. Where that does not work the picture 
 from __future__ import annotations
 
 import inspect
+import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,23 +36,30 @@ class _Unknown:
     """Something that only a match would tell: absorbs what is done to it, and answers tests as foreseen."""
 
     __hash__ = None  # type: ignore[assignment]  # compares as an unknown
-    __iter__ = None  # how many there are is unknown; iterating by position would never end
 
-    def __init__(self, decisions: list[bool]) -> None:
-        self._decisions = decisions
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+
+    def __repr__(self) -> str:
+        return "computed"
 
     def __bool__(self) -> bool:
-        if not self._decisions:
+        self._run.guessed = True
+        if not self._run.decisions:
             raise _Asked
-        return self._decisions.pop(0)
+        return self._run.decisions.pop(0)
+
+    def __iter__(self) -> Iterator[Any]:
+        self._run.guessed = True
+        yield _Unknown(self._run)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _Unknown(self._decisions)
+        return _Unknown(self._run)
 
     def _absorb(self, *_: Any, **__: Any) -> Any:
-        return _Unknown(self._decisions)
+        return _Unknown(self._run)
 
     __call__ = __getitem__ = __array_ufunc__ = __array_function__ = _absorb
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _absorb
@@ -64,13 +73,16 @@ class _Drawn(Symbolic):
     def __init__(self, run: _Run, term: Any) -> None:
         self._run, self._term = run, term
 
+    def __repr__(self) -> str:
+        return "computed"
+
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         return self._run.apply(op, operands, attributes)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _Unknown(self._run.decisions)
+        return _Unknown(self._run)
 
 
 class _Run:
@@ -79,7 +91,7 @@ class _Run:
     def __init__(self, rule: Rule, decisions: list[bool]) -> None:
         self.rule, self.decisions = rule, decisions
         self.pending = list(rule.pattern.nodes)
-        self.below = False
+        self.below = self.guessed = False
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         if not self.below:
@@ -99,8 +111,7 @@ class _Run:
     def returned(self) -> tuple[Any, ...] | None:
         """The terms that the rule returns; nothing if it declines."""
         variables = [
-            _Drawn(self, v) if not _is_attribute(self.rule, v) else _Unknown(self.decisions)
-            for v in self.rule.pattern.variables
+            _Drawn(self, v) if not _is_attribute(self.rule, v) else _Unknown(self) for v in self.rule.pattern.variables
         ]
         run = self.rule.function(*variables)
         next(run)
@@ -121,18 +132,19 @@ def _is_attribute(rule: Rule, variable: Variable) -> bool:
 
 
 def _replacement(rule: Rule) -> tuple[tuple[Any, ...], bool] | None:
-    """The terms that a rule returns when few of its tests hold, and whether it tests anything."""
+    """The terms that a rule returns when few of its tests hold, and whether anything was guessed."""
     for tests in range(6):
         for number in range(2**tests):
             decisions = [bool(number >> i & 1) for i in range(tests)]
             try:
-                returned = _Run(rule, decisions).returned()
+                run = _Run(rule, decisions)
+                returned = run.returned()
             except _Asked:
                 continue
             except Exception:  # what a rule does with real values only is not for a sketch
                 return None
             if returned is not None and not decisions:
-                return returned, bool(tests)
+                return returned, run.guessed
     return None
 
 
@@ -167,7 +179,7 @@ def sketch_of(rule: Rule) -> tuple[Scene, ...]:
     before = _scene(rule, f"{rule.name}: pattern", rule.pattern.roots, "replaced")
     found = _replacement(rule)
     if found is None:
-        return before, Scene("⇒ replacement", (Box("", "", _PAPER, notes=_source(rule)),), ())
+        return before, Scene("⇒ replacement", (Box("", "", _PAPER, code=_source(rule)),), ())
     return before, _scene(rule, "⇒ replacement" + (" (one of its cases)" if found[1] else ""), found[0], "replacement")
 
 
@@ -177,8 +189,8 @@ def _source(rule: Rule) -> tuple[str, ...]:
     except (OSError, TypeError):
         return ("computed from the match",)
     at = next((i for i, line in enumerate(lines) if line.strip().startswith("yield")), len(lines) - 1)
-    shown = [plain(line.strip(), 120) for line in lines[at + 1 :] if line.strip()]
-    return tuple(shown[:6] + (["…"] if len(shown) > 6 else []))
+    shown = [plain(line, 120) for line in textwrap.dedent("\n".join(lines[at + 1 :])).splitlines() if line.strip()]
+    return tuple(shown[:12] + (["…"] if len(shown) > 12 else []))
 
 
 def _scene(rule: Rule, title: str, roots: tuple[Any, ...], word: str) -> Scene:
@@ -232,9 +244,5 @@ def _literal(term: Literal) -> str:
 def _attribute(value: Any) -> str:
     if isinstance(value, Variable):
         return value.name
-    # A sequence may hold unknowns as well, whose text says nothing.
-    return (
-        "computed"
-        if isinstance(value, _Unknown | tuple | list) and "_Unknown" in repr(value)
-        else format_attribute(value)
-    )
+    text = format_attribute(value)
+    return "computed" if "computed" in text else text  # a sequence may hold unknowns as well

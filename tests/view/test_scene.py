@@ -1,0 +1,102 @@
+"""What a picture shows, before it is laid out."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphrewrite import FixedPoint, Graph, Tensor, op
+from graphrewrite.view.colour import look_of
+from graphrewrite.view.scene import scene_of
+
+
+def network() -> Graph:
+    graph = Graph("net")
+    x = graph.input("x", Tensor("f32", ("N", 1, 8, 8)))
+    y = op.conv(x, np.ones((2, 1, 3, 3), np.float32), np.ones(2, np.float32), pads=(1, 1, 1, 1))
+    graph.output("y", op.batch_norm(y, *np.ones((4, 2), np.float32)))
+    return graph
+
+
+def arrows(scene):
+    names = [box.name for box in scene.boxes]
+    return [(names[a.source], names[a.destination], a.port, a.label) for a in scene.arrows]
+
+
+def test_constants_are_lines_of_their_readers():
+    scene = scene_of(network())
+    assert [box.name for box in scene.boxes] == ["x", "conv_1", "batch_norm_1", "y"]
+    assert scene.box("conv_1").notes == ("w: f32[2,1,3,3]", "b: [1.0, 1.0]", "pads = [1, 1, 1, 1]")
+    assert scene.box("conv_1").ports == ()
+
+
+def test_edges_carry_types():
+    assert arrows(scene_of(network()))[:2] == [
+        ("x", "conv_1", None, "f32[N,1,8,8]"),
+        ("conv_1", "batch_norm_1", None, "f32[N,2,8,8]"),
+    ]
+
+
+def test_operands_keep_their_order_and_are_drawn_once_each():
+    graph = Graph("order")
+    a, b = (graph.input(name, Tensor("f32", ("N",))) for name in "ab")
+    graph.output("y", op.fma(b, a, b))
+    scene = scene_of(graph)
+    assert scene.box("fma_1").ports == ("x", "y", "z")
+    assert sorted(arrows(scene), key=str)[:3] == [
+        ("a", "fma_1", 1, "f32[N]"),
+        ("b", "fma_1", 0, "f32[N]"),
+        ("b", "fma_1", 2, "f32[N]"),
+    ]
+
+
+def test_a_constant_that_is_an_output_and_a_dead_one_are_drawn():
+    graph = Graph("constants")
+    graph.output("y", graph.constant([1.0, 2.0], name="c"))
+    graph.constant(3.0, name="dead")
+    assert {"c", "dead"} <= {box.name for box in scene_of(graph).boxes}
+    assert scene_of(graph).box("c").notes == ("[1.0, 2.0]",)
+
+
+def test_tooltips_hold_attributes_with_defaults_and_the_origin():
+    graph = network()
+    graph.nodes["conv_1"]["origin"] = ("/model/Conv_0",)
+    tooltip = scene_of(graph).box("conv_1").tooltip
+    assert "strides = [1, 1]" in tooltip
+    assert "origin: /model/Conv_0" in tooltip
+    assert "level nn" in tooltip
+
+
+def test_levels_and_families_differ():
+    looks = {name: look_of(name, getattr(op, name)) for name in ("conv", "relu", "integer_conv", "input")}
+    assert looks["conv"].fill == looks["integer_conv"].fill
+    assert looks["conv"].border != looks["integer_conv"].border
+    assert len({looks[name].fill for name in ("conv", "relu", "input")}) == 3
+
+
+def test_plain_digraphs_are_drawn_with_cycles_and_any_names():
+    graph = nx.DiGraph([(1, (2, 3)), ((2, 3), 1)])
+    graph.nodes[1]["type"] = "relu"
+    graph.nodes[1]["width"] = FixedPoint(True, 8)
+    scene = scene_of(graph)
+    assert arrows(scene) == [("(2, 3)", "1", None, ""), ("1", "(2, 3)", None, "")]
+    assert scene.box("1").notes == ("width = s8f0",)
+
+
+def test_a_broken_graph_is_drawn_all_the_same():
+    graph = network()
+    del graph.edges["x", "conv_1"]["slots"]
+    graph.nodes["y"]["type"] = "quark"
+    assert {box.name for box in scene_of(graph).boxes} == {"x", "conv_1", "batch_norm_1", "y"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_does_not_depend_on_how_the_graph_was_built(seed):
+    graph = network()
+    nodes = list(graph)
+    np.random.default_rng(seed).shuffle(nodes)
+    other = Graph("net")
+    other.add_nodes_from((node, graph.nodes[node]) for node in nodes)
+    other.add_edges_from(graph.edges(data=True))
+    assert scene_of(other) == scene_of(graph)
