@@ -273,7 +273,7 @@ def _add_line(graph: Graph, name: str, op_name: str, inside: list[tuple[int, str
             ) from error
     if rest and not rest.startswith(":"):
         raise ParseError(f"line {number}, column {len(rest)}: expected ': type', got {rest[:60]!r}")
-    declared = parse_type(rest[1:]) if rest and op_name in ("input", "constant") else None
+    declared = parse_type(rest[1:].strip()) if rest and op_name in ("input", "constant") else None
     if op_name == "input":
         if declared is None:
             raise ParseError(f"line {number}: an input needs a type, as in 'x = input() : f32[N,4]'")
