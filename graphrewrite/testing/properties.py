@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.passes import Pass
-from graphrewrite.trace import trace
 from graphrewrite.rule import Rule
 from graphrewrite.testing.comparison import compare, interface, snapshot
 from graphrewrite.testing.report import Counterexample, Report
 from graphrewrite.testing.strategies import graphs, inputs_for
 from graphrewrite.text import to_text
+from graphrewrite.trace import trace
 from graphrewrite.verify import verify
 
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]

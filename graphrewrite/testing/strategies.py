@@ -133,7 +133,7 @@ def attributes_of(draw: Any, op: Op) -> dict[str, Any]:
     --------
     >>> from graphrewrite import op
     >>> from hypothesis import find
-    >>> find(attributes_of(op.transpose), lambda attributes: attributes["perm"] != (0, 1))
+    >>> find(attributes_of(op.transpose), lambda found: found["perm"][0] == 1 and len(found["perm"]) == 2)
     {'perm': (1, 0)}
     """
     pick = _picking(draw)
