@@ -98,9 +98,9 @@ def run(
         analyse(files, work)
         stop = [] if stop_time is None else [f"--stop-time={stop_time}"]
         options = [_STANDARD, f"--workdir={work}"]
-        return _call(
-            ["--elab-run", *options, top, "--ieee-asserts=disable-at-0", *stop], cwd=folder or work, timeout=timeout
-        )
+        # A large read-only memory is computed by a function, beyond the 128 kB that GHDL allows for a variable.
+        limits = ["--ieee-asserts=disable-at-0", "--max-stack-alloc=0"]
+        return _call(["--elab-run", *options, top, *limits, *stop], cwd=folder or work, timeout=timeout)
 
 
 def synthesise(sources: Iterable[str | os.PathLike[str]], top: str) -> str:

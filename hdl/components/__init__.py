@@ -3,7 +3,8 @@
 Examples
 --------
 >>> [component.op.name for component in COMPONENTS]
-['stream_add', 'argmax', 'stream_clip', 'fifo', 'fork', 'matvec', 'stream_maximum', 'stream_requantise', 'stream_reshape', 'window']
+['stream_add', 'argmax', 'stream_clip', 'fifo', 'fork', 'matvec',
+ 'stream_maximum', 'stream_requantise', 'stream_reshape', 'window']
 """
 
 from graphrewrite.hdl.component import Component

@@ -85,7 +85,8 @@ def matvec(
     Examples
     --------
     >>> x = np.array([[1, 2], [3, 4]], np.int8)
-    >>> matvec(x, weights=[[1, 1], [2, -1], [0, 3]], bias=[0, 10, 0], element=FixedPoint(True, 16), pe=3, simd=1).tolist()
+    >>> element = FixedPoint(True, 16)
+    >>> matvec(x, weights=[[1, 1], [2, -1], [0, 3]], bias=[0, 10, 0], element=element, pe=3, simd=1).tolist()
     [[3, 10, 6], [7, 12, 12]]
     """
     matrix = np.asarray(weights, np.int64)
