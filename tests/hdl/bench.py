@@ -165,21 +165,21 @@ def _instance(number: int, case: Case, entity: str) -> str:
         tool, side = ("stream_source", "z") if is_input else ("stream_sink", "x")
         own = ", ".join(f"{side}_{part} => {name}_{part}" for part in ("payload", "valid", "ready"))
         gate = literal(next(gates), indent=6)
-        parts.append(
-            f'    {name}_end : entity work.{tool} generic map (WIDTH => {width}, FILE_NAME => "case_{number}_{name}.txt",\n'
-            f"      GATE => {gate}) port map (clk => clk, rst => rst, {own});\n"
-            f'    {name}_check : entity work.stream_checker generic map (NAME => "case {number} {name}", WIDTH => {width})\n'
-            f"      port map (clk => clk, rst => rst, payload => {name}_payload, valid => {name}_valid, ready => {name}_ready);"
-        )
-    generics = "" if entity else f"generic map ({generic_map(case)})"
-    return "\n".join(
-        [f"  case_{number} : block", *signals, "  begin"]
-        + [
-            f"    dut : entity work.{entity or case.component.entity} {generics}",
-            f"      port map ({', '.join(wires)});",
+        own = f"port map (clk => clk, rst => rst, {own})"
+        seen = ", ".join(f"{part} => {name}_{part}" for part in ("payload", "valid", "ready"))
+        label = f"case_{number}_{name}"
+        parts += [
+            f"    {name}_end : entity work.{tool}",
+            f'      generic map (WIDTH => {width}, FILE_NAME => "{label}.txt", GATE => {gate}) {own};',
+            f'    {name}_check : entity work.stream_checker generic map (NAME => "{label}", WIDTH => {width})',
+            f"      port map (clk => clk, rst => rst, {seen});",
         ]
-        + [*parts, "  end block;", ""]
-    )
+    generics = "" if entity else f"generic map ({generic_map(case)})"
+    dut = [
+        f"    dut : entity work.{entity or case.component.entity} {generics}",
+        f"      port map ({', '.join(wires)});",
+    ]
+    return "\n".join([f"  case_{number} : block", *signals, "  begin", *dut, *parts, "  end block;", ""])
 
 
 def generic_map(case: Case) -> str:

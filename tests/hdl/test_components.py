@@ -1,4 +1,4 @@
-"""Every component over its parameter space: what GHDL does equals what numpy says, values and cycles, with no tolerance."""
+"""Every component over its parameter space: GHDL and numpy give the same values in the same cycles."""
 
 from collections.abc import Sequence
 from pathlib import Path
