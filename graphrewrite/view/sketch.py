@@ -180,7 +180,7 @@ def sketch_of(rule: Rule) -> tuple[Scene, ...]:
     found = _replacement(rule)
     if found is None:
         return before, Scene("⇒ replacement", (Box("", "", _PAPER, code=_source(rule)),), ())
-    return before, _scene(rule, "⇒ replacement" + (" (one of its cases)" if found[1] else ""), found[0], "replacement")
+    return before, _scene(rule, "⇒ replacement" + (" (sketch)" if found[1] else ""), found[0], "replacement")
 
 
 def _source(rule: Rule) -> tuple[str, ...]:

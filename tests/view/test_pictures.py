@@ -178,7 +178,7 @@ def test_a_rule_shows_both_sides():
         ("", "transpose", ("perm = q",)),
     ]
     assert [box.notes for box in after.boxes if box.kind] == [("perm = computed",)]
-    assert "one of its cases" in after.title
+    assert after.title == "⇒ replacement (sketch)"
     assert before.box("x").look == after.box("x").look
 
 

@@ -1,0 +1,61 @@
+"""The notebooks run, and say what they said when they were committed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+pytest.importorskip("pydot")
+
+# Jupyter's own packages warn about each other.
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def texts(notebook):
+    """What each cell printed; pictures depend on Graphviz' version and are left out."""
+    return [
+        [out.get("text") or out.get("data", {}).get("text/plain") for out in cell.get("outputs", [])]
+        for cell in notebook.cells
+    ]
+
+
+def pictures(notebook):
+    return [
+        cell for cell in notebook.cells if any("image/svg+xml" in o.get("data", {}) for o in cell.get("outputs", []))
+    ]
+
+
+def test_there_are_notebooks():
+    assert len(NOTEBOOKS) >= 2
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_picture_is_on_the_first_screen(path):
+    notebook = nbformat.read(path, as_version=4)
+    first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    assert first in pictures(notebook)
+    assert sum(cell.source.count("\n") + 1 for cell in notebook.cells[: notebook.cells.index(first) + 1]) < 40
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_runs_and_repeats_its_committed_output(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    committed = nbformat.read(path, as_version=4)
+    fresh = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        fresh, kernel_name="python3", timeout=300, resources={"metadata": {"path": tmp_path}}
+    )
+    client.execute()
+    assert texts(fresh) == texts(committed)
+    if shutil.which("dot") is not None:
+        assert len(pictures(fresh)) == len(pictures(committed))
+    assert str(ROOT) not in nbformat.writes(committed)
