@@ -1,6 +1,7 @@
 """Run a design in GHDL, and compare values and cycles with the prediction: equal, without tolerance."""
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -13,6 +14,9 @@ from graphrewrite.hdl.design import Design, read_description
 from graphrewrite.hdl.errors import DesignError, SimulatorError
 
 __all__ = ["Difference", "Report", "cosimulate"]
+
+_NOTHING = "nothing"
+_VERDICT = "FAIL: "  # the test bench's own judgement, in contrast to an error that GHDL found
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Report:
         Real time of analysis, elaboration and simulation.
     difference : Difference or None
         The first difference.
+    message : str
+        What GHDL said, where it stopped before the end.
     """
 
     equal: bool
@@ -61,6 +67,7 @@ class Report:
     cycles: int
     seconds: float
     difference: Difference | None = None
+    message: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as primitive data."""
@@ -68,8 +75,9 @@ class Report:
 
     def __str__(self) -> str:
         if self.difference is not None:
-            return f"not equal: {self.difference}"
-        return f"equal: values and cycles of {self.beats} beats in {self.frames} frames, {self.cycles} cycles, {self.seconds:.1f} s"
+            return f"not equal: {self.difference}" + (f"; GHDL says: {self.message}" if self.message else "")
+        compared = f"{self.beats} beats in {self.frames} frames, {self.cycles} cycles"
+        return f"equal: values and cycles of {compared}, {self.seconds:.1f} s"
 
 
 def cosimulate(design: Design | str | os.PathLike[str], *, timeout: float | None = 600.0) -> Report:
@@ -96,13 +104,22 @@ def cosimulate(design: Design | str | os.PathLike[str], *, timeout: float | None
         If GHDL refuses a file, or a stream breaks its contract.
     """
     with tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
-        folder = Path(scratch) / "design"
+        folder = Path(scratch).resolve() / "design"
         if isinstance(design, Design):
             design.write(folder)
         else:
             read_description(Path(design))
-            shutil.copytree(design, folder)
+            try:
+                shutil.copytree(design, folder)
+            except OSError as error:
+                raise DesignError(f"{os.fspath(design)!r} cannot be read: {_first_of(error)}; compile again") from None
         return _run(folder, timeout)
+
+
+def _first_of(error: OSError) -> str:
+    # An error of copytree holds a list of what went wrong, file by file.
+    several = isinstance(error, shutil.Error) and error.args and error.args[0]
+    return str(several[0][-1]) if several else str(error.strerror or error)
 
 
 def _run(folder: Path, timeout: float | None) -> Report:
@@ -111,45 +128,77 @@ def _run(folder: Path, timeout: float | None) -> Report:
     try:
         sources = [folder / line for line in (folder / "compile_order.txt").read_text().split()]
         ports = [p for p in description["ports"] if p["direction"] == "out"]
-        expected = {p["name"]: _beats(folder / "vectors" / f"{p['name']}.txt") for p in ports}
+        if not ports or any(int(p["beats"]) < 1 for p in ports):
+            raise ValueError("no outputs with beats are described")
+        expected = {_legal(p["name"]): _beats(folder / "vectors" / f"{p['name']}.txt") for p in ports}
+        bench, frames = _legal(description["testbench"]), int(description["frames"])
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise DesignError(f"the design is not complete: {error}; compile the model again") from None
-    missing = [s.name for s in sources if not s.is_file()]
-    if missing or any(folder.resolve() not in s.resolve().parents for s in sources):
-        raise DesignError(
-            f"compile_order.txt names {', '.join(missing) or 'files outside of the design'}; compile the model again"
-        )
+        told = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
+        told = told.replace(f"{folder}/", "")
+        raise DesignError(f"the design is not complete or was changed ({told}); compile the model again") from None
+    outside = [s for s in sources if folder not in s.resolve().parents]
+    if outside or not sources:
+        raise DesignError("compile_order.txt names files outside of the design, or none; compile the model again")
+    missing = [s.relative_to(folder).as_posix() for s in sources if not s.is_file()]
+    if missing:
+        raise DesignError(f"{', '.join(missing)} of compile_order.txt are missing; compile the model again")
     failure = None
     try:
-        ghdl.run(sources, str(description["testbench"]), folder=folder, timeout=timeout)
+        ghdl.run(sources, bench, folder=folder, timeout=timeout)
     except SimulatorError as error:
-        failure = error
+        failure = SimulatorError(str(error).replace(f"{folder}/", ""))
     actual = {name: _results(folder / f"{name}_results.txt") for name in expected}
     seconds = time.perf_counter() - started
-    differences = [d for p in ports if (d := _compare(p, expected[p["name"]], actual[p["name"]])) is not None]
-    if failure is not None and not differences:
+    found = [d for p in ports if (d := _compare(p, expected[p["name"]], actual[p["name"]])) is not None]
+    # Beats that came and differ tell more than those that are missing because GHDL stopped.
+    found.sort(key=lambda d: d.actual == _NOTHING)
+    late = failure is not None and _VERDICT in str(failure)
+    if failure is not None and (not found or (found[0].actual == _NOTHING and not late)):
         raise failure
-    beats = sum(map(len, expected.values()))
-    cycles = max((cycle for found in expected.values() for cycle, _ in found), default=-1) + 1
     return Report(
-        not differences, int(description["frames"]), beats, cycles, seconds, differences[0] if differences else None
+        not found,
+        frames,
+        sum(map(len, expected.values())),
+        max((cycle for beats in expected.values() for cycle, _ in beats), default=-1) + 1,
+        seconds,
+        found[0] if found else None,
+        _essence(str(failure)) if failure is not None else "",
     )
 
 
+def _legal(name: object) -> str:
+    # The name goes to GHDL's command line and into paths.
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(f"{name!r} is no name of a port or an entity")
+    return name
+
+
+def _essence(told: str) -> str:
+    """The messages in what GHDL printed, on one line."""
+    lines = [line.strip() for line in told.splitlines()[1:]]
+    return "; ".join([line for line in lines if re.search("error|failure|assertion|FAIL", line)][:3])[:400]
+
+
 def _beats(path: Path) -> list[tuple[int, str]]:
-    words = (line.split() for line in path.read_text().splitlines())
-    return [(int(cycle), payload.lower()) for cycle, payload in words]
+    return [_beat(line) for line in path.read_text().splitlines()]
+
+
+def _beat(line: str) -> tuple[int, str]:
+    cycle, payload = line.split()
+    return int(cycle), payload.lower()
 
 
 def _results(path: Path) -> list[tuple[int, str]]:
     # A simulation that failed may have stopped in the middle of a line.
-    return _beats(path) if path.is_file() else []
+    if not path.is_file():
+        return []
+    return [_beat(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def _compare(port: dict[str, Any], expected: list[tuple[int, str]], actual: list[tuple[int, str]]) -> Difference | None:
     for index in range(max(len(expected), len(actual))):
         pair = [
-            f"{found[index][1]} in cycle {found[index][0]}" if index < len(found) else "nothing"
+            f"{found[index][1]} in cycle {found[index][0]}" if index < len(found) else _NOTHING
             for found in (expected, actual)
         ]
         if pair[0] != pair[1]:

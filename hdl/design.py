@@ -54,12 +54,12 @@ class Design:
         DesignError
             If the folder holds something else, or cannot be written.
         """
-        target = Path(folder)
-        check_target(target)
+        check_target(Path(folder))
+        target = Path(folder).resolve()  # what a link leads to is replaced, and not the link
         staging: Path | None = None
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+            staging = Path(tempfile.mkdtemp(prefix=".design-", dir=target.parent))
             for name, text in self.files.items():
                 path = staging / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ class Design:
         finally:
             if staging is not None:
                 shutil.rmtree(staging, ignore_errors=True)
-        return target
+        return Path(folder)
 
 
 def check_target(target: Path) -> None:
@@ -89,11 +89,13 @@ def check_target(target: Path) -> None:
     DesignError
         Saying what is there.
     """
-    if not target.exists() and not target.is_symlink():
-        return
-    if not target.is_dir():
-        raise DesignError(f"{str(target)!r} is a file; choose another folder")
     try:
+        if not target.exists() and not target.is_symlink():
+            return
+        if not target.is_dir():
+            raise DesignError(f"{str(target)!r} is no folder; choose another one")
+        if target.resolve() in (here := Path.cwd(), *here.parents):
+            raise DesignError(f"{str(target)!r} holds the current folder and is not replaced; name a folder below it")
         found = sorted(p.name for p in target.iterdir())
     except OSError as error:
         raise DesignError(f"cannot read {str(target)!r}: {error.strerror}; choose another folder") from None
@@ -141,13 +143,13 @@ def _swap(staging: Path, target: Path) -> None:
     if not target.exists():
         staging.rename(target)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    old = Path(tempfile.mkdtemp(prefix=".design-old-", dir=target.parent))
     try:
         target.rename(old / "design")
-        try:
-            staging.rename(target)
-        except BaseException:
+        staging.rename(target)
+    except BaseException:
+        if (old / "design").exists() and not target.exists():
             (old / "design").rename(target)
-            raise
+        raise
     finally:
         shutil.rmtree(old, ignore_errors=True)

@@ -86,6 +86,12 @@ class _Emitter:
         names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.entities])
         self.ports = {port: names.give(port) for port in (*found.inputs, *found.outputs)}
         self.labels = {node: names.give(f"{i.origin[0]} {i.component.entity}") for node, i in found.instances.items()}
+        self.branches = {
+            (node, result): names.give(f"{self.labels[node]} {result}")
+            for node, i in found.instances.items()
+            if len(i.site.results) > 1
+            for result in range(len(i.site.results))
+        }
         self.packages = {
             node: files.give(f"{self.labels[node]}_rom") for node, i in found.instances.items() if self.long(i)
         }
@@ -156,8 +162,7 @@ class _Emitter:
         reader = next(k for k in self.found.network.links if (k.source, k.source_port) == (node, result)).sink
         if reader in self.found.outputs:
             return self.ports[reader]
-        results = len(self.found.instances[node].site.results)
-        return self.labels[node] if results == 1 else f"{self.labels[node]}_{result}"
+        return self.branches.get((node, result), self.labels[node])
 
     def top_level(self) -> dict[str, Any]:
         instances, signals = [], []

@@ -177,7 +177,7 @@ class _Importer:
         if open_sizes or not shape:
             raise ModelError(
                 f"the input {given.name!r} has the shape {shape}, whose sizes {', '.join(open_sizes) or 'all'} are open; "
-                f"give them as from_onnx(..., shapes={{{given.name!r}: [...]}})"
+                f"export the model with fixed sizes, or give them as from_onnx(..., shapes={{{given.name!r}: [...]}})"
             )
         return Tensor(element, tuple(shape))
 

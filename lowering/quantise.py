@@ -17,6 +17,7 @@ from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_
 from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
+from graphrewrite.types import element_dtype
 
 __all__ = ["LAYERS", "quantise"]
 
@@ -28,6 +29,8 @@ _WIDEST = 31
 
 _CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "identity"})
 """Ops that keep the format of their operand."""
+
+_WIDEST = 48  # bits of an accumulator in hardware
 
 
 def quantise(
@@ -106,8 +109,12 @@ def _checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
             )
         if not array.size:
             raise QuantisationError(f"calibration samples for {name!r} are empty; give at least one")
-        if not np.isfinite(array).all():
-            raise QuantisationError(f"calibration samples for {name!r} hold NaN or infinity; remove those samples")
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(array.astype(element_dtype(kind.element))).all()
+        if not finite:
+            raise QuantisationError(
+                f"calibration samples for {name!r} hold NaN, infinity or numbers beyond {kind}; remove those samples"
+            )
         checked[name] = array
     for name in given:
         raise QuantisationError(
@@ -244,7 +251,17 @@ class _Quantiser:
         dtype = self.graph.nodes[weights.node]["value"].dtype
         for slot, array in ((1, w), (2, b)):
             self.replace_constant(node, slot, array.astype(dtype))
-        return accumulator(w, b, given, fractions + given.fraction)
+        try:
+            element = accumulator(w, b, given, fractions + given.fraction)
+        except (GraphRewriteError, OverflowError):
+            element = None
+        if element is None or element.width > _WIDEST:
+            raise QuantisationError(
+                f"needs sums of {'more than 63' if element is None else element.width} bits, and an accumulator has at most "
+                f"{_WIDEST}: weights and bias are out of proportion to the calibration samples; scale them or give fewer bits",
+                node=node,
+            )
+        return element
 
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
         old = self.graph.operands(node)[slot]

@@ -235,6 +235,14 @@ _OUTSIDE = frozenset({"softmax", "sigmoid", "tanh", "identity"})
 """Float ops that may stay behind the last layer, for the host."""
 
 
+def _why(graph: Graph, node: str) -> str:
+    """The reason for which a rule that fits a node declined it, if one did."""
+    reasons = (r.explain(graph, at=node) for r in LOWER_TO_INTEGER if r is not enter_fixed)
+    return next(
+        (f": {reason.partition('declined: ')[2].rstrip('.')}" for reason in reasons if "declined: " in reason), ""
+    )
+
+
 def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     """Return a quantised network in integer arithmetic: the same numbers, bit for bit.
 
@@ -282,7 +290,7 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
             and lowered.result_type(node).element in ("f32", "f64", "i64")
             and kind not in _OUTSIDE
         ):
-            left.append(f"{kind} ({', '.join(lowered.nodes[node].get('origin') or (node,))})")
+            left.append(f"{kind} ({', '.join(lowered.nodes[node].get('origin') or (node,))}){_why(lowered, node)}")
     if not any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered):
         raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
     if left:

@@ -15,4 +15,6 @@ def main() -> None:
         if error.name and error.name.partition(".")[0] == "graphrewrite":
             raise
         sys.exit(f"graphrewrite: the command line needs the package {error.name}: pip install 'graphrewrite[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(130)
     app(prog_name="graphrewrite")

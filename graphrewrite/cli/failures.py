@@ -38,7 +38,7 @@ def failures_as_exit_codes() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo("graphrewrite: interrupted; the output folder is as it was", err=True)
+        click.echo("graphrewrite: interrupted; the output folder is complete or as it was", err=True)
         raise SystemExit(130) from None
     except GraphRewriteError as error:
         click.echo(f"graphrewrite: {' '.join(str(error).split())}", err=True)

@@ -57,12 +57,12 @@ def print_report(found: Compiled, console: Console) -> None:
     _rules(found, console)
     _hardware(found, console)
     for note in found.notes:
-        console.print(f"note: {note}", markup=False, highlight=False)
+        console.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
     if found.cosimulation is not None:
-        console.print(f"GHDL: {found.cosimulation}", markup=False, highlight=False)
+        console.print(f"GHDL: {found.cosimulation}", markup=False, highlight=False, soft_wrap=True)
     files = len(found.design.files) if found.design else 0
     spent = sum(found.seconds.values())
-    console.print(f"{files} files in {found.folder}; {spent:.1f} s", markup=False, highlight=False)
+    console.print(f"{files} files in {found.folder}; {spent:.1f} s", markup=False, highlight=False, soft_wrap=True)
     slowest = sorted(found.seconds.items(), key=lambda item: -item[1])
     console.print(
         "  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in slowest),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from graphrewrite.lowering import QuantisationError
 __all__ = ["Samples", "beside", "load"]
 
 _RANDOM_HINT = "pass an .npz file with --calibration; its array 'calibration_x' holds inputs, batch first"
+# What numpy lets through of what is wrong in a file: its header, its archive, an encryption, a compression.
+_BROKEN = (OSError, ValueError, EOFError, KeyError, SyntaxError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,15 @@ def load(path: Path | None, graph: Graph) -> Samples:
         else calibration
     )
     labels = arrays.get("test_y") if has_test else None
-    if labels is not None and len(labels) != len(next(iter(test.values()))):
+    for name, array in test.items() if has_test else ():
+        if array.dtype.kind not in "fiub" or not array.size or not np.isfinite(array).all():
+            raise QuantisationError(
+                f"the test samples for {name!r} in {str(path)!r} are empty or no finite numbers; remove or correct them"
+            )
+    frames = np.atleast_1d(next(iter(test.values()))).shape[:1]
+    if labels is not None and labels.shape != frames:
         raise QuantisationError(
-            f"{str(path)!r} has {len(labels)} labels in test_y for {len(next(iter(test.values())))} samples"
+            f"test_y in {str(path)!r} has the shape {list(labels.shape)}; give one class for each of {frames[0]} samples"
         )
     return Samples(calibration, test, labels)
 
@@ -107,10 +116,9 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         raise QuantisationError(
             f"there is no file {str(path)!r} with calibration samples{near}; {_RANDOM_HINT}"
         ) from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise QuantisationError(
-            f"{str(path)!r} is no .npz file of numbers ({str(error).splitlines()[0][:80]}); {_RANDOM_HINT}"
-        ) from None
+    except (*_BROKEN, zipfile.BadZipFile, zlib.error) as error:
+        told = (str(error) or type(error).__name__).splitlines()[0][:80]
+        raise QuantisationError(f"{str(path)!r} is no .npz file of numbers ({told}); {_RANDOM_HINT}") from None
 
 
 def _by_input(arrays: dict[str, np.ndarray], graph: Graph, key: str, path: Path) -> dict[str, np.ndarray]:
