@@ -40,10 +40,9 @@ _MODULES = {
     "reduction": "reduction",
 }
 _OPS = {
-    "integer_conv": "weights",
-    "integer_linear": "weights",
+    "conv": "weights",
+    "linear": "weights",
     "matvec": "weights",
-    "integer_add": "arithmetic",
     "add": "arithmetic",
     "maximum": "arithmetic",
     "requantise": "activation",
@@ -90,6 +89,7 @@ def look_of(kind: str, op: Op | None) -> Look:
     """
     if op is None or op.level == "structure":
         return Look("#ffffff", "#5f6b76")
-    family = _OPS.get(kind) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
+    word = kind.removeprefix("stream_").removeprefix("integer_")
+    family = _OPS.get(word) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
     border, width = _LEVELS.get(op.level, _LEVELS["nn"])
     return Look(_FAMILIES.get(family, "#ffffff"), border, width)
