@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from graphrewrite.errors import GraphRewriteError
@@ -28,6 +28,8 @@ Transformation = Rule | Pass | Iterable[Rule | Pass] | Callable[[Graph], Graph]
 Graphs = st.SearchStrategy[Graph] | None
 _LEAST = 25
 """Graphs to try, however quick the profile is."""
+_TURNS = 8
+"""How often to try again with as many graphs for what has not fired."""
 
 
 class _Refuted(AssertionError):
@@ -63,9 +65,12 @@ class _Subject:
     def names(self) -> tuple[str, ...]:
         return tuple(m.name for m in self.members) or (self.name,)
 
-    def graphs(self) -> st.SearchStrategy[Graph]:
-        kinds = [graphs(containing=m) for m in self.members if isinstance(m, Rule)]
-        if len(kinds) < len(self.members) or not kinds:
+    def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Graph]:
+        """Graphs on which these members may fire."""
+        wanted = set(names)
+        chosen = [m for m in self.members if m.name in wanted]
+        kinds = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
+        if len(kinds) < len(chosen) or not kinds:
             kinds.append(graphs())
         return st.one_of(kinds)
 
@@ -73,14 +78,13 @@ class _Subject:
 def _search(subject: _Subject, on: Graphs, holds: Callable[[Report, Graph, Any], None], *, moderate: bool) -> Report:
     """Try graphs with inputs until one refutes the property; shrink that."""
     report = Report(subject.name, subject.names)
-    where = subject.graphs() if on is None else on
-    cases = where.flatmap(lambda g: st.tuples(st.just(g), inputs_for(g, moderate=moderate)))
     profile = settings()
-    each = max(profile.max_examples, _LEAST)
     checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.nested_given]
-    quiet = settings(profile, database=None, deadline=None, report_multiple_bugs=False, suppress_health_check=checks)
+    phases = [p for p in profile.phases if p not in (Phase.explain, Phase.reuse)]
+    quiet = settings(
+        profile, database=None, deadline=None, phases=phases, report_multiple_bugs=False, suppress_health_check=checks
+    )
 
-    @given(cases)
     def examine(case: tuple[Graph, dict[str, np.ndarray]]) -> None:
         graph, inputs = case
         report.graphs += 1
@@ -89,10 +93,15 @@ def _search(subject: _Subject, on: Graphs, holds: Callable[[Report, Graph, Any],
         holds(report, graph, inputs)
 
     try:
-        # What has not fired gets more graphs: nothing here knows how rarely a rule's conditions are met.
-        for count in (each * (1 + len(subject.members) // 3), each * (4 + 2 * len(subject.members))):
-            if report.idle:
-                settings(quiet, max_examples=count)(examine)()
+        for turn in range(_TURNS):
+            names = subject.names if turn == 0 else report.idle  # nothing here knows how rarely a condition is met
+            count = max(profile.max_examples, _LEAST) * (2 + len(names)) // 3
+            where = subject.graphs(names) if on is None else on
+            cases = where.flatmap(lambda g: st.tuples(st.just(g), inputs_for(g, moderate=moderate)))
+            run = settings(quiet, max_examples=count)(given(cases)(examine))
+            (run if turn == 0 else seed(turn)(run))()
+            if not report.idle:
+                break
     except _Refuted as refuted:
         report.counterexample = refuted.found
     return report
