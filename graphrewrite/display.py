@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphrewrite.errors import GraphRewriteError
-
 __all__ = ["Displayed"]
 
 
@@ -34,9 +32,12 @@ class Displayed:
 
     def _repr_svg_(self: Any) -> str | None:
         """Let Jupyter draw the graph where pydot and Graphviz are there."""
-        try:
-            from graphrewrite.view import to_svg
+        from graphrewrite.view import show  # the view is a leaf that knows graphs, loaded when asked for
 
-            return to_svg(self)
-        except GraphRewriteError:
-            return None
+        return show(self)._repr_svg_()
+
+    def _repr_html_(self: Any) -> str | None:
+        """Let Jupyter show the text, and a hint, where nothing can be drawn."""
+        from graphrewrite.view import show  # see above
+
+        return show(self)._repr_html_()

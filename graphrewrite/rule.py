@@ -254,6 +254,18 @@ class Rule:
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
 
+    def _repr_svg_(self) -> str | None:
+        """Let Jupyter draw the rule: pattern and replacement side by side."""
+        from graphrewrite.view import show  # the view is a leaf that knows rules, loaded when asked for
+
+        return show(self)._repr_svg_()
+
+    def _repr_html_(self) -> str | None:
+        """Let Jupyter show the text, and a hint, where nothing can be drawn."""
+        from graphrewrite.view import show  # see above
+
+        return show(self)._repr_html_()
+
     def __str__(self) -> str:
         return f"{self.name}: {self.pattern}"
 

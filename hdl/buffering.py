@@ -5,8 +5,10 @@ from __future__ import annotations
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
+from graphrewrite.hdl.cycles import fifo_depths
+from graphrewrite.hdl.netlist import netlist
 
-__all__ = ["insert_forks"]
+__all__ = ["insert_fifos", "insert_forks"]
 
 
 def insert_forks(graph: Graph) -> Graph:
@@ -46,6 +48,47 @@ def insert_forks(graph: Graph) -> Graph:
         if new.nodes[source.node]["type"] == "input":
             buffered = new.add(fifo, [new.value(source.node)], {"depth": 2}, origin=_origin(new, source.node))
             move_slot(new, source.node, 0, node, 0, buffered.node, 0)
+    return new
+
+
+def insert_fifos(graph: Graph) -> Graph:
+    """Return the graph with buffers before joins, so deep that branches of different length neither deadlock nor stall.
+
+    Parameters
+    ----------
+    graph : Graph
+        Level ``stream``, with one reader for each stream.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    The window holds back its first beat for a row and a half; meanwhile the other branch has to wait somewhere:
+
+    >>> from graphrewrite.hdl.components.add import add
+    >>> from graphrewrite.hdl.components.window import window
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("shifted")
+    >>> x = g.input("x", Stream(FixedPoint(False, 4), (1, 6, 6)))
+    >>> y = window(window(x, kernel=(2, 2), pads=(0, 0, 1, 1)), kernel=(1, 1))
+    >>> z = add(window(x, kernel=(2, 2), pads=(1, 1, 0, 0)), y, element=FixedPoint(False, 5))
+    >>> _ = g.output("y", z)
+    >>> found = insert_fifos(insert_forks(g))
+    >>> [found.nodes[n]["depth"] for n in found if found.nodes[n]["type"] == "fifo"]
+    [9]
+    """
+    network = netlist(graph).network
+    joins = [k for k in network.links if k.sink in network.components and len(network.components[k.sink].takes) > 1]
+    new = graph.copy()
+    if joins:
+        for link, depth in fifo_depths(network, joins).items():
+            if depth:
+                buffered = new.add(
+                    fifo, [new.value(link.source, link.source_port)], {"depth": depth}, origin=_origin(new, link.source)
+                )
+                move_slot(new, link.source, link.source_port, link.sink, link.sink_port, buffered.node, 0)
     return new
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
 from graphrewrite.edit import rewire
 from graphrewrite.graph import Operand
-from graphrewrite.hdl.buffering import insert_forks
+from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.argmax import argmax
 from graphrewrite.hdl.components.clip import clip
@@ -49,11 +49,11 @@ def map_conv(x, w: Constant, b: Constant):
     yield conv
     if _plane(conv.shape) is None:
         return decline("only convolutions over two axes have a component", at=conv)
-    dense = _dense(w.value, conv.groups, conv.dilations)
+    dense, pads = _within_pads(_dense(w.value, conv.groups, conv.dilations), conv.pads)
     outputs, _, *kernel = dense.shape
     windows = x
-    if kernel != [1, 1] or any(conv.pads) or tuple(conv.strides) != (1, 1):
-        windows = window(x, kernel=tuple(kernel), strides=conv.strides, pads=conv.pads)
+    if kernel != [1, 1] or any(pads) or tuple(conv.strides) != (1, 1):
+        windows = window(x, kernel=tuple(kernel), strides=conv.strides, pads=pads)
     matrix = dense.transpose(0, 2, 3, 1).reshape(outputs, -1)
     return leave(matvec(windows, weights=matrix, bias=b.value, element=conv.element))
 
@@ -70,6 +70,13 @@ def _dense(w, groups, dilations):
     return dense
 
 
+def _within_pads(w, pads):
+    """The same convolution with a first window that reaches into the image: zero weights below and to the right."""
+    top, left, bottom, right = pads
+    rows, columns = max(0, top + 1 - w.shape[2]), max(0, left + 1 - w.shape[3])
+    return np.pad(w, ((0, 0), (0, 0), (0, rows), (0, columns))), (top, left, bottom + rows, right + columns)
+
+
 @rule(shared="keep")
 def map_max_pool(x):
     """A pooling is the greatest lane of a sliding window, channel by channel; the border holds the least mantissa."""
@@ -77,6 +84,8 @@ def map_max_pool(x):
     yield pool
     if _plane(pool.shape) is None:
         return decline("only pooling over two axes has a component", at=pool)
+    if pool.pads[0] >= pool.kernel[0] or pool.pads[1] >= pool.kernel[1]:
+        return decline("its first window lies wholly in the border", at=pool)
     taps = int(np.prod(pool.kernel))
     windows = window(x, kernel=pool.kernel, strides=pool.strides, pads=pool.pads, fill=x.type.element.minimum)
     return leave(maximum(windows, groups=taps))
@@ -118,6 +127,8 @@ def map_reshape(x):
     yield shaped
     if not isinstance(shaped.shape[0], str):
         return decline("the batch is not symbolic", at=shaped)
+    if len(shaped.shape) < 2:
+        return decline("a stream needs channels, and only the batch is left", at=shaped)
     return leave(reshape(x, shape=tuple(shaped.shape[1:])))
 
 
@@ -264,7 +275,7 @@ def to_stream(
     lowered = recorded(core, (*LOWER_TO_STREAM, eliminate_dead_nodes, merge_equal_nodes), steps)
     _refuse_rest(lowered)
     folded = fold(drop_bridges(lowered), parallelism=parallelism, max_multipliers=max_multipliers)
-    return insert_forks(folded)
+    return insert_fifos(insert_forks(folded))
 
 
 def _refuse_rest(graph: Graph) -> None:

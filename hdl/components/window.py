@@ -38,6 +38,12 @@ def _infer(
         )
     if min(*kernel, *strides) < 1 or min(pads) < 0:
         raise TypeMismatchError(f"kernel {kernel} and strides {strides} must be positive, pads {pads} not negative")
+    if pads[0] >= kernel[0] or pads[1] >= kernel[1]:
+        # Such a beat would come before the frame that it belongs to has begun.
+        raise TypeMismatchError(
+            f"the first window lies wholly in the pads {tuple(pads)}; pad fewer rows above and columns to the left than "
+            f"the kernel {tuple(kernel)} has, or extend the kernel by zero weights below and to the right"
+        )
     if not image.element.minimum <= fill <= image.element.maximum:
         raise TypeMismatchError(
             f"fill {fill} is no {image.element}; give {image.element.minimum} to {image.element.maximum}"

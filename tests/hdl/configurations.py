@@ -82,8 +82,8 @@ def _window(rng: Rng) -> Site:
     height, width = (int(size) for size in rng.integers(1, 8, 2))
     pads = [int(pad) for pad in rng.integers(0, 3, 4)]
     kernel = (
-        int(rng.integers(1, min(4, height + pads[0] + pads[2]) + 1)),
-        int(rng.integers(1, min(4, width + pads[1] + pads[3]) + 1)),
+        int(rng.integers(pads[0] + 1, max(pads[0] + 1, min(4, height + pads[0] + pads[2])) + 1)),
+        int(rng.integers(pads[1] + 1, max(pads[1] + 1, min(4, width + pads[1] + pads[3])) + 1)),
     )
     x = Stream(_element(rng), (int(rng.integers(1, 4)), height, width))
     fill = int(rng.choice([x.element.minimum, 0, x.element.maximum]))
