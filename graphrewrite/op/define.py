@@ -145,6 +145,12 @@ class Op:
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
+    def __copy__(self) -> Op:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Op:
+        return self  # an op is a value: a copied graph has the same ops
+
     def __reduce__(self) -> Any:
         # An op of the library is found by its name again; one defined elsewhere pickles by its function's module.
         return _find_op, (self.function.__module__, self.function.__qualname__)
