@@ -67,7 +67,7 @@ def make_vectors(
     """
     given = random_frames(found, frames, seed) if inputs is None else {n: np.asarray(v) for n, v in inputs.items()}
     chosen = random_gates(found, seed) if gates is None else {n: tuple(int(bit) for bit in g) for n, g in gates.items()}
-    full = {port: chosen.get(port, (1,)) for port in (*found.inputs, *found.outputs)}
+    full = {**dict.fromkeys((*found.inputs, *found.outputs), (1,)), **chosen}
     return Vectors(given, full, simulate(graph, given, gates=full))
 
 
