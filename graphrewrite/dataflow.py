@@ -40,7 +40,7 @@ class Dataflow(nx.DiGraph):
     >>> d.add_edge("s", "y", slots=((0, 0),))
     >>> d.operands("s")
     (Operand(node='x', result=0), Operand(node='x', result=0))
-    >>> d.order()
+    >>> d.in_order()
     ('x', 's', 'y')
     """
 
@@ -105,7 +105,7 @@ class Dataflow(nx.DiGraph):
         """
         return tuple(sorted(Reader(n, s, r) for n, data in self._succ[node].items() for s, r in data.get("slots", ())))
 
-    def order(self) -> tuple[str, ...]:
+    def in_order(self) -> tuple[str, ...]:
         """Return the nodes, operands first, in an order that does not depend on how the graph was built.
 
         Inputs come first, then each output with what it needs, in the order of the operands, then dead nodes by name.

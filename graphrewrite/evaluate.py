@@ -67,7 +67,7 @@ def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]
     """
     wanted = list(nodes)
     needed = set(wanted)
-    order = graph.order()
+    order = graph.in_order()
     for node in reversed(order):
         if node in needed:
             needed.update(o.node for o in graph.operands(node))

@@ -90,7 +90,7 @@ class _Search:
         for more, bindings in self.solve([(self.pattern.roots[index], Operand(node))], nodes, bound):
             if index + 1 < len(self.pattern.roots):
                 wanted = self.pattern.roots[index + 1].op.name
-                for candidate in self.graph.order():
+                for candidate in self.graph.in_order():
                     if self.graph.nodes[candidate].get("type") == wanted:
                         yield from self.roots(index + 1, candidate, more, bindings)
             elif self.nothing_lost(more):

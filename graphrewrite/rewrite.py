@@ -164,7 +164,7 @@ class _Engine:
 
     def fixed_point(self) -> None:
         work = _WorkList()
-        for node in self.graph.order():
+        for node in self.graph.in_order():
             work.push(node)
         while work.heap:
             node = work.pop()

@@ -138,7 +138,7 @@ class Rule:
         kind = self.pattern.roots[0].op.name
         return [
             match
-            for node in graph.order()
+            for node in graph.in_order()
             if graph.nodes[node].get("type") == kind
             for match in self.matches_at(graph, node)
             if not isinstance(self.replacement(graph, match)[1], Declined)

@@ -98,7 +98,7 @@ def _cut(text: str) -> str:
 
 def _ordered(graph: Graph) -> Iterable[Any]:
     try:
-        return graph.order()
+        return graph.in_order()
     except GraphRewriteError:  # a graph that is broken, or one that numbers no operands
         return list(graph)
 

@@ -78,7 +78,7 @@ def lines_of(graph: Graph, *, whole: bool = False) -> Iterator[tuple[str, str]]:
     ------
     name, line : str
     """
-    for node in graph.order():
+    for node in graph.in_order():
         yield node, line_of(graph, node, whole=whole)
 
 

@@ -46,7 +46,7 @@ def _faults(graph: Graph) -> Iterator[str]:
         except GraphRewriteError as error:
             yield str(error) if error.node == node else f"node {node!r}: {error}"
     try:
-        graph.order()
+        graph.in_order()
     except GraphRewriteError as error:
         if "cycle" in str(error):
             yield str(error)

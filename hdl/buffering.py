@@ -38,7 +38,7 @@ def insert_forks(graph: Graph) -> Graph:
     y = output(stream_add_1)
     """
     new = graph.copy()
-    for node in graph.order():
+    for node in graph.in_order():
         if graph.nodes[node].get("type") == "output":
             continue
         for result in range(new.op(node).results if graph.nodes[node]["type"] != "input" else 1):

@@ -94,7 +94,7 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     """
     known = {component.op.name: component for component in components}
     instances, links = {}, []
-    for node in graph.order():
+    for node in graph.in_order():
         kind = graph.nodes[node].get("type")
         if kind in ("input", "output"):
             continue
@@ -106,7 +106,7 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
         operands = tuple(_stream(graph, o.node, o.result) for o in graph.operands(node))
         site = Site.of(known[kind].op, *operands, **graph.attributes(node))
         instances[node] = Instance(node, known[kind], site, tuple(graph.nodes[node].get("origin") or (node,)))
-    for node in graph.order():
+    for node in graph.in_order():
         results = 1 if node in graph.inputs else len(instances[node].site.results) if node in instances else 0
         for result in range(results):
             readers = [r for r in graph.readers(node) if r.result == result]

@@ -38,7 +38,7 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
         for name in new.inputs:
             old = new.nodes[name]["result"]
             new.nodes[name]["result"] = Tensor(old.element, (batch, *old.shape[1:]))
-        for node in new.order():
+        for node in new.in_order():
             if new.nodes[node]["type"] not in ("input", "output", "constant"):
                 _infer_again(graph, new, node, batch)
     except GraphRewriteError:

@@ -104,8 +104,8 @@ def partition(graph: Graph) -> Partition:
     r = relu(x) : s8f4[N,2]
     y = output(r)
     """
-    entries = [n for n in graph.order() if graph.nodes[n]["type"] == "to_fixed"]
-    exits = [n for n in graph.order() if graph.nodes[n]["type"] == "from_fixed"]
+    entries = [n for n in graph.in_order() if graph.nodes[n]["type"] == "to_fixed"]
+    exits = [n for n in graph.in_order() if graph.nodes[n]["type"] == "from_fixed"]
     if not entries or not exits:
         raise LoweringError("there is no integer part between to_fixed and from_fixed; call to_integer(graph) first")
     ins = _names(graph, entries, [[n for n in graph.inputs if n in graph.upstream(e)] for e in entries])
@@ -144,7 +144,7 @@ def _part(
     part.graph.update(graph.graph)
     values: dict[str, Value | tuple[Value, ...]] = {}
     needed = {node for node, _ in ends.values()}
-    order = graph.order()
+    order = graph.in_order()
     for node in reversed(order):
         if node in needed and node not in cut:
             needed.update(o.node for o in graph.operands(node))

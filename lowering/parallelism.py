@@ -95,7 +95,7 @@ def fold(
         If the budget is smaller than one multiplier a layer, or a name or number makes no sense.
     """
     new = graph.copy()
-    layers = [n for n in new.order() if new.nodes[n]["type"] == "matvec"]
+    layers = [n for n in new.in_order() if new.nodes[n]["type"] == "matvec"]
     options = {n: foldings(*np.shape(new.nodes[n]["weights"])) for n in layers}
     allowed = {
         n: [f for f in options[n] if f.multipliers <= limit] for n, limit in _limits(new, layers, parallelism).items()
@@ -136,7 +136,7 @@ def _spend(graph: Graph, layers: list[str], allowed: dict[str, list[Folding]], b
     beats = {n: graph.result_type(n).beats for n in layers}  # type: ignore[union-attr]  # every value of a stream graph is a stream
     # No folding is faster than the slowest of the components whose pace is fixed, such as a window that scans its border.
     floor = max(
-        (_steps(graph, n) for n in graph.order() if graph.op(n).level == "stream" and n not in beats), default=1
+        (_steps(graph, n) for n in graph.in_order() if graph.op(n).level == "stream" and n not in beats), default=1
     )
     while layers:
         slowest = max(layers, key=lambda n: (allowed[n][level[n]].steps * beats[n], n))

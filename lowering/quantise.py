@@ -154,7 +154,7 @@ class _Widths:
 class _Quantiser:
     def __init__(self, graph: Graph, inputs: dict[str, np.ndarray], widths: _Widths, per_channel: bool) -> None:
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
-        self.layers = [n for n in graph.order() if graph.nodes[n]["type"] in LAYERS]
+        self.layers = [n for n in graph.in_order() if graph.nodes[n]["type"] in LAYERS]
         self.points = {n: self.point(n) for n in (*graph.inputs, *self.layers)}
         try:
             self.values = evaluate_nodes(graph, inputs, set(self.points.values()))

@@ -162,6 +162,14 @@ def lower_relu(x):
     return op.from_fixed(op.relu(x), like=real)
 
 
+@rule
+def absorb_integer_relu(x):
+    """Requantising is monotone and keeps zero, so rectifying before it or limiting after it is the same."""
+    narrow = op.requantise(op.relu(x))
+    yield narrow
+    return op.requantise(x, like=narrow, low=max(0, narrow.element.minimum if narrow.low is None else narrow.low))
+
+
 @rule(shared="keep")
 def lower_clip(x):
     """Limiting mantissas is limiting the numbers, where the limits are on the grid."""
@@ -223,6 +231,7 @@ LOWER_TO_INTEGER = (
     lower_doubling,
     lower_rounding,
     lower_relu,
+    absorb_integer_relu,
     lower_clip,
     lower_max_pool,
     lower_reshape,
@@ -276,12 +285,12 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     x = input() : f32[N,2]
     to_fixed_1 = to_fixed(x, element=s8f4) : s8f4[N,2]
     requantise_1 = requantise(to_fixed_1, shift=2, element=u4f2, low=0) : u4f2[N,2]
-    from_fixed_2 = from_fixed(requantise_1, fraction=2) : f32[N,2]
-    y = output(from_fixed_2)
+    from_fixed_3 = from_fixed(requantise_1, fraction=2) : f32[N,2]
+    y = output(from_fixed_3)
     """
     lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
     left = []
-    for node in lowered.order():
+    for node in lowered.in_order():
         kind, level = lowered.nodes[node]["type"], lowered.op(node).level
         before = any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered.upstream(node))
         if (

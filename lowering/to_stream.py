@@ -195,7 +195,7 @@ LOWER_TO_STREAM = (
 def drop_bridges(graph: Graph) -> list[str]:
     """Let inputs and outputs carry streams, where tensors enter or leave only to cross the boundary."""
     gone = []
-    for node in graph.order():
+    for node in graph.in_order():
         kind = graph.nodes[node]["type"]
         if kind == "enter":
             source = graph.operands(node)[0].node
@@ -280,7 +280,7 @@ def to_stream(
 
 def _refuse_rest(graph: Graph) -> None:
     left = []
-    for node in graph.order():
+    for node in graph.in_order():
         if graph.op(node).level not in ("stream", "bridge", "structure"):
             reasons = [
                 r.explain(graph, at=node)

@@ -25,11 +25,11 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     independent = graph.independent_nodes() - set(graph.outputs)
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
-    for node in graph.order():
+    for node in graph.in_order():
         if node in independent and not graph.op(node).stateful and all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
     folded = [
-        n for n in graph.order() if n in fixed and graph.nodes[n]["type"] != "constant" and graph.op(n).results == 1
+        n for n in graph.in_order() if n in fixed and graph.nodes[n]["type"] != "constant" and graph.op(n).results == 1
     ]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
@@ -46,7 +46,7 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     """Let one node serve for all with the same op, operands and attributes; state is never shared."""
     seen: dict[object, str] = {}
     merged = []
-    for node in graph.order():
+    for node in graph.in_order():
         op = graph.op(node)
         if op.name in ("input", "output") or op.stateful:
             continue

@@ -75,7 +75,7 @@ def snapshot(graph: Graph) -> Any:
 def _values(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))
     with np.errstate(all="ignore"):
-        return evaluate_nodes(graph, inputs, [n for n in graph.order() if n in needed])
+        return evaluate_nodes(graph, inputs, [n for n in graph.in_order() if n in needed])
 
 
 def compare(

@@ -142,7 +142,7 @@ Feed = tuple[int | None, Any, int]
 def _ordered(graph: nx.DiGraph) -> list[Any]:
     if isinstance(graph, Graph):
         try:
-            return list(graph.order())
+            return list(graph.in_order())
         except GraphRewriteError:  # a cycle, or slots that collide: drawn all the same
             pass
     return list(graph)
