@@ -284,8 +284,8 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     graph g
     x = input() : f32[N,2]
     to_fixed_1 = to_fixed(x, element=s8f4) : s8f4[N,2]
-    requantise_1 = requantise(to_fixed_1, shift=2, element=u4f2, low=0) : u4f2[N,2]
-    from_fixed_3 = from_fixed(requantise_1, fraction=2) : f32[N,2]
+    requantise_2 = requantise(to_fixed_1, shift=2, element=u4f2, low=0) : u4f2[N,2]
+    from_fixed_3 = from_fixed(requantise_2, fraction=2) : f32[N,2]
     y = output(from_fixed_3)
     """
     lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
