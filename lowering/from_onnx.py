@@ -86,7 +86,7 @@ def _load(model: Any) -> onnx.ModelProto:
                 if not isinstance(model, bytes)
                 else ""
             )
-            raise ModelError(f"there is no file {name}{near}") from None
+            raise ModelError(f"there is no file {name}{near or '; check its path'}") from None
         except IsADirectoryError:
             raise ModelError(f"{name} is a folder; name an .onnx file") from None
         except (DecodeError, ValueError, OSError, onnx.checker.ValidationError) as error:

@@ -76,6 +76,7 @@ class _Parallelism(click.ParamType["str | int"]):
 @click.option(
     "--parallelism",
     type=_Parallelism(),
+    metavar="full|folded|N",
     default="full",
     show_default=True,
     help="Every layer unrolled, one multiplier a layer, or at most N.",
@@ -116,15 +117,15 @@ def compile_command(
 ) -> None:
     """Compile MODEL, an ONNX file, to a VHDL project.
 
-    Reads the network, cleans it up by rules, quantises it with the calibration samples, lowers it to integers and to streaming
-    hardware, compares all levels on the test samples, writes VHDL with a self-checking test bench, and runs it in GHDL where
-    that is installed.
+    Reads the network, cleans it up by rules, quantises it with the calibration samples, lowers it to integers and to
+    streaming hardware, compares all levels on the test samples, writes VHDL with a self-checking test bench, and runs
+    it in GHDL where that is installed.
 
     \b
     Example:
       graphrewrite compile digits.onnx -o build/digits --max-multipliers 300
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
-    console = Console(stderr=as_json)
+    console = _console(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.cli.pipeline import Options, compile_model
         from graphrewrite.cli.report import as_data, print_report
@@ -145,11 +146,11 @@ def compile_command(
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def cosimulate_command(folder: Path, as_json: bool) -> None:
-    """Run the design in FOLDER in GHDL, and compare values and cycles with its test vectors.
+    """Check values and cycles of the design in FOLDER with GHDL.
 
-    Nothing in the folder is changed.
+    Runs its test bench, and compares each beat with the test vectors; nothing in the folder is changed.
     """
-    console = Console(stderr=as_json)
+    console = _console(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.hdl import cosimulate
 
@@ -158,6 +159,12 @@ def cosimulate_command(folder: Path, as_json: bool) -> None:
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
     if not report.equal:
         raise SystemExit(UNEQUAL)
+
+
+def _console(*, stderr: bool) -> Console:
+    found = Console(stderr=stderr)
+    # Where nobody looks at a screen, no name is cut to fit one.
+    return found if found.is_terminal else Console(stderr=stderr, width=160)
 
 
 @contextmanager

@@ -43,6 +43,11 @@ def failures_as_exit_codes() -> Iterator[None]:
     except GraphRewriteError as error:
         click.echo(f"graphrewrite: {' '.join(str(error).split())}", err=True)
         raise SystemExit(next(code for kind, code in CODES if isinstance(error, kind))) from None
+    except BrokenPipeError:
+        raise  # whoever reads the output has seen enough
+    except OSError as error:
+        click.echo(f"graphrewrite: {error}; make room, or choose other files and folders", err=True)
+        raise SystemExit(11) from None
     except MemoryError:
         click.echo(
             "graphrewrite: not enough memory for this model; give fewer calibration samples or a smaller model",

@@ -100,17 +100,9 @@ def _rules(found: Compiled, console: Console) -> None:
 def _hardware(found: Compiled, console: Console) -> None:
     if found.design is None:
         return
-    table = Table(
-        "instance",
-        "streams",
-        "occupied",
-        "mult",
-        "add",
-        "reg bits",
-        "mem bits",
-        title="\nhardware",
-        title_justify="left",
-    )
+    table = Table(title="\nhardware", title_justify="left")
+    for heading in ("instance", "streams", "occupied", "mult", "add", "reg bits", "mem bits"):
+        table.add_column(heading, overflow="fold")
     for part in found.design.description["components"]:
         cost = part["resources"]
         shown = f"{' + '.join(part['streams_in'])} -> {part['streams_out'][0]}".replace("stream ", "")
@@ -126,9 +118,10 @@ def _hardware(found: Compiled, console: Console) -> None:
     console.print(table)
     timing = found.timing
     deepest = max(timing["high_water"].values(), default=0)
+    fuller = ", ".join(f"{name} {count}" for name, count in timing["high_water"].items() if count > 2)
     console.print(
-        f"latency {timing['latency']} cycles, interval {timing['interval']} cycles an image, fullest buffer holds {deepest} beats "
-        f"({', '.join(f'{name} {n}' for name, n in timing['high_water'].items() if n > 2) or 'none more than 2'})",
+        f"latency {timing['latency']} cycles, interval {timing['interval']} cycles an image, "
+        f"fullest buffer holds {deepest} beats ({fuller or 'none more than 2'})",
         markup=False,
         highlight=False,
     )

@@ -59,8 +59,8 @@ def beside(model: Path) -> Path | None:
 def load(path: Path | None, graph: Graph) -> Samples:
     """Return the samples in a file.
 
-    The file holds ``calibration_x`` and, where there are held-out samples, ``test_x`` and ``test_y``. For a network with
-    several inputs the arrays have the names of the inputs, and ``test_`` before them.
+    The file holds ``calibration_x`` and, where there are held-out samples, ``test_x`` and ``test_y``. For a network
+    with several inputs the arrays have the names of the inputs, and ``test_`` before them.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def load(path: Path | None, graph: Graph) -> Samples:
     for name, array in test.items() if has_test else ():
         if array.dtype.kind not in "fiub" or not array.size or not np.isfinite(array).all():
             raise QuantisationError(
-                f"the test samples for {name!r} in {str(path)!r} are empty or no finite numbers; remove or correct them"
+                f"{str(path)!r} has test samples for {name!r} that are empty or not finite; correct them"
             )
     frames = np.atleast_1d(next(iter(test.values()))).shape[:1]
     if labels is not None and labels.shape != frames:
@@ -128,7 +128,6 @@ def _by_input(arrays: dict[str, np.ndarray], graph: Graph, key: str, path: Path)
     missing = [name for name in graph.inputs if prefix + name not in arrays]
     if missing:
         names = ", ".join(arrays) or "nothing"
-        raise QuantisationError(
-            f"{str(path)!r} holds {names}, but no {key if len(graph.inputs) == 1 and key else prefix + missing[0]!r}; {_RANDOM_HINT}"
-        )
+        wanted = key if len(graph.inputs) == 1 and key else prefix + missing[0]
+        raise QuantisationError(f"{str(path)!r} holds {names}, but no {wanted!r}; {_RANDOM_HINT}")
     return {name: arrays[prefix + name] for name in graph.inputs}
