@@ -1,0 +1,252 @@
+"""The instructions of a kernel: each reads registers and writes one, for a chunk of the batch at a time.
+
+A register holds an array of shape [positions…, channels, frames]. The frames come last and lie side by side, so that
+every copy moves long runs, and a matrix product with the weights on the left leaves its result in the same layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from graphrewrite.program.carrier import Map
+
+__all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Product", "Register", "Slide", "Sum"]
+
+Action = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Register:
+    """Room for one value.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Positions, then channels; the frames come behind.
+    dtype : numpy.dtype
+        The carrier.
+    kept : bool
+        Whether the room is its alone, because a border of zeros is written once and stays.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    kept: bool = False
+
+
+class Instruction(Protocol):
+    """What every instruction has."""
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Registers that it reads."""
+
+    @property
+    def writes(self) -> int:
+        """The register that it writes."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it may write where its first operand lies."""
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the calls that compute it on given arrays."""
+
+
+@dataclass(frozen=True)
+class Convert:
+    """Apply a map to every entry."""
+
+    reads: tuple[int, ...]
+    writes: int
+    map: Map
+    in_place: ClassVar[bool] = True
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one call for each part of the map that does something."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        kind, actions = target.dtype, list[Action]()
+        if isinstance(self.map.scale, np.ndarray) or self.map.scale != 1:
+            actions.append(partial(np.multiply, source, np.asarray(self.map.scale, kind), out=target))
+            source = target
+        if self.map.offset is not None:
+            actions.append(partial(np.add, source, np.asarray(self.map.offset, kind), out=target))
+            source = target
+        if self.map.rounded:
+            actions.append(partial(np.rint, source, out=target))
+            source = target
+        if self.map.limited:
+            # Faster than maximum or minimum with a number, even where one of the limits is infinite.
+            actions.append(partial(np.clip, source, kind.type(self.map.low), kind.type(self.map.high), out=target))
+        return actions or [partial(np.copyto, target, source)]
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Change the carrier."""
+
+    reads: tuple[int, ...]
+    writes: int
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the one call."""
+        return [partial(np.copyto, registers[self.writes], registers[self.reads[0]], casting="same_kind")]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Copy entries into another order: source and target are seen as arrays of one shape with their axes permuted.
+
+    Attributes
+    ----------
+    seen, laid : tuple of int
+        Shapes, without the frames, in which source and target are seen.
+    source_axes, target_axes : tuple of int
+        Permutations of their axes that bring the same entries to the same place.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    seen: tuple[int, ...]
+    laid: tuple[int, ...]
+    source_axes: tuple[int, ...]
+    target_axes: tuple[int, ...]
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the one call."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        frames, last = source.shape[-1], len(self.seen)
+        return [
+            partial(
+                np.copyto,
+                target.reshape(*self.laid, frames).transpose(*self.target_axes, last),
+                source.reshape(*self.seen, frames).transpose(*self.source_axes, last),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class Product:
+    """Multiply weights with every position's column of entries.
+
+    Attributes
+    ----------
+    weights : ndarray, shape [O, K], or [G, 1…, O/G, K] with groups
+        In the carrier.
+    windows : tuple of int, optional
+        How many windows the last axis of positions has and how far they are apart; a window's K entries lie one behind
+        the other, and windows may overlap. Without it, an operand's last axis but the frames is the column.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    weights: np.ndarray
+    windows: tuple[int, int] | None = None
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one matrix product; numpy loops over the positions."""
+        columns, target = registers[self.reads[0]], registers[self.writes]
+        frames = target.shape[-1]
+        if self.windows is not None:
+            count, step = self.windows
+            # Axes: groups (if any), rows of windows, places along a row, entries of a place, frames.
+            *outer, along, entry, frame = columns.strides
+            shape = (*columns.shape[: len(outer)], count, self.weights.shape[-1], frames)
+            columns = as_strided(columns, shape, (*outer, along * step, entry, frame), writeable=False)
+        if self.weights.ndim > 2:
+            groups, each = self.weights.shape[0], self.weights.shape[-2]
+            target = np.moveaxis(target.reshape(*columns.shape[1:-2], groups, each, frames), -3, 0)
+        else:
+            target = target.reshape(*columns.shape[:-2], -1, frames)
+        return [partial(np.matmul, self.weights, columns, out=target)]
+
+
+@dataclass(frozen=True)
+class Slide:
+    """Take the maximum over windows along one axis of positions.
+
+    Attributes
+    ----------
+    axis, kernel, stride, before : int
+        The axis, and what `op.max_pool` says about it; entries of the border never win.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    axis: int
+    kernel: int
+    stride: int
+    before: int
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one call a tap."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        size, count = source.shape[self.axis], target.shape[self.axis]
+        taps = []
+        for tap in range(self.kernel):
+            # The windows whose entry at this tap lies inside of the operand.
+            first = max(0, -((tap - self.before) // self.stride))
+            last = min(count - 1, (size - 1 + self.before - tap) // self.stride)
+            if first <= last:
+                start = first * self.stride + tap - self.before
+                picked = slice(start, start + (last - first) * self.stride + 1, self.stride)
+                taps.append((self._along(target, slice(first, last + 1)), self._along(source, picked)))
+        taps.sort(key=lambda pair: -pair[0].shape[self.axis])
+        whole = [pair for pair in taps if pair[0].shape == target.shape]
+        if not whole:
+            start_with: list[Action] = [partial(target.fill, -math.inf)]
+        elif len(whole) == 1:
+            start_with = [partial(np.copyto, target, whole[0][1])]
+        else:
+            start_with = [partial(np.maximum, whole[0][1], whole[1][1], out=target)]
+        return [
+            *start_with,
+            *(partial(np.maximum, into, entry, out=into) for into, entry in taps[min(len(whole), 2) :]),
+        ]
+
+    def _along(self, array: np.ndarray, piece: slice) -> np.ndarray:
+        return array[(slice(None),) * self.axis + (piece,)]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Add two registers of one shape."""
+
+    reads: tuple[int, ...]
+    writes: int
+    in_place: ClassVar[bool] = True
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the one call."""
+        x, y, target = registers[self.reads[0]], registers[self.reads[1]], registers[self.writes]
+        return [partial(np.add, x, y, out=target, dtype=target.dtype, casting="same_kind")]
+
+
+@dataclass(frozen=True)
+class Index:
+    """Find the first greatest entry along an axis."""
+
+    reads: tuple[int, ...]
+    writes: int
+    axis: int
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the one call; the index becomes a whole number of the carrier."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+
+        def find() -> None:
+            target[...] = np.argmax(source, axis=self.axis).reshape(target.shape)
+
+        return [find]

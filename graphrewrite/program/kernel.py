@@ -1,0 +1,201 @@
+"""A part of a graph that runs as instructions, chunk by chunk of the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from graphrewrite import op
+from graphrewrite.op.define import Op
+from graphrewrite.program.call import Call, Values
+from graphrewrite.program.instruction import Action, Instruction
+from graphrewrite.program.layers import translate_conv, translate_linear, translate_max_pool
+from graphrewrite.program.memory import Memory, plan
+from graphrewrite.program.movement import translate_flatten, translate_identity, translate_reshape, translate_transpose
+from graphrewrite.program.pointwise import (
+    translate_add,
+    translate_arg_max,
+    translate_clip,
+    translate_from_fixed,
+    translate_relu,
+    translate_requantise,
+    translate_to_fixed,
+)
+from graphrewrite.program.translation import Translate, Translation
+from graphrewrite.types import FixedPoint, Tensor, element_dtype
+
+__all__ = ["TABLE", "Kernel"]
+
+TABLE: Mapping[Op, Translate] = {
+    op.integer_conv: translate_conv,
+    op.integer_linear: translate_linear,
+    op.integer_add: translate_add,
+    op.requantise: translate_requantise,
+    op.max_pool: translate_max_pool,
+    op.relu: translate_relu,
+    op.clip: translate_clip,
+    op.arg_max: translate_arg_max,
+    op.to_fixed: translate_to_fixed,
+    op.from_fixed: translate_from_fixed,
+    op.identity: translate_identity,
+    op.flatten: translate_flatten,
+    op.reshape: translate_reshape,
+    op.transpose: translate_transpose,
+}
+"""What can become instructions. An op of the same name from elsewhere is another op, and runs by its own function."""
+
+_CACHE = 1 << 19
+"""Bytes that the registers of a chunk may take: half of a usual second-level cache."""
+
+_LEAST, _GRAIN = 16, 16
+"""Frames of a chunk: enough to fill vectors, however large a frame is."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A value that leaves the kernel.
+
+    Attributes
+    ----------
+    node : str
+        Whose.
+    register : int
+        Where it lies.
+    shape : tuple of int
+        Without the batch.
+    dtype : numpy.dtype
+        As the op's function gives it.
+    """
+
+    node: str
+    register: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Instructions for a part of a graph, and the calls that compute the same where the inputs break a premise.
+
+    Attributes
+    ----------
+    calls : tuple of Call
+        The nodes, in order.
+    instructions : tuple of Instruction
+        What computes them.
+    memory : Memory
+        Where the registers lie.
+    entries : tuple
+        Node, type and register of each value from outside.
+    exports : tuple of Export
+        Values for outside.
+    """
+
+    calls: tuple[Call, ...]
+    instructions: tuple[Instruction, ...]
+    memory: Memory
+    entries: tuple[tuple[str, Tensor, int], ...]
+    exports: tuple[Export, ...]
+    _rooms: list[np.ndarray] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, calls: list[Call], translation: Translation, exported: list[str]) -> Kernel:
+        """Finish a translation.
+
+        Parameters
+        ----------
+        calls : list of Call
+            What was translated.
+        translation : Translation
+            Its instructions.
+        exported : list of str
+            Nodes whose values are needed outside.
+
+        Returns
+        -------
+        Kernel
+        """
+        entries = [
+            (n, kind, translation.held[n].register)
+            for n, kind in translation.entries.items()
+            if isinstance(kind, Tensor)
+        ]
+        exports = []
+        for node in exported:
+            held = translation.settle(node)
+            exports.append(Export(node, held.register, held.shape, held.dtype))
+        memory = plan(
+            translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
+        )
+        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports))
+
+    def run(self, values: Values) -> None:
+        """Compute the exports.
+
+        Parameters
+        ----------
+        values : dict
+            Holds the entries; takes the exports.
+        """
+        arrays = [values[node][0] for node, *_ in self.entries]
+        if not self._premises(arrays):
+            for call in self.calls:
+                call.run(values)
+            return
+        batch = len(arrays[0])
+        results = [np.empty((batch, *e.shape), e.dtype) for e in self.exports]
+        room, chunk = self._room(batch)
+        with np.errstate(all="ignore"):  # infinities are limited, as the op's function does in a wider float
+            for start in range(0, batch, chunk):
+                frames = min(chunk, batch - start)
+                if start == 0 or frames < chunk:
+                    registers = self.memory.views(room, frames)
+                    actions: list[Action] = [action for step in self.instructions for action in step.bind(registers)]
+                    loads = [_batch_first(registers[r]) for *_, r in self.entries]
+                    stores = [_batch_first(registers[e.register]) for e in self.exports]
+                for array, view in zip(arrays, loads, strict=True):
+                    np.copyto(view, array[start : start + frames], casting="unsafe")
+                for action in actions:
+                    action()
+                for result, view in zip(results, stores, strict=True):
+                    np.copyto(result[start : start + frames], view, casting="unsafe")
+        self._rooms.append(room)
+        values.update((e.node, (result,)) for e, result in zip(self.exports, results, strict=True))
+
+    def _room(self, batch: int) -> tuple[np.ndarray, int]:
+        """Memory, perhaps of an earlier run, and how many frames to compute at a time."""
+        most = max(_LEAST, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
+        chunks = -(-batch // most)
+        chunk = min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
+        size = self.memory.size * chunk
+        room = self._rooms.pop() if self._rooms else np.empty(0, np.uint8)  # taken out: another thread makes its own
+        return (room if len(room) >= size else np.empty(size, np.uint8)), chunk
+
+    def _premises(self, arrays: list[np.ndarray]) -> bool:
+        """Whether the entries are what their types say: instructions are exact only then."""
+        for array, (_, kind, _) in zip(arrays, self.entries, strict=True):
+            element = kind.element
+            if (
+                array.shape[1:] != kind.shape[1:]
+                or len(array) != len(arrays[0])
+                or not len(array)
+                or array.dtype != element_dtype(element)
+            ):
+                return False
+            if isinstance(element, FixedPoint):
+                if element.width < 8 * array.dtype.itemsize and (
+                    array.min() < element.minimum or array.max() > element.maximum
+                ):
+                    return False
+            elif np.isnan(array).any():
+                return False
+        return bool(arrays)
+
+
+def _batch_first(register: np.ndarray) -> np.ndarray:
+    """A register [positions…, channels, frames] as [frames, channels, positions…]."""
+    if register.ndim == 1:
+        return register
+    return register.transpose(register.ndim - 1, register.ndim - 2, *range(register.ndim - 2))

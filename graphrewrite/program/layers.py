@@ -1,0 +1,126 @@
+"""Translate convolutions, fully-connected layers and pooling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.convolution import spatial_sizes
+from graphrewrite.program.call import Call
+from graphrewrite.program.carrier import Map, carrier
+from graphrewrite.program.instruction import Product, Slide
+from graphrewrite.program.translation import Held, Translation
+from graphrewrite.program.windows import Gather, Geometry
+from graphrewrite.types import FixedPoint
+
+__all__ = ["translate_conv", "translate_linear", "translate_max_pool"]
+
+
+def translate_linear(t: Translation, call: Call, given: list[Held]) -> Held | None:
+    """One matrix product; the bias waits to merge with what follows."""
+    layer = _layer(t, call, given)
+    if layer is None:
+        return None
+    x, w, b, kind, (low, high) = layer
+    if w.ndim != 2 or x.shape != w.shape[1:]:
+        return None
+    x = t.carried(x, kind)
+    made = t.emit(Product((x.register,), t.register(b.shape, kind), w.astype(kind)))
+    return Held(made, b.shape, call.attributes["element"].dtype, low, high, _bias(b))
+
+
+def translate_conv(t: Translation, call: Call, given: list[Held]) -> Held | None:
+    """One matrix product for all positions, over windows that are laid out first unless they lie there already."""
+    layer = _layer(t, call, given)
+    if layer is None:
+        return None
+    x, w, b, kind, (low, high) = layer
+    a = call.attributes
+    groups = a["groups"]
+    if w.ndim < 3 or w.ndim != len(x.shape) + 1 or groups < 1 or w.shape[1] * groups != x.shape[0] or len(w) % groups:
+        return None
+    if min(a["pads"], default=0) < 0 or min(a["dilations"], default=1) < 1:
+        return None
+    try:
+        windows = Geometry.of(x.shape[1:], w.shape[2:], a["strides"], a["pads"], a["dilations"], groups)
+    except TypeMismatchError:
+        return None  # the op's own function says what is wrong
+    if windows.plain:
+        x = t.carried(x, kind)
+        columns = x.register
+    else:
+        x = t.computed(x)
+        columns = t.emit(
+            Gather(
+                (x.register,),
+                t.register(windows.gathered(x.shape[0]), kind, kept=windows.padded, gathered=True),
+                windows,
+            )
+        )
+    shape = (len(w), *windows.results[: len(x.shape) - 1])
+    along = (windows.results[-1], windows.strides[-1])
+    made = t.emit(Product((columns,), t.register(shape, kind), windows.columns(w).astype(kind), along))
+    return Held(made, shape, a["element"].dtype, low, high, _bias(b))
+
+
+def _layer(
+    t: Translation, call: Call, given: list[Held]
+) -> tuple[Held, np.ndarray, np.ndarray, np.dtype, tuple[int, int]] | None:
+    """The operands of a layer, the carrier of its sums and their bounds; None unless all sums are provably exact."""
+    if len(given) != 1 or len(call.operands) != 3 or call.operands[0].node not in t.held:
+        return None
+    (x,), w, b = given, t.constant(call, 1), t.constant(call, 2)
+    element = call.attributes["element"]
+    if x.low is None or x.high is None or w is None or b is None or not isinstance(element, FixedPoint):
+        return None
+    if w.ndim < 2 or not w.size or b.shape != w.shape[:1]:
+        return None
+    rows = w.reshape(len(w), -1)
+    # Every partial sum, in whatever order, and with the bias: the operand's magnitude times the weights' at most.
+    # Estimated in floats first, which do not overflow.
+    if (
+        float(np.abs(rows.astype(np.float64)).sum(axis=1).max()) * max(x.bound, 1)
+        + float(np.abs(b.astype(np.float64)).max())
+        > 2.0**53
+    ):
+        return None
+    kind = carrier(int((np.abs(rows).sum(axis=1) * x.bound + np.abs(b)).max()))
+    if kind is None:
+        return None
+    least, most = min(x.low, 0), max(x.high, 0)  # a border holds zeros
+    positive, negative = np.maximum(rows, 0).sum(axis=1), np.minimum(rows, 0).sum(axis=1)
+    high = int((positive * most + negative * least + b).max())
+    low = int((positive * least + negative * most + b).min())
+    if low < element.minimum or high > element.maximum:
+        return None  # the op's function would wrap around
+    return x, w, b, kind, (low, high)
+
+
+def _bias(b: np.ndarray) -> Map | None:
+    return Map(offset=b.astype(np.float64).reshape(-1, 1)) if b.any() else None
+
+
+def translate_max_pool(t: Translation, call: Call, given: list[Held]) -> Held | None:
+    """One axis after the other; before what is pending, which is monotone and costs less afterwards."""
+    (x,) = given
+    a, rank = call.attributes, len(x.shape) - 1
+    kernel, strides, pads = a["kernel"], a["strides"], a["pads"]
+    if x.low is None or rank < 1 or min(pads, default=0) < 0:
+        return None
+    try:
+        results = spatial_sizes(x.shape[1:], kernel, strides, pads, (1,) * len(kernel))
+    except TypeMismatchError:
+        return None  # the op's own function says what is wrong
+    for size, count, k, stride, before in zip(x.shape[1:], results, kernel, strides, pads[:rank], strict=True):
+        if k <= before or (count - 1) * stride - before >= size:
+            return None  # a window of nothing but border has no maximum
+    kind = t.registers[x.register].dtype
+    for axis in range(rank):
+        if (kernel[axis], strides[axis], pads[axis], pads[rank + axis]) == (1, 1, 0, 0):
+            continue
+        shape = (*x.shape[: 1 + axis], results[axis], *x.shape[2 + axis :])
+        slide = Slide((x.register,), t.register(shape, kind), axis, kernel[axis], strides[axis], pads[axis])
+        x = replace(x, register=t.emit(slide), shape=shape)
+    return x

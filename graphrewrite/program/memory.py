@@ -1,0 +1,132 @@
+"""Where each register lies: registers that are never alive together share room."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphrewrite.program.instruction import Instruction, Register
+
+__all__ = ["Memory", "plan"]
+
+_GRAIN = 8
+"""Bytes a frame to which offsets are rounded, so that every carrier is aligned for any number of frames."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A plan of registers in one stretch of memory; everything grows in proportion to the frames.
+
+    Attributes
+    ----------
+    registers : tuple of Register
+        What lies in it.
+    offsets : tuple of int
+        Where, in bytes a frame.
+    size : int
+        Bytes a frame, altogether.
+    """
+
+    registers: tuple[Register, ...]
+    offsets: tuple[int, ...]
+    size: int
+
+    def views(self, room: np.ndarray, frames: int) -> list[np.ndarray]:
+        """Return the registers' arrays in a stretch of memory.
+
+        Parameters
+        ----------
+        room : ndarray of uint8
+            At least ``size * frames`` bytes.
+        frames : int
+            How many frames each register holds.
+
+        Returns
+        -------
+        list of ndarray
+        """
+        return [
+            room[offset * frames : offset * frames + _bytes(register) * frames]
+            .view(register.dtype)
+            .reshape(*register.shape, frames)
+            for register, offset in zip(self.registers, self.offsets, strict=True)
+        ]
+
+
+def plan(
+    registers: Sequence[Register], instructions: Sequence[Instruction], loaded: Iterable[int], stored: Iterable[int]
+) -> Memory:
+    """Lay out registers: the first gap that is large enough among those that are alive.
+
+    Parameters
+    ----------
+    registers : sequence of Register
+        Each is written once.
+    instructions : sequence of Instruction
+        In the order in which they run.
+    loaded : iterable of int
+        Registers that are written before the first.
+    stored : iterable of int
+        Registers that are read behind the last.
+
+    Returns
+    -------
+    Memory
+
+    Examples
+    --------
+    >>> from graphrewrite.program.carrier import FLOAT32, Map
+    >>> from graphrewrite.program.instruction import Convert
+    >>> steps = [Convert((i,), i + 1, Map(2.0)) for i in range(2)]
+    >>> plan([Register((4,), FLOAT32)] * 3, steps, [0], [2]).offsets
+    (0, 0, 0)
+    """
+    last = {r: index for index, step in enumerate(instructions) for r in step.reads}
+    last.update(dict.fromkeys(stored, len(instructions)))
+    offsets: dict[int, int] = {}
+    alive: dict[int, None] = {}
+
+    def place(register: int) -> None:
+        wanted, start = _room(registers[register]), 0
+        for other in sorted(alive, key=offsets.__getitem__):
+            if offsets[other] - start >= wanted:
+                break
+            start = max(start, offsets[other] + _room(registers[other]))
+        offsets[register] = start
+        alive[register] = None
+
+    for register in sorted({*loaded, *(i for i, r in enumerate(registers) if r.kept)}):
+        place(register)
+    for index, step in enumerate(instructions):
+        first, target = step.reads[0], step.writes
+        dies = last[first] == index and not registers[first].kept
+        if (
+            step.in_place
+            and dies
+            and _room(registers[first]) == _room(registers[target])
+            and registers[first].dtype == registers[target].dtype
+        ):
+            offsets[target] = offsets[first]
+            alive[target] = None
+        elif target not in alive:
+            place(target)
+        for register in {*step.reads, target}:
+            if (
+                last.get(register, index) <= index
+                and not registers[register].kept
+                and (register != target or register not in last)
+            ):
+                alive.pop(register, None)
+    size = max((offsets[i] + _room(r) for i, r in enumerate(registers)), default=0)
+    return Memory(tuple(registers), tuple(offsets[i] for i in range(len(registers))), size)
+
+
+def _bytes(register: Register) -> int:
+    return math.prod(register.shape) * register.dtype.itemsize
+
+
+def _room(register: Register) -> int:
+    return -(-_bytes(register) // _GRAIN) * _GRAIN
