@@ -166,7 +166,7 @@ TABLE: dict[str, Entry] = {
         Entry("Mul", op.mul),
         Entry("Neg", op.neg),
         Entry(
-            "Pad", op.pad, constants={1: ("pads", _integers), 2: ("value", _scalar)}, required={"mode": (b"constant",)}
+            "Pad", op.pad, constants={1: ("pads", _integers), 2: ("fill", _scalar)}, required={"mode": (b"constant",)}
         ),
         Entry("Pow", op.pow),
         Entry("Relu", op.relu),

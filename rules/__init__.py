@@ -21,16 +21,18 @@ y = output(x)
 """
 
 from graphrewrite.rules.affine import (
-    conv_without_bias,
+    divide_as_multiply,
     fold_batch_norm,
     fold_bias,
     fold_conv_bias,
+    fold_conv_input_offset,
+    fold_conv_input_scale,
     fold_conv_scale,
+    fold_input_offset,
+    fold_input_scale,
     fold_linear_batch_norm,
     fold_scale,
-    gemm_as_linear,
-    linear_without_bias,
-    matmul_as_linear,
+    subtract_as_add,
 )
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
 from graphrewrite.rules.identities import (
@@ -42,6 +44,17 @@ from graphrewrite.rules.identities import (
     drop_requantise,
     drop_subtract_zero,
     merge_clips,
+)
+from graphrewrite.rules.layers import (
+    average_pool_as_conv,
+    batch_norm_as_layer,
+    conv_without_bias,
+    fold_pad,
+    gemm_as_linear,
+    gemm_without_bias_as_linear,
+    global_average_pool_as_conv,
+    linear_without_bias,
+    matmul_as_linear,
 )
 from graphrewrite.rules.shapes import (
     drop_reshape,
@@ -58,7 +71,10 @@ from graphrewrite.rules.shapes import (
 __all__ = [
     "FOLDING",
     "RULES",
+    "average_pool_as_conv",
+    "batch_norm_as_layer",
     "conv_without_bias",
+    "divide_as_multiply",
     "drop_cast_to_fixed_and_back",
     "drop_divide_by_one",
     "drop_identity",
@@ -74,10 +90,17 @@ __all__ = [
     "fold_batch_norm",
     "fold_bias",
     "fold_conv_bias",
+    "fold_conv_input_offset",
+    "fold_conv_input_scale",
     "fold_conv_scale",
+    "fold_input_offset",
+    "fold_input_scale",
     "fold_linear_batch_norm",
+    "fold_pad",
     "fold_scale",
     "gemm_as_linear",
+    "gemm_without_bias_as_linear",
+    "global_average_pool_as_conv",
     "linear_without_bias",
     "matmul_as_linear",
     "merge_clips",
@@ -86,6 +109,7 @@ __all__ = [
     "merge_transposes",
     "permute_linear_weights",
     "squeeze_as_reshape",
+    "subtract_as_add",
     "transpose_as_reshape",
     "unsqueeze_as_reshape",
 ]
@@ -115,15 +139,26 @@ RULES = (
 
 FOLDING = (
     gemm_as_linear,
+    gemm_without_bias_as_linear,
     matmul_as_linear,
     linear_without_bias,
     conv_without_bias,
+    average_pool_as_conv,
+    global_average_pool_as_conv,
+    fold_pad,
+    divide_as_multiply,
+    subtract_as_add,
     fold_bias,
     fold_conv_bias,
     fold_scale,
     fold_conv_scale,
     fold_batch_norm,
     fold_linear_batch_norm,
+    batch_norm_as_layer,
+    fold_input_scale,
+    fold_conv_input_scale,
+    fold_input_offset,
+    fold_conv_input_offset,
     permute_linear_weights,
 )
 """Arithmetic folded into weights: the same within float rounding."""

@@ -7,61 +7,35 @@ import numpy as np
 from graphrewrite import Constant, decline, op, rule
 
 __all__ = [
-    "conv_without_bias",
+    "divide_as_multiply",
     "fold_batch_norm",
     "fold_bias",
     "fold_conv_bias",
+    "fold_conv_input_offset",
+    "fold_conv_input_scale",
     "fold_conv_scale",
+    "fold_input_offset",
+    "fold_input_scale",
     "fold_linear_batch_norm",
     "fold_scale",
-    "gemm_as_linear",
-    "linear_without_bias",
-    "matmul_as_linear",
+    "subtract_as_add",
 ]
 
 
 @rule(keeps="rounding")
-def gemm_as_linear(x, w: Constant, b: Constant):
-    """A general matrix product with constant weights is a fully-connected layer."""
-    gemm = op.gemm(x, w, b)
-    yield gemm
-    if gemm.trans_a:
-        return decline("it transposes its input", at=gemm)
-    outputs = gemm.shape[1]
-    if b.value.size not in (1, outputs) or b.value.ndim > 2 or (b.value.ndim == 2 and b.shape[0] != 1):
-        return decline("its addend is no vector over the outputs", at=gemm)
-    weights = w.value if gemm.trans_b else w.value.T
-    bias = np.broadcast_to(b.value.reshape(-1), (outputs,)) * b.value.dtype.type(gemm.beta)
-    return op.linear(x, np.ascontiguousarray(weights) * weights.dtype.type(gemm.alpha), bias)
-
-
-@rule(keeps="rounding")
-def matmul_as_linear(x, w: Constant):
-    """A product of a batch of vectors with constant weights is a fully-connected layer."""
-    product = op.matmul(x, w)
-    yield product
-    if len(x.shape) != 2 or w.value.ndim != 2:
-        return decline("an operand has more than two axes", at=product)
-    return op.linear(x, np.ascontiguousarray(w.value.T))
+def divide_as_multiply(x, c: Constant):
+    """A division by a constant is a product with its reciprocal."""
+    yield op.div(x, c)
+    if not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all():
+        return decline("a reciprocal is not finite", at=c)
+    return op.mul(x, (1 / c.value).astype(c.value.dtype))
 
 
 @rule
-def linear_without_bias(x, w):
-    """A fully-connected layer without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
-    yield op.linear(x, w)
-    return op.linear(x, w, _nothing(w.shape[0], w.type))
-
-
-@rule
-def conv_without_bias(x, w):
-    """A convolution without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
-    conv = op.conv(x, w)
-    yield conv
-    return op.conv(x, w, _nothing(w.shape[0], w.type), like=conv)
-
-
-def _nothing(size, type):
-    return np.full(size, -0.0, {"f16": np.float16, "f64": np.float64}.get(str(type.element), np.float32))
+def subtract_as_add(x, c: Constant):
+    """Subtracting a constant is adding its negative (IEEE 754-2019, 5.4.1: x - c is x + (-c))."""
+    yield op.sub(x, c)
+    return op.add(x, -c.value)
 
 
 def _per_channel(constant, layer):
@@ -127,7 +101,7 @@ def fold_conv_scale(x, w: Constant, b: Constant, c: Constant):
 
 @rule(keeps="rounding")
 def fold_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: Constant, mean: Constant, var: Constant):
-    """An affine map for each channel after a convolution is a convolution with other weights (Ioffe and Szegedy 2015)."""
+    """An affine map for each channel after a convolution is a convolution (Ioffe and Szegedy 2015)."""
     conv = op.conv(x, w, b)
     norm = op.batch_norm(conv, gain, shift, mean, var)
     yield norm
@@ -142,3 +116,59 @@ def fold_linear_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: C
     yield norm
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
     return op.linear(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value)
+
+
+@rule(keeps="rounding")
+def fold_input_scale(x, c: Constant, w: Constant, b):
+    """A constant factor for each input of a fully-connected layer belongs to its weights."""
+    scaled = op.mul(x, c)
+    yield op.linear(scaled, w, b)
+    scale = _per_channel(c, scaled)
+    if scale is None or scaled.type != x.type:
+        return decline("the constant is not one number an input", at=scaled)
+    return op.linear(x, w.value * scale, b)
+
+
+@rule(keeps="rounding")
+def fold_conv_input_scale(x, c: Constant, w: Constant, b):
+    """A constant factor for each channel before a convolution belongs to its weights; a border of zeros stays zero."""
+    scaled = op.mul(x, c)
+    conv = op.conv(scaled, w, b)
+    yield conv
+    scale = _per_channel(c, scaled)
+    if scale is None or scaled.type != x.type:
+        return decline("the constant is not one number a channel", at=scaled)
+    return op.conv(x, w.value * _by_input(scale, w, conv), b, like=conv)
+
+
+@rule(keeps="rounding")
+def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
+    """A constant for each input of a fully-connected layer belongs to its bias."""
+    moved = op.add(x, c)
+    yield op.linear(moved, w, b)
+    offset = _per_channel(c, moved)
+    if offset is None or moved.type != x.type:
+        return decline("the constant is not one number an input", at=moved)
+    return op.linear(x, w, b.value + w.value @ offset)
+
+
+@rule(keeps="rounding")
+def fold_conv_input_offset(x, c: Constant, w: Constant, b: Constant):
+    """A constant for each channel before a convolution belongs to its bias, unless a border of zeros comes between."""
+    moved = op.add(x, c)
+    conv = op.conv(moved, w, b)
+    yield conv
+    offset = _per_channel(c, moved)
+    if offset is None or moved.type != x.type:
+        return decline("the constant is not one number a channel", at=moved)
+    if any(conv.pads):
+        return decline("the border is zero before and behind the sum, so it would change", at=conv)
+    moves = (w.value * _by_input(offset, w, conv)).reshape(len(w.value), -1).sum(axis=1)
+    return op.conv(x, w, b.value + moves, like=conv)
+
+
+def _by_input(entries, w, conv):
+    """Entries an input channel, laid out to meet grouped weights [O, C/groups, …]."""
+    outputs, inner, *kernel = w.value.shape
+    by_group = np.repeat(entries.reshape(conv.groups, inner), outputs // conv.groups, axis=0)
+    return by_group.reshape(outputs, inner, *[1] * len(kernel))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.convolution import pad_spatial, spatial_sizes
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Tensor
@@ -84,7 +85,13 @@ def average_pool(
     return (total / counts).astype(x.dtype)
 
 
-@define_op(infer=lambda x: Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2))))
+def _infer_global(x: Tensor) -> Tensor:
+    if len(x.shape) < 3:
+        raise TypeMismatchError(f"pooling needs a batch, channels and at least one spatial axis, got {x}")
+    return Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
+
+
+@define_op(infer=_infer_global)
 def global_average_pool(x: np.ndarray) -> np.ndarray:
     """Mean over all positions of each channel (ONNX specification, GlobalAveragePool).
 

@@ -170,7 +170,7 @@ def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
     return np.concatenate(xs, axis=axis)
 
 
-def _infer_pad(x: Tensor, *, pads: Sequence[int], value: float = 0.0) -> Tensor:
+def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0) -> Tensor:
     rank = len(x.shape)
     if len(pads) != 2 * rank:
         raise TypeMismatchError(f"{x} needs {2 * rank} pads, all begins and then all ends, got {len(pads)}")
@@ -183,7 +183,7 @@ def _infer_pad(x: Tensor, *, pads: Sequence[int], value: float = 0.0) -> Tensor:
 
 
 @define_op(infer=_infer_pad)
-def pad(x: np.ndarray, *, pads: Sequence[int], value: float = 0.0) -> np.ndarray:
+def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0) -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad, constant mode).
 
     Examples
@@ -194,4 +194,4 @@ def pad(x: np.ndarray, *, pads: Sequence[int], value: float = 0.0) -> np.ndarray
     rank = x.ndim
     begins, ends = pads[:rank], pads[rank:]
     cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
-    return np.pad(cropped, [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)], constant_values=value)
+    return np.pad(cropped, [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)], constant_values=fill)

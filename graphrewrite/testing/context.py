@@ -10,8 +10,8 @@ from graphrewrite.graph import Graph, Value
 from graphrewrite.op.define import Op
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Term
 from graphrewrite.testing.demand import Demand, Pick, Unfit
-from graphrewrite.testing.instance import Plan, plan_instance, tensor_of
-from graphrewrite.testing.tables import CONTINUOUS, kinds_of, meet
+from graphrewrite.testing.instance import Plan, kinds_given_by, plan_instance, tensor_of
+from graphrewrite.testing.tables import CONTINUOUS, meet
 from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype
 
 __all__ = ["Builder", "constant_array"]
@@ -125,9 +125,11 @@ class Builder:
             A value to be read, of the type of the result.
         """
         if result is None:
-            kinds = [k for k in self.pool if not isinstance(k.element, FixedPoint)]
-            fresh = [k for k in kinds_of(op.name) if k[0] == "f32"] or kinds_of(op.name)
-            result = self.pick(kinds) if kinds and not self.chance(3) else tensor_of(*self.pick(fresh), self.pick)
+            given = kinds_given_by(op)
+            there = [k for k in self.pool if (k.element, len(k.shape)) in given and "N" in k.shape[:1]]
+            if not given:
+                return None
+            result = self.pick(there) if there and not self.chance(3) else tensor_of(*self.pick(given), self.pick)
         most = len(op.operands) + (1 if op.variadic else 0)
         count = self.pick(range(max(op.required, 1), most + 1)) if most > op.required else op.required
         try:

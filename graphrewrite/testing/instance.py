@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from graphrewrite.op.define import Op
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Term, Variable
 from graphrewrite.testing.demand import Demand, Need, Pick, T, Unfit
 from graphrewrite.testing.tables import SIZES, kinds_of, meet
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
-__all__ = ["Plan", "feasible_kinds", "plan_instance", "tensor_of", "unfit_message"]
+__all__ = ["Plan", "feasible_kinds", "kinds_given_by", "plan_instance", "tensor_of", "unfit_message"]
 
 _ATTEMPTS = 12
 _OPEN: Any = object()
@@ -106,6 +107,40 @@ def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") ->
     f32[N,3,3]
     """
     return Tensor(element, (batch, *(pick(SIZES) for _ in range(rank - 1))))
+
+
+@lru_cache(maxsize=512)
+def kinds_given_by(op: Op) -> tuple[tuple[Any, int], ...]:
+    """Return the kinds of result, element type and rank, that an op can give.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+
+    Returns
+    -------
+    tuple of (element, rank)
+        Empty where nothing is known about its attributes or operands.
+    """
+
+    def fits(kind: tuple[Any, int]) -> bool:
+        rng = random.Random(0)
+
+        def pick(options: Sequence[T]) -> T:
+            return rng.choice(options)
+
+        for _ in range(_ATTEMPTS):
+            try:
+                meet(Demand(op, tensor_of(*kind, pick), max(op.required, 1), pick))
+            except Unfit:
+                continue
+            return True
+        return False
+
+    found = tuple(kind for kind in kinds_of(op.name) if fits(kind))
+    floats = tuple(kind for kind in found if kind[0] == "f32")
+    return floats or found
 
 
 @lru_cache(maxsize=512)

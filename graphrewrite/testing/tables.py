@@ -179,7 +179,7 @@ def _pad(d: Demand) -> Need:
     if len(chosen) != 2 * rank:
         raise Unfit("another rank")
     shape = tuple(s if isinstance(s, str) else s - chosen[i] - chosen[rank + i] for i, s in enumerate(d.result.shape))
-    return d.need(Tensor(d.result.element, shape), pads=chosen, value=d.choose("value", (0.0, 1.0)))
+    return d.need(Tensor(d.result.element, shape), pads=chosen, fill=d.choose("fill", (0.0, 1.0)))
 
 
 def _matmul(d: Demand) -> Need:

@@ -1,0 +1,139 @@
+"""Other ops written as the two layers that the rest knows: convolutions and fully-connected layers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import Constant, decline, op, rule
+
+__all__ = [
+    "average_pool_as_conv",
+    "batch_norm_as_layer",
+    "conv_without_bias",
+    "fold_pad",
+    "gemm_as_linear",
+    "gemm_without_bias_as_linear",
+    "global_average_pool_as_conv",
+    "linear_without_bias",
+    "matmul_as_linear",
+]
+
+
+@rule(keeps="rounding")
+def gemm_as_linear(x, w: Constant, b: Constant):
+    """A general matrix product with constant weights is a fully-connected layer."""
+    gemm = op.gemm(x, w, b)
+    yield gemm
+    if gemm.trans_a:
+        return decline("it transposes its input", at=gemm)
+    outputs = gemm.shape[1]
+    if b.value.size not in (1, outputs) or b.value.ndim > 2 or (b.value.ndim == 2 and b.shape[0] != 1):
+        return decline("its addend is no vector over the outputs", at=gemm)
+    bias = np.broadcast_to(b.value.reshape(-1), (outputs,)) * b.value.dtype.type(gemm.beta)
+    return op.linear(x, _rows(gemm, w), bias)
+
+
+@rule(keeps="rounding")
+def gemm_without_bias_as_linear(x, w: Constant):
+    """A general matrix product with constant weights and no addend is a fully-connected layer."""
+    gemm = op.gemm(x, w)
+    yield gemm
+    if gemm.trans_a:
+        return decline("it transposes its input", at=gemm)
+    return op.linear(x, _rows(gemm, w))
+
+
+def _rows(gemm, w):
+    weights = w.value if gemm.trans_b else w.value.T
+    return np.ascontiguousarray(weights) * weights.dtype.type(gemm.alpha)
+
+
+@rule(keeps="rounding")
+def matmul_as_linear(x, w: Constant):
+    """A product of a batch of vectors with constant weights is a fully-connected layer."""
+    product = op.matmul(x, w)
+    yield product
+    if len(x.shape) != 2 or w.value.ndim != 2:
+        return decline("an operand has more than two axes", at=product)
+    return op.linear(x, np.ascontiguousarray(w.value.T))
+
+
+@rule
+def linear_without_bias(x, w):
+    """A fully-connected layer without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
+    yield op.linear(x, w)
+    return op.linear(x, w, _nothing(w))
+
+
+@rule
+def conv_without_bias(x, w):
+    """A convolution without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
+    conv = op.conv(x, w)
+    yield conv
+    return op.conv(x, w, _nothing(w), like=conv)
+
+
+def _nothing(w):
+    return np.full(w.shape[0], -0.0, _dtype(w))
+
+
+def _dtype(x):
+    return {"f16": np.float16, "f64": np.float64}.get(str(x.type.element), np.float32)
+
+
+@rule(keeps="rounding")
+def batch_norm_as_layer(x, gain: Constant, shift: Constant, mean: Constant, var: Constant):
+    """A norm that no layer before it can take up is a layer of its own: one weight for each channel."""
+    norm = op.batch_norm(x, gain, shift, mean, var)
+    yield norm
+    scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
+    offset = shift.value - mean.value * scale
+    if len(x.shape) == 2:
+        return op.linear(x, np.diag(scale), offset)
+    return _channelwise(x, scale.reshape(-1, 1, *[1] * (len(x.shape) - 2)), offset)
+
+
+def _channelwise(x, w, b, **attributes):
+    rank = len(x.shape) - 2
+    plain = {"strides": (1,) * rank, "pads": (0,) * (2 * rank), "dilations": (1,) * rank, **attributes}
+    return op.conv(x, w, b, groups=len(w), **plain)
+
+
+@rule(keeps="rounding")
+def average_pool_as_conv(x):
+    """A mean over windows is a convolution of each channel with equal weights, where its border counts."""
+    pool = op.average_pool(x)
+    yield pool
+    if any(pool.pads) and not pool.count_include_pad:
+        return decline("the border does not count, so that weights differ from place to place", at=pool)
+    channels, size = x.shape[1], int(np.prod(pool.kernel))
+    w = np.full((channels, 1, *pool.kernel), 1 / size, _dtype(x))
+    return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads)
+
+
+@rule(keeps="rounding")
+def global_average_pool_as_conv(x):
+    """A mean over all positions is a convolution of each channel with one window of equal weights."""
+    pool = op.global_average_pool(x)
+    yield pool
+    channels, *sizes = x.shape[1:]
+    if any(isinstance(size, str) for size in (channels, *sizes)):
+        return decline("a size besides the batch is symbolic", at=pool)
+    w = np.full((channels, 1, *sizes), 1 / int(np.prod(sizes)), _dtype(x))
+    return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)))
+
+
+@rule
+def fold_pad(x, w, b):
+    """A border of zeros before a convolution is padding of the convolution."""
+    border = op.pad(x)
+    conv = op.conv(border, w, b)
+    yield conv
+    rank = len(x.shape)
+    begins, ends = border.pads[2:rank], border.pads[rank + 2 :]
+    if border.fill != 0 or any((*border.pads[:2], *border.pads[rank : rank + 2])):
+        return decline("the border is not of zeros, or not around the spatial axes only", at=border)
+    if min(border.pads) < 0:
+        return decline("a negative pad crops, which a convolution cannot", at=border)
+    pads = tuple(p + q for p, q in zip(conv.pads, (*begins, *ends), strict=True))
+    return op.conv(x, w, b, like=conv, pads=pads)
