@@ -30,7 +30,7 @@ _WIDEST = 31
 _CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "identity"})
 """Ops that keep the format of their operand."""
 
-_WIDEST = 48  # bits of an accumulator in hardware
+_ACCUMULATOR = 48  # bits that an accumulator in hardware has at most
 
 
 def quantise(
@@ -46,7 +46,7 @@ def quantise(
     Scale and batch norm are folded into weights first. Then each input and each layer (with the relu or clip behind it)
     is followed by one ``quantise`` node, the only place that rounds, half to even, and saturates; weights and biases
     are rounded to grids of their own. Binary points are chosen by the least squared error over the samples. The last
-    layer keeps the exact sums of its accumulator.
+    layer keeps the exact sums of its accumulator, up to 31 bits.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class _Quantiser:
 
     def at_the_end(self, exact: FixedPoint) -> FixedPoint:
         """The format of the last layer: its exact sums, or as many of their bits as a requantise can shift."""
-        surplus = exact.width - _WIDEST if self.per_channel else 0
+        surplus = exact.width - _WIDEST
         if surplus <= 0:
             return exact
         return FixedPoint(exact.signed, _WIDEST, exact.fraction - surplus)
@@ -255,10 +255,10 @@ class _Quantiser:
             element = accumulator(w, b, given, fractions + given.fraction)
         except (GraphRewriteError, OverflowError):
             element = None
-        if element is None or element.width > _WIDEST:
+        if element is None or element.width > _ACCUMULATOR:
             raise QuantisationError(
                 f"needs sums of {'more than 63' if element is None else element.width} bits, and an accumulator has at most "
-                f"{_WIDEST}: weights and bias are out of proportion to the calibration samples; scale them or give fewer bits",
+                f"{_ACCUMULATOR}: weights and bias are out of proportion to the calibration samples; scale them or give fewer bits",
                 node=node,
             )
         return element

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,7 +19,17 @@ __all__ = ["Samples", "beside", "load"]
 
 _RANDOM_HINT = "pass an .npz file with --calibration; its array 'calibration_x' holds inputs, batch first"
 # What numpy lets through of what is wrong in a file: its header, its archive, an encryption, a compression.
-_BROKEN = (OSError, ValueError, EOFError, KeyError, SyntaxError, RuntimeError)
+_BROKEN = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    SyntaxError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True)
@@ -99,24 +110,24 @@ def load(path: Path | None, graph: Graph) -> Samples:
             )
     frames = np.atleast_1d(next(iter(test.values()))).shape[:1]
     if labels is not None and labels.shape != frames:
+        shape = list(labels.shape)
         raise QuantisationError(
-            f"test_y in {str(path)!r} has the shape {list(labels.shape)}; give one class for each of {frames[0]} samples"
+            f"test_y in {str(path)!r} has the shape {shape}; give one class for each of {frames[0]} samples"
         )
     return Samples(calibration, test, labels)
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        found = np.load(path, allow_pickle=False)
-        return (
-            {"calibration_x": found} if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}
-        )
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
+            return {"calibration_x": found} if isinstance(found, np.ndarray) else {n: found[n] for n in found.files}
     except FileNotFoundError:
         near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.npz")])
         raise QuantisationError(
             f"there is no file {str(path)!r} with calibration samples{near}; {_RANDOM_HINT}"
         ) from None
-    except (*_BROKEN, zipfile.BadZipFile, zlib.error) as error:
+    except _BROKEN as error:
         told = (str(error) or type(error).__name__).splitlines()[0][:80]
         raise QuantisationError(f"{str(path)!r} is no .npz file of numbers ({told}); {_RANDOM_HINT}") from None
 
