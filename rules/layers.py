@@ -117,6 +117,8 @@ def global_average_pool_as_conv(x):
     pool = op.global_average_pool(x)
     yield pool
     channels, *sizes = x.shape[1:]
+    if not sizes:
+        return decline("there are no positions to average over", at=pool)
     if any(isinstance(size, str) for size in (channels, *sizes)):
         return decline("a size besides the batch is symbolic", at=pool)
     w = np.full((channels, 1, *sizes), 1 / int(np.prod(sizes)), _dtype(x))
