@@ -126,7 +126,8 @@ class Builder:
         """
         if result is None:
             given = kinds_given_by(op)
-            there = [k for k in self.pool if (k.element, len(k.shape)) in given and "N" in k.shape[:1]]
+            elements = {element for element, _ in given}
+            there = [k for k in self.pool if isinstance(k, Tensor) and k.element in elements]
             if not given:
                 return None
             result = self.pick(there) if there and not self.chance(3) else tensor_of(*self.pick(given), self.pick)

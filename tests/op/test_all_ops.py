@@ -1,0 +1,166 @@
+"""What holds for every op of the library, on graphs made from its own definition."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from graphrewrite import FixedPoint, Tensor, define_op, evaluate, op, verify
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.evaluate import evaluate_nodes
+from graphrewrite.op.define import broadcast_shape
+from graphrewrite.testing import attributes_of, graphs, inputs_for
+from graphrewrite.types import element_dtype
+
+OPS = [found for found in op.LIBRARY.values() if found.level != "structure"]
+
+
+@pytest.mark.parametrize("tested", OPS, ids=lambda tested: tested.name)
+def test_an_op_computes_what_its_type_says(tested):
+    reached = []
+
+    @given(graphs(ops=[tested]).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
+    def examine(case):
+        graph, inputs = case
+        verify(graph)
+        nodes = [n for n in graph if graph.nodes[n]["type"] == tested.name]
+        with np.errstate(all="ignore"):
+            values = evaluate_nodes(graph, inputs, nodes)
+        for node in nodes:
+            kind, array = graph.result_type(node), values[node]
+            assert array.dtype == element_dtype(kind.element)
+            assert all(isinstance(d, str) or d == size for d, size in zip(kind.shape, array.shape, strict=True))
+            if isinstance(kind.element, FixedPoint):
+                assert array.min(initial=0) >= kind.element.minimum
+                assert array.max(initial=0) <= kind.element.maximum
+        reached.extend(nodes)
+
+    examine()
+    assert reached, "the generator never makes this op"
+
+
+@pytest.mark.parametrize("tested", [o for o in OPS if o.commutative], ids=lambda tested: tested.name)
+def test_what_is_called_commutative_commutes(tested):
+    @given(graphs(ops=[tested]).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
+    def examine(case):
+        graph, inputs = case
+        swapped = graph.copy()
+        for a, b, data in graph.edges(data=True):
+            if graph.nodes[b]["type"] == tested.name:
+                swapped.edges[a, b]["slots"] = tuple((1 - slot, result) for slot, result in data["slots"])
+        with np.errstate(all="ignore"):
+            for name, array in evaluate(graph, inputs).items():
+                np.testing.assert_array_equal(evaluate(swapped, inputs)[name], array)
+
+    examine()
+
+
+@pytest.mark.parametrize("tested", OPS, ids=lambda tested: tested.name)
+def test_an_op_is_documented_and_copies_and_pickles_as_itself(tested):
+    assert tested.__doc__
+    assert tested.__doc__.splitlines()[0].endswith(".")
+    assert pickle.loads(pickle.dumps(tested)) is tested
+    assert copy.deepcopy(tested) is tested
+    assert getattr(op, tested.name) is tested
+
+
+@pytest.mark.parametrize("tested", OPS, ids=lambda tested: tested.name)
+def test_attributes_come_with_their_op(tested):
+    @given(attributes_of(tested))
+    def examine(attributes):
+        tested.check(tested.required, attributes)
+        required = {k for k, v in tested.attributes.items() if v is inspect.Parameter.empty}
+        assert required <= set(attributes)
+
+    examine()
+
+
+def test_an_unknown_op_is_suggested():
+    with pytest.raises(AttributeError, match=r"no op is called 'max_pol'; did you mean 'max_pool'"):
+        op.max_pol  # noqa: B018
+    assert "relu" in dir(op)
+
+
+def test_definition_reads_the_signature():
+    @define_op(level="integer", commutative=True, results=2, infer=lambda x, *ys, k, m=2: (x, x))
+    def made_(x, y=None, *zs, k, m=2):
+        """Something."""
+
+    assert (made_.name, made_.level, made_.operands, made_.required) == ("made", "integer", ("x", "y", "zs"), 1)
+    assert made_.variadic
+    assert made_.commutative
+    assert dict(made_.attributes) == {"k": inspect.Parameter.empty, "m": 2}
+    x = Tensor("f32", ("N",))
+    assert made_.infer(x, k=1) == (x, x)
+    with pytest.raises(TypeMismatchError, match="made needs the attribute 'k'"):
+        made_.infer(x)
+    with pytest.raises(TypeMismatchError, match=r"has no attribute 'kk'.*did you mean 'k'"):
+        made_.infer(x, k=1, kk=2)
+    with pytest.raises(TypeMismatchError, match="made needs operand 'x'"):
+        made_.infer(k=1)
+
+
+shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)
+
+
+@given(st.lists(shapes, min_size=1, max_size=3))
+def test_broadcasting_is_numpy_s(given_shapes):
+    try:
+        expected = np.broadcast_shapes(*given_shapes)
+    except ValueError:
+        with pytest.raises(TypeMismatchError):
+            broadcast_shape(*given_shapes)
+    else:
+        assert broadcast_shape(*given_shapes) == expected
+
+
+def test_a_symbolic_size_equals_itself_and_one():
+    assert broadcast_shape(("N", 3), (1, 1), (3,)) == ("N", 3)
+    for other in [("M", 3), (2, 3)]:
+        with pytest.raises(TypeMismatchError, match="do not broadcast"):
+            broadcast_shape(("N", 3), other)
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
+def test_reshape_keeps_sizes_that_are_left_out(sizes, data):
+    x = np.arange(np.prod(sizes)).reshape(sizes)
+    shape = [data.draw(st.sampled_from([0, size])) for size in sizes]
+    if data.draw(st.booleans()):
+        shape[data.draw(st.integers(0, len(shape) - 1))] = -1
+    found = op.reshape(x, shape=shape)
+    assert found.shape == x.shape == op.reshape.infer(Tensor("i64", tuple(sizes)), shape=shape)[0].shape
+    symbolic = Tensor("f32", ("N", *sizes))
+    assert op.reshape.infer(symbolic, shape=(-1, *sizes))[0] == symbolic
+    assume(len(sizes) > 1)
+    with pytest.raises(TypeMismatchError, match=r"does not reshape|has no place"):
+        op.reshape.infer(symbolic, shape=(*sizes, 7))
+
+
+def test_batch_norm_softmax_sigmoid_against_their_formulas():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, 3, 2, 2))
+    gain, shift, mean, var = (rng.uniform(0.5, 2, 3) for _ in range(4))
+    each = (slice(None), None, None)
+    expected = (x - mean[each]) / np.sqrt(var[each] + 1e-3) * gain[each] + shift[each]
+    np.testing.assert_allclose(op.batch_norm(x, gain, shift, mean, var, epsilon=1e-3), expected)
+    np.testing.assert_allclose(op.softmax(x, axis=1), np.exp(x) / np.exp(x).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(op.sigmoid(x), 1 / (1 + np.exp(-x)))
+    large = np.array([[1e4, -1e4, 0.0]])
+    assert op.softmax(large).tolist() == [[1.0, 0.0, 0.0]]
+    assert op.sigmoid(large).tolist() == [[1.0, 0.0, 0.5]]
+
+
+def test_gemm_and_pad_against_the_onnx_definition():
+    rng = np.random.default_rng(0)
+    a, b, c = rng.normal(size=(4, 2)), rng.normal(size=(3, 4)), rng.normal(size=3)
+    found = op.gemm(a, b, c, alpha=0.5, beta=2.0, trans_a=True, trans_b=True)
+    np.testing.assert_allclose(found, 0.5 * (a.T @ b.T) + 2 * c)
+    x = np.arange(6.0).reshape(2, 3)
+    assert op.pad(x, pads=(1, -1, 0, 2), fill=9.0).tolist() == [[9, 9, 9, 9], [1, 2, 9, 9], [4, 5, 9, 9]]
+    assert op.pad.infer(Tensor("f32", (2, 3)), pads=(1, -1, 0, 2))[0].shape == (3, 4)
