@@ -116,7 +116,8 @@ def _check_ops(graph: Graph, nodes: list[str]) -> None:
             unknown.append(f"{graph.nodes[node].get('type')} ({node})")
     if unknown:
         raise UnknownOpError(
-            f"no meaning is known for {', '.join(unknown)}; pass the ops as Graph(ops=[…]) or replace the nodes by rules"
+            f"no meaning is known for {', '.join(unknown)}; pass the ops as Graph(ops=[…]) or replace the nodes "
+            "by rules"
         )
 
 

@@ -65,7 +65,8 @@ class _Traced(Symbolic):
         if name.startswith("_"):
             raise AttributeError(name)
         raise RuleError(
-            f"{name!r} of a matched node is known only below the yield; above it, bind an attribute with a parameter: op.conv(x, w, {name}={name})"
+            f"{name!r} of a matched node is known only below the yield; above it, bind an attribute with a "
+            f"parameter: op.conv(x, w, {name}={name})"
         )
 
     def __bool__(self) -> bool:

@@ -66,7 +66,7 @@ class Part(Symbolic):
 
 
 class Bound(Part):
-    """A value of the graph that the match bound: ``.type``, ``.shape``, ``.value`` of a constant, and every attribute by name."""
+    """A value that the match bound: its type and shape, the array of a constant, and every attribute by name."""
 
     def __init__(self, replay: Replay, operand: Operand) -> None:
         self.replay, self.operand, self.node = replay, operand, operand.node

@@ -202,12 +202,13 @@ class _Engine:
             last = Counter(name for name, _ in self.fired[-100:])
             names = ", ".join(f"{name} ({times})" for name, times in last.most_common())
             raise RewriteError(
-                f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the other, or a rule matches its own result",
+                f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the "
+                "other, or a rule matches its own result",
                 node=node,
             )
 
     def wake(self, work: _WorkList, edit: Edit, near: str) -> None:
-        """Queue every node where the edit can have enabled a match: whatever lies within a pattern's depth below a change."""
+        """Queue each node where the edit can have enabled a match: all within a pattern's depth below a change."""
         seen = dict.fromkeys([*edit.added, *edit.touched])
         layer: Iterator[str] | list[str] = list(seen)
         for _ in range(self.reach):

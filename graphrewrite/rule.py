@@ -59,7 +59,8 @@ class Rule:
     pattern : Pattern
         What it looks for.
     keeps : str
-        ``"exact"`` (same bits), ``"rounding"`` (within rounding errors of floats) or ``"assumes"`` (what its docstring states).
+        ``"exact"`` (same bits), ``"rounding"`` (within rounding errors of floats) or ``"assumes"`` (what its
+        docstring states).
     shared : str
         ``"refuse"`` a match whose inner nodes have readers outside, or ``"keep"`` those nodes for them.
     file, line : str, int
@@ -286,7 +287,8 @@ def rule(
     keeps : {"exact", "rounding", "assumes"}
         What the rewrite keeps: the same bits, the same up to rounding of floats, or the same under a stated assumption.
     shared : {"refuse", "keep"}
-        What to do about an inner node with a reader outside the match: refuse the match, or keep the node for that reader.
+        What to do about an inner node with a reader outside the match: refuse the match, or keep the node for that
+        reader.
 
     Returns
     -------

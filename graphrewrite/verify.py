@@ -31,8 +31,8 @@ def verify(graph: Graph) -> None:
     >>> verify(g)
     >>> del g.edges["x", "r"]["slots"]
     >>> verify(g)
-    Traceback (most recent call last):
-    graphrewrite.errors.VerificationError: node 'r': the slots of its operands are missing or collide; number them 0, 1, … on the edges
+    Traceback (most recent call last): ... graphrewrite.errors.VerificationError: node 'r': the slots of its operands
+    are missing or collide; ...
     """
     faults = list(_faults(graph))
     if faults:
@@ -84,4 +84,5 @@ def _node_faults(graph: Graph, node: str) -> Iterator[str]:
     declared = data.get("result")
     declared = declared if isinstance(declared, tuple) else (declared,)
     if inferred != declared:
-        yield f"node {node!r}: {op.name} gives {', '.join(map(str, inferred))}, and the node is declared {', '.join(map(str, declared))}"
+        shown, wanted = (", ".join(map(str, types)) for types in (inferred, declared))
+        yield f"node {node!r}: {op.name} gives {shown}, and the node is declared {wanted}"

@@ -9,8 +9,8 @@ from graphrewrite.hdl.network import Network
 def check_progress(network: Network, unbounded: frozenset[tuple[str, int]] = frozenset()) -> None:
     """Raise if the network stops for good, whatever its environment does.
 
-    Every event of a frame waits for events of the same or earlier frames, and the events of all frames wait alike. So a circle of
-    waiting lies within a frame, and shows in the first.
+    Every event of a frame waits for events of the same or earlier frames, and the events of all frames wait alike. So a
+    circle of waiting lies within a frame, and shows in the first.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def check_progress(network: Network, unbounded: frozenset[tuple[str, int]] = fro
     DeadlockError
         Naming the components that wait, what for, and the remedy.
     """
-    steps = {name: 0 for name in network.components}
+    steps = dict.fromkeys(network.components, 0)
     into = {(link.sink, link.sink_port): link for link in network.links}
     out_of = {(link.source, link.source_port): link for link in network.links}
     waits: dict[str, str] = {}
@@ -50,9 +50,13 @@ def check_progress(network: Network, unbounded: frozenset[tuple[str, int]] = fro
                     left = bisect_left(sink.takes[link.sink_port], steps[link.sink])
                 room = left + schedule.capacity[q]
                 if room < len(gives) and gives[room] < reach:
-                    reach, waits[name] = int(gives[room]), f"waits for room towards {link.sink} (holds {schedule.capacity[q]})"
+                    reach = int(gives[room])
+                    waits[name] = f"waits for room towards {link.sink} (holds {schedule.capacity[q]})"
             moved = moved or reach > steps[name]
             steps[name] = max(reach, steps[name])
     if waits:
         told = "; ".join(f"{name} {what}" for name, what in waits.items())
-        raise DeadlockError(f"the network stops for good in its first frame: {told}. Put a deeper fifo on the branch that waits for room")
+        raise DeadlockError(
+            f"the network stops for good in its first frame: {told}. "
+            "Put a deeper fifo on the branch that waits for room"
+        )

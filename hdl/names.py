@@ -7,19 +7,23 @@ from collections.abc import Iterable
 __all__ = ["KEYWORDS", "NameTable", "comment", "identifier"]
 
 KEYWORDS = frozenset(
-    """abs access after alias all and architecture array assert assume assume_guarantee attribute begin block body buffer bus
-    case component configuration constant context cover default disconnect downto else elsif end entity exit fairness file for
-    force function generate generic group guarded if impure in inertial inout is label library linkage literal loop map mod
-    nand new next nor not null of on open or others out package parameter port postponed procedure process property protected
-    pure range record register reject release rem report restrict restrict_guarantee return rol ror select sequence severity
-    shared signal sla sll sra srl strong subtype then to transport type unaffected units until use variable vmode vprop vunit
-    wait when while with xnor xor""".split()  # noqa: SIM905 - words read better as text than as 115 lines
+    """
+    abs access after alias all and architecture array assert assume assume_guarantee attribute begin block body buffer
+    bus case component configuration constant context cover default disconnect downto else elsif end entity exit
+    fairness file for force function generate generic group guarded if impure in inertial inout is label library linkage
+    literal loop map mod nand new next nor not null of on open or others out package parameter port postponed procedure
+    process property protected pure range record register reject release rem report restrict restrict_guarantee return
+    rol ror select sequence severity shared signal sla sll sra srl strong subtype then to transport type unaffected
+    units until use variable vmode vprop vunit wait when while with xnor xor
+    """.split()  # noqa: SIM905 - a list of words reads better as text
 )
 """Reserved words of VHDL (IEEE 1076-2008, 15.10)."""
 
 _DECLARED = frozenset(
-    """bit bit_vector boolean character clk false ieee integer integer_vector line natural now numeric_std positive real rst
-    signed std std_logic std_logic_1164 std_logic_vector string text textio time true unsigned work""".split()  # noqa: SIM905
+    """
+    bit bit_vector boolean character clk false ieee integer integer_vector line natural now numeric_std positive
+    real rst signed std std_logic std_logic_1164 std_logic_vector string text textio time true unsigned work
+    """.split()  # noqa: SIM905 - a list of words reads better as text
 )
 _LONGEST = 48
 

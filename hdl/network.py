@@ -36,8 +36,8 @@ class Network:
     components : mapping of str to Schedule
         In topological order.
     links : tuple of Link
-        Each output of a component and each input of the network is the source of exactly one, each input of a component and
-        each output of the network the sink of exactly one.
+        Each output of a component and each input of the network is the source of exactly one, each input of a component
+        and each output of the network the sink of exactly one.
     inputs, outputs : tuple of str
         Names of the network's own ports; as source or sink of a link they have the port 0.
 
@@ -72,7 +72,9 @@ class Network:
         counts |= {len(sink.takes[link.sink_port])} if sink else set()
         if len(counts) != 1:
             told = f"gives and takes {sorted(counts)} beats" if counts else "joins an input of the network to an output"
-            raise NetlistError(f"link {link} {told}; connect equal shapes, with at least one component (a fifo) between")
+            raise NetlistError(
+                f"link {link} {told}; connect equal shapes, with at least one component (a fifo) between"
+            )
         return counts.pop()
 
 

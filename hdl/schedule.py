@@ -14,8 +14,9 @@ Steps = NDArray[np.int64]
 class Schedule:
     """Which step of a frame takes which input beats and gives which output beats.
 
-    A component runs its steps in order, at most one a cycle, each in the first cycle in which the beats that it takes are
-    valid and the buffers of the outputs that it gives have room; after the last step of a frame comes the first of the next.
+    A component runs its steps in order, at most one a cycle, each in the first cycle in which the beats that it takes
+    are valid and the buffers of the outputs that it gives have room; after the last step of a frame comes the first of
+    the next.
 
     Parameters
     ----------
@@ -28,8 +29,9 @@ class Schedule:
     latency : int
         Cycles from the step that gives a beat to the first cycle in which it is valid, at least 1.
     capacity : tuple of int
-        For each output, the number of beats that its buffer holds, counting those still under way to it; at least 1. Room
-        that a beat leaves is usable in the cycle after its transfer. Default: ``latency + 1``, enough for a step a cycle.
+        For each output, the number of beats that its buffer holds, counting those still under way to it; at least 1.
+        Room that a beat leaves is usable in the cycle after its transfer. Default: ``latency + 1``, enough for a step a
+        cycle.
 
     Examples
     --------
@@ -96,9 +98,13 @@ def _checked(name: str, port: Iterable[int] | Steps, steps: int) -> Steps:
     array = given.astype(np.int64)
     outside = array[(array < 0) | (array >= steps)]
     if len(outside):
-        raise ValueError(f"{name}: step {outside[0]} is outside of 0..{steps - 1}; give steps that exist or raise `steps`")
+        raise ValueError(
+            f"{name}: step {outside[0]} is outside of 0..{steps - 1}; give steps that exist or raise `steps`"
+        )
     if np.any(np.diff(array) <= 0):
         at = int(np.argmax(np.diff(array) <= 0)) + 1
-        raise ValueError(f"{name}: beat {at} is not after beat {at - 1}; a step takes or gives at most one beat of a port")
+        raise ValueError(
+            f"{name}: beat {at} is not after beat {at - 1}; a step takes or gives at most one beat of a port"
+        )
     array.setflags(write=False)
     return array

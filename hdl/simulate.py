@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from graphrewrite.hdl.cycles import Cycles, predict_cycles
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import EvaluationError
 from graphrewrite.evaluate import evaluate
 from graphrewrite.graph import Graph
+from graphrewrite.hdl.cycles import Cycles, predict_cycles
 from graphrewrite.hdl.netlist import Netlist, netlist
 from graphrewrite.hdl.network import Link
 
 __all__ = ["Gates", "Simulation", "predict", "simulate"]
 
 Gates = Mapping[str, Sequence[int]]
-"""For ports of a design, when they may move: bit t mod length says so for cycle t. A port that is not named never stalls."""
+"""When ports of a design may move: bit t mod length says so for cycle t. A port that is not named never stalls."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ def best_fraction(values: np.ndarray, width: int, *, signed: bool) -> FixedPoint
     greatest = float(np.abs(values).max(initial=0.0))
     if greatest == 0.0:
         return FixedPoint(signed, width, width - signed)
-    # The coarsest candidate holds the greatest value: greatest < 2**exponent (frexp), and a width has width-signed digits.
+    # The coarsest candidate holds the greatest value: greatest < 2**exponent (frexp), and a width has width-signed
+    # digits.
     first = width - int(signed) - int(np.frexp(greatest)[1])
     sample = values.ravel()
     sample = sample[:: max(1, sample.size // 65536)]

@@ -95,7 +95,8 @@ def _load(model: Any) -> onnx.ModelProto:
             ) from None
     if not proto.graph.node or not proto.graph.output:
         raise ModelError(
-            f"{name} holds no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} outputs; is it an ONNX file?"
+            f"{name} holds no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} "
+            "outputs; is it an ONNX file?"
         )
     try:
         onnx.checker.check_model(proto)
@@ -110,7 +111,8 @@ def _load(model: Any) -> onnx.ModelProto:
             proto = onnx.version_converter.convert_version(proto, _OPSET)
         except Exception as error:  # the converter raises whatever its C++ side throws
             raise ModelError(
-                f"{name} of opset {versions[0]} cannot be converted to opset {_OPSET}: {str(error).splitlines()[0][:200]}; export it with opset {_OPSET}"
+                f"{name} of opset {versions[0]} cannot be converted to opset {_OPSET}: "
+                f"{str(error).splitlines()[0][:200]}; export it with opset {_OPSET}"
             ) from None
     return proto
 
@@ -123,7 +125,8 @@ def _refuse_unknown(proto: onnx.ModelProto) -> None:
     ]
     if unknown:
         raise UnsupportedOpsError(
-            f"{len(unknown)} nodes have ops that cannot be imported: {', '.join(unknown)}; replace them in the model or export it without them"
+            f"{len(unknown)} nodes have ops that cannot be imported: {', '.join(unknown)}; replace them in the "
+            "model or export it without them"
         )
 
 
@@ -145,7 +148,8 @@ class _Importer:
         for name in self.shapes:
             if name not in self.graph.inputs:
                 raise ModelError(
-                    f"there is no input {name!r} to give a shape{did_you_mean(name, self.graph.inputs)}; inputs are {', '.join(self.graph.inputs)}"
+                    f"there is no input {name!r} to give a shape{did_you_mean(name, self.graph.inputs)}; inputs "
+                    f"are {', '.join(self.graph.inputs)}"
                 )
         for node in self.proto.graph.node:
             self.node(node)
@@ -176,7 +180,8 @@ class _Importer:
         open_sizes = [str(d) for d in shape[1:] if isinstance(d, str) or d < 1]
         if open_sizes or not shape:
             raise ModelError(
-                f"the input {given.name!r} has the shape {shape}, whose sizes {', '.join(open_sizes) or 'all'} are open; "
+                f"the input {given.name!r} has the shape {shape}, whose sizes {', '.join(open_sizes) or 'all'} "
+                "are open; "
                 f"export the model with fixed sizes, or give them as from_onnx(..., shapes={{{given.name!r}: [...]}})"
             )
         return Tensor(element, tuple(shape))
@@ -198,7 +203,8 @@ class _Importer:
         for name, allowed in entry.required.items():
             if name in given and given[name] not in allowed:
                 raise ModelError(
-                    f"node {label!r} ({node.op_type}): {name}={given[name]!r} is not supported, only {' or '.join(map(repr, allowed))}"
+                    f"node {label!r} ({node.op_type}): {name}={given[name]!r} is not supported, only "
+                    f"{' or '.join(map(repr, allowed))}"
                 )
         inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
         try:

@@ -37,7 +37,7 @@ class Folding:
 
 
 def foldings(outputs: int, inputs: int) -> list[Folding]:
-    """Return the ways to fold an product with ``outputs`` rows and ``inputs`` columns that are worth having, from one multiplier to all.
+    """Return the ways to fold a matrix product that are worth having, from one multiplier to all.
 
     Each needs fewer cycles than every other with as few multipliers; of two alike, the one with more columns at once,
     which has fewer accumulators.
@@ -134,7 +134,8 @@ def _spend(graph: Graph, layers: list[str], allowed: dict[str, list[Folding]], b
         )
     level = dict.fromkeys(layers, 0)
     beats = {n: graph.result_type(n).beats for n in layers}  # type: ignore[union-attr]  # every value of a stream graph is a stream
-    # No folding is faster than the slowest of the components whose pace is fixed, such as a window that scans its border.
+    # No folding is faster than the slowest of the components whose pace is fixed, such as a window that scans its
+    # border.
     floor = max(
         (_steps(graph, n) for n in graph.in_order() if graph.op(n).level == "stream" and n not in beats), default=1
     )

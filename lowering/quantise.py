@@ -68,7 +68,8 @@ def quantise(
     Raises
     ------
     QuantisationError
-        If samples are missing, empty, not finite or of the wrong shape, weights are not finite, or widths are out of range.
+        If samples are missing, empty, not finite or of the wrong shape, weights are not finite, or widths are out of
+        range.
 
     Examples
     --------
@@ -105,7 +106,8 @@ def _checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
         )
         if array.dtype.kind not in "fiub" or not fits:
             raise QuantisationError(
-                f"calibration samples for {name!r} have the shape {list(array.shape)} of {array.dtype}, and the input is {kind}"
+                f"calibration samples for {name!r} have the shape {list(array.shape)} of {array.dtype}, and the "
+                f"input is {kind}"
             )
         if not array.size:
             raise QuantisationError(f"calibration samples for {name!r} are empty; give at least one")
@@ -163,7 +165,7 @@ class _Quantiser:
         self.formats: dict[str, FixedPoint] = {}
 
     def point(self, node: str) -> str:
-        """Where the value of a node is quantised: behind its relu or clip, or behind an input's transposes and reshapes."""
+        """Where a node's value is quantised: behind its relu or clip, or behind an input's transposes and reshapes."""
         passing = {"transpose", "reshape"} if node in self.graph.inputs else {"relu", "clip"}
         readers = list(self.graph.successors(node))
         while len(readers) == 1 and self.graph.nodes[readers[0]]["type"] in passing:
@@ -257,8 +259,10 @@ class _Quantiser:
             element = None
         if element is None or element.width > _ACCUMULATOR:
             raise QuantisationError(
-                f"needs sums of {'more than 63' if element is None else element.width} bits, and an accumulator has at most "
-                f"{_ACCUMULATOR}: weights and bias are out of proportion to the calibration samples; scale them or give fewer bits",
+                f"needs sums of {'more than 63' if element is None else element.width} bits, and an accumulator "
+                "has at most "
+                f"{_ACCUMULATOR}: weights and bias are out of proportion to the calibration samples; scale them "
+                "or give fewer bits",
                 node=node,
             )
         return element

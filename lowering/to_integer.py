@@ -1,6 +1,7 @@
 """Lower a quantised network to exact integer arithmetic, by rules.
 
-A value on a fixed-point grid is written ``from_fixed(mantissas)``. Each rule moves one ``from_fixed`` below one op, until
+A value on a fixed-point grid is written ``from_fixed(mantissas)``. Each rule moves one ``from_fixed`` below one op,
+until
 all that is left of the float network is the conversion at its inputs and outputs.
 """
 
@@ -83,7 +84,7 @@ def _requantised(sums, fractions, rounded):
 
 @rule(keeps="assumes", shared="keep")
 def lower_linear(x, w: Constant, b: Constant):
-    """A fully-connected layer on a grid is integer arithmetic; assumes that the float sums are exact (24 bits in float32)."""
+    """A fully-connected layer on a grid is integer arithmetic; assumes exact float sums (24 bits in float32)."""
     rounded = op.quantise(op.linear(op.from_fixed(x), w, b))
     yield rounded
     found = of_layer(w.value, b.value, x.type.element)
@@ -113,7 +114,7 @@ def lower_conv(x, w: Constant, b: Constant):
 
 @rule(keeps="assumes", shared="keep")
 def lower_add(x, y):
-    """A sum of two values on grids is an integer sum on the finer one; assumes that the float sum is exact (24 bits)."""
+    """A sum of two values on grids is an integer sum on the finer one; assumes an exact float sum (24 bits)."""
     total = op.add(op.from_fixed(x), op.from_fixed(y))
     rounded = op.quantise(total)
     yield rounded
@@ -265,8 +266,8 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     Returns
     -------
     Graph
-        ``to_fixed`` at the inputs, ops of the level ``integer``, ``from_fixed`` at the outputs. What the host does before
-        (a transpose of the input) and behind (a closing softmax) stays in floats.
+        ``to_fixed`` at the inputs, ops of the level ``integer``, ``from_fixed`` at the outputs. What the host does
+        before (a transpose of the input) and behind (a closing softmax) stays in floats.
 
     Raises
     ------
@@ -304,6 +305,7 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
         raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
     if left:
         raise LoweringError(
-            f"{len(left)} nodes have no integer form: {', '.join(left)}; replace them by rules, or leave them to the host"
+            f"{len(left)} nodes have no integer form: {', '.join(left)}; replace them by rules, or leave them "
+            "to the host"
         )
     return lowered

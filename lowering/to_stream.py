@@ -97,7 +97,9 @@ def map_requantise(x):
     narrow = op.requantise(leave(x))
     yield narrow
     if narrow.element.width > 31:
-        return decline(f"its result of {narrow.element.width} bits is wider than the 31 that the component gives", at=narrow)
+        return decline(
+            f"its result of {narrow.element.width} bits is wider than the 31 that the component gives", at=narrow
+        )
     return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
 
 
@@ -234,7 +236,8 @@ def to_stream(
     Returns
     -------
     Graph
-        Level ``stream``, with forks where a stream has several readers, and first-in-first-out buffers where branches meet.
+        Level ``stream``, with forks where a stream has several readers, and first-in-first-out buffers where branches
+        meet.
 
     Raises
     ------
@@ -264,7 +267,8 @@ def to_stream(
             wrapped = leave(enter(core.value(name)))
             if wrapped.type != core.result_type(name):
                 raise LoweringError(
-                    f"its batch has the fixed size {core.result_type(name).shape[0]}; import the model with a free batch",
+                    f"its batch has the fixed size {core.result_type(name).shape[0]}; import the model with a "
+                    "free batch",
                     node=name,
                 )
             bridge = core.operands(wrapped.node)[0].node

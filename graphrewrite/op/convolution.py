@@ -57,7 +57,8 @@ def spatial_sizes(
         room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (kernel[axis] - 1) - 1
         if room < 0 or strides[axis] < 1:
             raise TypeMismatchError(
-                f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size {size + pads[axis] + pads[rank + axis]}"
+                f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size "
+                f"{size + pads[axis] + pads[rank + axis]}"
             )
         result.append(room // strides[axis] + 1)
     return tuple(result)

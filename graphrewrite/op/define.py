@@ -37,7 +37,8 @@ class Op:
     function : callable
         The meaning in numpy, vectorised over the batch.
     level : str
-        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between levels.
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
+        levels.
     operands : tuple of str
         Names of the positional operands.
     required : int
@@ -262,7 +263,8 @@ def define_op(
     name : str, optional
         The ``type`` of its nodes; the function's name where not given.
     level : str
-        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between levels.
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
+        levels.
     infer : callable, optional
         Result type(s) from operand types and attributes; element-wise where not given.
     commutative : bool

@@ -1,4 +1,4 @@
-"""Exact integer arithmetic on mantissas, at the speed of floating-point matrix products where they provably are exact."""
+"""Exact integer arithmetic on mantissas, at the speed of float matrix products where they provably are exact."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def integer_linear(x: np.ndarray, w: np.ndarray, b: np.ndarray, *, element: Fixe
 
     Examples
     --------
-    >>> integer_linear(np.array([[1, 2]], np.int8), np.array([[3, 4]]), np.array([5]), element=FixedPoint(True, 8)).tolist()
+    >>> x, w = np.array([[1, 2]], np.int8), np.array([[3, 4]])
+    >>> integer_linear(x, w, np.array([5]), element=FixedPoint(True, 8)).tolist()
     [[16]]
     """
     return _accumulate(exact_matmul(x, w.T), b, element)
@@ -146,9 +147,10 @@ def _infer_requantise(x: Tensor, *, shift: int | Sequence[int], element: FixedPo
 def requantise(
     x: np.ndarray, *, shift: int | Sequence[int], element: FixedPoint, low: int | None = None, high: int | None = None
 ) -> np.ndarray:
-    """Mantissas of a narrower format: ``x / 2**shift`` rounded half to even, then limited to the format and to ``[low, high]``.
+    """Mantissas of a narrower format: ``x / 2**shift``, rounded half to even and saturated.
 
-    This is the one place where the integer level rounds and saturates. A sequence of shifts holds one a channel (axis 1).
+    This is the one place where the integer level rounds and saturates. ``low`` and ``high`` are tighter limits. A
+    sequence of shifts holds one a channel (axis 1).
 
     Examples
     --------

@@ -22,7 +22,9 @@ def _infer(x: Tensor, *parameters: Tensor, epsilon: float = 1e-5) -> Tensor:
 def batch_norm(
     x: np.ndarray, gain: np.ndarray, shift: np.ndarray, mean: np.ndarray, var: np.ndarray, *, epsilon: float = 1e-5
 ) -> np.ndarray:
-    """Batch normalisation with fixed statistics: ``(x - mean) / sqrt(var + epsilon) * gain + shift`` (Ioffe and Szegedy 2015).
+    """Batch normalisation with fixed statistics (Ioffe and Szegedy 2015).
+
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, with one entry of each parameter a channel.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def mantissas(
     low: int | None = None,
     high: int | None = None,
 ) -> np.ndarray:
-    """Return the mantissas nearest to real numbers: rounded half to even, then limited to the format and to ``[low, high]``.
+    """Return the mantissas nearest to real numbers: rounded half to even, then limited to the format.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ def quantise(
 ) -> np.ndarray:
     """The nearest numbers of a fixed-point format, still as floats: rounded half to even, saturated.
 
-    With ``fractions``, each index of ``axis`` has a binary point of its own; ``low`` and ``high`` are tighter limits, as mantissas.
+    With ``fractions``, each index of ``axis`` has a binary point of its own; ``low`` and ``high`` are tighter limits,
+    as mantissas.
 
     Examples
     --------

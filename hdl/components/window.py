@@ -41,7 +41,8 @@ def _infer(
     if pads[0] >= kernel[0] or pads[1] >= kernel[1]:
         # Such a beat would come before the frame that it belongs to has begun.
         raise TypeMismatchError(
-            f"the first window lies wholly in the pads {tuple(pads)}; pad fewer rows above and columns to the left than "
+            f"the first window lies wholly in the pads {tuple(pads)}; pad fewer rows above and columns to the "
+            "left than "
             f"the kernel {tuple(kernel)} has, or extend the kernel by zero weights below and to the right"
         )
     if not image.element.minimum <= fill <= image.element.maximum:
