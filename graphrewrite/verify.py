@@ -31,8 +31,9 @@ def verify(graph: Graph) -> None:
     >>> verify(g)
     >>> del g.edges["x", "r"]["slots"]
     >>> verify(g)
-    Traceback (most recent call last): ... graphrewrite.errors.VerificationError: node 'r': the slots of its operands
-    are missing or collide; ...
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.VerificationError: node 'r': the slots of its operands are missing or collide; ...
     """
     faults = list(_faults(graph))
     if faults:

@@ -35,8 +35,9 @@ def _taps(
     everything = slice(None)
     picks: list[tuple[slice, ...]] = [
         (
-            everything, everything, *(slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, strides, sizes,
-            strict=True)),
+            everything,
+            everything,
+            *(slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, strides, sizes, strict=True)),
         )
         for tap in itertools.product(*map(range, kernel))
     ]
