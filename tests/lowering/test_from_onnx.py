@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from tests.lowering.networks import mlp, model, residual_cnn, weights
 from onnx import TensorProto, helper
 
 from graphrewrite import evaluate, verify
 from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx
 from graphrewrite.models import path
+from tests.lowering.networks import mlp, model, residual_cnn, weights
 
 ort = pytest.importorskip("onnxruntime")
 
@@ -40,7 +40,12 @@ def test_small_models_evaluate_as_onnxruntime_does(proto: onnx.ModelProto) -> No
 @pytest.mark.parametrize(
     ("kind", "attributes", "constants", "shape"),
     [
-        ("Conv", {"strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2]}, {"w": weights(4, 3, 3, 2)}, (2, 3, 9, 8)),
+        (
+            "Conv",
+            {"strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2]},
+            {"w": weights(4, 3, 3, 2)},
+            (2, 3, 9, 8),
+        ),
         ("Conv", {"group": 3}, {"w": weights(6, 1, 3, 3), "b": weights(6)}, (2, 3, 7, 7)),
         ("Conv", {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, {"w": weights(2, 3, 3, 3)}, (1, 3, 6, 7)),
         ("Conv", {"auto_pad": "SAME_LOWER"}, {"w": weights(2, 3, 2, 2)}, (1, 3, 6, 7)),
