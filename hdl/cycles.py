@@ -141,8 +141,8 @@ def predict_cycles(
 ) -> Cycles:
     """Predict the cycle in which each beat moves; cycle 0 is the first one out of reset.
 
-    Every component does each step in the first cycle in which it can, as `Schedule` says. Beats at the inputs of the network
-    are there from cycle 1 on, each at the earliest in the cycle after the transfer of the one before.
+    Every component does each step in the first cycle in which it can, as `Schedule` says. Beats at the inputs of the
+    network are there from cycle 1 on, each at the earliest in the cycle after the transfer of the one before.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ def predict_cycles(
     frames : int
         Number of frames, at least 1.
     source_gates : mapping of str to sequence of int, optional
-        For an input of the network, bits ``g``: a beat becomes valid only in a cycle ``t`` with ``g[t % len(g)]`` set, and
-        then stays valid. Default: whenever there is one.
+        For an input of the network, bits ``g``: a beat becomes valid only in a cycle ``t`` with ``g[t % len(g)]`` set,
+        and then stays valid. Default: whenever there is one.
     sink_gates : mapping of str to sequence of int, optional
         For an output of the network, bits ``h``: ready in the cycles ``t`` with ``h[t % len(h)]`` set. Default: always.
     unbounded : collection of (component, output)
@@ -208,8 +208,9 @@ def _is_forest(network: Network) -> bool:
 def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
     """Return for each link how deep a `fifo` in it must be for branches of different length to meet without delay.
 
-    With these the network neither deadlocks nor has a longer interval, or a longer latency of a single frame, than if the
-    buffers in front of the links had room without end. The links are decided one after the other, each with the least depth.
+    With these the network neither deadlocks nor has a longer interval, or a longer latency of a single frame, than if
+    the buffers in front of the links had room without end; only the cycle that a beat takes through a fifo may add to
+    the latency. The links are decided one after the other, each with the least depth.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
 """When each beat moves: the events of a network, solved in blocks of frames.
 
-An event is a step that takes or gives a beat. Step ``j`` of the whole run of a component is done in cycle ``j`` or later, by a delay
-that never falls; with ``r[j]`` its delay and ``u[j]`` the delay that its beats and its room ask for,
-``r = maximum.accumulate(u)``. So one expression solves all steps of a component for given neighbours, and the components are
-solved in turn until nothing changes. In a network that makes progress no event waits for itself: the solution is unique.
+An event is a step that takes or gives a beat. Step ``j`` of the whole run of a component is done in cycle ``j`` or
+later, by a delay that never falls: with ``u[j]`` the delay that its beats and its room ask for, the delay is
+``maximum.accumulate(u)``. So one expression solves all steps of a component for given neighbours, and the components
+are solved in turn until nothing changes. In a network that makes progress no event waits for itself, so the solution
+is unique.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +26,7 @@ _LARGEST_BLOCK = 32
 
 
 class Track(NamedTuple):
-    """A cycle for each beat of each frame: solved for the first frames, the last `every` of them repeated ever after."""
+    """A cycle for each beat of each frame: of the frames solved, the last `every` repeat ever after."""
 
     solved: Cycle
     frames: int
@@ -70,7 +71,7 @@ class _Gate:
 
 
 class _Stream:
-    """The beats of a link: cycles of transfer (with `pad` entries for beats before the first) and first valid cycles."""
+    """The beats of a link: cycles of transfer (after `pad` entries for no beats) and first valid cycles."""
 
     def __init__(self, beats: int, capacity: int | None) -> None:
         self.beats, self.capacity, self.pad = beats, capacity, max(capacity or 1, 1)
@@ -275,11 +276,11 @@ class Events:
         seen = stream.seen[:count].reshape(self.frames, stream.beats)
         if periods is None:
             return Track(left, frames), Track(seen, frames)
-        late, early = periods.cycles.get(link.sink), periods.cycles.get(link.source)
-        one = late if early is None else early
-        other = early if late is None else late
-        assert one is not None and other is not None
-        return Track(left, frames, periods.every, other), Track(seen, frames, periods.every, one)
+        # An input of the network is as fast as its reader, an output as fast as its writer.
+        period = periods.cycles
+        late = period[link.sink if link.sink in period else link.source]
+        early = period[link.source if link.source in period else link.sink]
+        return Track(left, frames, periods.every, late), Track(seen, frames, periods.every, early)
 
     def _solve(self, block: int) -> None:
         for stream in self.streams.values():
@@ -301,8 +302,8 @@ class Events:
         self.frames += block
 
     def _periods(self, block: int) -> Periods | None:
-        # The next frame is a function of the last `lag` frames. If all frames that the last `every` frames depend on, and
-        # these, come a period later than `every` frames before, so does the next. The periods of two components may differ
+        # The next frame is a function of the last `lag` frames. If the last `every` frames, and all that these depend
+        # on, come a period later than `every` frames before, so does the next. The periods of two components may differ
         # where room does not bind them: then the beats come ever earlier than needed, and already do not matter.
         for every in range(1, (block - self.lag) // 2 + 1) if not self.gated else ():
             cycles = {name: c.shift(every, self.lag + every, block) for name, c in self.components.items()}

@@ -1,0 +1,312 @@
+"""The predicted cycles equal those of a plain simulation of registers and credits, on networks of every form."""
+
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite.hdl.cycles import fifo_depths, predict_cycles
+from graphrewrite.hdl.deadlock import check_progress
+from graphrewrite.hdl.errors import DeadlockError, NetlistError
+from graphrewrite.hdl.events import Events
+from graphrewrite.hdl.network import Link, Network
+from graphrewrite.hdl.schedule import Schedule
+from tests.hdl.bench import predict
+
+Gates = Mapping[str, Sequence[int]]
+RANDOMS = st.randoms(use_true_random=False)
+
+
+class Simulator:
+    """Cycle by cycle: all decide by the registers of this cycle, then all registers change."""
+
+    def __init__(
+        self, network: Network, sources: Gates, sinks: Gates, unbounded: Collection[tuple[str, int]], frames: int
+    ) -> None:
+        self.network, self.sources, self.sinks = network, sources, sinks
+        self.transfers: dict[Link, list[int]] = {link: [] for link in network.links}
+        self.visible: dict[Link, list[int]] = {link: [] for link in network.links}
+        self.held = dict.fromkeys(network.links, 0)
+        self.waiting = {link: frames * network.beats(link) for link in network.links if link.source in network.inputs}
+        self.queue: dict[Link, deque[int]] = {link: deque() for link in network.links}
+        self.room = {
+            (name, q): 10**9 if (name, q) in unbounded else capacity
+            for name, schedule in network.components.items()
+            for q, capacity in enumerate(schedule.capacity)
+        }
+        self.step = dict.fromkeys(network.components, 0)
+        self.into = {(link.sink, link.sink_port): link for link in network.links}
+        self.out_of = {(link.source, link.source_port): link for link in network.links}
+        patience = 8 + sum(len(gate) for gate in (*sources.values(), *sinks.values()))
+        patience += max(s.latency + s.steps for s in network.components.values())
+        still, cycle = 0, 0
+        while still < patience and not self.done(frames):
+            still = 0 if self.clock(cycle, frames) else still + 1
+            cycle += 1
+        self.dead = not self.done(frames)
+
+    def done(self, frames: int) -> bool:
+        return all(len(self.transfers[link]) == frames * self.network.beats(link) for link in self.network.links)
+
+    def valid(self, link: Link, cycle: int) -> bool:
+        return bool(self.queue[link]) and self.queue[link][0] <= cycle
+
+    def clock(self, cycle: int, frames: int) -> bool:
+        for link in self.waiting:
+            gate = self.sources.get(link.source, [1])
+            if self.waiting[link] and not self.queue[link] and cycle >= 1 and gate[cycle % len(gate)]:
+                self.waiting[link] -= 1
+                self.visible[link].append(cycle)
+                self.queue[link].append(cycle)
+        taken, given_, steps = [], [], []
+        for name, schedule in self.network.components.items():
+            if self.step[name] == frames * schedule.steps:
+                continue
+            step = self.step[name] % schedule.steps
+            reads = [self.into[name, p] for p, port in enumerate(schedule.takes) if step in port]
+            writes = [(name, q) for q, port in enumerate(schedule.gives) if step in port]
+            if all(self.valid(link, cycle) for link in reads) and all(self.room[port] for port in writes):
+                taken += reads
+                given_ += writes
+                steps.append(name)
+        for name in self.network.outputs:
+            link, gate = self.into[name, 0], self.sinks.get(name, [1])
+            if self.valid(link, cycle) and gate[cycle % len(gate)]:
+                taken.append(link)
+        for link in self.network.links:
+            self.held[link] = max(self.held[link], sum(seen <= cycle for seen in self.queue[link]))
+        for name in steps:
+            self.step[name] += 1
+        for link in taken:
+            self.queue[link].popleft()
+            self.transfers[link].append(cycle)
+            if (link.source, link.source_port) in self.room:
+                self.room[link.source, link.source_port] += 1
+        for port in given_:
+            self.room[port] -= 1
+            seen = cycle + self.network.components[port[0]].latency
+            self.queue[self.out_of[port]].append(seen)
+            self.visible[self.out_of[port]].append(seen)
+        return bool(steps or taken)
+
+
+def some_schedule(random: Random, beats_in: Sequence[int], beats_out: Sequence[int], room: int) -> Schedule:
+    steps = max(*beats_in, *beats_out) + random.choice([0, 0, 1, 2, 5])
+    latency = random.randint(1, 3)
+    takes = tuple(sorted(random.sample(range(steps), count)) for count in beats_in)
+    gives = tuple(sorted(random.sample(range(steps), count)) for count in beats_out)
+    return Schedule(steps, takes, gives, latency, tuple(random.randint(1, room) for _ in gives))
+
+
+def some_network(random: Random, room: int) -> Network:
+    components: dict[str, Schedule] = {}
+    links: list[Link] = []
+    inputs: list[str] = []
+    loose: list[tuple[str, int, int]] = []
+    for number in range(random.randint(1, 6)):
+        name = f"c{number}"
+        sources = []
+        for _ in range(random.choice([1, 1, 2, 3])):
+            if not loose or random.random() < 0.15:
+                inputs.append(f"x{len(inputs)}")
+                sources.append((inputs[-1], 0, random.randint(1, 6)))
+            else:
+                sources.append(loose.pop(random.randrange(len(loose))))
+        beats = [random.randint(1, 6) for _ in range(random.choice([1, 1, 2, 3]))]
+        components[name] = some_schedule(random, [count for *_, count in sources], beats, room)
+        links += [Link(source, port, name, p) for p, (source, port, _) in enumerate(sources)]
+        loose += [(name, q, count) for q, count in enumerate(beats)]
+    outputs = [f"y{number}" for number in range(len(loose))]
+    links += [Link(source, port, name, 0) for name, (source, port, _) in zip(outputs, loose, strict=True)]
+    random.shuffle(links)
+    return Network(components, tuple(links), tuple(inputs), tuple(outputs))
+
+
+def some_gates(random: Random, ports: Sequence[str]) -> dict[str, list[int]]:
+    gates = {name: [random.randint(0, 1) for _ in range(random.randint(1, 7))] for name in ports}
+    for gate in gates.values():
+        gate[random.randrange(len(gate))] = 1
+    return {name: gate for name, gate in gates.items() if random.random() < 0.8}
+
+
+def assert_as_simulated(
+    network: Network, frames: int, sources: Gates, sinks: Gates, unbounded: Collection[tuple[str, int]] = ()
+) -> bool:
+    simulator = Simulator(network, sources, sinks, unbounded, frames)
+    if simulator.dead:
+        with pytest.raises(DeadlockError, match="stops for good"):
+            predict_cycles(network, frames, source_gates=sources, sink_gates=sinks, unbounded=unbounded)
+        return False
+    cycles = predict_cycles(network, frames, source_gates=sources, sink_gates=sinks, unbounded=unbounded)
+    for link in network.links:
+        shape = (frames, network.beats(link))
+        assert cycles.transfers[link].shape == cycles.visible[link].shape == shape
+        assert cycles.transfers[link].ravel().tolist() == simulator.transfers[link], link
+        assert cycles.visible[link].ravel().tolist() == simulator.visible[link], link
+        if link.source in network.components:
+            assert cycles.high_water[link.source, link.source_port] == simulator.held[link]
+    last = np.max(
+        [np.reshape(simulator.transfers[x], (frames, -1))[:, -1] for x in network.links if x.sink[0] == "y"], 0
+    )
+    first = np.min(
+        [np.reshape(simulator.transfers[x], (frames, -1))[:, 0] for x in network.links if x.source[0] == "x"], 0
+    )
+    assert cycles.latency.tolist() == (last - first).tolist()
+    assert cycles.empty_latency == last[0] - first[0]
+    return True
+
+
+@given(RANDOMS, st.integers(1, 5), st.sampled_from([1, 2, 4, 9]))
+def test_any_network_with_any_gates_is_as_simulated(random: Random, frames: int, room: int) -> None:
+    network = some_network(random, room)
+    assert_as_simulated(network, frames, some_gates(random, network.inputs), some_gates(random, network.outputs))
+
+
+@given(RANDOMS, st.sampled_from([1, 3, 9, 20]), st.booleans())
+def test_any_long_run_is_as_simulated(random: Random, room: int, some_unbounded: bool) -> None:
+    network = some_network(random, room)
+    ports = [(name, q) for name, schedule in network.components.items() for q in range(len(schedule.gives))]
+    unbounded = [port for port in ports if some_unbounded and random.random() < 0.4]
+    assert_as_simulated(network, 40, {}, {}, unbounded)
+
+
+@given(RANDOMS)
+def test_a_network_deadlocks_if_and_only_if_counting_says_so(random: Random) -> None:
+    network = some_network(random, 6)
+    try:
+        check_progress(network)
+    except DeadlockError:
+        assert Simulator(network, {}, {}, (), 2).dead
+    else:
+        assert not Simulator(network, {}, {}, (), 2).dead
+
+
+@given(RANDOMS)
+def test_repeating_equals_solving_every_frame(random: Random) -> None:
+    network = some_network(random, 12)
+    try:
+        check_progress(network)
+    except DeadlockError:
+        return
+    short = predict_cycles(network, 150)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Events, "_periods", lambda *_: None)
+        long = predict_cycles(network, 150)
+    for link in network.links:
+        np.testing.assert_array_equal(short.transfers[link], long.transfers[link])
+        np.testing.assert_array_equal(short.visible[link], long.visible[link])
+    assert dict(short.high_water) == dict(long.high_water)
+    assert short.interval == long.interval
+
+
+@given(RANDOMS, st.integers(1, 4))
+def test_one_component_is_as_defined(random: Random, frames: int) -> None:
+    schedule = some_schedule(
+        random, [random.randint(1, 5) for _ in range(2)], [random.randint(1, 5) for _ in range(2)], 4
+    )
+    links = tuple(Link(f"x{i}", 0, "c", i) for i in range(2)) + tuple(Link("c", i, f"y{i}", 0) for i in range(2))
+    network = Network({"c": schedule}, links, ("x0", "x1"), ("y0", "y1"))
+    ones: dict[str, list[int]] = {name: [1] for name in (*network.inputs, *network.outputs)}
+    gates = ones | some_gates(random, network.inputs) | some_gates(random, network.outputs)
+    sources, sinks = ({name: gates[name] for name in names} for names in (network.inputs, network.outputs))
+    cycles = predict_cycles(network, frames, source_gates=sources, sink_gates=sinks)
+    arrays = [[np.array(gates[name]) for name in names] for names in (network.inputs, network.outputs)]
+    for link, wanted in zip(links[2:], predict(schedule, frames, *arrays), strict=True):
+        # The definition also has the beats that the component gives before it needs a beat of a further frame.
+        assert cycles.transfers[link].ravel().tolist() == wanted[: frames * network.beats(link)]
+
+
+BEATS = list(range(8))
+STEP = Schedule(8, (BEATS,), (BEATS,))
+FORK = Schedule(8, (BEATS,), (BEATS, BEATS))
+ADD = Schedule(8, (BEATS, BEATS), (BEATS,))
+TURN = Schedule(16, (BEATS,), (range(8, 16),))
+DIRECT, LATE = Link("fork", 0, "add", 0), Link("turn", 0, "add", 1)
+
+
+def residual(turn: Schedule, capacity: int = 2) -> Network:
+    fork = Schedule(8, (BEATS,), (BEATS, BEATS), 1, (capacity, 2))
+    links = (Link("x", 0, "fork", 0), DIRECT, Link("fork", 1, "turn", 0), LATE, Link("add", 0, "y", 0))
+    return Network({"fork": fork, "turn": turn, "add": ADD}, links, ("x",), ("y",))
+
+
+def test_a_short_branch_without_room_stops_for_good() -> None:
+    with pytest.raises(DeadlockError, match="fork waits for room towards add"):
+        predict_cycles(residual(TURN), 1)
+    assert predict_cycles(residual(TURN, 8), 1).high_water["fork", 0] == 8
+
+
+def test_fifos_are_as_deep_as_needed_and_no_deeper() -> None:
+    assert fifo_depths(residual(TURN), [DIRECT, LATE]) == {DIRECT: 6, LATE: 0}
+    assert fifo_depths(residual(TURN, 8), [LATE, DIRECT]) == {DIRECT: 0, LATE: 0}
+    assert fifo_depths(residual(STEP), [DIRECT, LATE]) == {DIRECT: 2, LATE: 0}
+
+
+def with_fifos(network: Network, depths: Mapping[Link, int]) -> Network:
+    components = dict(network.components)
+    links = [link for link in network.links if not depths.get(link)]
+    for number, link in enumerate(link for link in depths if depths[link]):
+        beats = range(network.beats(link))
+        components[f"f{number}"] = Schedule(len(beats), (beats,), (beats,), 1, (depths[link],))
+        links += [replace(link, sink=f"f{number}", sink_port=0), replace(link, source=f"f{number}", source_port=0)]
+    return Network(components, tuple(links), network.inputs, network.outputs)
+
+
+def pace(network: Network, unbounded: Collection[tuple[str, int]] = ()) -> tuple[int, int]:
+    cycles = predict_cycles(network, 200, unbounded=unbounded)
+    return cycles.interval, cycles.empty_latency
+
+
+@given(RANDOMS)
+def test_with_its_fifos_a_network_runs(random: Random) -> None:
+    network = some_network(random, 8)
+    joins = [link for link in network.links if len(network.components.get(link.sink, STEP).takes) > 1]
+    try:
+        check_progress(network, frozenset((link.source, link.source_port) for link in joins))
+    except DeadlockError:
+        return
+    check_progress(with_fifos(network, fifo_depths(network, joins)))
+
+
+@given(RANDOMS, st.integers(2, 5))
+def test_a_branch_gets_the_least_depth_that_does_not_slow_it(random: Random, capacity: int) -> None:
+    steps = random.randint(16, 24)
+    # All is taken before anything is given, so the fifo's own cycle does not show.
+    turn = Schedule(steps, (sorted(random.sample(range(8), 8)),), (sorted(random.sample(range(8, steps), 8)),), 3, (4,))
+    network = residual(turn, capacity)
+    depths = fifo_depths(network, [DIRECT, LATE])
+    assert depths[LATE] == 0
+    ideal = pace(network, [("fork", 0), ("turn", 0)])
+    assert pace(with_fifos(network, depths)) == ideal
+    if depths[DIRECT]:
+        with suppress(DeadlockError):
+            assert pace(with_fifos(network, {DIRECT: depths[DIRECT] - 1})) > ideal
+
+
+def test_figures_of_a_chain() -> None:
+    links = (Link("x", 0, "turn", 0), Link("turn", 0, "step", 0), Link("step", 0, "y", 0))
+    network = Network({"turn": TURN, "step": STEP}, links, ("x",), ("y",))
+    cycles = predict_cycles(network, 1000)
+    assert cycles.interval == 16
+    assert cycles.empty_latency == 17
+    assert cycles.occupation == {"turn": 1.0, "step": 0.5}
+    assert cycles.transfers[links[2]][999].tolist() == (cycles.transfers[links[2]][0] + 999 * 16).tolist()
+    assert predict_cycles(network, 1).interval == 16
+
+
+def test_a_closed_gate_is_a_deadlock() -> None:
+    network = Network({"step": STEP}, (Link("x", 0, "step", 0), Link("step", 0, "y", 0)), ("x",), ("y",))
+    with pytest.raises(DeadlockError, match="gate of x never opens"):
+        predict_cycles(network, 1, source_gates={"x": [0, 0]})
+    with pytest.raises(DeadlockError, match="gate of y never opens"):
+        predict_cycles(network, 1, sink_gates={"y": [0]})
+    with pytest.raises(NetlistError, match="no such port"):
+        predict_cycles(network, 1, sink_gates={"z": [1]})
+    with pytest.raises(ValueError, match="at least 1"):
+        predict_cycles(network, 0)
