@@ -1,0 +1,157 @@
+"""Integers: the same numbers as the quantised network, bit for bit, in accumulators that never overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
+from graphrewrite.lowering import LoweringError, from_onnx, quantise, to_integer
+from graphrewrite.lowering.mantissas import least_fractions, of_layer
+from graphrewrite.trace import Step
+from tests.lowering.networks import mlp, residual_cnn, weights
+from tests.lowering.random_networks import Network, networks, numbers, widths
+
+
+def kinds(graph: Graph) -> list[str]:
+    return [graph.nodes[n]["type"] for n in graph.in_order()]
+
+
+def quantised(element: FixedPoint | None = None, **attributes: object) -> Graph:
+    g = Graph("g")
+    x = op.quantise(g.input("x", Tensor("f64", ("N", 2))), element=FixedPoint(True, 8, 4))
+    made = op.linear(x, np.array([[0.5, -0.25]]), np.array([0.125]))
+    g.output("y", op.quantise(made, element=element or FixedPoint(True, 8, 3), **attributes))
+    return g
+
+
+@given(networks(), widths(), st.booleans())
+def test_integers_are_the_quantised_numbers(network: Network, bits: int, per_channel: bool) -> None:
+    fixed = quantise(network.graph, network.samples, bits=bits, per_channel=per_channel)
+    before = fixed.copy()
+    lowered = to_integer(fixed)
+    assert fixed == before
+    verify(lowered)
+    # Beyond the calibration samples too, where values saturate.
+    for scale in (1.0, 37.0, -1000.0):
+        x = network.samples * scale
+        np.testing.assert_array_equal(evaluate(lowered, {"x": x})["y"], evaluate(fixed, {"x": x})["y"])
+    levels = {lowered.op(n).level for n in lowered if lowered.nodes[n]["type"] not in ("relu", "max_pool", "reshape")}
+    assert levels <= {"structure", "bridge", "integer"}
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_sums_of_24_bits_are_exact_in_single_precision(bits: int, per_channel: bool) -> None:
+    for proto, shape in ((mlp(), (30, 4)), (residual_cnn(), (30, 1, 6, 6))):
+        x = weights(*shape, scale=1.0)
+        fixed = quantise(from_onnx(proto), x, bits=bits, per_channel=per_channel)
+        np.testing.assert_array_equal(evaluate(to_integer(fixed), {"x": x})["y"], evaluate(fixed, {"x": x})["y"])
+
+
+@given(networks(), widths(), st.booleans())
+def test_no_input_overflows_an_accumulator(network: Network, bits: int, per_channel: bool) -> None:
+    lowered = to_integer(quantise(network.graph, network.samples, bits=bits, per_channel=per_channel))
+    for node in lowered:
+        if lowered.nodes[node]["type"] not in ("integer_linear", "integer_conv"):
+            continue
+        x, w, b = lowered.operands(node)
+        element, given_format = lowered.nodes[node]["element"], lowered.result_type(x.node, x.result).element
+        rows = lowered.nodes[w.node]["value"].reshape(len(lowered.nodes[b.node]["value"]), -1).tolist()
+        for row, bias in zip(rows, lowered.nodes[b.node]["value"].tolist(), strict=True):
+            worst = [[int(v) * pick(int(v), given_format) for v in row] for pick in (most, least)]
+            for start in (0, bias):  # the bias may be added first or last
+                assert start + sum(worst[0]) <= element.maximum
+                assert start + sum(worst[1]) >= element.minimum
+        assert element.width <= 48
+
+
+def most(weight: int, element: FixedPoint) -> int:
+    return element.maximum if weight > 0 else element.minimum
+
+
+def least(weight: int, element: FixedPoint) -> int:
+    return element.minimum if weight > 0 else element.maximum
+
+
+@given(st.integers(0, 2**32), widths(), st.booleans())
+def test_the_worst_input_is_computed_exactly(seed: int, bits: int, signed: bool) -> None:
+    random = np.random.default_rng(seed)
+    given_format = FixedPoint(signed, bits, int(random.integers(0, 9)))
+    w = random.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), (3, 9)) / 2.0**5
+    b = random.integers(-500, 500, 3) / 2.0 ** (5 + given_format.fraction)
+    found = of_layer(w, b, given_format)
+    assert not isinstance(found, str)
+    for pick in (most, least):
+        x = np.array([[pick(v, given_format) for v in row] for row in found.weights.tolist()])
+        wanted = [
+            [sum(a * c for a, c in zip(row, frame, strict=True)) + d for row, d in zip(*layer, strict=True)]
+            for layer in [(found.weights.tolist(), found.bias.tolist())]
+            for frame in x.tolist()
+        ]
+        y = op.integer_linear(x, found.weights, found.bias, element=found.element)
+        assert y.tolist() == wanted
+        assert found.element.minimum <= y.min()
+        assert y.max() <= found.element.maximum
+
+
+@given(st.integers(0, 2**32), st.integers(-20, 20))
+def test_least_fractions(seed: int, shift: int) -> None:
+    random = np.random.default_rng(seed)
+    whole = random.integers(-99, 99, (4, 3)) * 2 + 1
+    rows = np.ldexp(whole.astype(float), -shift)
+    assert least_fractions(rows).tolist() == [shift] * 4
+    np.testing.assert_array_equal(least_fractions(rows * 0), 0)
+
+
+class TestRules:
+    def test_relu_and_clip_become_limits(self) -> None:
+        for activation in (op.relu, lambda v: op.clip(v, low=0.0, high=2.0)):
+            g = Graph("g")
+            x = op.quantise(g.input("x", Tensor("f64", ("N", 2))), element=FixedPoint(True, 8, 4))
+            made = activation(op.linear(x, np.array([[0.5, -0.25]]), np.array([0.125])))
+            g.output("y", op.quantise(made, element=FixedPoint(False, 8, 5)))
+            lowered = to_integer(g)
+            assert kinds(lowered).count("requantise") == 1
+            assert not {"relu", "clip"} & set(kinds(lowered))
+            values = numbers(np.random.default_rng(3), 40, 2)
+            np.testing.assert_array_equal(evaluate(lowered, {"x": values})["y"], evaluate(g, {"x": values})["y"])
+
+    @pytest.mark.parametrize("fraction", [-3, 0, 6, 10, 20])
+    def test_shifts_to_either_side_round_half_to_even(self, fraction: int) -> None:
+        g = quantised(FixedPoint(True, 16, fraction))
+        x = np.arange(-64, 64).reshape(-1, 2) / 16
+        np.testing.assert_array_equal(evaluate(to_integer(g), {"x": x})["y"], evaluate(g, {"x": x})["y"])
+
+    def test_a_closing_softmax_stays_with_the_host(self) -> None:
+        x = weights(9, 4)
+        fixed = quantise(from_onnx(mlp(softmax=True)), x)
+        lowered = to_integer(fixed)
+        assert kinds(lowered)[-2:] == ["softmax", "output"]
+        np.testing.assert_array_equal(evaluate(lowered, {"x": x})["y"], evaluate(fixed, {"x": x})["y"])
+
+    def test_what_each_rule_did_is_collected(self) -> None:
+        steps: list[Step] = []
+        to_integer(quantised(), steps=steps)
+        assert {"enter_fixed", "lower_linear"} <= {step.rule for step in steps}
+
+
+class TestErrors:
+    def test_a_graph_that_is_not_quantised(self) -> None:
+        with pytest.raises(LoweringError, match=r"nothing .* is quantised; call quantise"):
+            to_integer(from_onnx(mlp()))
+
+    def test_every_node_that_is_left_is_named_with_the_reason(self) -> None:
+        g = Graph("g")
+        x = op.quantise(g.input("x", Tensor("f64", ("N", 2))), element=FixedPoint(True, 8, 4))
+        first = op.linear(x, np.array([[np.pi, -0.25]]), np.array([0.125]))
+        made = op.quantise(first, element=FixedPoint(True, 8, 3))
+        g.output("y", op.quantise(op.mul(made, made), element=FixedPoint(True, 8, 3)))
+        with pytest.raises(LoweringError, match=r"linear \(.*its weights need .* bits and are not quantised.*mul \("):
+            to_integer(g)
+
+    def test_a_bias_beyond_every_accumulator(self) -> None:
+        found = of_layer(np.array([[1.0]]), np.array([2.0**60]), FixedPoint(True, 8))
+        assert found == "its bias is too large for an accumulator of 48 bits"
