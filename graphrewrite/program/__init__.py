@@ -2,10 +2,10 @@
 
 `compile_graph` reads a graph once. Nodes that have a translation become instructions of a *kernel*; all others are
 *calls* of their op's function on arrays, batch first. A kernel computes whole numbers in floating point, with matrix
-products and vector units, and only where that is provably exact: bounds follow from the formats of its entries, from the
-weights and from the limits of each requantisation, and a carrier is chosen that holds every partial sum (`carrier`).
-What cannot be proven is called, and a run whose inputs break a premise (a mantissa outside of its format, NaN) is called
-as well: results are the same bits either way.
+products and vector units, and only where that is provably exact: bounds follow from the formats of its entries, from
+the weights and from the limits of each requantisation, and a carrier is chosen that holds every partial sum
+(`carrier`). What cannot be proven is called, and so is a kernel whose entries break a premise at run time (a mantissa
+outside of its format, NaN): the results are the same bits either way.
 """
 
 from graphrewrite.program.program import Program, compile_graph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ def carrier(bound: int) -> np.dtype | None:
     return FLOAT64 if bound <= 1 << 53 else None
 
 
-@dataclass(frozen=True, eq=False)
-class Map:
+class Map(NamedTuple):
     """A monotone function of each entry: ``x * scale + offset``, perhaps rounded half to even, then limited.
 
     Biases, shifts, requantising, rectifying, and the conversions from and to real numbers all have this form. As it is

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -22,8 +22,7 @@ __all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Product
 Action = Callable[[], object]
 
 
-@dataclass(frozen=True)
-class Register:
+class Register(NamedTuple):
     """Room for one value.
 
     Attributes

@@ -46,8 +46,8 @@ TABLE: Mapping[Op, Translate] = {
 }
 """What can become instructions. An op of the same name from elsewhere is another op, and runs by its own function."""
 
-_CACHE = 1 << 19
-"""Bytes that the registers of a chunk may take: half of a usual second-level cache."""
+_CACHE = 1 << 21
+"""Bytes that the registers of a chunk may take: a usual second-level cache holds those that are in use at a time."""
 
 _LEAST, _GRAIN = 16, 16
 """Frames of a chunk: enough to fill vectors, however large a frame is."""
@@ -148,19 +148,19 @@ class Kernel:
         results = [np.empty((batch, *e.shape), e.dtype) for e in self.exports]
         room, chunk = self._room(batch)
         with np.errstate(all="ignore"):  # infinities are limited, as the op's function does in a wider float
+            registers = self.memory.views(room, chunk)
+            actions: list[Action] = [action for step in self.instructions for action in step.bind(registers)]
+            loads = [_batch_first(registers[r]) for *_, r in self.entries]
+            stores = [_batch_first(registers[e.register]) for e in self.exports]
             for start in range(0, batch, chunk):
-                frames = min(chunk, batch - start)
-                if start == 0 or frames < chunk:
-                    registers = self.memory.views(room, frames)
-                    actions: list[Action] = [action for step in self.instructions for action in step.bind(registers)]
-                    loads = [_batch_first(registers[r]) for *_, r in self.entries]
-                    stores = [_batch_first(registers[e.register]) for e in self.exports]
+                # The last chunk may begin before the end of the one before it: the same frames give the same bits.
+                frames = slice(min(start, batch - chunk), min(start, batch - chunk) + chunk)
                 for array, view in zip(arrays, loads, strict=True):
-                    np.copyto(view, array[start : start + frames], casting="unsafe")
+                    np.copyto(view, array[frames], casting="unsafe")
                 for action in actions:
                     action()
                 for result, view in zip(results, stores, strict=True):
-                    np.copyto(result[start : start + frames], view, casting="unsafe")
+                    np.copyto(result[frames], view, casting="unsafe")
         self._rooms.append(room)
         values.update((e.node, (result,)) for e, result in zip(self.exports, results, strict=True))
 

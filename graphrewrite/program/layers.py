@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
@@ -77,20 +75,16 @@ def _layer(
         return None
     if w.ndim < 2 or not w.size or b.shape != w.shape[:1]:
         return None
-    rows = w.reshape(len(w), -1)
     # Every partial sum, in whatever order, and with the bias: the operand's magnitude times the weights' at most.
-    # Estimated in floats first, which do not overflow.
-    if (
-        float(np.abs(rows.astype(np.float64)).sum(axis=1).max()) * max(x.bound, 1)
-        + float(np.abs(b.astype(np.float64)).max())
-        > 2.0**53
-    ):
-        return None
-    kind = carrier(int((np.abs(rows).sum(axis=1) * x.bound + np.abs(b)).max()))
+    # All of this is computed in float64, exactly up to 2**53; beyond, roundings cannot bring it back below.
+    rows = w.reshape(len(w), -1)
+    magnitudes, sums = np.abs(rows).sum(axis=1), rows.sum(axis=1)
+    largest = float((magnitudes * max(x.bound, 1) + np.abs(b)).max())
+    kind = carrier(int(largest)) if largest < 2.0**53 else None
     if kind is None:
         return None
     least, most = min(x.low, 0), max(x.high, 0)  # a border holds zeros
-    positive, negative = np.maximum(rows, 0).sum(axis=1), np.minimum(rows, 0).sum(axis=1)
+    positive, negative = (sums + magnitudes) / 2, (sums - magnitudes) / 2
     high = int((positive * most + negative * least + b).max())
     low = int((positive * least + negative * most + b).min())
     if low < element.minimum or high > element.maximum:
@@ -99,7 +93,7 @@ def _layer(
 
 
 def _bias(b: np.ndarray) -> Map | None:
-    return Map(offset=b.astype(np.float64).reshape(-1, 1)) if b.any() else None
+    return Map(offset=b.reshape(-1, 1)) if b.any() else None
 
 
 def translate_max_pool(t: Translation, call: Call, given: list[Held]) -> Held | None:
@@ -122,5 +116,5 @@ def translate_max_pool(t: Translation, call: Call, given: list[Held]) -> Held | 
             continue
         shape = (*x.shape[: 1 + axis], results[axis], *x.shape[2 + axis :])
         slide = Slide((x.register,), t.register(shape, kind), axis, kernel[axis], strides[axis], pads[axis])
-        x = replace(x, register=t.emit(slide), shape=shape)
+        x = x._replace(register=t.emit(slide), shape=shape)
     return x

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from graphrewrite.program.call import Call
 from graphrewrite.program.instruction import Copy
@@ -49,8 +48,7 @@ def _reshaped(t: Translation, x: Held, shape: tuple[int, ...]) -> Held | None:
         seen = (*x.shape[1:], x.shape[0])
         order = (len(seen) - 1, *range(len(seen) - 1))
         target = t.register((flat,), t.registers[x.register].dtype)
-        x = replace(
-            x,
+        x = x._replace(
             register=t.emit(Copy((x.register,), target, seen, x.shape, order, tuple(range(len(seen))))),
             shape=(flat,),
         )
@@ -58,8 +56,8 @@ def _reshaped(t: Translation, x: Held, shape: tuple[int, ...]) -> Held | None:
         laid = (*shape[1:], shape[0])
         order = (len(laid) - 1, *range(len(laid) - 1))
         target = t.register(shape, t.registers[x.register].dtype)
-        x = replace(
-            x, register=t.emit(Copy((x.register,), target, shape, laid, tuple(range(len(laid))), order)), shape=shape
+        x = x._replace(
+            register=t.emit(Copy((x.register,), target, shape, laid, tuple(range(len(laid))), order)), shape=shape
         )
     return x
 
@@ -79,4 +77,4 @@ def translate_transpose(t: Translation, call: Call, given: list[Held]) -> Held |
     lies = [(m - 1) % len(moved) for m in moved]  # channels lie last
     target = t.register(shape, t.registers[x.register].dtype)
     order = (len(moved) - 1, *range(len(moved) - 1))
-    return replace(x, register=t.emit(Copy((x.register,), target, seen, laid, tuple(lies), order)), shape=shape)
+    return x._replace(register=t.emit(Copy((x.register,), target, seen, laid, tuple(lies), order)), shape=shape)

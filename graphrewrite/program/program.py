@@ -99,7 +99,7 @@ class Program:
 
 
 def compile_graph(graph: Graph, nodes: Iterable[str] | None = None) -> Program:
-    """Compile a graph, or the part of it that chosen nodes need.
+    r"""Compile a graph, or the part of it that chosen nodes need.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def compile_graph(graph: Graph, nodes: Iterable[str] | None = None) -> Program:
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\\nx = input() : f32[N,2]\\nr = relu(x)\\ny = output(r)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
     >>> compile_graph(g)({"x": [[-1, 2]]})["y"].tolist()
     [[0.0, 2.0]]
     """
@@ -146,12 +146,13 @@ def _check_ops(graph: Graph, nodes: list[str]) -> None:
             unknown.append(f"{graph.nodes[node].get('type')} ({node})")
     if unknown:
         raise UnknownOpError(
-            f"no meaning is known for {', '.join(unknown)}; pass the ops as Graph(ops=[…]) or replace the nodes by rules"
+            f"no meaning is known for {', '.join(unknown)}; "
+            "pass the ops as Graph(ops=[…]) or replace the nodes by rules"
         )
 
 
 def _scheduled(graph: Graph, calls: list[Call], wanted: tuple[str, ...]) -> list[Call | Kernel]:
-    """Gather calls into as few kernels as the order allows: calls of stage 0, kernel 0, calls of stage 1, kernel 1, …"""
+    """Gather calls into few kernels: the calls of stage 0, kernel 0, the calls of stage 1, kernel 1, and so on."""
     if not any(call.op.level == "integer" and call.op in TABLE for call in calls):
         return list(calls)  # moving data into a kernel's layout pays where there is integer arithmetic
     constants: Values = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype
 __all__ = ["Held", "Translate", "Translation"]
 
 
-@dataclass(frozen=True, eq=False)
-class Held:
+class Held(NamedTuple):
     """How a value of the graph is held inside of a kernel.
 
     Attributes
@@ -45,7 +44,8 @@ class Held:
     @property
     def bound(self) -> int:
         """The greatest magnitude."""
-        assert self.low is not None and self.high is not None
+        assert self.low is not None
+        assert self.high is not None
         return max(abs(self.low), abs(self.high))
 
 
@@ -134,7 +134,7 @@ class Translation:
         known = np.iinfo(element.dtype)
         if found.low is None or found.high is None or found.low < known.min or found.high > known.max:
             return None
-        return replace(found, dtype=element.dtype)
+        return found._replace(dtype=element.dtype)
 
     def _enter(self, node: str, type: Type | None, call: Call) -> bool:
         """Take in a value from outside, if its type is one that a register can hold."""
@@ -224,7 +224,7 @@ class Translation:
         both = by if x.pending is None else x.pending.then(by)
         if both is None:
             x, both = self.computed(x), by
-        return replace(x, pending=both, low=low, high=high, dtype=dtype)
+        return x._replace(pending=both, low=low, high=high, dtype=dtype)
 
     def computed(self, x: Held) -> Held:
         """Return a held value with nothing pending, in the narrowest carrier that holds it.
@@ -241,8 +241,8 @@ class Translation:
         if x.pending is None:
             return x
         kind = self.registers[x.register].dtype
-        made = replace(
-            x, register=self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending)), pending=None
+        made = x._replace(
+            register=self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending)), pending=None
         )
         narrow = kind if x.low is None else carrier(x.bound)
         return self.carried(made, narrow) if narrow is not None and narrow.itemsize < kind.itemsize else made
@@ -264,7 +264,7 @@ class Translation:
         x = self.computed(x)
         if self.registers[x.register].dtype == kind:
             return x
-        return replace(x, register=self.emit(Cast((x.register,), self.register(x.shape, kind))))
+        return x._replace(register=self.emit(Cast((x.register,), self.register(x.shape, kind))))
 
     def settle(self, node: str) -> Held:
         """Compute what is pending for a node, once for all its readers.
@@ -282,7 +282,7 @@ class Translation:
         return self.held[node]
 
     def constant(self, call: Call, slot: int) -> np.ndarray | None:
-        """Return the whole numbers that an operand holds, or None if it is not constant, not whole or not finite.
+        """Return the whole numbers that an operand holds, or None if it is not a constant of integers.
 
         Parameters
         ----------
@@ -293,13 +293,8 @@ class Translation:
 
         Returns
         -------
-        ndarray of int64 or None
+        ndarray of float64 or None
+            Exact up to a magnitude of 2**53.
         """
         value = self.constants.get(call.operands[slot].node) if slot < len(call.operands) else None
-        if (
-            value is None
-            or not np.issubdtype(value.dtype, np.integer)
-            or (value.dtype == np.uint64 and value.size and value.max() > np.iinfo(np.int64).max)
-        ):
-            return None
-        return value.astype(np.int64)
+        return value.astype(np.float64) if value is not None and value.dtype.kind in "iu" else None

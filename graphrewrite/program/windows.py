@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -161,7 +161,7 @@ class Gather:
             source = source.reshape(*g.sizes, -1, frames)
         else:
             source = np.moveaxis(source.reshape(*g.sizes, g.groups, -1, frames), rank, 0)
-        lead = (slice(None),) * (g.groups > 1)
+        lead: tuple[Any, ...] = (slice(None),) * (g.groups > 1)
         before = g.pads[rank - 1]
         along = slice(before, before + g.sizes[-1])
         actions: list[Action] = []
@@ -175,9 +175,6 @@ class Gather:
                 into.append(slice(first, max(last + 1, first)))
                 pick.append(slice(start, start + max(last + 1 - first, 0) * stride, stride))
             if all(s.stop > s.start for s in into):
-                actions.append(
-                    partial(
-                        np.copyto, target[(*lead, *into, along, index)], source[(*lead, *pick)], casting="same_kind"
-                    )
-                )
+                to, of = target[(*lead, *into, along, index)], source[(*lead, *pick)]
+                actions.append(partial(np.copyto, to, of, casting="same_kind"))
         return actions
