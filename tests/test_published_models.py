@@ -1,0 +1,40 @@
+"""Published networks that are not shipped: they lie beside a development checkout, and the tests skip without them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrewrite import evaluate, hdl
+from graphrewrite.lowering import from_onnx, partition, quantise, softmax_as_arg_max, to_integer, to_stream
+
+MODELS = Path(__file__).parents[2] / "shared" / "models"
+
+
+def samples(name: str, count: int) -> np.ndarray:
+    shape = {"three_layer_keras": (16,), "conv2d_small_keras": (8, 8, 1)}[name]
+    return np.random.default_rng(0).normal(size=(count, *shape)).astype(np.float32)
+
+
+@pytest.mark.ghdl
+@pytest.mark.parametrize("name", ["three_layer_keras", "conv2d_small_keras"])
+def test_every_level_agrees_down_to_ghdl(name: str) -> None:
+    file = MODELS / f"{name}.onnx"
+    if not file.is_file():
+        pytest.skip(f"{file.name} is not beside this checkout")
+    graph = softmax_as_arg_max(from_onnx(file))
+    (given,), (wanted,) = graph.inputs, graph.outputs
+    x = samples(name, 200)
+    fixed = quantise(graph, x, bits=8)
+    integer = to_integer(fixed)
+    parts = partition(integer)
+    stream = to_stream(integer, max_multipliers=200)
+    encoded = parts.encode({given: x})
+    found = parts.decode(evaluate(stream, encoded))[wanted]
+    assert np.array_equal(found, evaluate(integer, {given: x})[wanted])
+    assert np.array_equal(found, evaluate(fixed, {given: x})[wanted])
+    assert (found == evaluate(graph, {given: x})[wanted]).mean() > 0.95
+    report = hdl.cosimulate(hdl.emit(stream, inputs={k: v[:20] for k, v in encoded.items()}))
+    assert report.equal, str(report)
