@@ -146,6 +146,11 @@ class Kernel:
             return
         batch = len(arrays[0])
         results = [np.empty((batch, *e.shape), e.dtype) for e in self.exports]
+        if batch:
+            self._compute(arrays, results, batch)
+        values.update((e.node, (result,)) for e, result in zip(self.exports, results, strict=True))
+
+    def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
         room, chunk = self._room(batch)
         with np.errstate(all="ignore"):  # infinities are limited, as the op's function does in a wider float
             registers = self.memory.views(room, chunk)
@@ -162,7 +167,6 @@ class Kernel:
                 for result, view in zip(results, stores, strict=True):
                     np.copyto(result[frames], view, casting="unsafe")
         self._rooms.append(room)
-        values.update((e.node, (result,)) for e, result in zip(self.exports, results, strict=True))
 
     def _room(self, batch: int) -> tuple[np.ndarray, int]:
         """Memory, perhaps of an earlier run, and how many frames to compute at a time."""
@@ -180,14 +184,12 @@ class Kernel:
             if (
                 array.shape[1:] != kind.shape[1:]
                 or len(array) != len(arrays[0])
-                or not len(array)
                 or array.dtype != element_dtype(element)
             ):
                 return False
             if isinstance(element, FixedPoint):
-                if element.width < 8 * array.dtype.itemsize and (
-                    array.min() < element.minimum or array.max() > element.maximum
-                ):
+                narrower = element.width < 8 * array.dtype.itemsize
+                if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
                     return False
             elif np.isnan(array).any():
                 return False
