@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,17 +105,18 @@ def partition(graph: Graph) -> Partition:
     y = output(r)
     """
     entries = [n for n in graph.in_order() if graph.nodes[n]["type"] == "to_fixed"]
-    exits = [n for n in graph.in_order() if graph.nodes[n]["type"] == "from_fixed"]
+    ends = {graph.operands(n)[0]: n for n in reversed(graph.in_order()) if graph.nodes[n]["type"] == "from_fixed"}
+    exits = [n for n in graph.in_order() if n in ends.values()]  # one for each value that leaves
     if not entries or not exits:
         raise LoweringError("there is no integer part between to_fixed and from_fixed; call to_integer(graph) first")
     ins = _names(graph, entries, [[n for n in graph.inputs if n in graph.upstream(e)] for e in entries])
     outs = _names(graph, exits, [[n for n in graph.outputs if n in graph.downstream(e)] for e in exits])
     fixed = {e: graph.operands(e)[0] for e in exits}
-    before = _part(graph, set(), {n: (n, 0) for n in entries}, ins)
-    core = _part(graph, set(entries), {e: fixed[e] for e in exits}, outs, ins)
+    before = _part(graph, (), {n: (n, 0) for n in entries}, ins)
+    core = _part(graph, entries, {e: fixed[e] for e in exits}, outs, ins)
     cut = {fixed[e].node: outs[e] for e in exits}
     behind = _part(
-        graph, set(cut), {o: graph.operands(o)[0] for o in graph.outputs}, {o: o for o in graph.outputs}, cut
+        graph, list(cut), {o: graph.operands(o)[0] for o in graph.outputs}, {o: o for o in graph.outputs}, cut
     )
     return Partition(before, core, behind, graph.outputs)
 
@@ -134,12 +135,12 @@ def _names(graph: Graph, nodes: list[str], ports: list[list[str]]) -> dict[str, 
 
 def _part(
     graph: Graph,
-    cut: set[str],
+    cut: Sequence[str],
     ends: dict[str, tuple[str, int]],
     names: dict[str, str],
     starts: dict[str, str] | None = None,
 ) -> Graph:
-    """Copy what lies between cut nodes, which become inputs, and ends, which become outputs."""
+    """Copy what lies between cut nodes, which become inputs, and ends, which become outputs; both keep their order."""
     part = Graph(graph.name, ops=graph.ops.values())
     part.graph.update(graph.graph)
     values: dict[str, Value | tuple[Value, ...]] = {}
@@ -148,15 +149,13 @@ def _part(
     for node in reversed(order):
         if node in needed and node not in cut:
             needed.update(o.node for o in graph.operands(node))
+    values.update({n: part.input((starts or {})[n], graph.result_type(n)) for n in cut})
     taken = set(names.values()) | set((starts or {}).values())
     for node in order:
         data = graph.nodes[node]
-        if node in cut:
-            if node in needed:
-                values[node] = part.input((starts or {})[node], graph.result_type(node))
-        elif node not in needed or data["type"] == "output":
+        if node in values or node not in needed or data["type"] == "output":
             continue
-        elif data["type"] == "input":
+        if data["type"] == "input":
             values[node] = part.input(node, graph.result_type(node))
         elif data["type"] == "constant":
             values[node] = part.constant(

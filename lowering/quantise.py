@@ -25,7 +25,7 @@ LAYERS = frozenset({"conv", "linear", "add"})
 """Ops that compute: each is followed by one quantise node."""
 
 _WIDEST = 31
-"""Bits of a value that is requantised; sums that need no shift may be wider."""
+"""Bits that a requantise component gives at most."""
 
 _CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "identity"})
 """Ops that keep the format of their operand."""

@@ -213,7 +213,7 @@ class TestErrors:
         x = g.input("x", Tensor("f64", ("N", 2, 2, 2)))
         made = op.conv(x, np.ones((2, 2, 1, 1)), np.ones(2))
         g.output("y", op.add(made, np.arange(8.0).reshape(1, 2, 2, 2)))
-        with pytest.raises(QuantisationError, match="constant that is added.*only constants for each channel"):
+        with pytest.raises(QuantisationError, match=r"constant that is added.*only constants for each channel"):
             quantise(g, np.ones((2, 2, 2, 2)))
 
 

@@ -1,0 +1,145 @@
+"""Streams: the components give the integers, bit for bit, however they are folded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, verify
+from graphrewrite.hdl import predict, simulate
+from graphrewrite.hdl.netlist import netlist
+from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
+from graphrewrite.trace import Step
+from tests.lowering.networks import residual_cnn, weights
+from tests.lowering.random_networks import Network, networks, widths
+
+FOLDINGS = st.sampled_from(["full", "folded", 2, 5])
+
+
+def integers(*made: str, shape: str = "N,3") -> Graph:
+    """A graph of mantissas s8f4, given by lines of text that read f and give r."""
+    lines = ["graph g", f"x = input() : f32[{shape}]", "f = to_fixed(x, element=s8f4)", *made]
+    return Graph.parse("\n".join([*lines, "z = from_fixed(r, fraction=4)", "y = output(z)"]))
+
+
+def lowered(network: Network, bits: int, per_channel: bool) -> Graph:
+    return to_integer(quantise(network.graph, network.samples, bits=bits, per_channel=per_channel))
+
+
+@given(networks(), widths(), st.booleans(), FOLDINGS)
+def test_streams_carry_the_integers(network: Network, bits: int, per_channel: bool, parallelism: str | int) -> None:
+    integer = lowered(network, bits, per_channel)
+    before = integer.copy()
+    stream = to_stream(integer, parallelism=parallelism)
+    assert integer == before
+    verify(stream)
+    netlist(stream)
+    assert {stream.op(n).level for n in stream} <= {"stream", "structure"}
+    parts = partition(integer)
+    for scale in (1.0, -99.0):
+        x = {"x": network.samples * scale}
+        found = parts.decode(evaluate(stream, parts.encode(x)))["y"]
+        np.testing.assert_array_equal(found, evaluate(integer, x)["y"])
+
+
+@given(networks(), widths(), FOLDINGS)
+def test_the_simulation_has_the_same_values_and_every_beat_has_a_cycle(
+    network: Network, bits: int, parallelism: str | int
+) -> None:
+    integer = lowered(network, bits, per_channel=False)
+    stream = to_stream(integer, parallelism=parallelism)
+    given_mantissas = partition(integer).encode({"x": network.samples[:3]})
+    found = simulate(stream, given_mantissas)
+    for name in stream.outputs:
+        np.testing.assert_array_equal(found.values[name], evaluate(stream, given_mantissas)[name])
+        assert (np.diff(found.cycles[name].ravel()) > 0).all()
+    assert predict(stream, 3).interval >= 1
+
+
+class TestComponents:
+    @pytest.mark.parametrize(
+        ("lines", "shape", "kinds"),
+        [
+            (["r = relu(f)"], "N,3", ["stream_clip"]),
+            (["r = clip(f, low=-3, high=5)"], "N,3", ["stream_clip"]),
+            (["r = requantise(f, shift=2, element=s4f2)"], "N,3", ["stream_requantise"]),
+            (["r = reshape(f, shape=('N', 12))"], "N,3,2,2", ["stream_reshape"]),
+            (["r = max_pool(f, kernel=(2, 2))"], "N,3,4,4", ["window", "stream_maximum"]),
+            (["r = transpose(f, perm=(0, 3, 1, 2))"], "N,4,4,1", ["stream_reshape"]),
+            (["r = arg_max(f)"], "N,3", ["argmax"]),
+            (["a = relu(f)", "r = integer_add(f, a, element=s9f4)"], "N,3", ["fork", "stream_clip", "stream_add"]),
+            (["r = integer_add(f, f, element=s9f4)"], "N,3", ["fork", "stream_add"]),
+        ],
+    )
+    def test_one_op(self, lines: list[str], shape: str, kinds: list[str]) -> None:
+        graph = integers(*lines, shape=shape)
+        stream = to_stream(graph)
+        found = [stream.nodes[n]["type"] for n in stream.in_order() if stream.op(n).level == "stream"]
+        assert [kind for kind in found if kind != "fifo"] == kinds
+        sizes = [int(size) for size in shape.split(",")[1:]]
+        x = {"x": weights(5, *sizes, scale=3.0)}
+        parts = partition(graph)
+        np.testing.assert_array_equal(parts.decode(evaluate(stream, parts.encode(x)))["y"], evaluate(graph, x)["y"])
+
+    def test_groups_and_dilation_become_zeros(self) -> None:
+        g = Graph("g")
+        x = g.input("x", Tensor("f64", ("N", 2, 5, 6)))
+        conv = op.conv(x, weights(4, 1, 2, 2).astype(float), np.ones(4), groups=2, dilations=(2, 3))
+        g.output("y", conv)
+        samples = weights(9, 2, 5, 6).astype(float)
+        integer = to_integer(quantise(g, samples))
+        stream = to_stream(integer)
+        matrix = next(stream.nodes[n]["weights"] for n in stream if stream.nodes[n]["type"] == "matvec")
+        assert matrix.shape == (4, 2 * 3 * 4)
+        assert np.count_nonzero(matrix) <= 4 * 4
+        parts = partition(integer)
+        found = parts.decode(evaluate(stream, parts.encode({"x": samples})))["y"]
+        np.testing.assert_array_equal(found, evaluate(integer, {"x": samples})["y"])
+
+    def test_branches_meet_behind_buffers(self) -> None:
+        x = weights(20, 1, 6, 6, scale=1.0)
+        stream = to_stream(to_integer(quantise(from_onnx(residual_cnn()), x)), parallelism="folded")
+        kinds = [stream.nodes[n]["type"] for n in stream]
+        assert kinds.count("fork") == kinds.count("stream_add") == 1
+        assert "fifo" in kinds
+        assert predict(stream, 4).interval > 0
+
+    def test_origins_are_those_of_the_model(self) -> None:
+        x = weights(20, 1, 6, 6, scale=1.0)
+        stream = to_stream(to_integer(quantise(from_onnx(residual_cnn()), x)))
+        origins = {name for n in stream if stream.op(n).level == "stream" for name in stream.nodes[n]["origin"]}
+        assert {"c1", "c2", "join", "pool", "fc"} <= origins
+
+    def test_what_each_rule_did_is_collected(self) -> None:
+        steps: list[Step] = []
+        to_stream(integers("r = relu(f)"), steps=steps)
+        assert "map_relu" in {step.rule for step in steps}
+
+    def test_ports_are_streams(self) -> None:
+        stream = to_stream(integers("r = relu(f)"))
+        assert stream.result_type("x") == Stream(FixedPoint(True, 8, 4), (3,))
+
+
+class TestErrors:
+    def test_no_integers(self) -> None:
+        with pytest.raises(LoweringError, match=r"no integer part .*; call to_integer"):
+            to_stream(Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ny = output(r)"))
+
+    def test_every_node_without_hardware_is_named_with_the_reason(self) -> None:
+        graph = integers("t = transpose(f, perm=(0, 2, 1))", "r = transpose(t, perm=(0, 2, 1))", shape="N,3,2")
+        with pytest.raises(LoweringError, match=r"2 nodes have no hardware: t: .*change their order.*; r: "):
+            to_stream(graph)
+
+    def test_a_convolution_over_one_axis(self) -> None:
+        g = Graph("g")
+        x = g.input("x", Tensor("f64", ("N", 2, 5)))
+        g.output("y", op.conv(x, np.ones((3, 2, 2)), np.ones(3), strides=(1,), pads=(0, 0), dilations=(1,)))
+        integer = to_integer(quantise(g, np.ones((2, 2, 5))))
+        with pytest.raises(LoweringError, match="only convolutions over two axes have a component"):
+            to_stream(integer)
+
+    def test_a_fixed_batch(self) -> None:
+        with pytest.raises(LoweringError, match=r"node 'x': its batch has the fixed size 2; import"):
+            to_stream(integers("r = relu(f)", shape="2,3"))
