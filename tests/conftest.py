@@ -39,7 +39,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Turn a skipped test of GHDL into a failed one, if `--require-ghdl` was given."""
     report = yield
     wanted = item.get_closest_marker("ghdl") and not item.get_closest_marker("thorough")
-    if report.skipped and not hasattr(report, "wasxfail") and wanted and item.config.getoption("--require-ghdl"):
+    missing = report.skipped and "GHDL is missing" in str(report.longrepr)
+    if missing and wanted and item.config.getoption("--require-ghdl"):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: skipped, but --require-ghdl was given: {report.longrepr}"
     return report
