@@ -92,6 +92,14 @@ class TestMainJob:
             done("compile", net, "-o", tmp_path / name)
         assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
 
+    def test_and_for_every_hash_seed(self, tmp_path: Path) -> None:
+        file = save(tmp_path, residual_cnn(), calibration_x=sample(20, 1, 6, 6))
+        for seed in ("1", "77"):
+            environment = {**os.environ, "PATH": "", "PYTHONHASHSEED": seed}
+            command = [sys.executable, "-c", MAIN, "compile", str(file), "-o", str(tmp_path / seed)]
+            subprocess.run(command, env=environment, capture_output=True, check=True)
+        assert snapshot(tmp_path / "1") == snapshot(tmp_path / "77")
+
     @pytest.mark.usefixtures("_no_ghdl")
     def test_steps_are_shown_on_a_terminal(self, net: Path, out: Path) -> None:
         result = run("compile", net, "-o", out, FORCE_COLOR="1")

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from graphrewrite import Graph
 from graphrewrite.hdl import Design, cosimulate, emit
+from graphrewrite.hdl.components.add import add
+from graphrewrite.hdl.components.clip import clip
+from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.cosimulate import Difference, Report
 from graphrewrite.hdl.errors import DesignError, GhdlMissingError, SimulatorError
+from graphrewrite.types import FixedPoint, Stream
 from tests.hdl.designs import rectify, residual
 
 
@@ -56,6 +61,16 @@ class TestEqual:
     def test_without_stalls_and_with_a_side_that_is_nearly_closed(self) -> None:
         for gates in ({}, {"x": [0] * 9 + [1]}, {"y": [0] * 9 + [1]}, {"x": [1, 0], "y": [0, 0, 1]}):
             assert cosimulate(emit(residual(), frames=2, gates=gates)).equal
+
+    def test_several_inputs_and_outputs(self) -> None:
+        g = Graph("several")
+        a, b = (g.input(name, Stream(FixedPoint(True, 6, 2), (2, 3))) for name in ("a", "b"))
+        left, right = fork(a)
+        g.output("late", add(clip(left, low=0, high=9), b, element=FixedPoint(True, 7, 2)))
+        g.output("early", clip(right, low=-1, high=1))
+        report = cosimulate(emit(g, frames=5))
+        assert report.equal, report
+        assert (report.frames, report.beats) == (5, 30)
 
     def test_hostile_names(self) -> None:
         names = ("signal", "SIGNAL", "../../x", 'a"b\n-- ', "n" * 300)

@@ -19,11 +19,13 @@ from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.design import Design, read_description
 from graphrewrite.hdl.errors import DesignError
 from graphrewrite.types import FixedPoint, Stream
+from tests.hdl.bench import TEMPLATES
 from tests.hdl.designs import BYTE, rectify, residual
 
 DIGEST = """
 import hashlib
 from graphrewrite.hdl import emit
+from tests.hdl.bench import TEMPLATES
 from tests.hdl.designs import residual
 print(hashlib.sha256(repr(sorted(emit(residual()).files.items())).encode()).hexdigest())
 """
@@ -102,6 +104,8 @@ class TestText:
         components = {path for path in design.files if path.startswith("components/")}
         kinds = ["add", "fifo", "fork", "lanes", "matvec", "requantise", "stream_buffer", "window"]
         assert components == {f"components/{kind}.vhd" for kind in kinds}
+        for path in components:  # which analyse alone, see test_components.py
+            assert design.files[path] == (TEMPLATES / Path(path).name).read_text()
         assert [path for path in design.files if path.startswith("rom/")] == ["rom/sum_matvec_rom.vhd"]
 
     def test_indented_by_two_and_no_trailing_spaces(self, design: Design) -> None:

@@ -11,7 +11,7 @@ from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, softmax_as_arg_max, to_integer
 from graphrewrite.lowering.heads import classify
 from tests.lowering.networks import mlp, weights
-from tests.lowering.random_networks import Network, networks, widths
+from tests.lowering.random_networks import Network, networks, quantised, widths
 
 
 def several() -> Graph:
@@ -48,7 +48,7 @@ def check(integer: Graph, x: dict[str, np.ndarray]) -> None:
 
 @given(networks(), widths(), st.booleans())
 def test_the_parts_together_are_the_whole(network: Network, bits: int, per_channel: bool) -> None:
-    integer = to_integer(quantise(network.graph, network.samples, bits=bits, per_channel=per_channel))
+    integer = to_integer(quantised(network, bits, per_channel=per_channel))
     before = integer.copy()
     check(integer, {"x": network.samples * 3})
     assert integer == before

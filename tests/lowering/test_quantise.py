@@ -12,7 +12,7 @@ from graphrewrite.lowering import QuantisationError, from_onnx, quantise
 from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
 from graphrewrite.op.quantised import mantissas
 from tests.lowering.networks import mlp, model, residual_cnn, weights
-from tests.lowering.random_networks import Network, networks, numbers, widths
+from tests.lowering.random_networks import Network, networks, numbers, quantised, widths
 
 
 def formats(graph: Graph) -> list[FixedPoint]:
@@ -30,7 +30,7 @@ def layer(w: object, b: object, element: str = "f64") -> Graph:
 class TestValues:
     @given(networks(), widths(), st.booleans())
     def test_weights_lie_on_grids_of_the_width(self, network: Network, bits: int, per_channel: bool) -> None:
-        fixed = quantise(network.graph, network.samples, bits=bits, per_channel=per_channel)
+        fixed = quantised(network, bits, per_channel=per_channel)
         verify(fixed)
         for node in fixed:
             if fixed.nodes[node]["type"] in ("linear", "conv"):
@@ -46,7 +46,7 @@ class TestValues:
 
     @given(networks(), widths())
     def test_values_lie_on_the_grids_of_their_formats(self, network: Network, bits: int) -> None:
-        fixed = quantise(network.graph, network.samples, bits=bits)
+        fixed = quantised(network, bits)
         found = formats(fixed)
         assert all(element.width == bits for element in found[:-1])
         assert found[-1].width <= 31
@@ -93,10 +93,10 @@ class TestValues:
         self, network: Network, bits: int, per_channel: bool
     ) -> None:
         before, samples = network.graph.copy(), network.samples.copy()
-        first = quantise(network.graph, network.samples, bits=bits, per_channel=per_channel)
+        first = quantised(network, bits, per_channel=per_channel)
         assert network.graph == before
         np.testing.assert_array_equal(network.samples, samples)
-        assert str(first) == str(quantise(network.graph, network.samples, bits=bits, per_channel=per_channel))
+        assert str(first) == str(quantised(network, bits, per_channel=per_channel))
 
 
 def lowest_bit(digits: np.ndarray) -> np.ndarray:

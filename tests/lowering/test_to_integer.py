@@ -12,14 +12,14 @@ from graphrewrite.lowering import LoweringError, from_onnx, quantise, to_integer
 from graphrewrite.lowering.mantissas import least_fractions, of_layer
 from graphrewrite.trace import Step
 from tests.lowering.networks import mlp, residual_cnn, weights
-from tests.lowering.random_networks import Network, networks, numbers, widths
+from tests.lowering.random_networks import Network, networks, numbers, quantised, widths
 
 
 def kinds(graph: Graph) -> list[str]:
     return [graph.nodes[n]["type"] for n in graph.in_order()]
 
 
-def quantised(element: FixedPoint | None = None, **attributes: object) -> Graph:
+def one_layer(element: FixedPoint | None = None, **attributes: object) -> Graph:
     g = Graph("g")
     x = op.quantise(g.input("x", Tensor("f64", ("N", 2))), element=FixedPoint(True, 8, 4))
     made = op.linear(x, np.array([[0.5, -0.25]]), np.array([0.125]))
@@ -29,7 +29,7 @@ def quantised(element: FixedPoint | None = None, **attributes: object) -> Graph:
 
 @given(networks(), widths(), st.booleans())
 def test_integers_are_the_quantised_numbers(network: Network, bits: int, per_channel: bool) -> None:
-    fixed = quantise(network.graph, network.samples, bits=bits, per_channel=per_channel)
+    fixed = quantised(network, bits, per_channel=per_channel)
     before = fixed.copy()
     lowered = to_integer(fixed)
     assert fixed == before
@@ -53,7 +53,7 @@ def test_sums_of_24_bits_are_exact_in_single_precision(bits: int, per_channel: b
 
 @given(networks(), widths(), st.booleans())
 def test_no_input_overflows_an_accumulator(network: Network, bits: int, per_channel: bool) -> None:
-    lowered = to_integer(quantise(network.graph, network.samples, bits=bits, per_channel=per_channel))
+    lowered = to_integer(quantised(network, bits, per_channel=per_channel))
     for node in lowered:
         if lowered.nodes[node]["type"] not in ("integer_linear", "integer_conv"):
             continue
@@ -121,7 +121,7 @@ class TestRules:
 
     @pytest.mark.parametrize("fraction", [-3, 0, 6, 10, 20])
     def test_shifts_to_either_side_round_half_to_even(self, fraction: int) -> None:
-        g = quantised(FixedPoint(True, 16, fraction))
+        g = one_layer(FixedPoint(True, 16, fraction))
         x = np.arange(-64, 64).reshape(-1, 2) / 16
         np.testing.assert_array_equal(evaluate(to_integer(g), {"x": x})["y"], evaluate(g, {"x": x})["y"])
 
@@ -134,7 +134,7 @@ class TestRules:
 
     def test_what_each_rule_did_is_collected(self) -> None:
         steps: list[Step] = []
-        to_integer(quantised(), steps=steps)
+        to_integer(one_layer(), steps=steps)
         assert {"enter_fixed", "lower_linear"} <= {step.rule for step in steps}
 
 

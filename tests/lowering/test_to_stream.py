@@ -13,7 +13,7 @@ from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
 from graphrewrite.trace import Step
 from tests.lowering.networks import residual_cnn, weights
-from tests.lowering.random_networks import Network, networks, widths
+from tests.lowering.random_networks import Network, networks, quantised, widths
 
 FOLDINGS = st.sampled_from(["full", "folded", 2, 5])
 
@@ -25,7 +25,7 @@ def integers(*made: str, shape: str = "N,3") -> Graph:
 
 
 def lowered(network: Network, bits: int, per_channel: bool) -> Graph:
-    return to_integer(quantise(network.graph, network.samples, bits=bits, per_channel=per_channel))
+    return to_integer(quantised(network, bits, per_channel=per_channel))
 
 
 @given(networks(), widths(), st.booleans(), FOLDINGS)
