@@ -75,7 +75,7 @@ class Geometry:
         """
         rank = len(sizes)
         results = spatial_sizes(sizes, kernel, strides, pads, dilations)
-        if dilations[-1] == 1:
+        if dilations[-1] == 1 or kernel[-1] == 1:
             return cls(tuple(sizes), tuple(kernel), tuple(strides), tuple(pads), tuple(dilations), groups, results)
         return cls(
             (*sizes, 1),

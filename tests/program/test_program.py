@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
@@ -30,6 +30,7 @@ def assert_same(found, wanted):
         assert found[node].tobytes() == np.ascontiguousarray(array).tobytes(), node
 
 
+@settings(max_examples=6 * settings().max_examples)  # they take a few milliseconds each
 @given(integer_graphs(), st.sampled_from((1, 3, 37)), st.integers(0, 2**32 - 1), st.data())
 def test_a_program_gives_what_the_functions_give(graph, batch, seed, data):
     computed = [n for n in graph.in_order() if graph.nodes[n]["type"] != "constant"]
