@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +60,14 @@ def from_onnx(
     >>> graph.inputs, len(graph.outputs)
     (('input',), 1)
     """
-    proto = _load(model)
-    importer = _Importer(proto, shapes or {})
-    graph = importer.run()
+    try:
+        graph = _Importer(_load(model), shapes or {}).run()
+    except GraphRewriteError:
+        raise
+    except Exception as error:  # a corrupt file breaks any assumption of onnx, protobuf and numpy
+        told = (str(error) or type(error).__name__).splitlines()[0][:120]
+        name = repr(str(model)) if isinstance(model, str | Path) else "the model"
+        raise ModelError(f"{name} is corrupt ({told}); export it again") from error
     return graph if batch is None else free_batch(graph, batch)
 
 
@@ -98,6 +103,8 @@ def _load(model: Any) -> onnx.ModelProto:
             f"{name} holds no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} "
             "outputs; is it an ONNX file?"
         )
+    if any(isinstance(text, bytes) for text in _texts(proto.graph)):
+        raise ModelError(f"{name} is corrupt: it has names that are no text; export it again")
     try:
         onnx.checker.check_model(proto)
     except onnx.checker.ValidationError as error:
@@ -115,6 +122,18 @@ def _load(model: Any) -> onnx.ModelProto:
                 f"{str(error).splitlines()[0][:200]}; export it with opset {_OPSET}"
             ) from None
     return proto
+
+
+def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
+    """Every name in a model; protobuf gives bytes where one is no UTF-8."""
+    yield graph.name
+    yield from (tensor.name for tensor in graph.initializer)
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield value.name
+        yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
 
 
 def _refuse_unknown(proto: onnx.ModelProto) -> None:
