@@ -159,9 +159,15 @@ class _Quantiser:
         self.layers = [n for n in graph.in_order() if graph.nodes[n]["type"] in LAYERS]
         self.points = {n: self.point(n) for n in (*graph.inputs, *self.layers)}
         try:
-            self.values = evaluate_nodes(graph, inputs, set(self.points.values()))
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.values = evaluate_nodes(graph, inputs, set(self.points.values()))
         except GraphRewriteError as error:
             raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
+        for node, point in self.points.items():
+            if not np.isfinite(self.values[point]).all():
+                raise QuantisationError(
+                    "overflows on the calibration samples; scale its weights, or export the model again", node=node
+                )
         self.formats: dict[str, FixedPoint] = {}
 
     def point(self, node: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
+import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, MissingDependencyError
 from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError
@@ -36,7 +37,8 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
 def failures_as_exit_codes() -> Iterator[None]:
     """Print an error of this library as one line, and leave with its exit code."""
     try:
-        yield
+        with np.errstate(all="ignore"):  # numbers that are none end in an error that names their place
+            yield
     except KeyboardInterrupt:
         click.echo("graphrewrite: interrupted; the output folder is complete or as it was", err=True)
         raise SystemExit(130) from None

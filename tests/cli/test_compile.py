@@ -254,6 +254,25 @@ class TestModel:
         file = save(tmp_path, with_weight("b1", 1e38))
         refused(5, r"linear.*needs sums of more than 63 bits.*scale them", "compile", file, "-o", out)
 
+    def test_weights_that_overflow(self, tmp_path: Path, out: Path) -> None:
+        proto = mlp()
+        for tensor in proto.graph.initializer:
+            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(1e25), tensor.name))
+        file = save(tmp_path, proto)
+        refused(5, r"node 'linear_\d'.*overflows on the calibration samples; scale", "compile", file, "-o", out)
+
+    def test_names_that_are_no_text(self, net: Path, out: Path) -> None:
+        whole = net.read_bytes()
+        assert whole.count(b"relu1") == 1
+        net.write_bytes(whole.replace(b"relu1", b"\xff\xfe\xfd\xfc\xfb"))
+        refused(3, "corrupt.*; export it again", "compile", net, "-o", out)
+
+    def test_a_tensor_of_another_size(self, net: Path, out: Path) -> None:
+        proto = onnx.load(net)
+        proto.graph.initializer[0].dims[0] += 1
+        net.write_bytes(proto.SerializeToString())
+        refused(3, "export it again|not a valid ONNX model", "compile", net, "-o", out)
+
     def test_ops_without_hardware(self, tmp_path: Path, out: Path) -> None:
         proto = model([helper.make_node("Mul", ["x", "x"], ["y"], name="square")], {}, input_shape=("N", 4))
         refused(6, r"mul \(square\).*; replace", "compile", save(tmp_path, proto), "-o", out)
