@@ -12,6 +12,9 @@ from graphrewrite.program import compile_graph
 
 __all__ = ["evaluate", "evaluate_nodes"]
 
+_FEW = 32
+"""Below so many frames, translating a graph to instructions takes longer than it saves."""
+
 
 def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for the given inputs.
@@ -67,4 +70,12 @@ def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]
     >>> sorted(evaluate_nodes(g, {"x": [[-1, 2]]}, ["x", "r"]))
     ['r', 'x']
     """
-    return compile_graph(graph, nodes)(inputs)
+    many = any(_frames(array) >= _FEW for array in inputs.values())
+    return compile_graph(graph, nodes, instructions=many)(inputs)
+
+
+def _frames(array: Any) -> int:
+    try:
+        return len(array)
+    except TypeError:  # a number is refused with a better message
+        return 0

@@ -98,7 +98,7 @@ class Program:
         return checked
 
 
-def compile_graph(graph: Graph, nodes: Iterable[str] | None = None) -> Program:
+def compile_graph(graph: Graph, nodes: Iterable[str] | None = None, *, instructions: bool = True) -> Program:
     r"""Compile a graph, or the part of it that chosen nodes need.
 
     Parameters
@@ -108,6 +108,9 @@ def compile_graph(graph: Graph, nodes: Iterable[str] | None = None) -> Program:
         else about the graph may change.
     nodes : iterable of str, optional
         Whose values to return; the outputs where not given.
+    instructions : bool
+        Whether to translate what can be translated. Without, every node is a call: quicker to compile, slower to run,
+        and the same results.
 
     Returns
     -------
@@ -133,7 +136,7 @@ def compile_graph(graph: Graph, nodes: Iterable[str] | None = None) -> Program:
     _check_ops(graph, plan)
     inputs = {name: graph.result_type(name) for name in graph.inputs}
     calls = [Call.of(graph, node) for node in plan if node not in inputs]
-    steps = _scheduled(graph, calls, wanted)
+    steps = _scheduled(graph, calls, wanted) if instructions else list[Call | Kernel](calls)
     return Program(inputs, frozenset(needed & inputs.keys()), _with_ends(steps, wanted), wanted)
 
 

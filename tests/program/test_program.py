@@ -94,7 +94,7 @@ def test_mantissas_outside_of_their_format_are_left_to_the_functions():
     g.output("y", op.requantise(x, shift=1, element=FixedPoint(False, 8)))
     assert len(kernels(compile_graph(g))) == 1
     inputs = {"x": np.array([[200], [7]], np.uint8)}
-    assert_same(evaluate(g, inputs), by_functions(g, inputs, ["y"]))
+    assert_same(compile_graph(g)(inputs), by_functions(g, inputs, ["y"]))
 
 
 def test_nan_is_left_to_the_function():
@@ -102,23 +102,24 @@ def test_nan_is_left_to_the_function():
     x = op.to_fixed(g.input("x", Tensor("f32", ("N", 1))), element=FixedPoint(True, 8, 2))
     g.output("y", op.requantise(x, shift=1, element=FixedPoint(True, 8, 1)))
     with pytest.raises(EvaluationError, match=r"to_fixed_1.*invalid value"):
-        evaluate(g, {"x": [[np.nan]]})
-    assert evaluate(g, {"x": [[np.inf], [-np.inf], [1e38]]})["y"].tolist() == [[64], [-64], [64]]
+        compile_graph(g)({"x": [[np.nan]]})
+    found = compile_graph(g)({"x": [[np.inf], [-np.inf], [1e38]]})
+    assert found["y"].tolist() == [[64], [-64], [64]]
 
 
 def test_an_empty_batch():
-    found = evaluate(network(), {"x": np.zeros((0, 2, 6, 6), np.uint8)})
+    found = compile_graph(network())({"x": np.zeros((0, 2, 6, 6), np.uint8)})
     assert found["y"].shape == (0, 5)
 
 
 def test_a_program_keeps_what_was_compiled():
     g = network()
     program = compile_graph(g)
-    inputs = inputs_of(g, 5, 1)
+    inputs = inputs_of(g, 40, 1)
     before = program(inputs)
     g.nodes["requantise_1"]["shift"] = 3
     assert_same(program(inputs), before)
-    after = evaluate(g, inputs)
+    after = compile_graph(g)(inputs)
     assert not np.array_equal(after["y"], before["y"])
     assert_same(after, by_functions(g, inputs, ["y"]))
 
@@ -165,14 +166,20 @@ def test_several_threads_may_run_one_program():
         assert_same(result, wanted[i])
 
 
-def test_a_node_that_the_function_refuses_is_named():
+@pytest.mark.parametrize("batch", [2, 40])
+def test_a_node_that_the_function_refuses_is_named(batch):
     g = network()
     g.nodes["requantise_1"]["shift"] = "two"
     with pytest.raises(EvaluationError, match="requantise_1"):
-        evaluate(g, inputs_of(g, 2, 0))
+        evaluate(g, inputs_of(g, batch, 0))
     g.nodes["requantise_1"].update(shift=2, colour="red")
     with pytest.raises(EvaluationError, match=r"requantise_1.*colour"):
-        evaluate(g, inputs_of(g, 2, 0))
+        evaluate(g, inputs_of(g, batch, 0))
+
+
+def test_a_number_is_no_batch():
+    with pytest.raises(EvaluationError, match="'x' is u8"):
+        evaluate(network(), {"x": np.array(3)})
 
 
 def test_unknown_ops_come_before_missing_inputs():
