@@ -63,7 +63,7 @@ class Cycles:
     >>> cycles.transfers[into].tolist(), cycles.transfers[out].tolist()
     ([[1, 2], [3, 4], [5, 6]], [[3], [5], [7]])
     >>> cycles.latency.tolist(), cycles.interval, cycles.occupation
-    ([2, 2, 2], 2, {'half': 1.0})
+    ([2, 2, 2], 2.0, {'half': 1.0})
     """
 
     network: Network
@@ -110,12 +110,17 @@ class Cycles:
         return int(self.latency[0])
 
     @cached_property
-    def interval(self) -> int:
-        """Cycles from the end of the last but one frame to the end of the last; for one frame, the longest schedule."""
+    def interval(self) -> float:
+        """Cycles from the end of a frame to the end of the next, on average over the last frames of the run.
+
+        The run may repeat only every second or third frame: the average is over twelve, a multiple of both. For one frame
+        it is the longest schedule.
+        """
         if self.frames == 1:
-            return max(schedule.steps for schedule in self.network.components.values())
-        ends = [track.of(slice(-2, None), -1) for track in self._last]
-        return int(np.diff(ends).max())
+            return float(max(schedule.steps for schedule in self.network.components.values()))
+        count = min(_ROUND, self.frames - 1)
+        ends = [track.of(slice(-1 - count, None), -1) for track in self._last]
+        return max(int(end[-1] - end[0]) for end in ends) / count
 
     @property
     def occupation(self) -> dict[str, float]:

@@ -22,6 +22,7 @@ from graphrewrite.types import Stream
 __all__ = ["emit"]
 
 _INLINE = 8  # constants longer than this stand in a package of their own
+_STEADY = 64  # frames after which a design's timing is described: by then its buffers have filled
 _BENCH_FILES = ("stream_source", "stream_checker", "vector_sink")
 _FIXED_NAMES = ("lanes", "stream_buffer", "testbench", "dut", "judge", *_BENCH_FILES)
 
@@ -240,8 +241,7 @@ class _Emitter:
     # ------------------------------------------------------------------ what it is
 
     def description(self, sources: list[str]) -> dict[str, Any]:
-        timing = predict(self.found, 4)
-        one = predict(self.found, 1)
+        timing = predict(self.found, _STEADY)
         total = Resources()
         components = []
         for node, instance in self.found.instances.items():
@@ -256,6 +256,8 @@ class _Emitter:
                     "streams_out": [str(s) for s in instance.site.results],
                     "resources": instance.resources._asdict(),
                     "occupation": round(float(timing.occupation[node]), 4),
+                    "capacity": list(self.found.network.components[node].capacity),
+                    "high_water": [timing.high_water[node, port] for port in range(len(instance.site.results))],
                 }
             )
         return {
@@ -282,12 +284,17 @@ class _Emitter:
                 }
                 for name, stream, is_input in self.streams()
             ],
-            "latency": int(np.max(one.latency)),
-            "interval": int(timing.interval),
+            "latency": timing.empty_latency,
+            "interval": _plain(timing.interval),
             "frames": self.vectors.frames,
             "resources": total._asdict(),
             "components": components,
         }
+
+
+def _plain(number: float) -> int | float:
+    """Return a whole number as such, others to two digits."""
+    return int(number) if number == int(number) else round(number, 2)
 
 
 def _template(name: str) -> str:

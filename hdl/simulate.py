@@ -61,7 +61,7 @@ def predict(graph: Graph | Netlist, frames: int, *, gates: Gates | None = None) 
     >>> g = Graph("g")
     >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (2, 5))), low=0, high=127))
     >>> predict(g, 3).interval
-    5
+    5.0
     """
     found = graph if isinstance(graph, Netlist) else netlist(graph)
     given = dict(gates or {})

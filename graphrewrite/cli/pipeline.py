@@ -237,13 +237,17 @@ class _Run:
             self.found.agreement.append({"level": level, "accuracy": accuracy, "equal predictions": equal})
 
     def predict(self, stream: Graph) -> None:
-        one, many = predict(stream, 1), predict(stream, 8)
-        description = self.found.design.description if self.found.design else {}
+        design = self.found.design
+        assert design is not None
+        parts = design.description["components"]
+        cycles = predict(stream, self.options.frames)
+        out = [link for link in cycles.network.links if link.sink in cycles.network.outputs]
         self.found.timing = {
-            "latency": int(np.max(one.latency)),
-            "interval": int(many.interval),
-            "occupation": {c["instance"]: c["occupation"] for c in description.get("components", [])},
-            "high_water": {f"{node}[{port}]": int(count) for (node, port), count in many.high_water.items()},
+            "latency": design.description["latency"],
+            "interval": design.description["interval"],
+            "occupation": {part["instance"]: part["occupation"] for part in parts},
+            "high_water": {part["instance"]: max(part["high_water"]) for part in parts},
+            "output_cycles": {link.sink: cycles.transfers[link].tolist() for link in out},
         }
 
 

@@ -110,7 +110,7 @@ class TestWrongInput:
     def test_foreign_file(self, tmp_path, content) -> None:
         file = tmp_path / "x.onnx"
         file.write_bytes(content)
-        with pytest.raises(ModelError, match="x.onnx"):
+        with pytest.raises(ModelError, match=r"x.onnx"):
             from_onnx(file)
 
     def test_every_truncation_is_refused_or_complete(self, tmp_path) -> None:
