@@ -91,10 +91,20 @@ def test_an_accumulator_that_wraps_around_is_left_to_the_function():
 def test_mantissas_outside_of_their_format_are_left_to_the_functions():
     g = Graph("g")
     x = g.input("x", Tensor(FixedPoint(False, 4), ("N", 1)))
-    g.output("y", op.requantise(x, shift=1, element=FixedPoint(False, 8)))
+    g.output("y", op.requantise(x, shift=1, element=FixedPoint(False, 6)))
     assert len(kernels(compile_graph(g))) == 1
     inputs = {"x": np.array([[200], [7]], np.uint8)}
     assert_same(compile_graph(g)(inputs), by_functions(g, inputs, ["y"]))
+
+
+def test_a_border_of_zeros_counts_among_the_bounds():
+    g = Graph("g")
+    x = op.clip(g.input("x", Tensor(FixedPoint(False, 8), ("N", 1, 2))), low=100, high=120)
+    y = op.integer_conv(
+        x, np.array([[[1]]]), np.array([0]), element=FixedPoint(False, 8), pads=(1, 1), strides=(1,), dilations=(1,)
+    )
+    g.output("y", op.requantise(y, shift=0, element=FixedPoint(False, 8), low=50))
+    assert compile_graph(g)({"x": [[[7, 110]]]})["y"].tolist() == [[[50, 100, 110, 50]]]
 
 
 def test_nan_is_left_to_the_function():
