@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphrewrite.graph import Graph, Value
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.graph import RESERVED, Graph, Value
 from graphrewrite.op.define import Op
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Term
 from graphrewrite.testing.demand import Demand, Pick, Unfit
@@ -146,12 +147,19 @@ class Builder:
         return self.offer(value)
 
     def repeat(self) -> None:
-        """Add a node that is equal to one that is there."""
-        if self.computed:
-            node = self.pick(self.computed).node
-            operands = [self.graph.value(o.node, o.result) for o in self.graph.operands(node)]
-            made = self.graph.add(self.graph.op(node), operands, self.graph.attributes(node))
-            self.computed.append(self.offer(made[0] if isinstance(made, tuple) else made))
+        """Add a node that is equal to one that is there, or equal but for the order of its operands."""
+        if not self.computed:
+            return
+        node = self.pick(self.computed).node
+        operands = [self.graph.value(o.node, o.result) for o in self.graph.operands(node)]
+        if self.chance(2):
+            operands.reverse()
+        attributes = {k: v for k, v in self.graph.nodes[node].items() if k not in RESERVED}
+        try:
+            made = self.graph.add(self.graph.op(node), operands, attributes)
+        except TypeMismatchError:
+            return
+        self.computed.append(self.offer(made[0] if isinstance(made, tuple) else made))
 
     def instance(self, pattern: Pattern) -> list[Value]:
         """Add an instance of a pattern and return the values of its roots.

@@ -201,7 +201,20 @@ def by_elements(demand: Demand) -> Need:
         narrow = broadcasts(result.shape)
         shapes = narrow if fixed[i] else [result.shape, result.shape, result.shape, *narrow]
         types.append(Tensor(result.element, demand.pick(shapes)))
+    if not any(known) and demand.count > 1 and demand.pick((False, False, False, True)):
+        _share(demand, types, whole)
     return Need(tuple(types), by_default(demand))
+
+
+def _share(demand: Demand, types: list[Type], whole: int) -> None:
+    """Let another operand have the full size of an axis, and the operand that was full a size of 1 there."""
+    shape = demand.result.shape
+    rest = sizes_without_symbol(shape)
+    long = [axis for axis in range(len(shape) - len(rest), len(shape)) if shape[axis] != 1]
+    if long:
+        axis = demand.pick(long)
+        types[whole] = Tensor(demand.result.element, (*shape[:axis], 1, *shape[axis + 1 :]))
+        types[(whole + 1) % len(types)] = Tensor(demand.result.element, rest)
 
 
 def by_default(demand: Demand) -> dict[str, Any]:

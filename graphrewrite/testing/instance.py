@@ -106,7 +106,8 @@ def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") ->
     >>> print(tensor_of("f32", 3, lambda options: options[-1]))
     f32[N,3,3]
     """
-    return Tensor(element, (batch, *(pick(SIZES) for _ in range(rank - 1))))
+    first = pick(SIZES)  # equal sizes are common: only they hide that axes were exchanged
+    return Tensor(element, (batch, *(pick((first, *SIZES)) for _ in range(rank - 1))))
 
 
 @lru_cache(maxsize=512)

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.passes import Pass
 from graphrewrite.rule import Rule
 from graphrewrite.testing.comparison import compare, interface, snapshot
+from graphrewrite.testing.reduction import reduced
 from graphrewrite.testing.report import Counterexample, Report
 from graphrewrite.testing.strategies import graphs, inputs_for
 from graphrewrite.text import to_text
@@ -28,6 +30,8 @@ Transformation = Rule | Pass | Iterable[Rule | Pass] | Callable[[Graph], Graph]
 Graphs = st.SearchStrategy[Graph] | None
 _LEAST = 25
 """Graphs to try, however quick the profile is."""
+_FIRINGS = 20
+"""How often a single rule should fire, if a few more graphs can do it."""
 _TURNS = 8
 """How often to try again with as many graphs for what has not fired."""
 
@@ -58,7 +62,7 @@ class _Subject:
         if not self.members:
             made = self.function(graph)
             return made, Counter({self.name: 1} if made != graph else {})
-        done = trace(graph, self.members, verify=True)
+        done = trace(graph, self.members, verify=True, limit=20 + 5 * len(graph))
         return done.graph, Counter(dict.fromkeys(done.counts, 1))
 
     @property
@@ -85,26 +89,51 @@ def _search(subject: _Subject, on: Graphs, holds: Callable[[Report, Graph, Any],
         profile, database=None, deadline=None, phases=phases, report_multiple_bugs=False, suppress_health_check=checks
     )
 
+    last: list[tuple[Graph, dict[str, np.ndarray]]] = []
+
     def examine(case: tuple[Graph, dict[str, np.ndarray]]) -> None:
         graph, inputs = case
         report.graphs += 1
         report.sizes[len(graph)] += 1
         report.ops.update(data["type"] for _, data in graph.nodes(data=True))
-        holds(report, graph, inputs)
+        try:
+            holds(report, graph, inputs)
+        except _Refuted as refuted:
+            report.counterexample = refuted.found
+            last.append((graph, inputs))
+            raise
 
     try:
         for turn in range(_TURNS):
-            names = subject.names if turn == 0 else report.idle  # nothing here knows how rarely a condition is met
-            count = max(profile.max_examples, _LEAST) * (2 + len(names)) // 3
+            names = report.idle or subject.names  # nothing here knows how rarely a condition is met
+            count = max(profile.max_examples, _LEAST) * (4 + len(names)) // 5
             where = subject.graphs(names) if on is None else on
             cases = where.flatmap(lambda g: st.tuples(st.just(g), inputs_for(g, moderate=moderate)))
             run = settings(quiet, max_examples=count)(given(cases)(examine))
             (run if turn == 0 else seed(turn)(run))()
-            if not report.idle:
+            # One rule should fire often enough to show what is rare in it; of a set, each should fire.
+            if not report.idle and (turn == 2 or len(subject.names) > 1 or report.fired.total() >= _FIRINGS):
                 break
-    except _Refuted as refuted:
-        report.counterexample = refuted.found
+    except _Refuted:
+        _reduce(report, holds, *last[-1])
+    except Flaky:  # the last counterexample stands: it holds at one time and not at another
+        if report.counterexample is None:
+            raise
     return report
+
+
+def _reduce(report: Report, holds: Callable[[Report, Graph, Any], None], graph: Graph, inputs: dict[str, Any]) -> None:
+    """Take from a counterexample what it does not need."""
+
+    def refuted(smaller: Graph) -> bool:
+        try:
+            holds(Report(report.name), smaller, {name: inputs[name] for name in smaller.inputs})
+        except _Refuted as found:
+            report.counterexample = found.found
+            return True
+        return False
+
+    reduced(graph, refuted)
 
 
 def _applied(subject: _Subject, graph: Graph) -> tuple[Graph, Counter[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
@@ -13,12 +13,11 @@ from graphrewrite.testing.demand import (
     Entry,
     Need,
     Unfit,
-    broadcasts,
     by_elements,
-    sizes_without_symbol,
     unknown,
 )
-from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
+from graphrewrite.testing.layers import LAYERS
+from graphrewrite.types import Dimension, FixedPoint, Tensor
 
 __all__ = ["CONTINUOUS", "KINDS", "SIZES", "kinds_of", "meet"]
 
@@ -182,98 +181,6 @@ def _pad(d: Demand) -> Need:
     return d.need(Tensor(d.result.element, shape), pads=chosen, fill=d.choose("fill", (0.0, 1.0)))
 
 
-def _matmul(d: Demand) -> Need:
-    if len(d.result.shape) < 2:
-        raise Unfit("matmul needs two axes")
-    *batch, rows, columns = d.result.shape
-    inner = d.pick(SIZES)
-    return d.need(Tensor(d.result.element, (*batch, rows, inner)), Tensor(d.result.element, (inner, columns)))
-
-
-def _gemm(d: Demand) -> Need:
-    if len(d.result.shape) != 2:
-        raise Unfit("gemm gives two axes")
-    inner, e = d.pick(SIZES), d.result.element
-    flips = {name: d.choose(name, (False, True)) for name in ("trans_a", "trans_b")}
-    a, b = (d.result.shape[0], inner), (inner, d.result.shape[1])
-    addend = Tensor(e, d.pick(broadcasts(d.result.shape)))
-    scales = {name: d.choose(name, (1.0, 1.0, 0.5)) for name in ("alpha", "beta")}
-    return d.need(
-        Tensor(e, a[::-1] if flips["trans_a"] else a),
-        Tensor(e, b[::-1] if flips["trans_b"] else b),
-        addend,
-        **flips,
-        **scales,
-    )
-
-
-def _linear(d: Demand) -> Need:
-    if len(d.result.shape) != 2:
-        raise Unfit("linear gives two axes")
-    inner, e, outer = d.pick((1, 2, 3, 4, 6)), d.result.element, d.result.shape[1]
-    return d.need(Tensor(e, (d.result.shape[0], inner)), Tensor(e, (outer, inner)), Tensor(e, (outer,)))
-
-
-def _window(d: Demand, kernel: Sequence[int], *, dilated: bool) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Choose strides, pads and dilations, and the sizes that they turn into the demanded ones."""
-    spatial = sizes_without_symbol(d.result.shape)[-(len(d.result.shape) - 2) :]
-    rank = len(spatial)
-    if len(d.result.shape) < 3 or len(spatial) != len(kernel):
-        raise Unfit("needs batch, channels and positions")
-    ones = (1,) * rank
-    strides = d.choose("strides", (ones, ones, (2,) * rank, (1, 2)[:rank]))
-    dilations = d.choose("dilations", (ones, ones, (2,) * rank)) if dilated else ones
-    limit = 1 if min(kernel) > 1 else 0  # a border as wide as the kernel would be a window of nothing
-    pads = d.choose("pads", ((0,) * 2 * rank, (limit,) * 2 * rank, (limit, *[0] * (2 * rank - 1))))
-    if not len(strides) == len(dilations) == rank or len(pads) != 2 * rank:
-        raise Unfit("another rank")
-    reach = [
-        (n - 1) * s + dil * (k - 1) + 1 - pads[i] - pads[rank + i]
-        for i, (n, s, dil, k) in enumerate(zip(spatial, strides, dilations, kernel, strict=True))
-    ]
-    if min(reach) < 1:
-        raise Unfit("the border alone is larger")
-    return {"strides": strides, "pads": pads, **({"dilations": dilations} if dilated else {})}, tuple(reach)
-
-
-def _conv(d: Demand) -> Need:
-    rank = len(d.result.shape) - 2
-    if rank < 1 or not isinstance(d.result.shape[1], int):
-        raise Unfit("needs batch, channels and positions")
-    outer = d.result.shape[1]
-    kernel = tuple(d.pick((1, 2, 3)) for _ in range(rank))
-    attributes, sizes = _window(d, kernel, dilated=True)
-    groups = d.choose("groups", [1, 1, 1, *(g for g in (2, 3) if outer % g == 0)])
-    inner, e = d.pick((1, 2)), d.result.element
-    return d.need(
-        Tensor(e, (d.result.shape[0], inner * groups, *sizes)),
-        Tensor(e, (outer, inner, *kernel)),
-        Tensor(e, (outer,)),
-        groups=groups,
-        **attributes,
-    )
-
-
-def _pool(d: Demand) -> Need:
-    rank = max(len(d.result.shape) - 2, 1)
-    kernel = d.choose("kernel", ((2,) * rank, (1,) * rank, (3,) * rank, (1, 2)[:rank]))
-    attributes, sizes = _window(d, kernel, dilated=False)
-    if "count_include_pad" in d.op.attributes:
-        attributes["count_include_pad"] = d.choose("count_include_pad", (False, True))
-    return d.need(Tensor(d.result.element, (*d.result.shape[:2], *sizes)), kernel=kernel, **attributes)
-
-
-def _global_average_pool(d: Demand) -> Need:
-    return d.need(Tensor(d.result.element, (*d.result.shape[:2], *(d.pick((2, 1, 3)) for _ in d.result.shape[2:]))))
-
-
-def _batch_norm(d: Demand) -> Need:
-    if len(d.result.shape) < 2:
-        raise Unfit("needs channels")
-    per_channel = Tensor(d.result.element, (d.result.shape[1],))
-    return d.need(d.result, *[per_channel] * 4, positive=frozenset({4}), epsilon=d.choose("epsilon", (1e-5, 1e-3, 0.5)))
-
-
 def _axis(d: Demand) -> Need:
     return d.need(d.result, axis=d.choose("axis", [-1, *range(len(d.result.shape))]))
 
@@ -319,59 +226,8 @@ def _from_fixed(d: Demand) -> Need:
     )
 
 
-def _accumulator(d: Demand, terms: int) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
-    """Formats of operand, weights and bias whose sum of products fits the demanded accumulator."""
-    wide = d.result.element
-    if not isinstance(wide, FixedPoint) or not wide.signed:
-        raise Unfit("an accumulator is a signed format")
-    width = d.pick((8, 4))
-    if 2 * width + terms.bit_length() + 2 > wide.width:
-        raise Unfit("the accumulator is too narrow")
-    fraction = d.pick((4, 0, 2))
-    return (
-        FixedPoint(d.pick((True, False)), width, fraction),
-        FixedPoint(True, width, wide.fraction - fraction),
-        FixedPoint(True, wide.width - 2, wide.fraction),
-    )
-
-
-def _integer_layer(entry: Entry) -> Entry:
-    def meet_layer(d: Demand) -> Need:
-        shaped = entry(d)
-        weights = shaped.types[1].shape
-        formats = _accumulator(d, math.prod(int(s) for s in weights[1:]))
-        types: list[Type] = [Tensor(f, t.shape) for f, t in zip(formats, shaped.types, strict=False)]
-        return d.need(*types, **{**shaped.attributes, "element": d.choose("element", (d.result.element,))})
-
-    return meet_layer
-
-
-def _integer_add(d: Demand) -> Need:
-    wide = d.result.element
-    if not isinstance(wide, FixedPoint) or wide.width < 8:
-        raise Unfit("the sum is too narrow")
-    shifts = d.choose("shifts", ((0, 0), (0, 1), (2, 0)))
-    types = [Tensor(FixedPoint(wide.signed, wide.width - 4, wide.fraction - s), d.result.shape) for s in shifts]
-    return d.need(*types, element=d.choose("element", (wide,)), shifts=shifts)
-
-
-def _requantise(d: Demand) -> Need:
-    narrow = d.result.element
-    if not isinstance(narrow, FixedPoint):
-        raise Unfit("requantise gives a fixed-point format")
-    channels = next((s for s in d.result.shape[1:2] if isinstance(s, int)), None)
-    shift = d.choose("shift", [0, 2, 0, 5, -1, *([tuple(i + 1 for i in range(channels))] if channels else [])])
-    wide = d.pick(
-        [
-            narrow,
-            FixedPoint(True, 16, narrow.fraction + (shift if isinstance(shift, int) else 2)),
-            FixedPoint(True, 24, narrow.fraction),
-        ]
-    )
-    return d.need(Tensor(wide, d.result.shape), shift=shift, element=d.choose("element", (narrow,)))
-
-
 TABLE: Mapping[str, Entry] = {
+    **LAYERS,
     **dict.fromkeys((*_ACTIVATIONS, "relu", "neg", "abs", "identity"), _same),
     **dict.fromkeys(("add", "sub", "mul", "div", "maximum", "minimum", "pow", "fma"), by_elements),
     "leaky_relu": lambda d: d.need(d.result, alpha=d.choose("alpha", (0.5, 0.01))),
@@ -383,21 +239,9 @@ TABLE: Mapping[str, Entry] = {
     "unsqueeze": _unsqueeze,
     "concat": _concat,
     "pad": _pad,
-    "matmul": _matmul,
-    "gemm": _gemm,
-    "linear": _linear,
-    "conv": _conv,
-    "max_pool": _pool,
-    "average_pool": _pool,
-    "global_average_pool": _global_average_pool,
-    "batch_norm": _batch_norm,
     "softmax": _axis,
     "arg_max": _arg_max,
     "quantise": _quantise,
     "to_fixed": _to_fixed,
     "from_fixed": _from_fixed,
-    "integer_linear": _integer_layer(_linear),
-    "integer_conv": _integer_layer(_conv),
-    "integer_add": _integer_add,
-    "requantise": _requantise,
 }
