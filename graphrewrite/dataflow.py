@@ -9,7 +9,7 @@ import networkx as nx
 
 from graphrewrite.errors import GraphError, did_you_mean
 
-__all__ = ["Dataflow", "Operand", "Reader"]
+__all__ = ["Dataflow", "Operand", "Reader", "greatest_numbers"]
 
 
 class Operand(NamedTuple):
@@ -167,3 +167,30 @@ class Dataflow(nx.DiGraph):
                     seen.add(other)
                     work.append(other)
         return frozenset(self._node.keys() - seen)
+
+
+def greatest_numbers(names: Iterable[Any]) -> dict[str, int]:
+    """Return the greatest number behind each stem of some names.
+
+    Fresh names follow from it, so that they depend on the names in a graph alone and not on how it came about.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Such as ``"relu_3"``.
+
+    Returns
+    -------
+    dict of str to int
+
+    Examples
+    --------
+    >>> greatest_numbers(["x", "relu_1", "relu_3", "max_pool_2"])
+    {'relu': 3, 'max_pool': 2}
+    """
+    greatest: dict[str, int] = {}
+    for name in names:
+        stem, _, number = str(name).rpartition("_")
+        if number.isdecimal() and greatest.get(stem, 0) < (count := int(number)):
+            greatest[stem] = count
+    return greatest

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite import op as ops
-from graphrewrite.dataflow import Dataflow, Operand, Reader
+from graphrewrite.dataflow import Dataflow, Operand, Reader, greatest_numbers
 from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.op.define import Op
@@ -326,7 +326,7 @@ class Graph(Displayed, Dataflow):
         if as_view:
             return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
         new = self.__class__(**self.graph)
-        new.ops, new._fresh = dict(self.ops), dict(self._fresh)
+        new.ops, new._fresh = dict(self.ops), greatest_numbers(self._node)
         new.add_nodes_from((n, dict(data)) for n, data in self._node.items())
         new.add_edges_from((a, b, dict(data)) for a, readers in self._succ.items() for b, data in readers.items())
         return new

@@ -192,6 +192,8 @@ def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0) -> np.ndarray:
     [[0.0, 1.0]]
     """
     rank = x.ndim
+    if not any(pads):
+        return x
     begins, ends = pads[:rank], pads[rank:]
     cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
     return np.pad(cropped, [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)], constant_values=fill)
