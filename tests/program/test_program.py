@@ -107,6 +107,14 @@ def test_a_border_of_zeros_counts_among_the_bounds():
     assert compile_graph(g)({"x": [[[7, 110]]]})["y"].tolist() == [[[50, 100, 110, 50]]]
 
 
+def test_limits_that_float32_cannot_write_are_met():
+    g = Graph("g")
+    x = g.input("x", Tensor(FixedPoint(True, 16), ("N", 1)))
+    g.output("y", op.requantise(x, shift=-14, element=FixedPoint(True, 28)))
+    found = compile_graph(g)({"x": [[32767], [-32768], [3]]})
+    assert found["y"].tolist() == [[(1 << 27) - 1], [-(1 << 27)], [3 << 14]]
+
+
 def test_nan_is_left_to_the_function():
     g = Graph("g")
     x = op.to_fixed(g.input("x", Tensor("f32", ("N", 1))), element=FixedPoint(True, 8, 2))
