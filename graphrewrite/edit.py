@@ -20,13 +20,16 @@ class Edit:
     ----------
     removed, added : tuple of str
         Names of nodes.
-    touched : tuple of str
-        Nodes that are still there and whose operands or readers are others than before.
+    moved : tuple of str
+        Nodes that are still there and have other operands than before.
+    released : tuple of str
+        Nodes that are still there and have other readers than before.
     """
 
     removed: tuple[str, ...]
     added: tuple[str, ...]
-    touched: tuple[str, ...]
+    moved: tuple[str, ...]
+    released: tuple[str, ...]
 
 
 def apply(
@@ -69,7 +72,8 @@ def apply(
     moves = [_moves(graph, root, 0) for root in roots]
     made: dict[int, Operand] = {}
     added: list[str] = []
-    touched: dict[str, None] = {}
+    moved: dict[str, None] = {}
+    released: dict[str, None] = {}
 
     def place(part: Part) -> Operand:
         if isinstance(part, Bound):
@@ -82,7 +86,7 @@ def apply(
             else:
                 assert isinstance(part, New)
                 operands = [place(p) for p in part.operands]
-                touched.update(dict.fromkeys(o.node for o in operands))
+                released.update(dict.fromkeys(o.node for o in operands))
                 made[key] = Operand(_add(graph, part, operands, origin))
             added.append(made[key].node)
         return Operand(made[key].node, part.result if isinstance(part, New) else 0)
@@ -91,15 +95,16 @@ def apply(
     for root, target, readers in zip(roots, targets, moves, strict=True):
         for reader, slots in readers:
             _cut(graph, root, reader, slots)
-            touched[reader] = None
-        touched[target.node] = None
+            moved[reader] = None
+        released[target.node] = None
     for target, readers in zip(targets, moves, strict=True):
         for reader, slots in readers:
             _join(graph, target, reader, slots)
     kept = set(added) | {t.node for t in targets}
     removed, neighbours = remove(graph, [n for n in matched if n not in kept])
-    touched.update(dict.fromkeys(neighbours))
-    return Edit(tuple(removed), tuple(added), tuple(n for n in touched if n in graph))
+    released.update(dict.fromkeys(neighbours))
+    left = (tuple(n for n in nodes if n in graph) for nodes in (moved, released))
+    return Edit(tuple(removed), tuple(added), *left)
 
 
 def _origin(graph: Graph, matched: Iterable[str]) -> tuple[str, ...]:

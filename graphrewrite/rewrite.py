@@ -135,6 +135,10 @@ class _Engine:
         for found in self.rules:
             self.index.setdefault(found.pattern.roots[0].op.name, []).append(found)
         self.reach = max((r.pattern.depth for r in self.rules), default=0)
+        # Fewer readers enable a match only where a pattern wants a node for itself, or a rule counts them.
+        self.inner = {n.op.name for r in self.rules for n in r.pattern.nodes if n not in r.pattern.roots}
+        self.widest = max((len(r.pattern.nodes) for r in self.rules), default=0)
+        self.counting = any("readers" in r.function.__code__.co_names for r in self.rules)
         self.scattered = {r.pattern.roots[0].op.name for r in self.rules if len(r.pattern.roots) > 1}
         self.verify, self.watcher = verify, watcher
         self.limit = 1000 + 100 * len(graph) if limit is None else limit
@@ -207,12 +211,18 @@ class _Engine:
                 node=node,
             )
 
+    def can_enable(self, node: str) -> bool:
+        """Tell whether other readers of a node can matter: it may be matched inside, and has no more readers than fit."""
+        if self.counting:
+            return True
+        return self.graph.nodes[node].get("type") in self.inner and len(self.graph._succ[node]) <= self.widest
+
     def wake(self, work: _WorkList, edit: Edit, near: str) -> None:
         """Queue each node where the edit can have enabled a match: all within a pattern's depth below a change."""
-        seen = dict.fromkeys([*edit.added, *edit.touched])
+        seen = dict.fromkeys([*edit.added, *edit.moved, *filter(self.can_enable, edit.released)])
         layer: Iterator[str] | list[str] = list(seen)
         for _ in range(self.reach):
-            layer = [r for n in layer for r in self.graph.succ[n] if r not in seen]
+            layer = [r for n in layer for r in self.graph._succ[n] if r not in seen]
             seen.update(dict.fromkeys(layer))
         for node in seen:
             if self.graph.nodes[node].get("type") in self.index:

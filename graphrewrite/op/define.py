@@ -5,23 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, overload, runtime_checkable
+from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.types import Dimension, Element, FixedPoint, Tensor, Type
 
-__all__ = ["Applies", "Infer", "Op", "broadcast_shape", "define_op", "elementwise"]
+__all__ = ["Infer", "Op", "broadcast_shape", "define_op", "elementwise"]
 
 Infer = Callable[..., Type | tuple[Type, ...]]
 """Takes the operand types and the attributes as keywords; returns the result type or types."""
-
-
-@runtime_checkable
-class Applies(Protocol):
-    """A symbolic operand: calling an op with one asks the operand what that means."""
-
-    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Build whatever stands for ``op(*operands, **attributes)`` among operands of this kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +64,7 @@ class Op:
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
         for operand in operands:
-            if isinstance(operand, Applies):
+            if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
         self.check(len(operands), attributes)
         return self.function(*operands, **attributes)
