@@ -214,7 +214,7 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
         raise TypeMismatchError(
             f"operands have different element types {' and '.join(map(str, elements))}; cast one of them"
         )
-    if isinstance(elements[0], FixedPoint) and len(types) > 1:
+    if isinstance(elements[0], FixedPoint):
         raise TypeMismatchError(
             "fixed-point operands need an op of the integer level, which states the result's format"
         )
