@@ -212,7 +212,7 @@ class _Engine:
             )
 
     def can_enable(self, node: str) -> bool:
-        """Tell whether other readers of a node can matter: it may be matched inside, and has no more readers than fit."""
+        """Tell whether other readers of a node can matter: it may be matched inside, and its readers may all be too."""
         if self.counting:
             return True
         return self.graph.nodes[node].get("type") in self.inner and len(self.graph._succ[node]) <= self.widest

@@ -113,8 +113,8 @@ class Cycles:
     def interval(self) -> float:
         """Cycles from the end of a frame to the end of the next, on average over the last frames of the run.
 
-        The run may repeat only every second or third frame: the average is over twelve, a multiple of both. For one frame
-        it is the longest schedule.
+        The run may repeat only every second or third frame: the average is over twelve, a multiple of both. For one
+        frame it is the longest schedule.
         """
         if self.frames == 1:
             return float(max(schedule.steps for schedule in self.network.components.values()))

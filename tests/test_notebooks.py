@@ -20,9 +20,9 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def texts(notebook):
-    """What each cell printed; pictures depend on Graphviz' version and are left out."""
+    """What each cell printed, in one piece: the kernel cuts it as it pleases. Pictures depend on Graphviz' version."""
     return [
-        [out.get("text") or out.get("data", {}).get("text/plain") for out in cell.get("outputs", [])]
+        "".join(out.get("text") or out.get("data", {}).get("text/plain", "") for out in cell.get("outputs", []))
         for cell in notebook.cells
     ]
 
