@@ -74,6 +74,7 @@ def outer_only(x):
 def test_the_pattern_is_embedded_with_readers_outside():
     inner = [0]
 
+    @settings(max_examples=50)
     @given(graphs(containing=outer_only))
     def examine(graph):
         assert outer_only.find(graph)
