@@ -16,7 +16,7 @@ from graphrewrite.types import Stream
 HERE = Path(__file__).parent
 TEMPLATES = HERE.parents[1] / "hdl" / "templates"
 SHARED = [TEMPLATES / "lanes.vhd", TEMPLATES / "stream_buffer.vhd"]
-TOOLS = [TEMPLATES / "stream_checker.vhd", HERE / "stream_source.vhd", HERE / "stream_sink.vhd"]
+TOOLS = [TEMPLATES / "stream_checker.vhd", TEMPLATES / "stream_source.vhd", HERE / "stream_sink.vhd"]
 
 Beat = tuple[int, int]
 """The cycle of a transfer, and the payload."""
