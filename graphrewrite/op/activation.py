@@ -67,11 +67,16 @@ def tanh(x: np.ndarray) -> np.ndarray:
 def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) -> np.ndarray:
     """Limit to ``[low, high]``; a missing bound does not limit (ONNX Clip). Works on mantissas as well.
 
+    A bound beyond what the element type holds does not limit either.
+
     Examples
     --------
     >>> clip(np.array([-2.0, 0.5, 9.0]), low=0.0, high=6.0).tolist()
     [0.0, 0.5, 6.0]
     """
+    if x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        low, high = (None if b is None else min(max(b, limits.min), limits.max) for b in (low, high))
     if low is not None:
         x = np.maximum(x, x.dtype.type(low))
     return x if high is None else np.minimum(x, x.dtype.type(high))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Tensor, element_dtype
 
@@ -35,7 +35,7 @@ def mantissas(
     Parameters
     ----------
     x : ndarray of float
-        Real numbers; NaN has no mantissa and raises.
+        Real numbers; NaN has no mantissa and stays NaN.
     element : FixedPoint
         The format.
     fractions : sequence of int, optional
@@ -102,7 +102,10 @@ def to_fixed(x: np.ndarray, *, element: FixedPoint, low: int | None = None, high
     >>> to_fixed(np.array([0.3, 9.0]), element=FixedPoint(True, 4, 2)).tolist()
     [1, 7]
     """
-    return mantissas(x, element=element, low=low, high=high).astype(element.dtype)
+    whole = mantissas(x, element=element, low=low, high=high)
+    if np.isnan(whole).any():
+        raise EvaluationError("NaN has no mantissa; remove such samples, or find where they come from")
+    return whole.astype(element.dtype)
 
 
 @define_op(level="bridge", infer=lambda x, fraction, element="f32": Tensor(element, x.shape))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Tensor, op
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.integer import exact_matmul, round_shift
 from graphrewrite.op.quantised import mantissas
 
@@ -122,3 +122,14 @@ def test_what_does_not_fit_is_refused():
         op.add.infer(fixed, fixed)
     with pytest.raises(TypeMismatchError, match="must not be negative"):
         op.integer_add.infer(fixed, fixed, element=FixedPoint(True, 9), shifts=(-1, 0))
+
+
+def test_clip_of_mantissas_takes_limits_beyond_their_type():
+    x = np.array([1, 2, 250], np.uint8)
+    assert op.clip(x, low=-5, high=300).tolist() == [1, 2, 250]
+    assert op.clip(x, low=2, high=9).tolist() == [2, 2, 9]
+
+
+def test_nan_has_no_mantissa():
+    with pytest.raises(EvaluationError, match="NaN has no mantissa"):
+        op.to_fixed(np.float32([0, np.nan]), element=FixedPoint(True, 8))
