@@ -79,8 +79,6 @@ class Call:
         arrays = [values[o.node][o.result] for o in self.operands]
         try:
             found = self.op.function(*arrays, **self.attributes)
-        except GraphRewriteError:
-            raise
         except Exception as error:
             shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
             raise EvaluationError(f"{self.op.name}({shapes}) failed: {error}", node=self.node) from error
