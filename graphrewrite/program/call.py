@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import EvaluationError, GraphError, GraphRewriteError
+from graphrewrite.errors import EvaluationError, GraphError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op import output
 from graphrewrite.op.define import Op
