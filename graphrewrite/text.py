@@ -46,14 +46,21 @@ def format_attribute(value: Any, *, whole: bool = False) -> str:
     if isinstance(value, np.ndarray):
         if value.size > _ABBREVIATE_ABOVE and not whole:
             return f"<{value.size} values, {_number(value.min())} to {_number(value.max())}>"
-        return format_attribute(value.tolist(), whole=whole)
+        return format_attribute(_shortest(value).tolist(), whole=whole)
     if isinstance(value, np.generic):
-        return format_attribute(value.item())
+        return format_attribute(_shortest(np.asarray(value)).item())
     if isinstance(value, tuple | list):
         return "[" + ", ".join(format_attribute(v, whole=whole) for v in value) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k!r}: {format_attribute(v, whole=whole)}" for k, v in value.items()) + "}"
     return repr(value)
+
+
+def _shortest(value: np.ndarray) -> np.ndarray:
+    """The nearest float64 numbers whose digits name the same float16 or float32: 0.1, not 0.10000000149011612."""
+    if value.dtype.kind == "f" and value.dtype.itemsize < 8:
+        return value.astype(str).astype(np.float64)
+    return value
 
 
 def _number(value: Any) -> str:
