@@ -9,7 +9,7 @@ from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.replacement import Bound, Known, New, Part, Replay
 
-__all__ = ["Edit", "apply", "closes_cycle", "remove", "rewire"]
+__all__ = ["Edit", "apply", "closes_cycle", "move_slot", "remove", "rewire"]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _add(graph: Graph, part: New, operands: list[Operand], origin: tuple[str, ..
 
 
 def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[str]:
-    """Let every reader of a node's result read another value instead, in place.
+    """Let every reader of a node's result, but for the target itself, read another value instead, in place.
 
     Parameters
     ----------
@@ -147,6 +147,24 @@ def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[st
         _cut(graph, node, reader, slots)
         _join(graph, target, reader, slots)
     return [reader for reader, _ in moves]
+
+
+def move_slot(graph: Graph, reader: str, slot: int, target: Operand) -> None:
+    """Let one operand slot of a node read another value, in place.
+
+    Parameters
+    ----------
+    graph : Graph
+        Changed.
+    reader : str
+        Whose operand.
+    slot : int
+        Which.
+    target : Operand
+        What it reads from now on.
+    """
+    _cut(graph, graph.operands(reader)[slot].node, reader, (slot,))
+    _join(graph, target, reader, (slot,))
 
 
 def _moves(graph: Graph, node: str, result: int) -> list[tuple[str, tuple[int, ...]]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphrewrite.graph import Graph
+from graphrewrite.edit import move_slot
+from graphrewrite.graph import Graph, Operand
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.cycles import fifo_depths
@@ -47,7 +48,7 @@ def insert_forks(graph: Graph) -> Graph:
         source = new.operands(node)[0]
         if new.nodes[source.node]["type"] == "input":
             buffered = new.add(fifo, [new.value(source.node)], {"depth": 2}, origin=_origin(new, source.node))
-            move_slot(new, source.node, 0, node, 0, buffered.node, 0)
+            move_slot(new, node, 0, Operand(buffered.node))
     return new
 
 
@@ -88,7 +89,7 @@ def insert_fifos(graph: Graph) -> Graph:
                 buffered = new.add(
                     fifo, [new.value(link.source, link.source_port)], {"depth": depth}, origin=_origin(new, link.source)
                 )
-                move_slot(new, link.source, link.source_port, link.sink, link.sink_port, buffered.node, 0)
+                move_slot(new, link.sink, link.sink_port, Operand(buffered.node))
     return new
 
 
@@ -99,35 +100,11 @@ def _split(graph: Graph, node: str, result: int) -> None:
     while len(readers) > 1:
         branch, rest = graph.add(fork, [value], origin=_origin(graph, node))
         first = readers.pop(0)
-        move_slot(graph, node, result, first.node, first.slot, branch.node, branch.result)
+        move_slot(graph, first.node, first.slot, Operand(branch.node, branch.result))
         value = rest
     if value.node != node:
-        move_slot(graph, node, result, readers[0].node, readers[0].slot, value.node, value.result)
+        move_slot(graph, readers[0].node, readers[0].slot, Operand(value.node, value.result))
 
 
 def _origin(graph: Graph, node: str) -> tuple[str, ...]:
     return graph.nodes[node].get("origin") or (node,)
-
-
-def move_slot(graph: Graph, source: str, result: int, reader: str, slot: int, other: str, other_result: int) -> None:
-    """Let one operand slot of a reader read another value, in place.
-
-    Parameters
-    ----------
-    graph : Graph
-        Changed.
-    source, result : str, int
-        What the slot reads now.
-    reader, slot : str, int
-        Whose slot.
-    other, other_result : str, int
-        What it reads from now on.
-    """
-    data = graph.edges[source, reader]
-    left = tuple(pair for pair in data["slots"] if pair != (slot, result))
-    if left:
-        data["slots"] = left
-    else:
-        graph.remove_edge(source, reader)
-    old = graph.edges[other, reader]["slots"] if graph.has_edge(other, reader) else ()
-    graph.add_edge(other, reader, slots=(*old, (slot, other_result)))

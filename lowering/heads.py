@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from graphrewrite import Graph, op
+from graphrewrite.edit import move_slot
+from graphrewrite.graph import Operand
 
 __all__ = ["classify", "softmax_as_arg_max"]
 
@@ -66,8 +68,7 @@ def _with_arg_max(graph: Graph, *, only_softmax: bool) -> Graph:
             continue
         scores = new.operands(source.node)[0] if soft else source
         place = new.add(op.arg_max, [new.value(*scores)], origin=new.nodes[source.node].get("origin") or (source.node,))
-        new.remove_edge(source.node, name)
-        new.add_edge(place.node, name, slots=((0, 0),))
+        move_slot(new, name, 0, Operand(place.node))
         if soft and not new.succ[source.node]:
             new.remove_node(source.node)
     return new

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import FixedPoint, Graph, op, rewrite
-from graphrewrite.edit import rewire
+from graphrewrite.edit import move_slot, rewire
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.evaluate import evaluate_nodes
-from graphrewrite.graph import Operand, Value
+from graphrewrite.graph import Operand
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
 from graphrewrite.lowering.record import recorded
@@ -210,9 +210,8 @@ class _Quantiser:
             {"element": element},
             origin=self.graph.nodes[point].get("origin") or (point,),
         )
-        readers = [r for r in self.graph.successors(point) if r != made.node]
         self.formats[made.node] = element
-        _rewire_some(self.graph, point, made, readers)
+        rewire(self.graph, point, Operand(made.node))
 
     def format_of(self, node: str) -> FixedPoint:
         """The format of a value that reaches a layer, looked up through ops that keep it."""
@@ -266,9 +265,8 @@ class _Quantiser:
         if element is None or element.width > _ACCUMULATOR:
             raise QuantisationError(
                 f"needs sums of {'more than 63' if element is None else element.width} bits, and an accumulator "
-                "has at most "
-                f"{_ACCUMULATOR}: weights and bias are out of proportion to the calibration samples; scale them "
-                "or give fewer bits",
+                f"has at most {_ACCUMULATOR}: weights and bias are out of proportion to the calibration samples; "
+                "scale them or give fewer bits",
                 node=node,
             )
         return element
@@ -276,20 +274,6 @@ class _Quantiser:
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
         old = self.graph.operands(node)[slot]
         new = self.graph.constant(array, origin=self.graph.nodes[old.node].get("origin") or (old.node,))
-        data = self.graph.edges[old.node, node]
-        left = tuple(pair for pair in data["slots"] if pair[0] != slot)
-        if left:
-            data["slots"] = left
-        else:
-            self.graph.remove_edge(old.node, node)
-        self.graph.add_edge(new.node, node, slots=((slot, 0),))
+        move_slot(self.graph, node, slot, Operand(new.node))
         if not self.graph.succ[old.node]:
             self.graph.remove_node(old.node)
-
-
-def _rewire_some(graph: Graph, point: str, made: Value, readers: list[str]) -> None:
-    own = graph.edges[point, made.node]
-    graph.remove_edge(point, made.node)
-    if readers:
-        rewire(graph, point, Operand(made.node))
-    graph.add_edge(point, made.node, **own)

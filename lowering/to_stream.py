@@ -262,20 +262,17 @@ def to_stream(
     """
     core = partition(graph).core
     for name in core.inputs:
-        readers = list(core.successors(name))
-        if readers:
-            wrapped = leave(enter(core.value(name)))
-            if wrapped.type != core.result_type(name):
+        if core.succ[name]:
+            entered = enter(core.value(name))
+            rewire(core, name, Operand(entered.node))
+            left = leave(entered)
+            rewire(core, entered.node, Operand(left.node))
+            if left.type != core.result_type(name):
                 raise LoweringError(
                     f"its batch has the fixed size {core.result_type(name).shape[0]}; import the model with a "
                     "free batch",
                     node=name,
                 )
-            bridge = core.operands(wrapped.node)[0].node
-            own = dict(core.edges[name, bridge])
-            core.remove_edge(name, bridge)
-            rewire(core, name, Operand(wrapped.node))
-            core.add_edge(name, bridge, **own)
     lowered = recorded(core, (*LOWER_TO_STREAM, eliminate_dead_nodes, merge_equal_nodes), steps)
     _refuse_rest(lowered)
     folded = fold(drop_bridges(lowered), parallelism=parallelism, max_multipliers=max_multipliers)
