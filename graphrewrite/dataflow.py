@@ -105,6 +105,20 @@ class Dataflow(nx.DiGraph):
         """
         return tuple(sorted(Reader(n, s, r) for n, data in self._succ[node].items() for s, r in data.get("slots", ())))
 
+    def origin(self, node: str) -> tuple[str, ...]:
+        """Return the nodes of the imported graph that a node comes from; itself where it does not say.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+
+        Returns
+        -------
+        tuple of str
+        """
+        return tuple(self._node[node].get("origin") or (node,))
+
     def in_order(self) -> tuple[str, ...]:
         """Return the nodes, operands first, in an order that does not depend on how the graph was built.
 

@@ -112,7 +112,7 @@ def _origin(graph: Graph, matched: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for node in matched:
         if graph.op(node).level != "bridge":
-            found.update(dict.fromkeys(graph.nodes[node].get("origin") or (node,)))
+            found.update(dict.fromkeys(graph.origin(node)))
     return tuple(found)
 
 

@@ -47,7 +47,7 @@ def insert_forks(graph: Graph) -> Graph:
     for node in new.outputs:
         source = new.operands(node)[0]
         if new.nodes[source.node]["type"] == "input":
-            buffered = new.add(fifo, [new.value(source.node)], {"depth": 2}, origin=_origin(new, source.node))
+            buffered = new.add(fifo, [new.value(source.node)], {"depth": 2}, origin=new.origin(source.node))
             move_slot(new, node, 0, Operand(buffered.node))
     return new
 
@@ -87,7 +87,7 @@ def insert_fifos(graph: Graph) -> Graph:
         for link, depth in fifo_depths(network, joins).items():
             if depth:
                 buffered = new.add(
-                    fifo, [new.value(link.source, link.source_port)], {"depth": depth}, origin=_origin(new, link.source)
+                    fifo, [new.value(link.source, link.source_port)], {"depth": depth}, origin=new.origin(link.source)
                 )
                 move_slot(new, link.sink, link.sink_port, Operand(buffered.node))
     return new
@@ -98,13 +98,9 @@ def _split(graph: Graph, node: str, result: int) -> None:
     readers = [r for r in graph.readers(node) if r.result == result]
     value = graph.value(node, result)
     while len(readers) > 1:
-        branch, rest = graph.add(fork, [value], origin=_origin(graph, node))
+        branch, rest = graph.add(fork, [value], origin=graph.origin(node))
         first = readers.pop(0)
         move_slot(graph, first.node, first.slot, Operand(branch.node, branch.result))
         value = rest
     if value.node != node:
         move_slot(graph, readers[0].node, readers[0].slot, Operand(value.node, value.result))
-
-
-def _origin(graph: Graph, node: str) -> tuple[str, ...]:
-    return graph.nodes[node].get("origin") or (node,)

@@ -105,7 +105,7 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
             )
         operands = tuple(_stream(graph, o.node, o.result) for o in graph.operands(node))
         site = Site.of(known[kind].op, *operands, **graph.attributes(node))
-        instances[node] = Instance(node, known[kind], site, tuple(graph.nodes[node].get("origin") or (node,)))
+        instances[node] = Instance(node, known[kind], site, graph.origin(node))
     for node in graph.in_order():
         results = 1 if node in graph.inputs else len(instances[node].site.results) if node in instances else 0
         for result in range(results):

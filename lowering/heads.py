@@ -67,7 +67,7 @@ def _with_arg_max(graph: Graph, *, only_softmax: bool) -> Graph:
         if len(shape) != 2 or (only_softmax and not soft) or shape[1] == 1:
             continue
         scores = new.operands(source.node)[0] if soft else source
-        place = new.add(op.arg_max, [new.value(*scores)], origin=new.nodes[source.node].get("origin") or (source.node,))
+        place = new.add(op.arg_max, [new.value(*scores)], origin=new.origin(source.node))
         move_slot(new, name, 0, Operand(place.node))
         if soft and not new.succ[source.node]:
             new.remove_node(source.node)

@@ -111,7 +111,7 @@ def fold(
 
 def _limits(graph: Graph, layers: list[str], parallelism: str | int | Mapping[str, str | int]) -> dict[str, float]:
     table = dict(parallelism) if isinstance(parallelism, Mapping) else {"default": parallelism}
-    origins = {n: (n, *graph.nodes[n].get("origin", ())) for n in layers}
+    origins = {n: (n, *graph.origin(n)) for n in layers}
     known = {name for names in origins.values() for name in names} | {"default"}
     for name, wanted in table.items():
         if name not in known:

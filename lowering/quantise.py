@@ -128,7 +128,7 @@ def _checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
 def _check_weights(graph: Graph) -> None:
     for node, data in graph.nodes(data=True):
         if data["type"] == "constant" and data["value"].dtype.kind == "f" and not np.isfinite(data["value"]).all():
-            origin = ", ".join(data.get("origin") or (node,))
+            origin = ", ".join(graph.origin(node))
             raise QuantisationError(
                 f"the weights of {origin} hold NaN or infinity; train or export the model again", node=node
             )
@@ -139,7 +139,7 @@ class _Widths:
 
     def __init__(self, graph: Graph, bits: int | Mapping[str, int]) -> None:
         self.table: dict[str, Any] = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
-        names = {o for _, data in graph.nodes(data=True) for o in data.get("origin", ())} | set(graph) | {"default"}
+        names = {o for node in graph for o in graph.origin(node)} | set(graph) | {"default"}
         for name, width in self.table.items():
             if name not in names:
                 raise QuantisationError(f"a width is given for {name!r}, which is no layer{did_you_mean(name, names)}")
@@ -147,7 +147,7 @@ class _Widths:
                 raise QuantisationError(f"the width for {name!r} is {width!r}; widths are whole numbers from 4 to 16")
 
     def of(self, graph: Graph, node: str) -> int:
-        for name in (node, *graph.nodes[node].get("origin", ())):
+        for name in (node, *graph.origin(node)):
             if name in self.table:
                 return int(self.table[name])
         return int(self.table.get("default", 8))
@@ -208,7 +208,7 @@ class _Quantiser:
             op.quantise,
             [self.graph.value(point)],
             {"element": element},
-            origin=self.graph.nodes[point].get("origin") or (point,),
+            origin=self.graph.origin(point),
         )
         self.formats[made.node] = element
         rewire(self.graph, point, Operand(made.node))
@@ -273,7 +273,7 @@ class _Quantiser:
 
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
         old = self.graph.operands(node)[slot]
-        new = self.graph.constant(array, origin=self.graph.nodes[old.node].get("origin") or (old.node,))
+        new = self.graph.constant(array, origin=self.graph.origin(old.node))
         move_slot(self.graph, node, slot, Operand(new.node))
         if not self.graph.succ[old.node]:
             self.graph.remove_node(old.node)

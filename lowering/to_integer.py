@@ -300,7 +300,7 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
             and lowered.result_type(node).element in ("f32", "f64", "i64")
             and kind not in _OUTSIDE
         ):
-            left.append(f"{kind} ({', '.join(lowered.nodes[node].get('origin') or (node,))}){_why(lowered, node)}")
+            left.append(f"{kind} ({', '.join(lowered.origin(node))}){_why(lowered, node)}")
     if not any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered):
         raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
     if left:

@@ -289,6 +289,6 @@ def _refuse_rest(graph: Graph) -> None:
                 if r.pattern.roots[0].op.name == graph.nodes[node]["type"]
             ]
             why = reasons[0] if reasons else f"no component computes {graph.nodes[node]['type']}"
-            left.append(f"{', '.join(graph.nodes[node].get('origin') or (node,))}: {why}")
+            left.append(f"{', '.join(graph.origin(node))}: {why}")
     if left:
         raise LoweringError(f"{len(left)} nodes have no hardware: " + "; ".join(left))

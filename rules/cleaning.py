@@ -34,7 +34,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
     for node in rim:
-        type_, origin = graph.result_type(node), graph.nodes[node].get("origin") or (node,)
+        type_, origin = graph.result_type(node), graph.origin(node)
         value = graph.constant(values[node], type=type_, origin=origin)
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
