@@ -1,67 +1,207 @@
-"""Rewriting a chain of multiplications and additions against a loop over a plain dictionary."""
+"""Rewriting: this library, the same work by hand, and other rewriters that can be used from Python.
+
+Figures are multiples (x) of a loop over plain dictionaries that does nothing but rewrite a chain of 10,000
+multiplications and additions, in the same process just before and after. Each is the median of several rounds, and
+every round's result is checked. Peers that are not installed are shown as such; to install them, in any environment:
+
+    pip install networkx grandiso tinygrad onnxscript xdsl egglog torch
+    make bench PEERS=that/environment/bin/python
+"""
 
 from __future__ import annotations
 
-import time
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from graphrewrite import Graph, Tensor, op, rewrite, rule
+import pytest
+
 from tests.benchmarks.figures import print_table
 
-SIZES = (1_000, 10_000)
+PROGRAM = Path(__file__).with_name("rewriting") / "measure.py"
+BOX = 45
+"""Seconds after which one measurement is given up."""
 
 
-@rule
-def fuse_mul_add(x, c, d):
-    """x·c + d is one fused multiply-add."""
-    yield op.add(op.mul(x, c), d)
-    return op.fma(x, c, d)
+class Row(NamedTuple):
+    """One line of a table: who does it, how, what it is called, and what it is to reach."""
+
+    engine: str
+    variant: str
+    name: str
+    goal: str = ""
 
 
-def chain(nodes: int) -> Graph:
-    graph = Graph("chain")
-    kind = Tensor("f32", ("N", 4))
-    x, c, d = (graph.input(name, kind) for name in "xcd")
-    for _ in range(nodes // 2):
-        x = x * c + d
-    graph.output("y", x)
-    return graph
+OURS = "graphrewrite"
+LIMITS = [
+    Row("limits", "dictionaries", "by hand, dictionaries"),
+    Row("limits", "networkx, its dictionaries", "by hand, networkx's dictionaries"),
+    Row("limits", "networkx", "by hand, networkx"),
+]
+PEERS = [
+    Row("peers.tinygrad", "", "tinygrad"),
+    Row("peers.tinygrad", "walk", "tinygrad, single walk"),
+    Row("peers.tinygrad", "interpreted", "tinygrad, interpreted"),
+    Row("peers.egglog", "from and to Python", "egglog, from and to Python"),
+    Row("peers.egglog", "saturation alone", "egglog, saturation alone"),
+    Row("peers.xdsl", "", "xDSL"),
+    Row("peers.xdsl", "PDL", "xDSL, PDL"),
+    Row("peers.onnxscript", "", "onnxscript"),
+    Row("peers.torch_fx", "subgraph rewriter", "torch.fx"),
+    Row("peers.torch_fx", "Inductor", "torch, Inductor's matcher"),
+    Row("peers.grandiso", "", "grandiso"),
+    Row("peers.networkx_vf2", "", "networkx, VF2"),
+]
 
 
-def plain_chain(nodes: int) -> dict[str, tuple[str, list[str]]]:
-    found: dict[str, tuple[str, list[str]]] = {}
-    x = "x"
-    for i in range(nodes // 2):
-        found[f"mul_{i}"] = ("mul", [x, "c"])
-        x = f"add_{i}"
-        found[x] = ("add", [f"mul_{i}", "d"])
+def measure(row: Row, workload: str, size: int, python: str, *, rules: int | None = None, rounds: int = 7) -> dict:
+    """Measure in a process of its own; what went wrong is in the place of figures as a fault."""
+    runner = python if row.engine.startswith("peers.") else sys.executable
+    command = [runner, str(PROGRAM), row.engine, workload, str(size), "--variant", row.variant, f"--rounds={rounds}"]
+    command += [] if rules is None else [f"--rules={rules}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BOX)
+    except subprocess.TimeoutExpired:
+        return {"fault": f"> {BOX} s"}
+    if done.returncode == 0:
+        return json.loads(done.stdout.splitlines()[-1])
+    last = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
+    if row.engine in ("engine", "limits"):
+        pytest.fail(f"{row.name}, {workload} {size}:\n{done.stderr}")
+    return {"fault": "not installed" if "ModuleNotFoundError" in last else last[:60]}
+
+
+def sweep(row: Row, workload: str, sizes: Sequence[int], python: str, **options: int) -> list[dict]:
+    """Measure at growing sizes, up to the first at which it is too slow, wrong or missing."""
+    found: list[dict] = []
+    for size in sizes:
+        found.append(measure(row, workload, size, python, **options))
+        if "fault" in found[-1] or found[-1]["seconds"] > BOX / 12:
+            break
+    if row.engine in ("engine", "limits"):
+        faults = [figures["fault"] for figures in found if "fault" in figures]
+        assert not faults, f"{row.name}: {faults[0]}"
     return found
 
 
-def fuse_plainly(nodes: dict[str, tuple[str, list[str]]]) -> int:
-    """The same by hand, without types, names, checks or records: what no general engine can beat."""
-    readers: dict[str, int] = {}
-    for _, operands in nodes.values():
-        for operand in operands:
-            readers[operand] = readers.get(operand, 0) + 1
-    count = 0
-    for name in list(nodes):
-        kind, operands = nodes[name]
-        if kind == "add" and nodes.get(operands[0], ("", []))[0] == "mul" and readers[operands[0]] == 1:
-            nodes[name] = ("fma", [*nodes.pop(operands[0])[1], operands[1]])
-            count += 1
-    return count
+def growth(sizes: Sequence[int], found: Sequence[dict]) -> float | str:
+    """The exponent with which the time of all rewrites grows, from the least size to the greatest."""
+    right = [(size, figures["x"]) for size, figures in zip(sizes, found, strict=False) if "x" in figures]
+    if len(right) < 2:
+        return ""
+    (small, few), (great, many) = right[0], right[-1]
+    return 1 + math.log(many / few) / math.log(great / small)
 
 
-def test_rewriting_a_chain():
-    rows = []
-    for size in SIZES:
-        graph, plain = chain(size), plain_chain(size)
-        start = time.perf_counter()
-        fused = rewrite(graph, [fuse_mul_add])
-        middle = time.perf_counter()
-        count = fuse_plainly(plain)
-        end = time.perf_counter()
-        assert count == size // 2 == sum(data["type"] == "fma" for _, data in fused.nodes(data=True))
-        ours, loop = (middle - start) / count * 1e6, (end - middle) / count * 1e6
-        rows.append((f"{size:,}", ours, loop, ours / loop))
-    print_table("Rewriting a mul-add chain, per rewrite", ("nodes", "rewrite µs", "dictionary µs", "ratio"), rows)
+def cells(found: Sequence[dict], count: int) -> list[object]:
+    """The figures in x by size, then the microseconds at the greatest."""
+    shown = [figures.get("x", figures.get("fault")) for figures in found]
+    times = [figures["microseconds"] for figures in found if "microseconds" in figures]
+    return [*shown, *[""] * (count - len(shown)), times[-1] if times else ""]
+
+
+def version(found: Sequence[dict]) -> str:
+    return found[0].get("version", "")
+
+
+def test_chain(peers):
+    """Half as many rewrites as ops; the ratio is that of the last size that both have, to the first line."""
+    sizes, few = (1_000, 10_000, 100_000), (1_000, 10_000)
+    rows = [
+        (Row("engine", "", OURS, "x <= 6"), sizes),
+        (Row("engine", "copy", f"{OURS}, on a copy"), sizes),
+        (Row("engine", "trace", f"{OURS}, traced", "ratio <= 1.5"), sizes),
+        (Row("engine", "python", f"{OURS}, lower half in Python", "x <= 10"), sizes),
+        (Row("engine", "constant", f"{OURS}, a new constant each"), few),
+        *((row, sizes) for row in LIMITS),
+        *((row, few) for row in PEERS),
+    ]
+    first: list[dict] = []
+    lines = []
+    for row, its in rows:
+        found = sweep(row, "chain", its, peers)
+        first = first or found
+        both = [(a["x"], b["x"]) for a, b in zip(first, found, strict=False) if "x" in b]
+        ratio = both[-1][1] / both[-1][0] if both else ""
+        lines.append((row.name, *cells(found, 3), ratio, row.goal, growth(its, found), version(found)))
+    heads = ("chain of so many ops", *(f"{n:,} x" for n in sizes), "µs/rewrite", "ratio", "goal", "growth", "version")
+    print_table("Multiply-add chain: x = multiples of the dictionary loop, per rewrite", heads, lines)
+
+
+@pytest.mark.thorough
+def test_long_chain(peers):
+    """Time and memory up to a million ops; bytes per node of the graph, leaves included."""
+    sizes = (1_000, 10_000, 100_000, 1_000_000)
+    lines = []
+    for row in (Row("engine", "", OURS, "growth <= 1.1"), Row("engine", "copy", f"{OURS}, on a copy"), *LIMITS):
+        found = [measure(row, "chain", size, peers, rounds=3) for size in sizes]
+        memory = [(figures["graph bytes"], figures["more bytes"]) for figures in found[2:] if "x" in figures]
+        bytes_ = [f"{graph:,.0f} + {more:,.0f}" for graph, more in memory]
+        lines.append((row.name, *cells(found, 4), growth(sizes, found), row.goal, *bytes_))
+    heads = ("chain of so many ops", *(f"{n:,} x" for n in sizes), "µs/rewrite", "growth", "goal")
+    print_table("Long chains; bytes per node: graph + rewriting", (*heads, "bytes at 100,000", "at 1,000,000"), lines)
+
+
+def test_blocks(peers):
+    """2,000 residual blocks; of 20 rules three fire in a cascade. Peers that are slow do 200."""
+    rows = [
+        (Row("engine", "", OURS, "x <= 7"), None),
+        (Row("engine", "", f"{OURS}, 500 rules", "ratio <= 1.6"), 500),
+        (Row("engine", "copy", f"{OURS}, on a copy"), None),
+        (Row("engine", "trace", f"{OURS}, traced", "ratio <= 1.5"), None),
+        (Row("engine", "python", f"{OURS}, lower halves in Python", "x <= 10"), None),
+        *((row, None) for row in LIMITS if "its" not in row.variant),
+        *((row, None) for row in PEERS),
+        (PEERS[0]._replace(name="tinygrad, 500 rules"), 500),
+    ]
+    sizes = (200, 2_000)
+    first = 0.0
+    lines = []
+    for row, rules in rows:
+        found = sweep(row, "blocks", sizes, peers, **({} if rules is None else {"rules": rules}))
+        x = found[-1].get("x")
+        first = first or x
+        ratio = x / first if x and len(found) == len(sizes) else ""
+        lines.append((row.name, *cells(found, 2), ratio, row.goal, version(found)))
+    heads = ("so many residual blocks", *(f"{n:,} x" for n in sizes), "µs/rewrite", "ratio", "goal", "version")
+    print_table("Residual blocks, 20 rules, per rewrite", heads, lines)
+
+
+def test_dead_nodes(peers):
+    """Half of 100,000 nodes are dead; per node that goes. The ratio is to networkx by hand."""
+    rows = [
+        Row("limits", "networkx, its dictionaries", "by hand, networkx"),
+        Row("limits", "networkx, and a copy before", "by hand, a copy and networkx"),
+        Row("limits", "networkx", "by hand, networkx's public calls"),
+        Row("limits", "dictionaries", "by hand, dictionaries"),
+        Row("engine", "copy", OURS, "ratio <= 1.3"),
+        *(row for row in PEERS if row.name in ("xDSL", "onnxscript", "torch.fx")),
+    ]
+    measured = [(row, measure(row, "dead", 100_000, peers)) for row in rows]
+    loop = measured[0][1]["x"]
+    lines = [
+        (row.name, *cells([f], 1), f["x"] / loop if "x" in f else "", row.goal, version([f])) for row, f in measured
+    ]
+    print_table("Dead nodes, half of 100,000", ("", "x", "µs/node", "ratio", "goal", "version"), lines)
+
+
+def test_two_results(peers):
+    """Two nodes become one with two results."""
+    sizes = (100, 300, 1_000, 10_000)
+    rows = [
+        Row("engine", "", OURS, "flat"),
+        Row("engine", "copy", f"{OURS}, on a copy"),
+        *(row for row in LIMITS if "its" not in row.variant),
+        *(row for row in PEERS if row.name in ("onnxscript", "torch.fx")),
+    ]
+    lines = []
+    for row in rows:
+        its = sizes[:2] if row.engine.startswith("peers.") else sizes
+        found = sweep(row, "forks", its, peers)
+        lines.append((row.name, *cells(found, len(sizes)), growth(its, found), row.goal, version(found)))
+    heads = ("so many forks", *(f"{n:,} x" for n in sizes), "µs/rewrite", "growth", "goal", "version")
+    print_table("Patterns with two results, per rewrite", heads, lines)
