@@ -4,55 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import RESERVED, Graph, Value
 from graphrewrite.op.define import Op
-from graphrewrite.pattern import Literal, Pattern, PatternNode, Term
+from graphrewrite.pattern import Pattern
+from graphrewrite.testing.arrays import constant_array
 from graphrewrite.testing.demand import Demand, Pick, Unfit
 from graphrewrite.testing.instance import Plan, kinds_given_by, plan_instance, tensor_of
 from graphrewrite.testing.tables import CONTINUOUS, meet
-from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype
+from graphrewrite.testing.unfolding import Leaf, Node, Output
+from graphrewrite.types import Tensor, Type
 
-__all__ = ["Builder", "constant_array"]
-
-
-def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndarray:
-    """Return the array of a generated constant: few bits each, so that sums of products are exact.
-
-    Parameters
-    ----------
-    kind : Tensor
-        Without symbolic sizes.
-    style : int
-        0 for ones, 1 for zeros, another number seeds random multiples of a quarter.
-    positive : bool
-        Whether all entries are above zero.
-
-    Returns
-    -------
-    ndarray
-
-    Examples
-    --------
-    >>> constant_array(Tensor("f32", (3,)), 0).tolist()
-    [1.0, 1.0, 1.0]
-    """
-    shape = tuple(int(d) for d in kind.shape)
-    element = kind.element
-    dtype = element_dtype(element)
-    if style == 0 or (style == 1 and positive):
-        return np.ones(shape, dtype)
-    if style == 1:
-        return np.zeros(shape, dtype)
-    rng = np.random.default_rng(style)
-    if isinstance(element, FixedPoint):
-        return rng.integers(max(element.minimum, -128), min(element.maximum, 127), shape, endpoint=True).astype(dtype)
-    if np.issubdtype(dtype, np.floating):
-        quarters = rng.integers(1 if positive else -8, 8, shape, endpoint=True)
-        return (quarters / 4).astype(dtype)
-    return rng.integers(0 if positive or np.issubdtype(dtype, np.unsignedinteger) else -4, 5, shape).astype(dtype)
+__all__ = ["Builder"]
 
 
 class Builder:
@@ -161,13 +124,15 @@ class Builder:
             return
         self.computed.append(self.offer(made[0] if isinstance(made, tuple) else made))
 
-    def instance(self, pattern: Pattern) -> list[Value]:
+    def instance(self, pattern: Pattern, *, spoiled: bool = False) -> list[Value]:
         """Add an instance of a pattern and return the values of its roots.
 
         Parameters
         ----------
         pattern : Pattern
             Of a rule.
+        spoiled : bool
+            Whether one of its inner nodes may get a reader outside of the match.
 
         Raises
         ------
@@ -175,29 +140,33 @@ class Builder:
             If none was found.
         """
         plan = plan_instance(pattern, self.pick)
-        made: dict[Term, Value] = {}
-        roots = [self._term(root, plan, made) for root in pattern.roots]
-        inner = [made[n] for n in pattern.nodes if n not in pattern.roots]
-        if inner and self.chance(4):
-            self.read(self.pick(inner))  # a reader outside the match
+        made: dict[Leaf | Node, tuple[Value, ...]] = {}
+        roots = [self._made(root, plan, made) for root in plan.reading.roots]
+        outer = {root.node for root in plan.reading.roots}
+        inner = [made[node][0] for node in plan.reading.nodes if node not in outer]
+        if inner and spoiled and self.chance(3):
+            self.read(self.pick(inner))
         return roots
 
-    def _term(self, term: Term, plan: Plan, made: dict[Term, Value]) -> Value:
-        if term in made:
-            return made[term]
-        kind = plan.types[term]
-        if isinstance(term, PatternNode):
-            operands = [self._term(t, plan, made) for t in term.operands]
-            value = self.graph.add(term.op, operands, plan.needs[term].attributes)
-            made[term] = value[0] if isinstance(value, tuple) else value
-            self.computed.append(made[term])
-        elif isinstance(term, Literal):
-            shape = tuple(int(d) for d in kind.shape)
-            array = np.broadcast_to(term.value, shape).astype(element_dtype(kind.element))
-            made[term] = self.graph.constant(array, type=kind)
-        else:
-            made[term] = self.value(kind, constant=term.constant, positive=term in plan.positive)
-        return made[term]
+    def _made(self, port: Leaf | Output, plan: Plan, made: dict[Leaf | Node, tuple[Value, ...]]) -> Value:
+        key, index = (port, 0) if isinstance(port, Leaf) else (port.node, port.index)
+        if key not in made:
+            if isinstance(key, Leaf):
+                made[key] = (self._leaf(key, plan),)
+            else:
+                operands = [self._made(operand, plan, made) for operand in key.operands]
+                value = self.graph.add(key.op, operands, plan.needs[key].attributes)
+                made[key] = value if isinstance(value, tuple) else (value,)
+                self.computed.append(made[key][0])
+        return made[key][index]
+
+    def _leaf(self, leaf: Leaf, plan: Plan) -> Value:
+        kind = plan.types[leaf]
+        if leaf in plan.arrays:
+            return self.graph.constant(plan.arrays[leaf], type=kind)
+        if leaf.fresh or leaf.condition is not None:  # a value that is there may be another op's
+            return self.input(kind)
+        return self.value(kind, constant=leaf.constant, positive=leaf in plan.positive)
 
     def read(self, value: Value) -> Value:
         """Add a node that reads a value, by an op that makes small errors no larger, or none where no op fits."""

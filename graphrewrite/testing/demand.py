@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import Op, elementwise
+from graphrewrite.pattern import Where
 from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Need",
     "Pick",
     "Unfit",
+    "admits",
     "broadcasts",
     "by_default",
     "by_elements",
@@ -79,6 +81,10 @@ class Demand:
         Types of operands that are settled.
     formats : tuple of FixedPoint
         Formats that the graph around uses: rules often ask for equal ones.
+    conditions : mapping
+        Attributes that are not settled, and what their values must fulfil.
+    index : int
+        Which of the node's results is demanded.
     """
 
     op: Op
@@ -89,6 +95,8 @@ class Demand:
     fixed: tuple[bool, ...] = ()
     known: tuple[Type | None, ...] = ()
     formats: tuple[FixedPoint, ...] = ()
+    conditions: Mapping[str, Where] = field(default_factory=dict)
+    index: int = 0
 
     def choose(self, name: str, options: Sequence[Any]) -> Any:
         """Return an attribute's value: the settled one, or one of the options.
@@ -100,7 +108,31 @@ class Demand:
         options : sequence
             What may be chosen, the simplest first.
         """
-        return self.given[name] if name in self.given else self.pick(options)
+        if name in self.given:
+            return self.given[name]
+        if name not in self.conditions:
+            return self.pick(options)
+        fitting = [value for value in (*options, *_near(options)) if admits(self.conditions[name], value)]
+        if not fitting:
+            raise Unfit(f"{name}: no value was found of which is true: {self.conditions[name].reason}")
+        return self.pick(fitting)
+
+    def size(self, operand: int, axis: int, options: Sequence[int]) -> int:
+        """Return the size of an operand's axis: that of the operand if it is settled, or one of the options.
+
+        Parameters
+        ----------
+        operand, axis : int
+            Their positions.
+        options : sequence of int
+            What may be chosen, the simplest first.
+        """
+        kind = self.known[operand] if operand < len(self.known) else None
+        if kind is None:
+            return self.pick(options)
+        if axis >= len(kind.shape) or not isinstance(kind.shape[axis], int):
+            raise Unfit(f"operand {operand} of {self.op.name} has no size {axis} that is known")
+        return int(kind.shape[axis])
 
     def need(self, *types: Type, positive: frozenset[int] = frozenset(), **attributes: Any) -> Need:
         """Return a need whose surplus optional operands are left out."""
@@ -120,6 +152,9 @@ class Demand:
             If it does not.
         """
         attributes = {**need.attributes, **self.given}
+        for name, condition in self.conditions.items():
+            found = attributes.get(name, self.op.attributes[name])
+            attributes[name] = found if admits(condition, found) else self.choose(name, (found,))
         for fixed, kind in zip(self.fixed, need.types, strict=False):
             if fixed and any(isinstance(d, str) for d in kind.shape):
                 raise Unfit(f"{self.op.name}: a constant has no symbolic size")
@@ -127,9 +162,32 @@ class Demand:
             results = self.op.infer(*need.types, **attributes)
         except (TypeMismatchError, IndexError, ValueError, TypeError, AttributeError) as error:
             raise Unfit(str(error)) from error
-        if len(need.types) != self.count or results[0] != self.result:
-            raise Unfit(f"{self.op.name} gives {results[0]}, not {self.result}")
+        if len(need.types) != self.count or results[self.index] != self.result:
+            raise Unfit(f"{self.op.name} gives {results[self.index]}, not {self.result}")
         return Need(need.types, attributes, need.positive)
+
+
+def admits(condition: Where, value: Any) -> bool:
+    """Tell whether a condition holds; one that raises does not."""
+    try:
+        return bool(condition.predicate(value))
+    except Exception:  # a user's predicate, asked about what it may not foresee
+        return False
+
+
+def _near(options: Sequence[Any]) -> list[Any]:
+    """Values of the kinds that there are among some options, for a condition that none of these meets."""
+    found: list[Any] = []
+    for option in options:
+        if isinstance(option, bool):
+            found += [False, True]
+        elif isinstance(option, int):
+            found += range(-4, 17)
+        elif isinstance(option, float):
+            found += [0.0, 0.5, 1.0, 2.0, -1.0, 0.1, 10.0]
+        elif isinstance(option, tuple) and all(isinstance(entry, int) for entry in option):
+            found += [(number,) * len(option) for number in range(9)]
+    return [value for value in dict.fromkeys(found) if value not in options]
 
 
 def sizes_without_symbol(shape: Sequence[Dimension]) -> tuple[int, ...]:
@@ -233,6 +291,11 @@ def unknown(demand: Demand) -> Need:
         return by_elements(demand)
     result, attributes = demand.result, by_default(demand)
     near: list[Type] = [result]
+    if demand.op.results > 1 and isinstance(result, Tensor):  # it may split its operand
+        for axis, size in enumerate(result.shape):
+            if isinstance(size, int):
+                split = (*result.shape[:axis], size * demand.op.results, *result.shape[axis + 1 :])
+                near.append(Tensor(result.element, split))
     if isinstance(result, Stream):
         near += [Tensor(result.element, ("N", *result.shape))]
     elif isinstance(result.element, FixedPoint) and sizes_without_symbol(result.shape):

@@ -4,50 +4,83 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from graphrewrite.op.define import Op
-from graphrewrite.pattern import Literal, Pattern, PatternNode, Term, Variable
-from graphrewrite.testing.demand import Demand, Need, Pick, T, Unfit
-from graphrewrite.testing.tables import SIZES, kinds_of, meet
-from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
+import numpy as np
 
-__all__ = ["Plan", "feasible_kinds", "kinds_given_by", "plan_instance", "tensor_of", "unfit_message"]
+from graphrewrite.errors import GraphRewriteError, TypeMismatchError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.match import Matched
+from graphrewrite.op.define import Op
+from graphrewrite.pattern import Literal, Pattern, Where
+from graphrewrite.testing.arrays import constant_array
+from graphrewrite.testing.demand import Demand, Need, Pick, T, Unfit, admits
+from graphrewrite.testing.tables import KINDS, SIZES, kinds_of, meet
+from graphrewrite.testing.unfolding import Capture, Leaf, Node, Output, Unfolded, unfold
+from graphrewrite.types import Dimension, FixedPoint, Tensor, Type, element_dtype
+
+__all__ = ["NoInstanceError", "Plan", "feasible_kinds", "kinds_given_by", "plan_instance", "tensor_of"]
 
 _ATTEMPTS = 12
-_OPEN: Any = object()
+_STYLES = 6
+"""Constants to try where a condition asks for something of their values."""
+
+
+class NoInstanceError(GraphRewriteError, ValueError):
+    """No graph was found that contains a pattern."""
 
 
 @dataclass
 class Plan:
-    """Types and attributes for the nodes and variables of a pattern.
+    """Types and attributes for a reading of a pattern.
 
     Attributes
     ----------
+    reading : Unfolded
+        What is planned.
     types : dict
-        Of each node, variable and literal.
+        Of each leaf.
+    results : dict
+        Result types of each node.
     needs : dict
         Operand types and attributes of each node.
-    attributes : dict
-        Values of the variables that stand for attributes.
+    captured : dict
+        Values of the attributes that variables stand for.
+    arrays : dict
+        Of leaves whose values matter.
     positive : set
-        Terms whose constants should be above zero.
+        Leaves whose constants should be above zero.
     """
 
-    types: dict[Term, Type] = field(default_factory=dict)
-    needs: dict[PatternNode, Need] = field(default_factory=dict)
-    attributes: dict[str, Any] = field(default_factory=dict)
-    positive: set[Term] = field(default_factory=set)
+    reading: Unfolded
+    types: dict[Leaf, Type] = field(default_factory=dict)
+    results: dict[Node, tuple[Type, ...]] = field(default_factory=dict)
+    needs: dict[Node, Need] = field(default_factory=dict)
+    captured: dict[Capture, Any] = field(default_factory=dict)
+    arrays: dict[Leaf, np.ndarray] = field(default_factory=dict)
+    positive: set[Leaf] = field(default_factory=set)
 
-    def settle(self, term: Term, kind: Type, pick: Pick) -> None:
-        """Give a term a type, and give types to what lies below it.
+    def copy(self) -> Plan:
+        """Return a plan that can go on in another way."""
+        tables = ("types", "results", "needs", "captured", "arrays", "positive")
+        return replace(self, **{name: getattr(self, name).copy() for name in tables})
+
+    def type_of(self, port: Leaf | Output) -> Type | None:
+        """Return the type that is settled for a value, if one is."""
+        if isinstance(port, Leaf):
+            return self.types.get(port)
+        results = self.results.get(port.node)
+        return None if results is None else results[port.index]
+
+    def settle(self, port: Leaf | Output, kind: Type, pick: Pick) -> None:
+        """Give a value a type, and give types to what lies below it.
 
         Parameters
         ----------
-        term : Term
-            Of the pattern.
+        port : Leaf or Output
+            Of the reading.
         kind : Tensor or Stream
             What it must carry.
         pick : Pick
@@ -58,33 +91,92 @@ class Plan:
         Unfit
             If that contradicts what is settled, or no operands fit.
         """
-        if self.types.setdefault(term, kind) != kind:
-            raise Unfit("shared, and wanted with two types")
-        if not isinstance(term, PatternNode) or term in self.needs:
+        settled = self.type_of(port)
+        if settled is not None:
+            if settled != kind:
+                raise Unfit("shared, and wanted with two types")
+        elif isinstance(port, Leaf):
+            self.types[port] = kind
+            self._fill(port, kind, pick)
+        else:
+            self._settle_node(port, kind, pick)
+
+    def _fill(self, leaf: Leaf, kind: Type, pick: Pick) -> None:
+        """Find an array for a constant whose values matter."""
+        if leaf.literal is not None:
+            self.arrays[leaf] = _array_of(leaf.literal, kind, pick)
+        if leaf.condition is None or (not leaf.constant and _holds(leaf.condition, kind, None)):
             return
-        known = {
-            k: self.attributes.get(v.name, _OPEN) if isinstance(v, Variable) else v for k, v in term.attributes.items()
-        }
+        if any(isinstance(d, str) for d in kind.shape) or not isinstance(kind, Tensor):
+            raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
+        first = pick(range(_STYLES))
+        for style in range(first, first + _STYLES):
+            array = constant_array(kind, style, positive=leaf in self.positive)
+            if _holds(leaf.condition, kind, array):
+                self.arrays[leaf] = array
+                return
+        raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
+
+    def _settle_node(self, port: Output, kind: Type, pick: Pick) -> None:
+        node = port.node
+        given, conditions = {}, {}
+        for name, value in node.attributes.items():
+            if isinstance(value, Where):
+                conditions[name] = value
+            elif not isinstance(value, Capture):
+                given[name] = value
+            elif value in self.captured:
+                given[name] = self.captured[value]
+            elif value.condition is not None:
+                conditions[name] = value.condition
         formats = [t.element for t in self.types.values() if isinstance(t.element, FixedPoint)]
         formats += [v for n in self.needs.values() for v in n.attributes.values() if isinstance(v, FixedPoint)]
         demand = Demand(
-            term.op,
+            node.op,
             kind,
-            len(term.operands),
+            len(node.operands),
             pick,
-            given={k: v for k, v in known.items() if v is not _OPEN},
-            fixed=tuple(isinstance(t, Literal) or (isinstance(t, Variable) and t.constant) for t in term.operands),
-            known=tuple(self.types.get(t) for t in term.operands),
+            given=given,
+            fixed=tuple(isinstance(t, Leaf) and t.constant for t in node.operands),
+            known=tuple(self.type_of(t) for t in node.operands),
             formats=tuple(dict.fromkeys(formats)),
+            conditions=conditions,
+            index=port.index,
         )
-        need = self.needs[term] = meet(demand)
-        for name, value in term.attributes.items():
-            if isinstance(value, Variable):
-                self.attributes[value.name] = need.attributes.get(name, term.op.attributes[name])
-        for index, (operand, wanted) in enumerate(zip(term.operands, need.types, strict=True)):
-            if index in need.positive:
+        need = self.needs[node] = meet(demand)
+        self.results[node] = node.op.infer(*need.types, **need.attributes)
+        for name, value in node.attributes.items():
+            if isinstance(value, Capture):
+                self.captured[value] = need.attributes.get(name, node.op.attributes[name])
+        for index, (operand, wanted) in enumerate(zip(node.operands, need.types, strict=True)):
+            if index in need.positive and isinstance(operand, Leaf):
                 self.positive.add(operand)
             self.settle(operand, wanted, pick)
+
+
+def _array_of(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:
+    """An array of a type, all of whose entries a literal admits."""
+    if any(isinstance(d, str) for d in kind.shape):
+        raise Unfit("a constant has no symbolic size")
+    shape, dtype = tuple(int(d) for d in kind.shape), element_dtype(kind.element)
+    members = literal.value
+    if literal.members and members.size > 1:  # one of them everywhere, or all in turns
+        chosen = pick(range(members.size + 1))
+        members = members[chosen : chosen + 1] if chosen < members.size else members
+    try:
+        array = (np.resize if literal.members else np.broadcast_to)(members, shape).astype(dtype)
+    except ValueError as error:
+        raise Unfit(str(error)) from error
+    if not literal.admits(array):
+        raise Unfit(f"{kind.element} has no {literal!r}")
+    return array
+
+
+def _holds(condition: Where, kind: Type, array: np.ndarray | None) -> bool:
+    """Tell whether a condition holds for an input, or for a constant, of a type."""
+    graph = Graph("probe")
+    value = graph.input("x", kind) if array is None else graph.constant(array, name="x", type=kind)
+    return admits(condition, Matched(graph, Operand(value.node)))
 
 
 def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") -> Type:
@@ -110,6 +202,13 @@ def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") ->
     return Tensor(element, (batch, *(pick((first, *SIZES)) for _ in range(rank - 1))))
 
 
+def _picking(rng: random.Random) -> Pick:
+    def pick(options: Sequence[T]) -> T:
+        return rng.choice(options)
+
+    return pick
+
+
 @lru_cache(maxsize=512)
 def kinds_given_by(op: Op) -> tuple[tuple[Any, int], ...]:
     """Return the kinds of result, element type and rank, that an op can give.
@@ -126,11 +225,7 @@ def kinds_given_by(op: Op) -> tuple[tuple[Any, int], ...]:
     """
 
     def fits(kind: tuple[Any, int]) -> bool:
-        rng = random.Random(0)
-
-        def pick(options: Sequence[T]) -> T:
-            return rng.choice(options)
-
+        pick = _picking(random.Random(0))
         for _ in range(_ATTEMPTS):
             try:
                 meet(Demand(op, tensor_of(*kind, pick), max(op.required, 1), pick))
@@ -145,8 +240,8 @@ def kinds_given_by(op: Op) -> tuple[tuple[Any, int], ...]:
 
 
 @lru_cache(maxsize=512)
-def feasible_kinds(pattern: Pattern) -> tuple[tuple[tuple[Any, int], ...], ...]:
-    """Return for each root of a pattern the kinds of result, element type and rank, of which there are instances.
+def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
+    """Return the kinds of result, element type and rank, of which a pattern has instances at its first root.
 
     Parameters
     ----------
@@ -155,40 +250,34 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[tuple[Any, int], ...], ...]:
 
     Returns
     -------
-    tuple of tuple of (element, rank)
+    tuple of (element, rank)
 
     Raises
     ------
-    ValueError
+    NoInstanceError
         If there is no instance at all, with the reason.
     """
-    found = []
-    for root in pattern.roots:
-        good: list[tuple[Any, int]] = []
-        reason = "no kind of result was tried"
-        for kind in kinds_of(root.op.name):
-            rng = random.Random(0)
-
-            def pick(options: Sequence[T], rng: random.Random = rng) -> T:
-                return rng.choice(options)
-
-            for _ in range(_ATTEMPTS):
-                try:
-                    Plan().settle(root, tensor_of(*kind, pick), pick)
-                except Unfit as error:
-                    reason = str(error)
-                else:
-                    good.append(kind)
-                    break
-        if not good:
-            raise ValueError(unfit_message(root, reason))
-        found.append(tuple(good))
-    return tuple(found)
+    reasons: list[str] = []
+    good = [kind for kind in KINDS if _is_feasible(pattern, kind, reasons)]
+    if not good:
+        reason = max(dict.fromkeys(reasons), key=reasons.count)
+        raise NoInstanceError(
+            f"no graph that contains {pattern} was found ({reason}); "
+            "pass a strategy of your own that makes such graphs, on=..."
+        )
+    return tuple(good)
 
 
-def unfit_message(root: PatternNode, reason: str) -> str:
-    """Return what to say when no instance of a pattern was found."""
-    return f"no graph that contains {root!r} was found ({reason}); pass a strategy of your own that makes such graphs"
+def _is_feasible(pattern: Pattern, kind: tuple[Any, int], reasons: list[str]) -> bool:
+    pick = _picking(random.Random(0))
+    for _ in range(_ATTEMPTS):
+        try:
+            _settled(pattern, (kind,), pick)
+        except Unfit as error:
+            reasons.append(str(error))
+        else:
+            return True
+    return False
 
 
 def plan_instance(pattern: Pattern, pick: Pick) -> Plan:
@@ -213,14 +302,50 @@ def plan_instance(pattern: Pattern, pick: Pick) -> Plan:
     kinds = feasible_kinds(pattern)
     last = Unfit("no attempt")
     for _ in range(_ATTEMPTS):
-        plan = Plan()
         try:
-            for root, options in zip(pattern.roots, kinds, strict=True):
-                if root not in plan.types:
-                    floats = [k for k in options if k[0] == "f32"]
-                    plan.settle(root, tensor_of(*pick([*floats, *options]), pick), pick)
+            return _settled(pattern, kinds, pick)
+        except Unfit as error:
+            last = error
+    raise last
+
+
+def _settled(pattern: Pattern, kinds: Sequence[tuple[Any, int]], pick: Pick) -> Plan:
+    """Unfold a pattern and give it types, its first root being of one of some kinds."""
+    plan = Plan(unfold(pattern, pick))
+    first, *others = plan.reading.roots
+    floats = [kind for kind in kinds if kind[0] == "f32"]
+    plan.settle(first, tensor_of(*pick([*floats, *kinds]), pick), pick)
+    for root in others:
+        if plan.type_of(root) is None:
+            plan = _with_root(plan, root, pick)
+    return plan
+
+
+def _with_root(plan: Plan, root: Output, pick: Pick) -> Plan:
+    """Settle another root, of a type that fits what it shares with the others if there is one."""
+    last = Unfit("no attempt")
+    for _ in range(_ATTEMPTS):
+        try:
+            trial = plan.copy()
+            trial.settle(root, pick(_likely(plan, root, pick)), pick)
         except Unfit as error:
             last = error
         else:
-            return plan
+            return trial
     raise last
+
+
+def _likely(plan: Plan, root: Output, pick: Pick) -> list[Type]:
+    """Types that a root may have: what its operands give, types that are there, and any."""
+    found: list[Type] = []
+    known = [plan.type_of(operand) for operand in root.node.operands]
+    if None not in known:
+        given = {k: v for k, v in root.node.attributes.items() if not isinstance(v, Capture | Where)}
+        try:
+            found.append(root.node.op.infer(*known, **given)[root.index])
+        except (TypeMismatchError, IndexError, ValueError, TypeError, AttributeError):
+            pass
+    there = [*plan.types.values(), *(kind for results in plan.results.values() for kind in results)]
+    found += [kind for kind in dict.fromkeys(there) if kind not in found]
+    found.append(tensor_of(*pick(kinds_of(root.node.op.name)), pick))
+    return found

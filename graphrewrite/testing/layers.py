@@ -18,7 +18,7 @@ def _matmul(d: Demand) -> Need:
     if len(d.result.shape) < 2:
         raise Unfit("matmul needs two axes")
     *batch, rows, columns = d.result.shape
-    inner = d.pick(_SIZES)
+    inner = d.size(0, len(batch) + 1, _SIZES)
     return d.need(Tensor(d.result.element, (*batch, rows, inner)), Tensor(d.result.element, (inner, columns)))
 
 
@@ -42,7 +42,7 @@ def _gemm(d: Demand) -> Need:
 def _linear(d: Demand) -> Need:
     if len(d.result.shape) != 2:
         raise Unfit("linear gives two axes")
-    inner, e, outer = d.pick((1, 2, 3, 4, 6)), d.result.element, d.result.shape[1]
+    inner, e, outer = d.size(0, 1, (1, 2, 3, 4, 6)), d.result.element, d.result.shape[1]
     return d.need(Tensor(e, (d.result.shape[0], inner)), Tensor(e, (outer, inner)), Tensor(e, (outer,)))
 
 

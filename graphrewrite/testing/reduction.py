@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from graphrewrite.edit import rewire
+from graphrewrite.wiring import rewire
 from graphrewrite.graph import Graph
 
 __all__ = ["reduced"]

@@ -18,20 +18,10 @@ from graphrewrite.rule import Rule
 from graphrewrite.testing.context import Builder
 from graphrewrite.testing.demand import Demand, Pick, T, Unfit
 from graphrewrite.testing.instance import feasible_kinds, tensor_of
-from graphrewrite.testing.tables import CONTINUOUS, kinds_of, meet
+from graphrewrite.testing.tables import CONTINUOUS, DEFAULT_OPS, kinds_of, meet
 from graphrewrite.types import Dimension, FixedPoint, Stream, Type, element_dtype
 
 __all__ = ["DEFAULT_OPS", "attributes_of", "graphs", "inputs_for"]
-
-# fmt: off
-DEFAULT_OPS: tuple[str, ...] = (
-    "neg", "relu", "add", "identity", "sub", "mul", "maximum", "minimum", "abs", "clip", "leaky_relu", "sigmoid",
-    "tanh", "sqrt", "div", "fma", "softmax", "arg_max", "quantise", "batch_norm", "matmul", "linear", "conv",
-    "max_pool", "average_pool", "global_average_pool", "reshape", "flatten", "transpose", "squeeze", "unsqueeze",
-    "concat", "pad",
-)
-# fmt: on
-"""The ops of generated graphs where none are named, the simplest first."""
 
 
 @cache
@@ -44,10 +34,6 @@ def _picking(draw: Any) -> Pick:
         return options[draw(_index(len(options)))] if len(options) > 1 else options[0]
 
     return pick
-
-
-def _pattern_of(containing: Rule | Pattern | None) -> Pattern | None:
-    return containing.pattern if isinstance(containing, Rule) else containing
 
 
 def graphs(
@@ -77,11 +63,26 @@ def graphs(
     (Operand(node='x', result=0), Operand(node='x', result=0))
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
-    pattern = _pattern_of(containing)
+    pattern = containing.pattern if isinstance(containing, Rule) else containing
     if pattern is None:
         return _plain(chosen)
     feasible_kinds(pattern)  # says at once if there is no instance
-    return _around(pattern, tuple(o for o in chosen if ops is not None or o.name in CONTINUOUS))
+    return _around(_Surroundings(pattern, [o for o in chosen if ops is not None or o.name in CONTINUOUS], containing))
+
+
+class _Surroundings:
+    """What is put around the instances of a pattern."""
+
+    def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern) -> None:
+        self.pattern = pattern
+        # What must not be there is not put there.
+        unwanted = [node.kinds for node in pattern.forbidden]
+        self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]
+        # A rule that refuses nodes with readers outside of the match still finds one instance without.
+        self.spoils_first = not isinstance(containing, Rule) or containing.shared != "refuse"
+
+    def __repr__(self) -> str:
+        return f"containing {self.pattern}"
 
 
 @st.composite
@@ -97,16 +98,16 @@ def _plain(draw: Any, ops: tuple[Op, ...]) -> Graph:
 
 
 @st.composite
-def _around(draw: Any, pattern: Pattern, ops: tuple[Op, ...]) -> Graph:
+def _around(draw: Any, site: _Surroundings) -> Graph:
     pick = _picking(draw)
-    builder = Builder(pick, ops)
-    if ops:
+    builder = Builder(pick, site.ops)
+    if site.ops:
         for _ in range(pick(range(3))):
-            builder.node(pick(ops))
+            builder.node(pick(site.ops))
     wanted = []
     try:
-        for _ in range(pick((1, 1, 1, 2))):
-            for root in builder.instance(pattern):
+        for turn in range(pick((1, 1, 1, 2))):
+            for root in builder.instance(site.pattern, spoiled=site.spoils_first or turn > 0):
                 builder.offer(root)
                 wanted.append(builder.read(root) if pick((False, True)) else root)
                 if pick((False, False, True)):

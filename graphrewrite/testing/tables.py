@@ -19,7 +19,7 @@ from graphrewrite.testing.demand import (
 from graphrewrite.testing.layers import LAYERS
 from graphrewrite.types import Dimension, FixedPoint, Tensor
 
-__all__ = ["CONTINUOUS", "KINDS", "SIZES", "kinds_of", "meet"]
+__all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "SIZES", "kinds_of", "meet"]
 
 SIZES = (1, 2, 3)
 """Sizes of generated tensors: small ones show everything."""
@@ -36,6 +36,16 @@ KINDS = tuple((element, rank) for element in ELEMENTS for rank in (2, 4, 1, 3))
 """Element types and ranks to try for a result, batch included."""
 CONTINUOUS = ("neg", "relu", "add", "sub", "maximum", "identity")
 """Ops that carry a small error on as a small error, for what reads the result of a rule that rounds."""
+
+# fmt: off
+DEFAULT_OPS: tuple[str, ...] = (
+    "neg", "relu", "add", "identity", "sub", "mul", "maximum", "minimum", "abs", "clip", "leaky_relu", "sigmoid",
+    "tanh", "sqrt", "div", "fma", "softmax", "arg_max", "quantise", "batch_norm", "matmul", "linear", "conv",
+    "max_pool", "average_pool", "global_average_pool", "reshape", "flatten", "transpose", "squeeze", "unsqueeze",
+    "concat", "pad",
+)
+# fmt: on
+"""The ops of generated graphs where none are named, the simplest first."""
 
 
 def kinds_of(op_name: str) -> tuple[tuple[Any, int], ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from graphrewrite.op.define import Op
 
-__all__ = ["MARKS", "VARIABLES", "Look", "look_of"]
+__all__ = ["MARKS", "PAPER", "VARIABLES", "Look", "Mark", "look_of"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,19 @@ class Look:
     border: str
     width: float = 1.0
 
+
+@dataclass(frozen=True)
+class Mark:
+    """How a node stands out: its border, and a word below its name."""
+
+    colour: str
+    word: str
+    width: float = 3.0
+    dashed: bool = False
+
+
+PAPER = Look("#ffffff", "#5f6b76")
+"""Of whatever belongs to no family."""
 
 _FAMILIES = {
     "weights": "#cfe4f4",
@@ -57,11 +70,13 @@ _OPS = {
 _LEVELS = {"nn": ("#5f6b76", 1.0), "integer": ("#d55e00", 1.6), "stream": ("#0072b2", 2.2), "bridge": ("#e69f00", 1.6)}
 
 MARKS = {
-    "matched": ("#cc3311", "matched"),
-    "removed": ("#cc3311", "removed"),
-    "added": ("#00805c", "new"),
+    "matched": Mark("#cc3311", "matched"),
+    "removed": Mark("#cc3311", "removed", dashed=True),
+    "added": Mark("#00805c", "new"),
+    "forbidden": Mark("#cc3311", "must not be there", width=1.6, dashed=True),
+    "optional": Mark("#5f6b76", "may be missing", width=1.0, dashed=True),
 }
-"""Border colour and word of a marked node."""
+"""Of nodes that a match or a rewrite touches, and of what a pattern forbids or can do without."""
 
 VARIABLES = ("#cfe4f4", "#fde0b8", "#c9ebdd", "#f6d9e8", "#fdf3c4", "#dcd6f2")
 """Fill colours of a rule's variables, the same on both sides."""
@@ -88,7 +103,7 @@ def look_of(kind: str, op: Op | None) -> Look:
     True
     """
     if op is None or op.level == "structure":
-        return Look("#ffffff", "#5f6b76")
+        return PAPER
     word = kind.removeprefix("stream_").removeprefix("integer_")
     family = _OPS.get(word) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
     border, width = _LEVELS.get(op.level, _LEVELS["nn"])

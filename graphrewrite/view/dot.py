@@ -109,8 +109,9 @@ def _node(key: str, box: Box, direction: str, tooltips: bool) -> pydot.Node:
 
     border, width, style = box.look.border, box.look.width, "rounded,filled"
     if box.mark:
-        border, width = MARKS[box.mark][0], 3.0
-        style += ",dashed" if box.mark == "removed" else ""
+        mark = MARKS[box.mark]
+        border, width = mark.colour, mark.width
+        style += ",dashed" if mark.dashed else ""
     given = {
         "label": f"<{_label(box, direction)}>",
         "fillcolor": f'"{box.look.fill}"',
@@ -138,8 +139,8 @@ _RIM = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
 def _label(box: Box, direction: str) -> str:
     rows = [*_head(box), *(_small(markup(note, 48)) for note in box.notes)]
     if box.mark:
-        colour, word = MARKS[box.mark]
-        rows.append(_small(f"<I>{word}</I>", colour))
+        mark = MARKS[box.mark]
+        rows.append(_small(f"<I>{mark.word}</I>", mark.colour))
     body = "".join(f"<TR><TD>{row}</TD></TR>" for row in rows)
     body += "".join(f'<TR><TD ALIGN="LEFT">{_code(line)}</TD></TR>' for line in box.code)
     ports = [f'<TD PORT="i{i}">{_small(markup(name) or " ")}</TD>' for i, name in enumerate(box.ports)]

@@ -15,7 +15,7 @@ from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
 from graphrewrite.view.render import render_svg
 from graphrewrite.view.scene import Scene, scene_of
-from graphrewrite.view.sketch import sketch_of
+from graphrewrite.view.sketch import sketch_of, text_of
 
 __all__ = ["before_after", "rule_picture", "show", "to_svg"]
 
@@ -139,7 +139,7 @@ def rule_picture(rule: Rule, *, direction: str = "TB") -> Picture:
     -------
     Picture
     """
-    return Picture(sketch_of(rule), str(rule), direction=direction)
+    return Picture(sketch_of(rule), text_of(rule), direction=direction)
 
 
 def to_svg(graph: nx.DiGraph | Rule, *, direction: str = "TB") -> str:

@@ -1,0 +1,301 @@
+"""One plain reading of a pattern: an op for each node, an option for each choice, a number for each repetition.
+
+What is left is a picture of the graph to be made: nodes with one op and operands by position, and leaves that come from
+outside of the match.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.define import Op
+from graphrewrite.pattern import (
+    Either,
+    Every,
+    Literal,
+    Pattern,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Term,
+    Variable,
+    Where,
+    Without,
+)
+from graphrewrite.testing.demand import Pick, Unfit
+from graphrewrite.testing.tables import CONTINUOUS, DEFAULT_OPS
+
+__all__ = ["Capture", "Leaf", "Node", "Output", "Unfolded", "nodes_of", "unfold"]
+
+_MORE = 3
+"""The most values of a variadic operand, and the most links of a chain where the pattern is content with fewer."""
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A value that a match reads: a constant or not, of some values, under conditions.
+
+    Attributes
+    ----------
+    constant : bool
+        Whether it is a constant.
+    literal : Literal, optional
+        What it is a constant of.
+    condition : Where, optional
+        What it must fulfil.
+    fresh : bool
+        Whether it must be none of the values that are there already.
+    """
+
+    constant: bool = False
+    literal: Literal | None = None
+    condition: Where | None = None
+    fresh: bool = False
+
+
+@dataclass(eq=False)
+class Capture:
+    """What binds an attribute: equal wherever it stands."""
+
+    condition: Where | None = None
+
+
+@dataclass(eq=False)
+class Node:
+    """A node to be made; the values of attributes are plain, a `Capture`, or a `Where`."""
+
+    op: Op
+    operands: tuple[Leaf | Output, ...]
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One result of a node."""
+
+    node: Node
+    index: int = 0
+
+
+@dataclass
+class Unfolded:
+    """A reading of a pattern.
+
+    Attributes
+    ----------
+    roots : list of Output
+        What is replaced, in the order of the pattern's roots, a group's members in a row.
+    nodes : list of Node
+        All nodes, operands first.
+    """
+
+    roots: list[Output] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+
+
+def unfold(pattern: Pattern, pick: Pick) -> Unfolded:
+    """Return one reading of a pattern.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Of a rule.
+    pick : Pick
+        Makes every choice.
+
+    Returns
+    -------
+    Unfolded
+
+    Raises
+    ------
+    Unfit
+        If these choices contradict each other, or a form cannot be made, with its name.
+
+    Examples
+    --------
+    >>> from graphrewrite import op, rule
+    >>> @rule
+    ... def drop_repeated_relu(x):
+    ...     "Several relus are one."
+    ...     yield rule.repeated(x, op.relu, least=2)
+    ...     return op.relu(x)
+    >>> [node.op.name for node in unfold(drop_repeated_relu.pattern, lambda options: options[0]).nodes]
+    ['relu', 'relu']
+    """
+    reading = _Reading(pick)
+    for root in pattern.roots:
+        reading.unfolded.roots.extend(reading.root(root))
+    return reading.unfolded
+
+
+def nodes_of(port: Leaf | Output) -> Iterator[Node]:
+    """Yield the node that gives a value and all that it is made of, each once."""
+    seen: set[Node] = set()
+    work = [port]
+    while work:
+        found = work.pop()
+        if isinstance(found, Output) and found.node not in seen:
+            seen.add(found.node)
+            yield found.node
+            work.extend(found.node.operands)
+
+
+class _Scope:
+    """What terms stand for; inside of a unit some of them stand for something else each time."""
+
+    def __init__(self, own: Sequence[Any] = (), outer: _Scope | None = None) -> None:
+        self.outer, self.own, self.found = outer, {id(term) for term in own}, {}  # type: dict[int, Any]
+
+    def of(self, term: Any) -> dict[int, Any]:
+        return self.found if self.outer is None or id(term) in self.own else self.outer.of(term)
+
+
+class _Reading:
+    def __init__(self, pick: Pick) -> None:
+        self.pick = pick
+        self.unfolded = Unfolded()
+        self.top = _Scope()
+
+    # ------------------------------------------------------------------ terms
+
+    def root(self, root: Any) -> list[Output]:
+        if isinstance(root, Every):
+            return self.every(root)
+        port = self.port(root, self.top)
+        if not isinstance(port, Output):  # a run of no links is its base
+            raise Unfit("repeated: no link, so that there is nothing to replace")
+        if isinstance(root, PatternNode):
+            return [Output(port.node, index) for index in range(port.node.op.results)]
+        return [port]
+
+    def port(self, term: Term, scope: _Scope) -> Leaf | Output:
+        known = scope.of(term)
+        if id(term) not in known:
+            known[id(term)] = self.make(term, scope)
+        found: Leaf | Output = known[id(term)]
+        return found
+
+    def make(self, term: Term, scope: _Scope) -> Leaf | Output:
+        match term:
+            case Variable():
+                return Leaf(constant=term.constant, condition=term.condition)
+            case PatternNode():
+                return Output(self.node(term, scope))
+            case Result():
+                inner = self.port(term.node, scope)
+                assert isinstance(inner, Output)
+                return Output(inner.node, term.index)
+            case Either():
+                return self.port(self.pick(term.options), scope)
+            case Literal():
+                return Leaf(constant=True, literal=term)
+            case Where():
+                return Leaf(condition=term)
+            case Without():
+                return Leaf(fresh=True)  # an input or a constant of its own is hardly ever what must not be there
+            case Repeated():
+                return self.repeated(term, scope)
+        raise Unfit(f"{type(term).__name__.lower()}: {term!r} is no operand")
+
+    def repeated(self, term: Repeated, scope: _Scope) -> Leaf | Output:
+        least = max(term.least, 1)
+        port = self.port(term.base, scope)
+        for _ in range(self.pick(range(least, max(least + 1, _MORE) + 1))):
+            inner = _Scope((*term.unit.nodes, *term.unit.own, term.unit.hole), scope)
+            inner.found[id(term.unit.hole)] = port
+            port = self.port(term.unit.top, inner)
+        return port
+
+    def every(self, term: Every) -> list[Output]:
+        self.port(term.of, self.top)
+        least = max(term.least, 1)
+        members = []
+        for _ in range(self.pick(range(least, least + 2))):
+            port = self.port(term.unit.top, _Scope((*term.unit.nodes, *term.unit.own), self.top))
+            assert isinstance(port, Output)
+            members.append(port)
+        return members
+
+    # ------------------------------------------------------------------ nodes
+
+    def node(self, term: PatternNode, scope: _Scope) -> Node:
+        present = list(self.present(term, scope))
+        op = self.op(term, len([t for t in present if not isinstance(t, Rest)]), scope)
+        need = max(op.required, 1) - sum(
+            len(scope.of(t.variable).get(id(t.variable), ())) if isinstance(t, Rest) else 1 for t in present
+        )
+        operands: list[Leaf | Output] = []
+        still_open = {id(t.variable) for t in present if isinstance(t, Rest)}
+        for operand in present:
+            if not isinstance(operand, Rest):
+                operands.append(self.port(operand, scope))
+                continue
+            variable = operand.variable
+            still_open.discard(id(variable))
+            known = scope.of(variable)
+            if id(variable) not in known:
+                room = _MORE if op.variadic else len(op.operands) - (max(op.required, 1) - need)
+                least = 0 if still_open else max(0, need)
+                if least > room:
+                    raise Unfit(f"*{variable.name}: {op.name} takes fewer operands")
+                count = self.pick(range(least, min(room, max(least, _MORE)) + 1))
+                known[id(variable)] = [Leaf(variable.constant, condition=variable.condition) for _ in range(count)]
+                need -= count
+            operands.extend(known[id(variable)])
+        if len(operands) < max(op.required, 1) or (len(operands) > len(op.operands) and not op.variadic):
+            raise Unfit(f"{op.name} does not take {len(operands)} operands")
+        node = Node(op, tuple(operands), {k: self.attribute(v, scope) for k, v in term.attributes.items()})
+        self.unfolded.nodes.append(node)
+        return node
+
+    def present(self, term: PatternNode, scope: _Scope) -> Iterator[Term]:
+        """Yield the operands, but for optional ones that are to be missing; only the last may be."""
+        missing = False
+        for operand in term.operands:
+            if isinstance(operand, Variable) and operand.optional:
+                known = scope.of(operand)
+                if id(operand) not in known:
+                    known[id(operand)] = None if missing or self.pick((False, True)) else self.make(operand, scope)
+                if known[id(operand)] is None:
+                    missing = True
+                    continue
+            if missing:
+                raise Unfit("an optional operand is missing, and one behind it is not")
+            yield operand
+
+    def op(self, term: PatternNode, least: int, scope: _Scope) -> Op:
+        """Choose an op that takes so many operands, and more only where the pattern lets it."""
+        open_end = any(isinstance(t, Rest) for t in term.operands)
+        candidates = term.ops or [LIBRARY[name] for name in (*CONTINUOUS, *DEFAULT_OPS)]
+        fitting = [
+            op
+            for op in candidates
+            if (least <= len(op.operands) or op.variadic)
+            and op.required <= (least + _MORE if open_end else least)
+            and (term.ops or all(name in op.attributes for name in term.attributes))
+        ]
+        if not term.ops:  # of any op, no table tells how to give it attributes that it must have
+            fitting = [op for op in fitting if op.results == 1 and not _asks_for_more(op, term)] or fitting
+        if not fitting:
+            raise Unfit(f"{term.called}: none takes {least} operands")
+        return self.pick(fitting)
+
+    def attribute(self, value: Any, scope: _Scope) -> Any:
+        if isinstance(value, Variable):
+            known = scope.of(value)
+            if id(value) not in known:
+                known[id(value)] = Capture(value.condition)
+            return known[id(value)]
+        if isinstance(value, set | frozenset | range):
+            return self.pick(sorted(value, key=repr) if not isinstance(value, range) else value)
+        return value
+
+
+def _asks_for_more(op: Op, term: PatternNode) -> bool:
+    return any(v is inspect.Parameter.empty and k not in term.attributes for k, v in op.attributes.items())
