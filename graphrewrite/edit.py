@@ -1,262 +1,233 @@
-"""Apply one match to a graph: checked first, then all at once."""
+"""An edit: what a rewrite changes in a graph, as data; carried out all at once, and taken back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from graphrewrite.errors import RewriteError
-from graphrewrite.graph import Graph, Operand
-from graphrewrite.replacement import Bound, Known, New, Part, Replay
+import networkx as nx
 
-__all__ = ["Edit", "apply", "closes_cycle", "move_slot", "remove", "rewire"]
+from graphrewrite.dataflow import Dataflow
+
+__all__ = ["Edit", "carry_out", "difference", "take_back"]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Edit:
-    """What one rewrite changed.
+    """Changes of a graph that are planned before the first of them is made.
 
     Attributes
     ----------
-    removed, added : tuple of str
-        Names of nodes.
-    moved : tuple of str
-        Nodes that are still there and have other operands than before.
-    released : tuple of str
-        Nodes that are still there and have other readers than before.
+    added : list of (node, data)
+        New nodes.
+    linked : list of (source, destination, data)
+        Edges that are new, or get other data.
+    unlinked : list of (source, destination)
+        Edges that go although both ends stay.
+    changed : list of (node, data)
+        Nodes that get other data.
+    removed : list of node
+        Nodes that go, with all their edges.
+    matched : tuple of node
+        What the new nodes come from.
+    lost : list
+        What the edit replaced, to take it back; filled in when it is carried out.
+
+    Examples
+    --------
+    >>> graph = nx.DiGraph([("a", "b")])
+    >>> edit = Edit(added=[("c", {"type": "new"})], linked=[("a", "c", {})], removed=["b"])
+    >>> carry_out(graph, edit)
+    >>> list(graph.edges)
+    [('a', 'c')]
+    >>> take_back(graph, edit)
+    >>> list(graph.edges)
+    [('a', 'b')]
     """
 
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
-    moved: tuple[str, ...]
-    released: tuple[str, ...]
+    added: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)
+    linked: list[tuple[Any, Any, dict[str, Any]]] = field(default_factory=list)
+    unlinked: list[tuple[Any, Any]] = field(default_factory=list)
+    changed: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)
+    removed: list[Any] = field(default_factory=list)
+    matched: tuple[Any, ...] = ()
+    lost: list[tuple[Any, ...]] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changes nothing."""
+        return not (self.added or self.linked or self.unlinked or self.changed or self.removed)
 
 
-def apply(
-    graph: Graph, roots: tuple[str, ...], matched: tuple[str, ...], replay: Replay, parts: tuple[Part, ...]
-) -> Edit:
-    """Replace the values of matched roots in a graph, in place.
+def stores_plainly(graph: nx.DiGraph) -> bool:
+    """Tell whether a graph keeps its nodes and edges in plain dictionaries that may be edited directly.
 
-    Everything that can be refused is refused before the first change.
+    networkx's own `DiGraph` and this library's graphs do. A subclass that overrides how nodes or edges are added or
+    removed, or with other dictionaries, is edited through its public methods.
+    """
+    kind = type(graph)
+    return (
+        all(
+            getattr(kind, name) is getattr(nx.DiGraph, name)
+            for name in ("add_node", "add_edge", "remove_node", "remove_edge")
+        )
+        and type(graph._node) is type(graph._succ) is type(graph._pred) is dict
+        and kind.edge_attr_dict_factory is kind.node_attr_dict_factory is kind.adjlist_inner_dict_factory is dict
+    )
+
+
+def carry_out(graph: nx.DiGraph, edit: Edit) -> None:
+    """Change a graph as an edit says.
 
     Parameters
     ----------
-    graph : Graph
-        The graph of the match; changed.
-    roots : tuple of str
-        Nodes whose values are replaced.
-    matched : tuple of str
-        All matched nodes.
-    replay : Replay
-        Holds the new nodes.
-    parts : tuple of Part
-        One value a root.
+    graph : networkx.DiGraph
+        Changed.
+    edit : Edit
+        Fits the graph: it was planned on it, and the graph is as it was then.
+    """
+    if stores_plainly(graph):
+        edit_directly(graph, edit)
+    else:
+        edit_publicly(graph, edit)
+
+
+def edit_directly(graph: nx.DiGraph, edit: Edit) -> None:
+    """Carry an edit out on the dictionaries of a graph that stores plainly."""
+    node, pred, succ, lost = graph._node, graph._pred, graph._succ, edit.lost
+    for source, destination in edit.unlinked:
+        lost.append((source, destination, succ[source].pop(destination)))
+        del pred[destination][source]
+    for name, data in edit.added:
+        node[name], pred[name], succ[name] = data, {}, {}
+    for source, destination, data in edit.linked:
+        readers = succ[source]
+        if destination in readers:
+            lost.append((source, destination, readers[destination]))
+        readers[destination] = pred[destination][source] = data
+    for name, data in edit.changed:
+        lost.append((name, node[name]))
+        node[name] = data
+    for name in edit.removed:
+        sources, readers = pred.pop(name), succ.pop(name)
+        for source in sources:
+            if source != name:
+                del succ[source][name]
+        for reader in readers:
+            if reader != name:
+                del pred[reader][name]
+        lost.append((name, node.pop(name), sources, readers))
+    nx._clear_cache(graph)
+
+
+def edit_publicly(graph: nx.DiGraph, edit: Edit) -> None:
+    """Carry an edit out through the public methods of a graph."""
+    lost = edit.lost
+    for source, destination in edit.unlinked:
+        lost.append((source, destination, dict(graph.edges[source, destination])))
+        graph.remove_edge(source, destination)
+    for name, data in edit.added:
+        graph.add_node(name)
+        graph.nodes[name].update(data)
+    for source, destination, data in edit.linked:
+        if graph.has_edge(source, destination):
+            lost.append((source, destination, dict(graph.edges[source, destination])))
+            graph.remove_edge(source, destination)
+        graph.add_edge(source, destination)
+        graph.edges[source, destination].update(data)
+    for name, data in edit.changed:
+        lost.append((name, dict(graph.nodes[name])))
+        graph.nodes[name].clear()
+        graph.nodes[name].update(data)
+    for name in edit.removed:
+        sources = {a: dict(data) for a, _, data in graph.in_edges(name, data=True)}
+        readers = {b: dict(data) for _, b, data in graph.out_edges(name, data=True)}
+        lost.append((name, dict(graph.nodes[name]), sources, readers))
+        graph.remove_node(name)
+
+
+def take_back(graph: nx.DiGraph, edit: Edit) -> None:
+    """Undo the edit that was carried out last.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        Changed back.
+    edit : Edit
+        The last edit; it can be carried out again.
+    """
+    back: list[Any] = [entry for entry in reversed(edit.lost) if len(entry) == 4]
+    for name, data, _, _ in back:
+        graph.add_node(name)
+        graph.nodes[name].update(data)
+    for name, _, sources, readers in back:
+        for source, data in sources.items():
+            _link(graph, source, name, data)
+        for reader, data in readers.items():
+            _link(graph, name, reader, data)
+    for entry in reversed(edit.lost):
+        if len(entry) == 2:
+            graph.nodes[entry[0]].clear()
+            graph.nodes[entry[0]].update(entry[1])
+    for source, destination, _ in edit.linked:
+        if graph.has_edge(source, destination):
+            graph.remove_edge(source, destination)
+    for name, _ in edit.added:
+        graph.remove_node(name)
+    for entry in reversed(edit.lost):
+        if len(entry) == 3:
+            _link(graph, *entry)
+    edit.lost = []
+
+
+def _link(graph: nx.DiGraph, source: Any, destination: Any, data: dict[str, Any]) -> None:
+    graph.add_edge(source, destination)
+    graph.edges[source, destination].update(data)
+
+
+def difference(old: nx.DiGraph, new: nx.DiGraph) -> Edit:
+    """Return the edit that makes one graph of another, as if it had been carried out on it.
+
+    Parameters
+    ----------
+    old, new : networkx.DiGraph
+        Graphs that share the names of what they have in common.
 
     Returns
     -------
     Edit
 
-    Raises
-    ------
-    RewriteError
-        If a value has another type than the root that it replaces.
+    Examples
+    --------
+    >>> edit = difference(nx.DiGraph([("a", "b")]), nx.DiGraph([("a", "c")]))
+    >>> edit.removed, [name for name, _ in edit.added]
+    (['b'], ['c'])
     """
-    for root, part in zip(roots, parts, strict=True):
-        if part.type != graph.result_type(root):
-            raise RewriteError(
-                f"its value {graph.result_type(root)} would be replaced by {part.type}; a rewrite keeps types",
-                node=root,
-            )
-    origin = _origin(graph, matched)
-    # All roots are replaced at once: what reads them now is moved, not what comes to read them on the way.
-    moves = [_moves(graph, root, 0) for root in roots]
-    made: dict[int, Operand] = {}
-    added: list[str] = []
-    moved: dict[str, None] = {}
-    released: dict[str, None] = {}
-
-    def place(part: Part) -> Operand:
-        if isinstance(part, Bound):
-            return part.operand
-        key = id(part.first if isinstance(part, New) else part)
-        if key not in made:
-            if isinstance(part, Known):
-                value = graph.constant(part.value, type=part.type, origin=origin)
-                made[key] = Operand(value.node)
-            else:
-                assert isinstance(part, New)
-                operands = [place(p) for p in part.operands]
-                released.update(dict.fromkeys(o.node for o in operands))
-                made[key] = Operand(_add(graph, part, operands, origin))
-            added.append(made[key].node)
-        return Operand(made[key].node, part.result if isinstance(part, New) else 0)
-
-    targets = [place(part) for part in parts]
-    for root, target, readers in zip(roots, targets, moves, strict=True):
-        for reader, slots in readers:
-            _cut(graph, root, reader, slots)
-            moved[reader] = None
-        released[target.node] = None
-    for target, readers in zip(targets, moves, strict=True):
-        for reader, slots in readers:
-            _join(graph, target, reader, slots)
-    kept = set(added) | {t.node for t in targets}
-    removed, neighbours = remove(graph, [n for n in matched if n not in kept])
-    released.update(dict.fromkeys(neighbours))
-    left = (tuple(n for n in nodes if n in graph) for nodes in (moved, released))
-    return Edit(tuple(removed), tuple(added), *left)
+    edit = Edit()
+    for name, data in new._node.items():
+        if name not in old._node:
+            edit.added.append((name, data))
+        elif not same_data(old._node[name], data):
+            edit.changed.append((name, data))
+            edit.lost.append((name, old._node[name]))
+    edit.removed = [name for name in old._node if name not in new._node]
+    for source, readers in new._succ.items():
+        for reader, data in readers.items():
+            before = old._succ.get(source, {}).get(reader)
+            if before is None or before != data:
+                edit.linked.append((source, reader, data))
+                edit.lost += [(source, reader, before)] if before is not None else []
+    for source, readers in old._succ.items():
+        for reader, data in readers.items():
+            if source in new._node and reader in new._node and not new.has_edge(source, reader):
+                edit.unlinked.append((source, reader))
+                edit.lost.append((source, reader, data))
+    edit.lost += [(name, old._node[name], old._pred[name], old._succ[name]) for name in edit.removed]
+    return edit
 
 
-def _origin(graph: Graph, matched: Iterable[str]) -> tuple[str, ...]:
-    """Names of the imported nodes that the removed ones came from; an op that only changes levels carries none."""
-    found: dict[str, None] = {}
-    for node in matched:
-        if graph.op(node).level != "bridge":
-            found.update(dict.fromkeys(graph.origin(node)))
-    return tuple(found)
-
-
-def _add(graph: Graph, part: New, operands: list[Operand], origin: tuple[str, ...]) -> str:
-    values = [graph.value(o.node, o.result) for o in operands]
-    made = graph.add(part.op, values, part.attributes, origin=() if part.op.level == "bridge" else origin)
-    name: str = (made[0] if isinstance(made, tuple) else made).node
-    return name
-
-
-def rewire(graph: Graph, node: str, target: Operand, result: int = 0) -> list[str]:
-    """Let every reader of a node's result, but for the target itself, read another value instead, in place.
-
-    Parameters
-    ----------
-    graph : Graph
-        Changed.
-    node : str
-        Whose readers.
-    target : Operand
-        What they read from now on.
-    result : int
-        Which result of the node.
-
-    Returns
-    -------
-    list of str
-        The readers.
-    """
-    moves = [(reader, slots) for reader, slots in _moves(graph, node, result) if reader != target.node]
-    for reader, slots in moves:
-        _cut(graph, node, reader, slots)
-        _join(graph, target, reader, slots)
-    return [reader for reader, _ in moves]
-
-
-def move_slot(graph: Graph, reader: str, slot: int, target: Operand) -> None:
-    """Let one operand slot of a node read another value, in place.
-
-    Parameters
-    ----------
-    graph : Graph
-        Changed.
-    reader : str
-        Whose operand.
-    slot : int
-        Which.
-    target : Operand
-        What it reads from now on.
-    """
-    _cut(graph, graph.operands(reader)[slot].node, reader, (slot,))
-    _join(graph, target, reader, (slot,))
-
-
-def _moves(graph: Graph, node: str, result: int) -> list[tuple[str, tuple[int, ...]]]:
-    """Who reads a result of a node, at which slots."""
-    found = [(r, tuple(s for s, index in data["slots"] if index == result)) for r, data in graph.succ[node].items()]
-    return [(reader, slots) for reader, slots in found if slots]
-
-
-def _cut(graph: Graph, node: str, reader: str, slots: tuple[int, ...]) -> None:
-    data = graph.succ[node][reader]
-    data["slots"] = tuple(pair for pair in data["slots"] if pair[0] not in slots)
-    if not data["slots"]:
-        graph.remove_edge(node, reader)
-
-
-def _join(graph: Graph, target: Operand, reader: str, slots: tuple[int, ...]) -> None:
-    there = graph.succ[target.node].get(reader)
-    kept = there["slots"] if there else ()
-    graph.add_edge(target.node, reader, slots=(*kept, *((slot, target.result) for slot in slots)))
-
-
-def closes_cycle(graph: Graph, roots: tuple[str, ...], parts: tuple[Part, ...]) -> bool:
-    """Tell whether a replacement of several roots would read a value that depends on it.
-
-    Parameters
-    ----------
-    graph : Graph
-        The graph of the match.
-    roots : tuple of str
-        Nodes whose values are replaced.
-    parts : tuple of Part
-        One value a root.
-
-    Returns
-    -------
-    bool
-        Never for one root: what a match binds lies above its root.
-    """
-    if len(roots) < 2:
+def same_data(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Tell whether two attribute dictionaries hold the same objects or equal plain values."""
+    if a.keys() != b.keys():
         return False
-    below = []
-    for root in roots:  # what depends on this root, by paths on which no other value is replaced
-        seen: set[str] = set()
-        work = list(graph.succ[root])
-        while work:
-            node = work.pop()
-            if node not in seen:
-                seen.add(node)
-                work.extend(() if node in roots else graph.succ[node])
-        below.append(seen)
-    reads = [_leaves(part) for part in parts]
-    needs = {i: {j for j, seen in enumerate(below) if reads[i] & seen} for i in range(len(roots))}
-    for _ in roots:
-        needs = {i: js.union(*(needs[j] for j in js)) for i, js in needs.items()}
-    return any(i in js for i, js in needs.items())
-
-
-def _leaves(part: Part) -> set[str]:
-    """The nodes of the graph that a replacement reads."""
-    if isinstance(part, Bound):
-        return {part.node}
-    return set().union(*map(_leaves, part.operands)) if isinstance(part, New) else set()
-
-
-def remove(graph: Graph, nodes: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Remove those of some nodes that nothing reads any more, and the constants that only they read, in place.
-
-    Parameters
-    ----------
-    graph : Graph
-        Changed.
-    nodes : iterable of str
-        Candidates.
-
-    Returns
-    -------
-    removed, neighbours : list of str
-        What went, and whose reader went.
-    """
-    removed: dict[str, None] = {}
-    neighbours: dict[str, None] = {}
-    work = list(nodes)
-    candidates = set(work)
-    while work:
-        node = work.pop()
-        if node in removed or graph.succ[node]:
-            continue
-        sources = list(graph.pred[node])
-        graph.remove_node(node)
-        removed[node] = None
-        for source in sources:
-            neighbours[source] = None
-            if source in candidates or graph.nodes[source].get("type") == "constant":
-                work.append(source)
-    return list(removed), [n for n in neighbours if n not in removed]
+    return all(a[k] is b[k] or (not hasattr(a[k], "dtype") and not hasattr(b[k], "dtype") and a[k] == b[k]) for k in a)

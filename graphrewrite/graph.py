@@ -177,12 +177,7 @@ class Graph(Displayed, Dataflow):
         given = [x for x in operands if x is not None]
         attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in (attributes or {}).items()}
         op.check(len(given), attributes)
-        # One form for equal nodes: an attribute at its default is not stored.
-        attributes = {
-            k: v
-            for k, v in attributes.items()
-            if isinstance(v, np.ndarray) or (v is not op.attributes[k] and v != op.attributes[k])
-        }
+        attributes = op.stored(attributes)
         like = next((x for x in given if isinstance(x, Value)), None)
         for value in given:
             if isinstance(value, Value) and value.graph is not self:
@@ -207,12 +202,22 @@ class Graph(Displayed, Dataflow):
             "origin": tuple(origin),
         }
         self._new(name, data)
-        if op.name not in ops.LIBRARY:
-            self.ops.setdefault(op.name, op)
+        self.adopt(op)
         for slot, value in enumerate(values):
             self._connect(value.node, name, slot, value.result)
         made = tuple(Value(self, name, i) for i in range(len(results)))
         return made[0] if len(made) == 1 else made
+
+    def adopt(self, op: Op) -> None:
+        """Know an op that is not the library's, so that nodes may name it.
+
+        Parameters
+        ----------
+        op : Op
+            Any op.
+        """
+        if op.name not in ops.LIBRARY:
+            self.ops.setdefault(op.name, op)
 
     def _new(self, name: str, data: dict[str, Any]) -> None:
         if name in self._node:

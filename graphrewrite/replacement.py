@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.match import Matched, Several
 from graphrewrite.op import as_constant
 from graphrewrite.op.define import Op
 from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.pattern import Pattern
 from graphrewrite.types import Tensor, Type, element_of
 
-__all__ = ["Bound", "Declined", "Known", "New", "Part", "Replay", "decline"]
+__all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ def decline(reason: str, *, at: Any = None) -> Declined:
     return Declined(reason, at.node if isinstance(at, Bound) else at)
 
 
+class _Nothing:
+    """What a rule returns for nodes that go without a replacement, because nothing reads them."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+NOTHING = _Nothing()
+
+
 class Part(Symbolic):
     """A value in a replacement: bound by the match, known, or new."""
 
@@ -64,54 +76,81 @@ class Part(Symbolic):
         """Return the matched node while the pattern is replayed; afterwards compute on constants or make a new node."""
         return self.replay.apply(op, operands, attributes)
 
+    def apply_form(self) -> Any:
+        """Return what a form of the pattern, such as ``a | b``, has matched."""
+        return self.replay.next_made()
 
-class Bound(Part):
+    def __or__(self, other: Any) -> Any:
+        return self.apply_form()
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Any:
+        return self.apply_form()
+
+
+class Bound(Matched, Part):
     """A value that the match bound: its type and shape, the array of a constant, and every attribute by name."""
 
     def __init__(self, replay: Replay, operand: Operand) -> None:
-        self.replay, self.operand, self.node = replay, operand, operand.node
-        self.data = replay.graph.nodes[operand.node]
-
-    @property
-    def type(self) -> Type:  # type: ignore[override]  # read from the graph
-        """What the value carries."""
-        return self.replay.graph.result_type(*self.operand)
-
-    @property
-    def value(self) -> np.ndarray:
-        """The array of a constant."""
-        if self.data.get("type") != "constant":
-            raise RuleError(
-                "has no value to read, for it is no constant; annotate the variable with Constant", node=self.node
-            )
-        array: np.ndarray = self.data["value"]
-        return array
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the value is a constant."""
-        return bool(self.data.get("type") == "constant")
-
-    @property
-    def op_name(self) -> str:
-        """The name of the op that gives the value."""
-        return str(self.data.get("type"))
-
-    @property
-    def readers(self) -> int:
-        """How many nodes read it."""
-        return len(self.replay.graph.succ[self.node])
+        self.replay = replay
+        Matched.__init__(self, replay.graph, operand)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        found = self.replay.graph.attributes(self.node)
+        found = self.graph.attributes(self.node)
         if name not in found:
             raise RuleError(f"has no attribute {name!r}{did_you_mean(name, found)}", node=self.node)
         return found[name]
 
-    def __repr__(self) -> str:
-        return f"<matched {self.node}>"
+    def __iter__(self) -> Iterator[Bound]:
+        results = self.op.results
+        if results == 1:
+            raise RuleError("has one result, which cannot be unpacked", node=self.node)
+        return iter([Bound(self.replay, Operand(self.node, i)) for i in range(results)])
+
+
+class Absent(Part):
+    """A node or value of an alternative that was not taken; false."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __iter__(self) -> Iterator[Absent]:
+        return iter([self] * 8)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise RuleError(f"asks for {name!r} of a node that is not there in this match; test whether it is, first")
+
+
+class Members(Part):
+    """The links of a run, lowest first, or the members of a group: their nodes, and what each of them bound."""
+
+    def __init__(self, replay: Replay, several: Several, own: tuple[str, ...]) -> None:
+        self.replay = replay
+        self.nodes = tuple(Bound(replay, Operand(top)) for top in several.tops)
+        self._own = {
+            name: tuple(replay.bound(row[i]) for row in several.values) for i, name in enumerate(own)
+        }
+
+    @property
+    def links(self) -> tuple[Bound, ...]:
+        """The nodes of a run that are read from above, lowest first."""
+        return self.nodes
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._own:
+            raise RuleError(f"a run or group has no {name!r}{did_you_mean(name, self._own)}")
+        return self._own[name]
 
 
 class Known(Part):
@@ -123,7 +162,7 @@ class Known(Part):
 
 
 class New(Part):
-    """A node that a replacement adds."""
+    """A node that a replacement adds; one of its results."""
 
     def __init__(
         self,
@@ -135,39 +174,83 @@ class New(Part):
         result: int = 0,
     ) -> None:
         self.replay, self.op, self.operands, self.attributes = replay, op, operands, attributes
-        self.types, self.result, self.type = tuple(types), result, types[result]
+        self.types, self.result, self.type = types, result, types[result]
         self.first = self  # results of one op share the node of the first
 
 
 class Replay:
-    """One run of a rule's function on a match."""
+    """One run of a rule's function on a match.
 
-    def __init__(self, graph: Graph, nodes: Sequence[str]) -> None:
-        self.graph = graph
-        self.pending = [Bound(self, Operand(node)) for node in nodes]
+    Parameters
+    ----------
+    graph : Graph
+        Read only.
+    pattern : Pattern
+        Of the rule.
+    made, values : tuple
+        What was found, as in `graphrewrite.match.Found`.
+    """
+
+    def __init__(self, graph: Graph, pattern: Pattern, made: Sequence[Any], values: Sequence[Any]) -> None:
+        self.graph, self.pattern, self.made, self.values = graph, pattern, made, values
+        self.position = 0
         self.below = False
+
+    def arguments(self) -> list[Any]:
+        """What the rule's parameters are in this match."""
+        return [
+            v if v is None or kind == "attribute" else self.bound(v) if kind == "value" else tuple(map(self.bound, v))
+            for kind, v in zip(self.pattern.kinds, self.values, strict=True)
+        ]
+
+    def bound(self, value: Any) -> Any:
+        """Return a bound value as a part; the value of an attribute as it is."""
+        return Bound(self, Operand(*value)) if isinstance(value, tuple) and _is_operand(value) else value
+
+    def next_made(self) -> Any:
+        """Return what the next term of the pattern has matched."""
+        found = self.made[self.position]
+        term = self.pattern.made[self.position]
+        self.position += 1
+        if isinstance(found, str):
+            return Bound(self, Operand(found))
+        if isinstance(found, Several):
+            return Members(self, found, tuple(v.name for v in term.unit.own))  # type: ignore[attr-defined]  # a run or group
+        return Absent(self) if found is None else self.bound(found)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Stand for ``op(*operands, **attributes)``, above or below the yield."""
         if not self.below:
-            return self.pending.pop(0)
+            return self.next_made()
         like = attributes.pop("like", None)
         if like is not None:
             attributes = {**{k: v for k, v in like.data.items() if k in op.attributes}, **attributes}
         attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
         given = [x for x in operands if x is not None]
         first = next((x for x in given if isinstance(x, Part)), None)
-        parts = tuple(self.part(x, first.type if first is not None else None) for x in given)
-        if all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts) and not op.stateful:
+        parts = tuple(self.part(x, first) for x in given)
+        if not op.stateful and all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts):
             op.check(len(parts), attributes)
             types = op.infer(*(p.type for p in parts), **attributes)
             return Known(self, np.asarray(op.function(*(p.value for p in parts), **attributes)), types[0])  # type: ignore[attr-defined]  # both kinds have a value
-        types = op.infer(*(p.type for p in parts), **attributes)
+        types = op.result_types(tuple(p.type for p in parts), attributes)
+        if len(types) == 1:
+            return New(self, op, parts, attributes, types)
         made = tuple(New(self, op, parts, attributes, types, i) for i in range(len(types)))
         for other in made:
             other.first = made[0]
-        return made[0] if len(made) == 1 else made
+        return made
 
-    def part(self, value: Any, like: Type | None = None) -> Part:
+    def part(self, value: Any, like: Part | None = None) -> Part:
         """Return a value as a part of the replacement; arrays and numbers become known constants."""
-        return value if isinstance(value, Part) else Known(self, as_constant(value, like))
+        if isinstance(value, Part):
+            if isinstance(value, Absent | Members):
+                raise RuleError("uses a node that is not there, or several at once, as one value")
+            return value
+        if isinstance(value, Symbolic):
+            raise RuleError(f"uses {value!r}, which belongs to another graph or rule, as a value")
+        return Known(self, as_constant(value, like.type if like is not None else None))
+
+
+def _is_operand(value: tuple[Any, ...]) -> bool:
+    return isinstance(value, Operand) or (len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int))

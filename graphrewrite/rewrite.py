@@ -1,21 +1,28 @@
-"""Apply rules to a graph until nothing matches any more."""
+"""The engine: apply rules until none matches, at a cost that follows the number of rewrites."""
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from graphrewrite.edit import Edit, apply
+import networkx as nx
+
+from graphrewrite.edit import Edit, carry_out
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Graph
+from graphrewrite.index import Entry, Index, Wake, entries_of
+from graphrewrite.neighbourhood import Neighbourhood
+from graphrewrite.provenance import Provenance
 from graphrewrite.replacement import Declined
-from graphrewrite.rule import Match, Rule
+from graphrewrite.rule import Rule
+from graphrewrite.strategy import Strategy
 from graphrewrite.verify import verify as verify_graph
+from graphrewrite.worklist import WorkList
 
-__all__ = ["Rules", "Watcher", "WholeGraph", "rewrite"]
+__all__ = ["GraphRewriting", "Member", "Rules", "Watcher", "WholeGraph", "rewrite"]
+
+G = TypeVar("G", bound=nx.DiGraph)
 
 
 @runtime_checkable
@@ -30,14 +37,37 @@ class WholeGraph(Protocol):
         """Change a graph; return the names of the nodes that went."""
 
 
+@runtime_checkable
+class GraphRewriting(Protocol):
+    """A member of a rule set that is no `Rule` but finds places and plans edits, such as a rule made of two graphs."""
+
+    name: str
+    file: str
+    line: int
+
+    @property
+    def kinds(self) -> frozenset[str] | None:
+        """Types of the node at which a match is found; None for any."""
+
+    @property
+    def radius(self) -> int | None:
+        """How far from there, along edges in either direction, a node can be that decides; None for anywhere."""
+
+    def matches_at(self, graph: Any, node: Any, obstacle: Any = None) -> Iterator[Any]:
+        """Yield the matches that are found at a node."""
+
+    def edit(self, graph: Any, match: Any) -> Edit | Declined:
+        """Plan the rewrite of a match."""
+
+
 class Watcher(Protocol):
     """Is told of every step of a rewrite; `graphrewrite.trace.trace` is one."""
 
-    def matched(self, graph: Graph, match: Match) -> None:
-        """Look at the graph just before a match is rewritten."""
+    def tried(self, member: Any, node: Any, outcome: Any) -> None:
+        """Learn that a rule was tried at a node: nothing was found, or it declined, or what was planned."""
 
-    def rewritten(self, graph: Graph, match: Match, edit: Edit) -> None:
-        """Look at the graph just after."""
+    def rewritten(self, graph: Any, match: Any, edit: Edit) -> None:
+        """Look at the graph just after a match was rewritten."""
 
     def passing(self, graph: Graph) -> None:
         """Look at the graph just before a pass runs."""
@@ -46,23 +76,46 @@ class Watcher(Protocol):
         """Look at the graph just after a pass changed it."""
 
 
-Rules = Iterable[Rule | WholeGraph]
+Member = Rule | GraphRewriting
+Rules = Iterable[Rule | GraphRewriting | WholeGraph]
 """A rule set: rules and passes."""
 
 
 def rewrite(
-    graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None, watcher: Watcher | None = None
-) -> Graph:
-    r"""Return the graph with rules applied, in topological order, until none matches; the argument is untouched.
+    graph: G,
+    rules: Rules,
+    *,
+    at: Any = None,
+    once: bool = False,
+    order: str = "bottom-up",
+    first: str = "place",
+    measure: Callable[[dict[str, Any]], float] | None = None,
+    verify: bool = False,
+    limit: int | None = None,
+    watcher: Watcher | None = None,
+) -> G:
+    r"""Return the graph with rules applied until none matches; the argument is untouched.
 
     Rules come first, at each place in the order of the set; then each pass runs once; and again, until nothing changes.
 
     Parameters
     ----------
-    graph : Graph
-        Any graph.
+    graph : Graph or networkx.DiGraph
+        Any graph; what comes out is of its class.
     rules : iterable of Rule and Pass
         A rule set.
+    at : node or list of nodes, optional
+        Apply rules there only, and at each of them once.
+    once : bool
+        Whether to visit each node of the graph once instead of coming back to what has become possible.
+    order : {"bottom-up", "top-down"}
+        From operands to readers, or from outputs to operands.
+    first : {"place", "rule"}
+        Whether the first place counts, where the first rule that matches is applied; or the first rule, at the first
+        place where it matches: rules are then priorities.
+    measure : callable, optional
+        From a node's data to a number. A rewrite whose new nodes do not sum up to less than those that go is declined,
+        so that two rules which undo each other come to an end.
     verify : bool
         Whether to check the whole graph after every step.
     limit : int, optional
@@ -72,12 +125,14 @@ def rewrite(
 
     Returns
     -------
-    Graph
+    Graph or networkx.DiGraph
 
     Raises
     ------
     RewriteError
         If the rule set does not end, or a rule would corrupt the graph.
+    RuleError
+        If two rules have one name, or a rule fails.
 
     Examples
     --------
@@ -93,67 +148,59 @@ def rewrite(
     graph g
     x = input() : f32[N]
     y = output(x)
+    >>> print(rewrite(g, [drop_identity], at="i"))
+    graph g
+    x = input() : f32[N]
+    j = identity(x) : f32[N]
+    y = output(j)
     """
-    return _Engine(graph, rules, verify, limit, watcher).run()
-
-
-@dataclass
-class _WorkList:
-    """Nodes to look at, each at most once at a time, in a stable order."""
-
-    heap: list[tuple[int, int, str]] = field(default_factory=list)
-    waiting: set[str] = field(default_factory=set)
-    position: dict[str, int] = field(default_factory=dict)
-    serial: int = 0
-
-    def push(self, node: str, near: str | None = None) -> None:
-        """Queue a node; one that is new stands where the node stood that it came from."""
-        if node in self.waiting:
-            return
-        place = self.position.setdefault(node, self.position.get(near, 0) if near is not None else len(self.position))
-        self.serial += 1
-        self.waiting.add(node)
-        heapq.heappush(self.heap, (place, self.serial, node))
-
-    def pop(self) -> str:
-        """Take the first node."""
-        node = heapq.heappop(self.heap)[2]
-        self.waiting.remove(node)
-        return node
+    strategy = Strategy(at=at, once=once, order=order, first=first, measure=measure)
+    return _Engine(graph, rules, strategy, verify, limit, watcher).run()  # type: ignore[no-any-return]  # of the class that came in
 
 
 class _Engine:
-    def __init__(self, graph: Graph, rules: Rules, verify: bool, limit: int | None, watcher: Watcher | None) -> None:
-        self.graph = graph.copy()
-        members = tuple(rules)
-        for member in members:
-            if not isinstance(member, Rule | WholeGraph):
-                raise RuleError(f"{member!r} is neither a rule nor a pass; decorate it with @rule")
-        self.rules = [m for m in members if isinstance(m, Rule)]
-        self.passes = [m for m in members if not isinstance(m, Rule)]
-        self.index: dict[str, list[Rule]] = {}
-        for found in self.rules:
-            self.index.setdefault(found.pattern.roots[0].op.name, []).append(found)
-        self.reach = max((r.pattern.depth for r in self.rules), default=0)
-        # Fewer readers enable a match only where a pattern wants a node for itself, or a rule counts them.
-        self.inner = {n.op.name for r in self.rules for n in r.pattern.nodes if n not in r.pattern.roots}
-        self.widest = max((len(r.pattern.nodes) for r in self.rules), default=0)
-        self.counting = any("readers" in r.function.__code__.co_names for r in self.rules)
-        self.scattered = {r.pattern.roots[0].op.name for r in self.rules if len(r.pattern.roots) > 1}
-        self.verify, self.watcher = verify, watcher
+    def __init__(
+        self, graph: Any, rules: Rules, strategy: Strategy, verify: bool, limit: int | None, watcher: Watcher | None
+    ) -> None:
+        members = _checked(rules)
+        self.rules: list[Any] = [m for m in members if isinstance(m, Rule | GraphRewriting)]
+        self.passes: list[Any] = [m for m in members if not isinstance(m, Rule | GraphRewriting)]
+        self.plain = not isinstance(graph, Graph)
+        self.given = graph
+        if self.plain and any(not isinstance(m, GraphRewriting) or isinstance(m, Rule) for m in members):
+            self.graph: Any = Graph(graph)
+        else:
+            self.graph = graph.copy()
+        self.strategy, self.verify, self.watcher = strategy, verify, watcher
+        strategy.check(graph, self.rules, limit)
         self.limit = 1000 + 100 * len(graph) if limit is None else limit
-        self.fired: list[tuple[str, str]] = []
+        groups = [[m] for m in self.rules] if strategy.first == "rule" else [self.rules]
+        self.indices = [Index([e for m in group for e in _entries(m)]) for group in groups]
+        bounded = [m for m in self.rules if isinstance(m, Rule)]
+        self.wake = Wake((m.pattern, m.definition.is_curious) for m in bounded)
+        self.neighbourhood = Neighbourhood(self.rules)
+        self.provenance = Provenance()
+        self.fired: list[tuple[str, Any]] = []
 
-    def run(self) -> Graph:
+    def run(self) -> Any:
         changed = True
         while changed:
-            self.fixed_point()
-            changed = False
+            steps = len(self.fired)
+            self.sweep()
+            changed = self.neighbourhood.is_unbounded and len(self.fired) > steps and not self.strategy.is_single
             for member in self.passes:
                 changed |= self.run_pass(member)
+            changed &= not self.strategy.is_single
+        self.provenance.settle(self.graph)
+        if self.plain and isinstance(self.graph, Graph):
+            made = self.given.__class__(**self.graph.graph)
+            made.add_nodes_from(self.graph.nodes(data=True))
+            made.add_edges_from(self.graph.edges(data=True))
+            return made
         return self.graph
 
     def run_pass(self, member: WholeGraph) -> bool:
+        self.provenance.settle(self.graph)
         if self.watcher is not None:
             self.watcher.passing(self.graph)
         removed = member.apply_in_place(self.graph)
@@ -166,68 +213,108 @@ class _Engine:
             verify_graph(self.graph)
         return True
 
-    def fixed_point(self) -> None:
-        work = _WorkList()
-        for node in self.graph.in_order():
-            work.push(node)
-        while work.heap:
+    def sweep(self) -> None:
+        """Look at every place, and again at those that an edit has enabled, until nothing is left to look at."""
+        graph, strategy = self.graph, self.strategy
+        nodes, pred = graph._node, graph._pred
+        places = strategy.places(graph)
+        lists = [
+            WorkList(
+                places if index.kinds is None else [n for n in places if nodes[n].get("type") in index.kinds]
+            )
+            for index in self.indices
+        ]
+        pairs = list(zip(self.indices, lists, strict=True))
+        while True:
+            for index, work in pairs:
+                if work:
+                    break
+            else:
+                return
             node = work.pop()
-            if node not in self.graph:
+            data = nodes.get(node)
+            if data is None:
                 continue
-            for found in self.index.get(self.graph.nodes[node].get("type"), ()):
-                edit = self.fire(found, node)
+            for entry in index.at(data.get("type", ""), pred[node], nodes):
+                edit = self.fire(entry, node)
                 if edit is not None:
-                    self.wake(work, edit, node)
+                    if not strategy.is_single:
+                        self.look_again(edit, node, pairs)
                     break
 
-    def fire(self, found: Rule, node: str) -> Edit | None:
+    def look_again(self, edit: Edit, near: Any, pairs: list[tuple[Index, WorkList]]) -> None:
+        nodes = self.graph._node
+
+        def push(node: Any) -> None:
+            kind = nodes[node].get("type")
+            for index, work in pairs:
+                if index.kinds is None or kind in index.kinds:
+                    work.push(node, near)
+
+        self.wake.after(self.graph, edit, push)
+        self.neighbourhood.after(self.graph, edit, push)
+        if near in nodes:
+            push(near)
+
+    def fire(self, entry: Entry, node: Any) -> Edit | None:
         """Apply a rule at a node if it matches there and does not decline."""
-        for match in found.matches_at(self.graph, node):
-            replay, parts = found.replacement(self.graph, match)
-            if isinstance(parts, Declined):
+        graph, watcher, member = self.graph, self.watcher, entry.member
+        for match, planned in _attempts(member, graph, node, entry.root):
+            if isinstance(planned, Edit):
+                planned = self.strategy.judge(graph, planned)
+            if watcher is not None:
+                watcher.tried(member, node, planned)
+            if isinstance(planned, Declined):
                 continue
-            if self.watcher is not None:
-                self.watcher.matched(self.graph, match)
-            try:
-                edit = apply(self.graph, match.roots, match.nodes, replay, parts)
-            except RewriteError as error:
-                raise found.complain(str(error)) from error
-            self.count(found.name, node)
-            if self.watcher is not None:
-                self.watcher.rewritten(self.graph, match, edit)
-            if self.verify:
-                verify_graph(self.graph)
-            return edit
+            carry_out(graph, planned)
+            self.provenance.note(planned)
+            self.count(member.name, node)
+            if watcher is not None:
+                watcher.rewritten(graph, match, planned)
+            if self.verify and isinstance(graph, Graph):
+                verify_graph(graph)
+            return planned
+        if watcher is not None:
+            watcher.tried(member, node, None)
         return None
 
-    def count(self, name: str, node: str) -> None:
+    def count(self, name: str, node: Any) -> None:
         self.fired.append((name, node))
         if len(self.fired) > self.limit:
             last = Counter(name for name, _ in self.fired[-100:])
             names = ", ".join(f"{name} ({times})" for name, times in last.most_common())
             raise RewriteError(
                 f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the "
-                "other, or a rule matches its own result",
+                "other, or a rule matches its own result; give a measure that must fall, or once=True",
                 node=node,
             )
 
-    def can_enable(self, node: str) -> bool:
-        """Tell whether other readers of a node can matter: it may be matched inside, and its readers may all be too."""
-        if self.counting:
-            return True
-        return self.graph.nodes[node].get("type") in self.inner and len(self.graph._succ[node]) <= self.widest
 
-    def wake(self, work: _WorkList, edit: Edit, near: str) -> None:
-        """Queue each node where the edit can have enabled a match: all within a pattern's depth below a change."""
-        seen = dict.fromkeys([*edit.added, *edit.moved, *filter(self.can_enable, edit.released)])
-        layer: Iterator[str] | list[str] = list(seen)
-        for _ in range(self.reach):
-            layer = [r for n in layer for r in self.graph._succ[n] if r not in seen]
-            seen.update(dict.fromkeys(layer))
-        for node in seen:
-            if self.graph.nodes[node].get("type") in self.index:
-                work.push(node, near)
-        if self.scattered:
-            for node in self.graph:
-                if self.graph.nodes[node].get("type") in self.scattered:
-                    work.push(node, near)
+def _attempts(member: Any, graph: Any, node: Any, root: int) -> Iterator[tuple[Any, Edit | Declined]]:
+    """Yield the matches of a rule at a node, each with what it would change."""
+    if isinstance(member, Rule):
+        yield from member.attempts(graph, node, root)
+    else:
+        for match in member.matches_at(graph, node):
+            yield match, member.edit(graph, match)
+
+
+def _entries(member: Any) -> list[Entry]:
+    if isinstance(member, Rule):
+        return list(entries_of(member, member.pattern))
+    return [Entry(member, member.kinds or frozenset())]
+
+
+def _checked(rules: Rules) -> list[Any]:
+    """Return the members of a rule set, each once."""
+    members: dict[int, Any] = {}
+    names: dict[str, Any] = {}
+    for member in rules:
+        if not isinstance(member, Rule | WholeGraph | GraphRewriting):
+            raise RuleError(f"{member!r} is neither a rule nor a pass; decorate it with @rule")
+        members[id(member)] = member
+        other = names.setdefault(member.name, member)
+        if other is not member:
+            place = ", ".join(f"{m.file}:{m.line}" for m in (other, member) if hasattr(m, "file"))
+            raise RuleError(f"two rules of the set are called {member.name!r} ({place}); rename one, or leave one out")
+    return list(members.values())

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dis
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, overload
 
-from graphrewrite.edit import closes_cycle
-from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.definition import Definition, read_definition
+from graphrewrite.edit import Edit
+from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.match import Found, Obstacle, find_at
-from graphrewrite.pattern import Constant, Nodes, Pattern, PatternNode, Variable
-from graphrewrite.replacement import Bound, Declined, Part, Replay
+from graphrewrite.match import Obstacle, Several, find_at
+from graphrewrite.pattern import Every, Pattern, Repeated, Result, forms
+from graphrewrite.plan import Root, plan
+from graphrewrite.replacement import NOTHING, Declined, Replay, decline
 
 __all__ = ["Match", "Rule", "rule"]
 
@@ -26,27 +26,67 @@ class Match:
     ----------
     rule : Rule
         The rule.
-    nodes : tuple of str
-        The matched nodes, in the order in which the rule's source makes them.
-    bindings : dict
-        Variable name to `Operand` or attribute value.
-    roots : tuple of str
-        The nodes whose values are replaced.
+    made : tuple
+        What each term of ``rule.pattern.made`` is: a node's name, an `Operand`, `Several`, or None where it is not there.
+    values : tuple
+        What each parameter of the rule binds.
     """
 
     rule: Rule
-    nodes: tuple[str, ...]
-    bindings: dict[str, Any]
+    made: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All matched nodes, in the order in which the rule's source makes them."""
+        found: list[str] = []
+        for term in self.made:
+            if isinstance(term, str):
+                found.append(term)
+            elif isinstance(term, Several):
+                found += [name for names in term.nodes for name in names]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def bindings(self) -> dict[str, Any]:
+        """Variable name to `Operand`, a tuple of them, an attribute's value, or None for what is missing."""
+        return {v.name: value for v, value in zip(self.rule.pattern.variables, self.values, strict=True)}
 
     @property
     def roots(self) -> tuple[str, ...]:
         """The nodes whose values are replaced."""
+        return tuple(dict.fromkeys(node for group in self.replaced() for node, _ in group))
+
+    def replaced(self) -> list[list[Root]]:
+        """For each root of the pattern the nodes that it is, and which of their results."""
         pattern = self.rule.pattern
-        return tuple(self.nodes[pattern.nodes.index(root)] for root in pattern.roots)
+        at = dict(zip(map(id, pattern.made), self.made, strict=True))
+        found: list[list[Root]] = []
+        for root in pattern.roots:
+            match root:
+                case Result():
+                    found.append([(at[id(root.node)], root.index)])
+                case Repeated():
+                    found.append([(at[id(root)].tops[-1], None)])
+                case Every():
+                    found.append([(top, None) for top in at[id(root)].tops])
+                case _ if root.results > 1:
+                    found.append([(at[id(root)], i) for i in range(root.results)])
+                case _:
+                    found.append([(at[id(root)], None)])
+        return found
 
     def __str__(self) -> str:
-        shown = (f"{k}={v.node if isinstance(v, Operand) else v!r}" for k, v in self.bindings.items())
+        shown = (f"{k}={_shown(v)}" for k, v in self.bindings.items())
         return f"{self.rule.name} at {', '.join(self.roots)} with {', '.join(shown)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Operand):
+        return value.node
+    if isinstance(value, tuple) and any(isinstance(v, Operand) for v in value):
+        return f"({', '.join(map(_shown, value))})"
+    return repr(value)
 
 
 class Rule:
@@ -62,65 +102,27 @@ class Rule:
         ``"exact"`` (same bits), ``"rounding"`` (within rounding errors of floats) or ``"assumes"`` (what its
         docstring states).
     shared : str
-        ``"refuse"`` a match whose inner nodes have readers outside, or ``"keep"`` those nodes for them.
+        What becomes of a matched node that is no root and has a reader outside of the match: ``"refuse"`` the match,
+        ``"keep"`` the node for that reader, or ``"duplicate"`` it where the replacement uses it.
     file, line : str, int
         Where it is written.
     """
 
     def __init__(self, function: Callable[..., Any], *, keeps: str = "exact", shared: str = "refuse") -> None:
+        self.definition: Definition = read_definition(function, keeps=keeps, shared=shared)
         self.function, self.keeps, self.shared = function, keeps, shared
-        self.name: str = function.__name__
-        self.__doc__ = inspect.getdoc(function)
+        self.name, self.file, self.line = self.definition.name, self.definition.file, self.definition.line
+        self.pattern: Pattern = self.definition.pattern
+        self.__doc__ = self.definition.doc
         self.__name__, self.__module__, self.__qualname__ = (
             function.__name__,
             function.__module__,
             function.__qualname__,
         )
-        self.file, self.line = function.__code__.co_filename, function.__code__.co_firstlineno
-        if not inspect.isgeneratorfunction(function):
-            raise self.complain("has no yield; put the pattern above one yield and the replacement below it")
-        if keeps not in ("exact", "rounding", "assumes") or shared not in ("refuse", "keep"):
-            raise self.complain("keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse' or 'keep'")
-        self.pattern = self._trace()
 
     def complain(self, message: str) -> RuleError:
         """Return an error that names this rule and its place."""
-        return RuleError(f"rule {self.name!r} ({self.file}:{self.line}): {message}")
-
-    def _trace(self) -> Pattern:
-        parameters = inspect.signature(self.function).parameters
-        for name, parameter in parameters.items():
-            if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
-                raise self.complain(f"its parameter {name!r} is not plain; a variable has no default and no star")
-        if sum(step.opname == "YIELD_VALUE" for step in dis.get_instructions(self.function.__code__)) > 1:
-            raise self.complain("yields twice; a rule has one yield")
-        made = Nodes()
-        variables = tuple(Variable(made, name, self._narrowed(p.annotation)) for name, p in parameters.items())
-        run = self.function(*variables)
-        try:
-            yielded = next(run)
-        except (GraphRewriteError, AttributeError) as error:  # of a misspelt op, the library suggests the right one
-            raise self.complain(str(error)) from None
-        except StopIteration:
-            raise self.complain("returns before its yield") from None
-        except Exception as error:
-            raise self.complain(f"fails above its yield: {type(error).__name__}: {error}") from error
-        made.closed = True
-        roots = yielded if isinstance(yielded, tuple) else (yielded,)
-        for name, value in run.gi_frame.f_locals.items():
-            if isinstance(value, PatternNode) and value.name is None:
-                value.name = name
-        run.close()
-        return Pattern.of(roots, variables, self.complain)
-
-    def _narrowed(self, annotation: Any) -> bool:
-        if annotation is inspect.Parameter.empty:
-            return False
-        if annotation is Constant or annotation in ("Constant", "graphrewrite.Constant"):
-            return True
-        raise self.complain(
-            f"does not understand the annotation {annotation!r}; a variable may be annotated with Constant"
-        )
+        return self.definition.complain(message)
 
     # ------------------------------------------------------------------ using it
 
@@ -136,14 +138,14 @@ class Rule:
         -------
         list of Match
         """
-        kind = self.pattern.roots[0].op.name
-        return [
-            match
-            for node in graph.in_order()
-            if graph.nodes[node].get("type") == kind
-            for match in self.matches_at(graph, node)
-            if not isinstance(self.replacement(graph, match)[1], Declined)
-        ]
+        found: dict[Any, Match] = {}
+        for node in graph.in_order():
+            for match in self.matches_at(graph, node):
+                # A group is found at each of its members.
+                key = tuple(map(repr, match.made)) if self.definition.has_groups else len(found)
+                if key not in found and not isinstance(self.edit(graph, match), Declined):
+                    found[key] = match
+        return list(found.values())
 
     def matches_at(self, graph: Graph, node: str, obstacle: Obstacle | None = None) -> Iterator[Match]:
         """Yield the matches whose first root is a node; the rule may still decline them.
@@ -153,7 +155,7 @@ class Rule:
         graph : Graph
             Any graph.
         node : str
-            The node.
+            The node; of a group, any of its members.
         obstacle : Obstacle, optional
             Collects why there is none.
 
@@ -161,67 +163,118 @@ class Rule:
         ------
         Match
         """
-        for found in find_at(self.pattern, graph, node, shared=self.shared, obstacle=obstacle):
-            yield Match(self, found.nodes, found.bindings)
+        try:
+            for found in find_at(self.pattern, graph, node, shared=self.shared, obstacle=obstacle):
+                yield Match(self, found.made, found.values)
+        except RuleError as error:
+            raise self.complain(str(error)) from error
 
-    def replacement(self, graph: Graph, match: Match | Found) -> tuple[Replay, Declined | tuple[Part, ...]]:
-        """Run what stands below the yield on a match.
+    def attempts(self, graph: Graph, node: str, root: int = 0) -> Iterator[tuple[Match, Edit | Declined]]:
+        """Yield the matches one of whose roots is a node, each with what it would change.
 
         Parameters
         ----------
         graph : Graph
-            The graph of the match, which is only read.
+            Any graph.
+        node : str
+            The node.
+        root : int
+            Which of the pattern's roots it is.
+
+        Yields
+        ------
         match : Match
-            The match.
+        edit : Edit or Declined
+            Its new nodes have names that the graph will not give again.
+        """
+        try:
+            for found in find_at(self.pattern, graph, node, shared=self.shared, entry=root):
+                match = Match(self, found.made, found.values)
+                yield match, self.edit(graph, match, fresh=graph.fresh)
+        except RuleError as error:
+            raise error if str(error).startswith("rule ") else self.complain(str(error)) from error
+
+    def edit(self, graph: Graph, match: Match, *, fresh: Callable[[str], str] | None = None) -> Edit | Declined:
+        """Return what rewriting a match would change; nothing is changed.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph of the match.
+        match : Match
+            A match that was found in it.
+        fresh : callable, optional
+            Gives a name that is free, from a stem.
 
         Returns
         -------
-        replay : Replay
-            Holds the new nodes.
-        parts : Declined or tuple of Part
-            The refusal, or one value a root.
+        Edit or Declined
+            `graphrewrite.edit.carry_out` makes the changes.
 
         Raises
         ------
         RuleError
-            If the function raises, or returns something that is no replacement.
+            If the rule fails below its yield, or returns something that is no replacement.
+        RewriteError
+            If the replacement would corrupt the graph.
         """
-        replay = Replay(graph, match.nodes)
-        arguments = [
-            Bound(replay, v) if isinstance(v, Operand) else v
-            for v in (match.bindings[p.name] for p in self.pattern.variables)
-        ]
-        run = self.function(*arguments)
+        replay = Replay(graph, self.pattern, match.made, match.values)
+        replaced = match.replaced()
+        returned = self._run(replay, replaced[0][0][0])
+        if isinstance(returned, Declined):
+            return returned
+        roots = [root for group in replaced for root in group]
+        try:
+            parts = [p if p is NOTHING else replay.part(p) for p in self._aligned(returned, replaced)]
+            return plan(graph, match.nodes, roots, parts, fresh=fresh or _names_for(graph), shared=self.shared)
+        except RewriteError as error:
+            raise RewriteError(str(self.complain(str(error)))) from error
+        except RuleError as error:
+            raise error if str(error).startswith("rule ") else self.complain(str(error)) from error
+
+    def _run(self, replay: Replay, where: str) -> Any:
+        """Run the function on a match; return what it returns."""
+        run = self.function(*replay.arguments())
         try:
             next(run)
             replay.below = True
             next(run)
         except StopIteration as stop:
-            returned = stop.value
+            if stop.value is None:
+                raise self.complain(
+                    "returns nothing; return the replacement, decline(reason), or rule.nothing for nodes that just go"
+                ) from None
+            return stop.value
         except GraphRewriteError as error:
-            raise self.complain(f"failed at {self._roots(match)[0]!r}: {error}") from error
+            raise self.complain(f"failed at {where!r}: {error}") from error
         except Exception as error:
-            where = self._roots(match)[0]
             raise self.complain(f"fails below its yield, at {where!r}: {type(error).__name__}: {error}") from error
-        else:
-            raise self.complain("yields twice; a rule has one yield")
-        if isinstance(returned, Declined):
-            return replay, returned
-        if returned is None:
-            raise self.complain("returns nothing; return the replacement, or decline(reason)")
-        values = returned if isinstance(returned, tuple) else (returned,)
-        if len(values) != len(self.pattern.roots):
-            raise self.complain(
-                f"yields {len(self.pattern.roots)} nodes and returns {len(values)} values; return one for each"
-            )
-        roots = self._roots(match)
-        parts = tuple(replay.part(v, graph.result_type(r)) for v, r in zip(values, roots, strict=True))
-        if closes_cycle(graph, tuple(roots), parts):
-            return replay, Declined("its replacement would read a value that depends on it")
-        return replay, parts
+        raise self.complain("yields twice; a rule has one yield")
 
-    def _roots(self, match: Match | Found) -> list[str]:
-        return [match.nodes[self.pattern.nodes.index(root)] for root in self.pattern.roots]
+    def _aligned(self, returned: Any, replaced: list[list[Root]]) -> list[Any]:
+        """Return one value for each node that is replaced."""
+        pattern = self.pattern
+        sizes = [len(group) for group in replaced]
+        if returned is NOTHING:
+            return [NOTHING] * sum(sizes)
+        if len(replaced) == 1 and (sizes[0] > 1 or isinstance(pattern.roots[0], Every)):
+            values = [returned]
+        else:
+            values = list(returned) if isinstance(returned, tuple) else [returned]
+        if len(values) != len(replaced):
+            raise self.complain(
+                f"yields {len(replaced)} nodes and returns {len(values)} values; return one for each"
+            )
+        flat: list[Any] = []
+        for root, value, size in zip(pattern.roots, values, sizes, strict=True):
+            group = size > 1 or isinstance(root, Every)
+            given = list(value) if group and isinstance(value, list | tuple) else [value]
+            if len(given) == 1 and value is NOTHING:
+                given = [NOTHING] * size
+            if len(given) != size:
+                raise self.complain(f"returns {len(given)} values for {root!r}, which are {size}; return one for each")
+            flat += given
+        return flat
 
     def explain(self, graph: Graph, *, at: str) -> str:
         """Say in one sentence why the rule does or does not apply at a node.
@@ -240,10 +293,10 @@ class Rule:
         graph.value(at)
         obstacle = Obstacle()
         for match in self.matches_at(graph, at, obstacle):
-            _, parts = self.replacement(graph, match)
-            if not isinstance(parts, Declined):
+            planned = self.edit(graph, match)
+            if not isinstance(planned, Declined):
                 return f"{self.name} matches at {at!r}: {match}."
-            obstacle.note(len(self.pattern.nodes) + 1, parts.at or at, f"declined: {parts.reason}")
+            obstacle.note(len(graph), planned.at or at, f"declined: {planned.reason}")
         return f"{self.name} does not match at {at!r}: {obstacle.node!r} {obstacle.reason}."
 
     def __call__(self, graph: Graph) -> Graph:
@@ -271,24 +324,33 @@ class Rule:
         return f"{self.name}: {self.pattern}"
 
 
-@overload
-def rule(function: Callable[..., Any], /) -> Rule: ...
-@overload
-def rule(*, keeps: str = ..., shared: str = ...) -> Callable[[Callable[..., Any]], Rule]: ...
-def rule(
-    function: Callable[..., Any] | None = None, /, *, keeps: str = "exact", shared: str = "refuse"
-) -> Rule | Callable[[Callable[..., Any]], Rule]:
+def _names_for(graph: Graph) -> Callable[[str], str]:
+    """Return a giver of names that leaves the graph as it is."""
+    given = dict(graph._fresh)
+
+    def fresh(stem: str) -> str:
+        count = given.get(stem, 0) + 1
+        while f"{stem}_{count}" in graph._node:
+            count += 1
+        given[stem] = count
+        return f"{stem}_{count}"
+
+    return fresh
+
+
+class _Language:
     """Make a rule of a generator function with one ``yield``: the pattern above it, the replacement below.
 
     Parameters
     ----------
     function : callable
-        Its parameters are the variables.
+        Its parameters are the variables. One annotated with `Constant` binds constants only, one annotated with
+        ``rule.where(...)`` what meets the condition; one with the default None is an operand that may be missing.
     keeps : {"exact", "rounding", "assumes"}
         What the rewrite keeps: the same bits, the same up to rounding of floats, or the same under a stated assumption.
-    shared : {"refuse", "keep"}
-        What to do about an inner node with a reader outside the match: refuse the match, or keep the node for that
-        reader.
+    shared : {"refuse", "keep", "duplicate"}
+        What to do about an inner node with a reader outside the match: refuse the match, keep the node for that reader,
+        or duplicate it where the replacement uses it.
 
     Returns
     -------
@@ -298,6 +360,13 @@ def rule(
     ------
     RuleError
         If the rule is written wrongly, with its file and line.
+
+    Notes
+    -----
+    Above the yield, ``a | b`` is one of two sub-patterns, ``(op.conv | op.linear)(x, w)`` one of two ops, ``~a`` what must
+    not be there, ``*xs`` any number of operands, a set or a range one of its values; `rule.where`, `rule.any_op`,
+    `rule.repeated` and `rule.every` say the rest. Below it, `rule.decline` refuses a match for a reason, and
+    `rule.nothing` lets nodes go that nobody reads.
 
     Examples
     --------
@@ -319,7 +388,28 @@ def rule(
     y = output(fma_1)
     """
 
-    def wrap(body: Callable[..., Any]) -> Rule:
-        return Rule(body, keeps=keeps, shared=shared)
+    is_rule_language = True
+    any_op = staticmethod(forms.any_op)
+    every = staticmethod(forms.every)
+    repeated = staticmethod(forms.repeated)
+    where = staticmethod(forms.where)
+    decline = staticmethod(decline)
+    nothing = NOTHING
 
-    return wrap if function is None else wrap(function)
+    @overload
+    def __call__(self, function: Callable[..., Any], /) -> Rule: ...
+    @overload
+    def __call__(self, *, keeps: str = ..., shared: str = ...) -> Callable[[Callable[..., Any]], Rule]: ...
+    def __call__(
+        self, function: Callable[..., Any] | None = None, /, *, keeps: str = "exact", shared: str = "refuse"
+    ) -> Rule | Callable[[Callable[..., Any]], Rule]:
+        def wrap(body: Callable[..., Any]) -> Rule:
+            return Rule(body, keeps=keeps, shared=shared)
+
+        return wrap if function is None else wrap(function)
+
+    def __repr__(self) -> str:
+        return "<the decorator rule>"
+
+
+rule = _Language()

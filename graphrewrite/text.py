@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.op.define import Op
 from graphrewrite.types import FixedPoint, Tensor, element_dtype, element_of, parse_type
 
-__all__ = ["fingerprint", "format_attribute", "format_exactly", "line_of", "lines_of", "parse", "to_text"]
+__all__ = ["fingerprint", "format_attribute", "format_exactly", "line_of", "line_of_data", "lines_of", "parse", "to_text"]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _ABBREVIATE_ABOVE = 32
@@ -111,8 +111,37 @@ def line_of(graph: Graph, node: str, *, whole: bool = False) -> str:
     >>> line_of(g, g.input("x", Tensor("f32", ("N",))).node)
     'x = input() : f32[N]'
     """
-    data = graph.nodes[node]
-    arguments = [_quote(o.node) + (f":{o.result}" if o.result else "") for o in graph.operands(node)]
+    graph.operands(node)  # complains about slots that are missing or collide
+    return line_of_data(node, graph.nodes[node], graph._pred[node], whole=whole)
+
+
+def line_of_data(
+    node: str, data: Mapping[str, Any], sources: Mapping[str, Mapping[str, Any]], *, whole: bool = False
+) -> str:
+    """Return the line of a node that need not be in a graph.
+
+    Parameters
+    ----------
+    node : str
+        Its name.
+    data : mapping
+        Its attributes.
+    sources : mapping
+        The nodes that it reads, each with the data of the edge.
+    whole : bool
+        Whether to write large arrays out.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> line_of_data("y", {"type": "sub"}, {"a": {"slots": ((1, 0),)}, "b": {"slots": ((0, 0),)}})
+    'y = sub(b, a)'
+    """
+    read = sorted((slot, source, result) for source, edge in sources.items() for slot, result in edge.get("slots", ()))
+    arguments = [_quote(source) + (f":{result}" if result else "") for _, source, result in read]
     kind = data.get("type", "node")
     hidden = RESERVED | {"index"} if kind in ("input", "output") else RESERVED
     for key, value in data.items():

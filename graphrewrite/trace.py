@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import Any
 
-from graphrewrite.edit import Edit
+from graphrewrite.edit import Edit, carry_out, difference
 from graphrewrite.graph import Graph
+from graphrewrite.profile import Profile
+from graphrewrite.replacement import Declined
 from graphrewrite.rewrite import Rules, rewrite
-from graphrewrite.rule import Match
-from graphrewrite.text import line_of
+from graphrewrite.text import line_of_data
 
 __all__ = ["Step", "Trace", "trace"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """One application of a rule, or one run of a pass that changed something.
 
@@ -24,21 +28,49 @@ class Step:
         The rule's or the pass's name.
     source : str
         File and line of the rule.
-    bindings : str
-        What the match bound, in words.
-    removed, added : dict
-        Name to line of the text form.
+    match : Match, optional
+        What it matched; None for a pass.
+    edit : Edit
+        What it changed.
+    seconds : float
+        Time since the step before.
     """
 
     rule: str
     source: str
-    bindings: str
-    removed: dict[str, str]
-    added: dict[str, str]
+    match: Any
+    edit: Edit
+    seconds: float
+
+    @property
+    def bindings(self) -> str:
+        """What the match bound, in words."""
+        return str(self.match) if self.match is not None else f"{self.rule}: {len(self.removed)} nodes"
+
+    @cached_property
+    def removed(self) -> dict[str, str]:
+        """Name to line of the text form, of each node that went."""
+        gone = {entry[0]: entry for entry in self.edit.lost if len(entry) == 4}
+        # A node that went later has lost the edges to those that went before it.
+        sources: dict[Any, dict[Any, Any]] = {name: dict(entry[2]) for name, entry in gone.items()}
+        for name, entry in gone.items():
+            for reader, data in entry[3].items():
+                if reader in sources:
+                    sources[reader][name] = data
+        return {name: line_of_data(name, gone[name][1], sources[name]) for name in self.edit.removed}
+
+    @cached_property
+    def added(self) -> dict[str, str]:
+        """Name to line of the text form, of each node that is new."""
+        sources: dict[Any, dict[Any, Any]] = {name: {} for name, _ in self.edit.added}
+        for source, destination, data in self.edit.linked:
+            if destination in sources:
+                sources[destination][source] = data
+        return {name: line_of_data(name, data, sources[name]) for name, data in self.edit.added}
 
     def __str__(self) -> str:
         lines = [
-            f"{self.bindings or self.rule}",
+            self.bindings,
             *(f"- {line}" for line in self.removed.values()),
             *(f"+ {line}" for line in self.added.values()),
         ]
@@ -47,7 +79,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """A rewrite: the graph before, the graph after, and every step between.
+    """A rewrite: the graph before, the graph after, every step between, and what each rule did.
 
     Attributes
     ----------
@@ -55,28 +87,53 @@ class Trace:
         What came in and what came out.
     steps : list of Step
         In order.
+    profile : Profile
+        Tried, matched, declined and fired, of each rule.
     """
 
     before: Graph
     graph: Graph
     steps: list[Step] = field(default_factory=list)
+    profile: Profile = field(default_factory=Profile)
 
     @property
     def counts(self) -> dict[str, int]:
         """How often each rule fired, most often first."""
         return dict(Counter(step.rule for step in self.steps).most_common())
 
+    def graph_after(self, steps: int) -> Graph:
+        """Return the graph as it was after so many steps.
+
+        Parameters
+        ----------
+        steps : int
+            From 0, for the graph that came in, to ``len(trace.steps)``.
+
+        Returns
+        -------
+        Graph
+            Without the origins of new nodes, which are written down at the end.
+        """
+        graph = self.before.copy()
+        for step in self.steps[:steps]:
+            edit = step.edit
+            added = [(name, dict(data)) for name, data in edit.added]
+            carry_out(graph, Edit(added, edit.linked, edit.unlinked, edit.changed, edit.removed))
+        return graph
+
     def __str__(self) -> str:
         head = f"{len(self.before)} -> {len(self.graph)} nodes in {len(self.steps)} steps"
         return "\n".join([head, *(f"{i}. {step}" for i, step in enumerate(self.steps, start=1))])
 
 
-def trace(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None = None) -> Trace:
+def trace(graph: Graph, rules: Rules, **options: Any) -> Trace:
     r"""Return what `rewrite` does, with every step recorded.
 
     Parameters
     ----------
-    graph, rules, verify, limit
+    graph, rules
+        As for `rewrite`.
+    **options
         As for `rewrite`.
 
     Returns
@@ -93,35 +150,57 @@ def trace(graph: Graph, rules: Rules, *, verify: bool = False, limit: int | None
     ...     yield op.identity(x)
     ...     return x
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\ni = identity(x)\ny = output(i)")
-    >>> trace(g, [drop_identity]).counts
+    >>> found = trace(g, [drop_identity])
+    >>> found.counts
     {'drop_identity': 1}
+    >>> print(found)
+    3 -> 2 nodes in 1 steps
+    1. drop_identity at i with x=x
+    - i = identity(x) : f32[N]
     """
-    recorder = _Recorder()
-    after = rewrite(graph, rules, verify=verify, limit=limit, watcher=recorder)
-    return Trace(graph, after, recorder.steps)
+    members = list(rules)
+    recorder = _Recorder(members)
+    after = rewrite(graph, members, watcher=recorder, **options)
+    steps = [Step(*step) for step in recorder.steps]
+    return Trace(graph, after, steps, recorder.profile)
 
 
 class _Recorder:
-    """Writes down each step as it happens."""
+    """Notes each step as it happens; the words are found when they are asked for."""
 
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.gone: dict[str, str] = {}
+    def __init__(self, members: list[Any]) -> None:
+        self.steps: list[tuple[str, str, Any, Edit, float]] = []
+        self.profile = Profile(m.name for m in members if hasattr(m, "matches_at"))
+        self.sources = {m.name: f"{m.file}:{m.line}" for m in members if hasattr(m, "file")}
         self.old: Graph | None = None
+        self.clock = self.last = perf_counter()
 
-    def matched(self, graph: Graph, match: Match) -> None:
-        self.gone = {n: line_of(graph, n) for n in match.nodes}
+    def tried(self, member: Any, node: Any, outcome: Any) -> None:
+        now = perf_counter()
+        found = self.profile[member.name]
+        found.seconds += now - self.clock
+        self.clock = now
+        if outcome is None:
+            found.tried += 1
+            return
+        found.matched += 1
+        if isinstance(outcome, Declined):
+            found.declined[outcome.reason] += 1
+        else:
+            found.fired += 1
+            found.tried += 1
 
-    def rewritten(self, graph: Graph, match: Match, edit: Edit) -> None:
-        removed = {n: line for n, line in self.gone.items() if n not in graph}
-        added = {n: line_of(graph, n) for n in edit.added}
-        self.steps.append(Step(match.rule.name, f"{match.rule.file}:{match.rule.line}", str(match), removed, added))
+    def rewritten(self, graph: Any, match: Any, edit: Edit) -> None:
+        now = self.clock = perf_counter()
+        name = match.rule.name
+        self.steps.append((name, self.sources[name], match, edit, now - self.last))
+        self.last = now
 
     def passing(self, graph: Graph) -> None:
         self.old = graph.copy()
 
     def passed(self, graph: Graph, name: str, removed: list[str]) -> None:
         assert self.old is not None
-        gone = {n: line_of(self.old, n) for n in removed if n in self.old}
-        added = {n: line_of(graph, n) for n in graph if n not in self.old}
-        self.steps.append(Step(name, "", f"{name}: {len(gone)} nodes", gone, added))
+        now = self.clock = perf_counter()
+        self.steps.append((name, "", None, difference(self.old, graph), now - self.last))
+        self.last = now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphrewrite.edit import move_slot
+from graphrewrite.wiring import move_slot
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphrewrite import Graph, op
-from graphrewrite.edit import move_slot
+from graphrewrite.wiring import move_slot
 from graphrewrite.graph import Operand
 
 __all__ = ["classify", "softmax_as_arg_max"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import FixedPoint, Graph, op, rewrite
-from graphrewrite.edit import move_slot, rewire
+from graphrewrite.wiring import move_slot, rewire
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Operand

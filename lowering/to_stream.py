@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
-from graphrewrite.edit import rewire
+from graphrewrite.wiring import rewire
 from graphrewrite.graph import Operand
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.components.add import add

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphrewrite import Graph, pass_
-from graphrewrite.edit import remove, rewire
+from graphrewrite.wiring import remove, rewire
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import RESERVED, Operand
 from graphrewrite.text import format_exactly

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from graphrewrite.errors import TypeMismatchError, did_you_mean
+import numpy as np
+
+from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.types import Dimension, Element, FixedPoint, Tensor, Type
 
@@ -41,7 +43,7 @@ class Op:
     attributes : mapping
         Keyword attributes and their defaults; ``inspect.Parameter.empty`` marks a required one.
     commutative : bool
-        Whether the first two operands may be swapped.
+        Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
         Whether it has a state or an effect, so that it is never folded, merged or removed.
     results : int
@@ -60,6 +62,7 @@ class Op:
     stateful: bool = False
     results: int = 1
     __doc__: str | None = field(default=None, repr=False)
+    remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
@@ -68,6 +71,15 @@ class Op:
                 return operand.apply_op(self, operands, attributes)
         self.check(len(operands), attributes)
         return self.function(*operands, **attributes)
+
+    def interchangeable(self, count: int) -> int:
+        """Return how many of the first operands may be permuted, where there are that many operands."""
+        if not self.commutative:
+            return 0
+        return count if self.variadic else min(count, 2)
+
+    def __or__(self, other: Any) -> Alternatives:
+        return Alternatives((self,)) | other
 
     def check(self, operands: int, attributes: Mapping[str, Any], *, complete: bool = True) -> None:
         """Raise unless that many operands and those attributes fit the signature.
@@ -136,6 +148,40 @@ class Op:
             raise TypeMismatchError(f"{self.name}({', '.join(map(str, types))}): {error}") from None
         return found if isinstance(found, tuple) else (found,)
 
+    def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal."""
+        return {
+            k: v
+            for k, v in attributes.items()
+            if isinstance(v, np.ndarray) or (v is not self.attributes[k] and v != self.attributes[k])
+        }
+
+    def result_types(self, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> tuple[Type, ...]:
+        """Return what `infer` returns, remembered: rewriting asks the same again and again.
+
+        Parameters
+        ----------
+        types : tuple of Tensor or Stream
+            Operand types, in order.
+        attributes : mapping
+            Keyword attributes.
+
+        Returns
+        -------
+        tuple of Tensor or Stream
+        """
+        try:
+            key = (types, tuple(attributes.items())) if attributes else types
+            found = self.remembered.get(key)
+        except TypeError:  # an attribute that cannot be hashed, such as an array
+            return self.infer(*types, **attributes)
+        if found is None:
+            found = self.infer(*types, **attributes)
+            if len(self.remembered) >= 4096:
+                self.remembered.clear()
+            self.remembered[key] = found
+        return found
+
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
@@ -148,6 +194,27 @@ class Op:
     def __reduce__(self) -> Any:
         # An op of the library is found by its name again; one defined elsewhere pickles by its function's module.
         return _find_op, (self.function.__module__, self.function.__qualname__)
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """One of several ops, in a pattern: ``(op.conv | op.linear)(x, w)``."""
+
+    ops: tuple[Op, ...]
+
+    def __or__(self, other: Any) -> Alternatives:
+        if not isinstance(other, Op | Alternatives):
+            return NotImplemented
+        return Alternatives((*self.ops, *(other.ops if isinstance(other, Alternatives) else (other,))))
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Make a pattern node that is one of the ops."""
+        for operand in operands:
+            if hasattr(type(operand), "make_node"):
+                return operand.make_node(self.ops, operands, attributes)
+            if hasattr(type(operand), "apply_form"):
+                return operand.apply_form()
+        raise RuleError(f"{' | '.join(op.name for op in self.ops)} is a choice for a pattern; apply one of the ops")
 
 
 def _find_op(module: str, name: str) -> Op:
@@ -261,7 +328,7 @@ def define_op(
     infer : callable, optional
         Result type(s) from operand types and attributes; element-wise where not given.
     commutative : bool
-        Whether the first two operands may be swapped.
+        Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
         Whether it has a state or an effect.
     results : int

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from graphrewrite.wiring import rewire
 from graphrewrite.graph import Graph
+from graphrewrite.wiring import rewire
 
 __all__ = ["reduced"]
 

@@ -1,0 +1,199 @@
+"""Read a rule's function: trace what stands above its yield, and find mistakes before the rule is used."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+from graphrewrite import op as ops
+from graphrewrite.errors import GraphRewriteError, RuleError, did_you_mean
+from graphrewrite.index import top_of
+from graphrewrite.match.several import height_of
+from graphrewrite.pattern import Constant, Every, Pattern, PatternNode, Repeated, Tracing, Variable, Where, Without
+from graphrewrite.template import Template, matches_itself, read_template
+
+__all__ = ["Definition", "read_definition"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a rule's function says.
+
+    Attributes
+    ----------
+    name, file, line, doc : str, str, int, str
+        Of the function.
+    pattern : Pattern
+        What stands above the yield.
+    names : frozenset of str
+        Global names and attributes that the function and what it defines use.
+    template : Template, optional
+        What stands below the yield, where it can be kept as data.
+    """
+
+    name: str
+    file: str
+    line: int
+    doc: str | None
+    pattern: Pattern
+    names: frozenset[str]
+    template: Template | None
+
+    @property
+    def is_curious(self) -> bool:
+        """Whether it may look at what the values are that its variables bind."""
+        return self.template is None
+
+    @property
+    def radius(self) -> int | None:
+        """How far from a root something lies that decides, beside what is matched; 0 for nothing, None for anywhere."""
+        made = self.pattern.made
+        conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
+        conditions += [t for term in made if isinstance(term, PatternNode) for t in term.operands if isinstance(t, Where)]
+        asked = self.names.union(*(c.predicate.__code__.co_names for c in conditions if hasattr(c.predicate, "__code__")))
+        if "graph" in asked:
+            return None
+        deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in made)
+        if not (deep or self.pattern.forbidden or "readers" in asked):
+            return 0
+        return None if any(isinstance(t, Repeated) for t in made) else 2 * len(made) + 1
+
+    @property
+    def root_kinds(self) -> frozenset[str] | None:
+        """Types of the nodes that may be roots; None for any."""
+        kinds = [top_of(root).kinds for root in self.pattern.roots]
+        return frozenset().union(*kinds) if all(kinds) else None
+
+    @cached_property
+    def contains_itself(self) -> bool:
+        """Whether the pattern matches its own replacement, whatever the variables are."""
+        return self.template is not None and matches_itself(self.pattern, self.template)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a root is a group."""
+        return any(isinstance(root, Every) for root in self.pattern.roots)
+
+    def complain(self, message: str) -> RuleError:
+        """Return an error that names the rule and its place."""
+        return RuleError(f"rule {self.name!r} ({self.file}:{self.line}): {message}")
+
+
+def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) -> Definition:
+    """Return what a rule's function says.
+
+    Parameters
+    ----------
+    function : callable
+        A generator function with one yield.
+    keeps, shared : str
+        Options of the rule.
+
+    Returns
+    -------
+    Definition
+
+    Raises
+    ------
+    RuleError
+        If it is written wrongly, with its file and line.
+    """
+    code = function.__code__
+    file, line = code.co_filename, code.co_firstlineno
+
+    def complain(message: str) -> RuleError:
+        return RuleError(f"rule {function.__name__!r} ({file}:{line}): {message}")
+
+    if not inspect.isgeneratorfunction(function):
+        raise complain("has no yield; put the pattern above one yield and the replacement below it")
+    if keeps not in ("exact", "rounding", "assumes") or shared not in ("refuse", "keep", "duplicate"):
+        raise complain(
+            "keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse', 'keep' or 'duplicate'"
+        )
+    if sum(step.opname == "YIELD_VALUE" for step in dis.get_instructions(code)) > 1:
+        raise complain("yields twice; a rule has one yield")
+    pattern = _trace(function, complain)
+    _check_names(function, complain)
+    names = frozenset(name for inner in _codes(code) for name in inner.co_names)
+    template = read_template(function, pattern, complain)
+    return Definition(function.__name__, file, line, inspect.getdoc(function), pattern, names, template)
+
+
+def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> Pattern:
+    tracing = Tracing()
+    variables = tuple(_variables(function, tracing, complain))
+    run = function(*variables)
+    try:
+        yielded = next(run)
+    except (GraphRewriteError, AttributeError) as error:  # of a misspelt op, the library suggests the right one
+        raise complain(str(error)) from None
+    except StopIteration:
+        raise complain("returns before its yield") from None
+    except Exception as error:
+        raise complain(f"fails above its yield: {type(error).__name__}: {error}") from error
+    tracing.closed = True
+    for name, value in run.gi_frame.f_locals.items():
+        if isinstance(value, PatternNode | Repeated | Every) and value.name is None:
+            value.name = name
+    run.close()
+    return Pattern.of(yielded, variables, tracing.made, complain)
+
+
+def _variables(
+    function: Callable[..., Any], tracing: Tracing, complain: Callable[[str], RuleError]
+) -> Iterator[Variable]:
+    try:
+        parameters = inspect.signature(function, eval_str=True).parameters
+    except Exception as error:
+        raise complain(f"has an annotation that cannot be read: {type(error).__name__}: {error}") from None
+    for name, parameter in parameters.items():
+        optional = parameter.default is None
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or not (
+            optional or parameter.default is parameter.empty
+        ):
+            raise complain(
+                f"its parameter {name!r} is not plain; a variable has no star and no default but None, which lets an "
+                f"operand be missing (for any number of operands write op.concat(*{name}))"
+            )
+        annotation = parameter.annotation
+        if annotation not in (parameter.empty, Constant) and not isinstance(annotation, Where):
+            raise complain(
+                f"does not understand the annotation {annotation!r}; a variable may be annotated with Constant or "
+                "rule.where(...)"
+            )
+        condition = annotation if isinstance(annotation, Where) else None
+        yield Variable(tracing, name, annotation is Constant, optional, condition)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A function's code and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _check_names(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> None:
+    """Report names below the yield that are misspelt: ops that the library lacks, and near misses of a local name."""
+    for code in _codes(function.__code__):
+        known = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        previous: Any = None
+        for step in dis.get_instructions(code):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                name = step.argval
+                # What is called may be a helper that the module defines further down.
+                called = "NULL" in step.argrepr
+                if not called and name not in function.__globals__ and not hasattr(builtins, name):
+                    hint = did_you_mean(name, known)
+                    if hint:
+                        raise complain(f"does not know the name {name!r}{hint}")
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and previous is not None:
+                if function.__globals__.get(previous) is ops and not hasattr(ops, step.argval):
+                    raise complain(f"no op is called {step.argval!r}{did_you_mean(step.argval, ops.LIBRARY)}")
+            previous = step.argval if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") else None

@@ -1,0 +1,292 @@
+"""Which rules to try at a node, and which nodes to look at again after an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrewrite.edit import Edit
+from graphrewrite.pattern import (
+    Either,
+    Every,
+    Literal,
+    Pattern,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Variable,
+    Where,
+    Without,
+    walk,
+)
+
+__all__ = ["ANY", "Entry", "Index", "Position", "Wake", "entries_of"]
+
+ANY = "*"
+"""Stands for every type."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A way into a rule: a type of node, and what to try there.
+
+    Attributes
+    ----------
+    member : object
+        The rule.
+    kinds : frozenset of str
+        Types of the node; empty for any.
+    needs : frozenset of str
+        One of the node's operands must have one of these types; empty where nothing is known.
+    root : int
+        Which root of the pattern the node is.
+    """
+
+    member: Any
+    kinds: frozenset[str]
+    needs: frozenset[str] = frozenset()
+    root: int = 0
+
+
+def entries_of(member: Any, pattern: Pattern) -> Iterator[Entry]:
+    """Yield the ways into a rule: a pattern of several roots can be entered at each of them."""
+    for i, root in enumerate(pattern.roots):
+        top = top_of(root)
+        needed = [t for t in top.operands if isinstance(t, PatternNode) and t.ops]
+        # The rarest is not known, the deepest says most.
+        needs = max(needed, key=_depth, default=None)
+        yield Entry(member, top.kinds, needs.kinds if needs is not None else frozenset(), i)
+
+
+def top_of(root: Any) -> PatternNode:
+    """Return the node of a root that is read from outside."""
+    top: PatternNode = (
+        root.node if isinstance(root, Result) else root.unit.top if isinstance(root, Repeated | Every) else root
+    )
+    return top
+
+
+def _depth(term: Any) -> int:
+    return 1 + max((_depth(t) for t in term.operands if isinstance(t, PatternNode)), default=0)
+
+
+class Index:
+    """Entries by the type of the node and of one of its operands: many rules cost little more than those that could fire.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        In the order in which they are to be tried.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self.kinds: frozenset[str] | None = frozenset(k for e in entries for k in e.kinds)
+        if any(not e.kinds for e in entries):
+            self.kinds = None
+        self._by_kind: dict[str, tuple[tuple[Entry, ...], frozenset[str]]] = {}
+        self._by_needs: dict[tuple[str, frozenset[str]], tuple[Entry, ...]] = {}
+
+    def at(self, kind: str, sources: Iterable[Any], nodes: dict[Any, dict[str, Any]]) -> tuple[Entry, ...]:
+        """Return what to try at a node.
+
+        Parameters
+        ----------
+        kind : str
+            Its type.
+        sources : iterable of node
+            Its operands.
+        nodes : dict
+            Data of all nodes.
+
+        Returns
+        -------
+        tuple of Entry
+        """
+        known = self._by_kind.get(kind)
+        if known is None:
+            here = tuple(e for e in self.entries if not e.kinds or kind in e.kinds)
+            known = self._by_kind[kind] = here, frozenset(k for e in here for k in e.needs)
+        here, needed = known
+        if not needed:
+            return here
+        there = frozenset([k for s in sources if (k := nodes[s].get("type")) in needed])
+        key = (kind, there)
+        found = self._by_needs.get(key)
+        if found is None:
+            found = self._by_needs[key] = tuple(e for e in here if not e.needs or e.needs & there)
+        return found
+
+
+@dataclass(eq=False)
+class Position:
+    """A place in a pattern, seen from below: what may read it there.
+
+    Attributes
+    ----------
+    kinds : frozenset of str
+        Types of the node that reads it; empty for any.
+    above : list of Position
+        Where that node may itself be read; empty where only a root ends the way.
+    is_root : bool
+        Whether that node may be a root.
+    """
+
+    kinds: frozenset[str]
+    above: list[Position] = field(default_factory=list)
+    is_root: bool = False
+
+
+class Wake:
+    """Finds the roots of matches that an edit can have enabled.
+
+    A new match holds a new node, or an edge that is new, or a node that lost a reader. From there, the way up to a root
+    leads along the positions of the patterns, and over readers of fitting types only.
+
+    Parameters
+    ----------
+    patterns : iterable of (Pattern, bool)
+        And whether the rule looks at the values that its variables bind.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[Pattern, bool]]) -> None:
+        self.starts: dict[str, list[Position]] = {}
+        self._same: dict[Any, Position] = {}
+        self._single: dict[str, tuple[Position, ...]] = {}
+        self.widest = 0
+        self.boundless = False
+        for pattern, curious in patterns:
+            self._enter(pattern, curious)
+
+    def _enter(self, pattern: Pattern, curious: bool) -> None:
+        self.widest = max(self.widest, len(pattern.nodes))
+        self.boundless |= any(isinstance(t, Repeated) for t in pattern.made)
+        parents: dict[int, list[tuple[PatternNode, bool]]] = {}
+        terms = [t for root in pattern.roots for t in walk(root)]
+        for node in (t for t in terms if isinstance(t, PatternNode)):
+            for operand in node.operands:
+                for term in _alternatives(operand):
+                    parents.setdefault(id(term), []).append((node, isinstance(operand, Without)))
+        tops = {id(top_of(root)) for root in pattern.roots}
+        for repeated in (t for t in terms if isinstance(t, Repeated)):
+            top, hole = repeated.unit.top, repeated.unit.hole
+            # A link is read by what reads the run, and by what reads the hole of the next link.
+            parents.setdefault(id(top), []).extend([*parents.get(id(repeated), []), *parents.get(id(hole), [])])
+            parents.setdefault(id(repeated.base), []).extend(parents.get(id(hole), []))
+        cyclic = any(isinstance(t, Repeated) for t in terms)
+        made: dict[int, Position] = {}
+
+        def position(node: PatternNode) -> Position:
+            known = made.get(id(node))
+            if known is not None:
+                return known
+            place = Position(node.kinds, [], id(node) in tops)
+            made[id(node)] = place
+            place.above = [position(parent) for parent, _ in parents.get(id(node), [])]
+            if not cyclic:
+                key = (place.kinds, place.is_root, tuple(map(id, place.above)))
+                place = made[id(node)] = self._same.setdefault(key, place)
+            return place
+
+        uses: dict[int, int] = {}
+        for term in terms:
+            for operand in term.operands if isinstance(term, PatternNode) else ():
+                for inner in _alternatives(operand):
+                    uses[id(inner)] = uses.get(id(inner), 0) + 1
+        shared = {id(t.of) for t in terms if isinstance(t, Every)}
+        for term in {id(t): t for t in terms}.values():
+            above = [position(parent) for parent, _ in parents.get(id(term), [])]
+            for kind in _triggers(term, curious or uses.get(id(term), 0) > 1 or id(term) in shared, parents.get(id(term), [])):
+                known = self.starts.setdefault(kind, [])
+                known.extend(p for p in above if not any(p is k for k in known))
+
+    def positions(self, kind: str) -> tuple[Position, ...]:
+        """Return where the readers of a node of that type may stand."""
+        found = self._single.get(kind)
+        if found is None:
+            found = self._single[kind] = (*self.starts.get(kind, ()), *self.starts.get(ANY, ()))
+        return found
+
+    def after(self, graph: Any, edit: Edit, push: Callable[[Any], None]) -> None:
+        """Tell which nodes to look at again after an edit.
+
+        Parameters
+        ----------
+        graph : Graph
+            As it is after the edit.
+        edit : Edit
+            What was changed.
+        push : callable
+            Is given each node.
+        """
+        node, succ = graph._node, graph._succ
+        seen: set[tuple[int, Any]] = set()
+        work: list[tuple[Position, Any]] = []
+        for name, _ in edit.added:
+            push(name)
+        for source, reader, _ in edit.linked:
+            for position in self.positions(node[source].get("type", "")):
+                work.append((position, reader))
+        for released in released_by(edit):
+            if released not in node:
+                continue
+            readers = succ[released]
+            push(released)
+            if len(readers) <= self.widest or self.boundless:
+                for position in self.positions(node[released].get("type", "")):
+                    work.extend((position, reader) for reader in readers)
+        while work:
+            position, name = work.pop()
+            if position.kinds and node[name].get("type") not in position.kinds:
+                continue
+            key = (id(position), name)
+            if key in seen:
+                continue
+            seen.add(key)
+            if position.is_root:
+                push(name)
+            for above in position.above:
+                work.extend((above, reader) for reader in succ[name])
+
+
+def released_by(edit: Edit) -> Iterator[Any]:
+    """Yield the nodes that lost a reader."""
+    for source, _ in edit.unlinked:
+        yield source
+    gone = set(edit.removed)
+    for entry in edit.lost:
+        if len(entry) == 4:
+            yield from (source for source in entry[2] if source not in gone)
+
+
+def _alternatives(term: Any) -> Iterator[Any]:
+    """The terms that may stand for an operand: through alternatives, results and negations."""
+    yield term
+    if isinstance(term, Either):
+        for option in term.options:
+            yield from _alternatives(option)
+    elif isinstance(term, Result):
+        yield from _alternatives(term.node)
+    elif isinstance(term, Without):
+        yield from _alternatives(term.term_)
+    elif isinstance(term, Rest):
+        yield term.variable
+
+
+def _triggers(term: Any, watched: bool, parents: list[tuple[PatternNode, bool]]) -> Iterator[str]:
+    """The types of nodes that, new at a place, can enable a match."""
+    if any(negated for _, negated in parents):
+        yield ANY
+    elif isinstance(term, PatternNode):
+        yield from term.kinds or (ANY,)
+    elif isinstance(term, Literal):
+        yield "constant"
+    elif isinstance(term, Where | Without):
+        yield ANY
+    elif isinstance(term, Variable):
+        if watched or term.condition is not None:
+            yield ANY
+        elif term.constant:
+            yield "constant"

@@ -1,0 +1,115 @@
+"""What a search finds, and why it finds nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import RuleError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.op.define import Op
+from graphrewrite.types import Type
+
+__all__ = ["Found", "Matched", "Obstacle", "Several"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An embedding of a pattern.
+
+    Attributes
+    ----------
+    made : tuple
+        What each term of ``pattern.made`` is: the name of a node, an `Operand`, `Several`, or None where it is not there.
+    values : tuple
+        What each of ``pattern.variables`` binds: an `Operand`, a tuple of them, an attribute's value, or None.
+    """
+
+    made: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Several:
+    """The links of a run, lowest first, or the members of a group, by name.
+
+    Attributes
+    ----------
+    nodes : tuple of tuple of str
+        For each its nodes, in the order of the unit's.
+    values : tuple of tuple
+        For each what the unit's own variables bind.
+    tops : tuple of str
+        For each the node that is read from outside.
+    """
+
+    nodes: tuple[tuple[str, ...], ...]
+    values: tuple[tuple[Any, ...], ...]
+    tops: tuple[str, ...]
+
+
+class Obstacle:
+    """Keeps the reason that stopped the search furthest into the pattern."""
+
+    def __init__(self) -> None:
+        self.progress = -1
+        self.reason = "nothing in the graph has the type of the pattern's root"
+        self.node: str | None = None
+
+    def note(self, progress: int, node: str, reason: str) -> None:
+        """Remember a reason if the search came further than before."""
+        if progress > self.progress:
+            self.progress, self.node, self.reason = progress, node, reason
+
+
+class Matched:
+    """A value of the graph as conditions and replacements see it."""
+
+    def __init__(self, graph: Graph, operand: Operand) -> None:
+        self.graph, self.operand, self.node = graph, operand, operand.node
+        self.data: dict[str, Any] = graph._node[operand.node]
+
+    @property
+    def type(self) -> Type:
+        """What the value carries."""
+        return self.graph.result_type(*self.operand)
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape of the value."""
+        return self.type.shape
+
+    @property
+    def value(self) -> np.ndarray:
+        """The array of a constant."""
+        if self.data.get("type") != "constant":
+            raise RuleError(
+                "has no value to read, for it is no constant; annotate the variable with Constant", node=self.node
+            )
+        array: np.ndarray = self.data["value"]
+        return array
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is a constant."""
+        return bool(self.data.get("type") == "constant")
+
+    @property
+    def op_name(self) -> str:
+        """The name of the op that gives the value."""
+        return str(self.data.get("type"))
+
+    @property
+    def op(self) -> Op:
+        """The op that gives the value."""
+        return self.graph.op(self.node)
+
+    @property
+    def readers(self) -> int:
+        """How many nodes read it."""
+        return len(self.graph._succ[self.node])
+
+    def __repr__(self) -> str:
+        return f"<matched {self.node}>"

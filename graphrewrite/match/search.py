@@ -1,0 +1,434 @@
+"""Find a pattern in a graph: every embedding, none twice, and the reason where there is none.
+
+The search keeps a list of goals, what it has bound so far, and a trail of what to take back. It does not recurse, so the
+size of a pattern is no limit. `graphrewrite.match.compiled` finds the same for the plain patterns, which are most, faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations_with_replacement
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.match.closing import Closing
+from graphrewrite.match.found import Found, Matched, Obstacle, Several
+from graphrewrite.match.several import SeveralSteps
+from graphrewrite.match.state import State
+from graphrewrite.pattern import (
+    Either,
+    Every,
+    Literal,
+    Pattern,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Term,
+    Variable,
+    Where,
+    Without,
+    same,
+)
+
+__all__ = ["Search", "find_at"]
+
+Goal = tuple[Any, ...]
+Options = Iterable[tuple[Goal, ...]]
+DONE: tuple[tuple[Goal, ...], ...] = ((),)
+"""One way to go on, with nothing more to do."""
+FAILED: tuple[tuple[Goal, ...], ...] = ()
+
+
+def find_at(
+    pattern: Pattern,
+    graph: Graph,
+    node: str,
+    *,
+    shared: str = "refuse",
+    obstacle: Obstacle | None = None,
+    entry: int = 0,
+) -> Iterator[Found]:
+    """Yield every embedding of a pattern one of whose roots is a given node, none twice.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        What to look for.
+    graph : Graph
+        Where to look.
+    node : str
+        The node for a root; of a group, one of its members.
+    shared : {"refuse", "keep", "duplicate"}
+        Whether a matched node that is no root may have a reader outside of the match.
+    obstacle : Obstacle, optional
+        Collects the reason why there is no embedding.
+    entry : int
+        Which root.
+
+    Yields
+    ------
+    Found
+    """
+    search = Search(pattern, graph, shared, obstacle or Obstacle())
+    seen = set()
+    for _ in search.roots(entry, node):
+        key = search.key()
+        if key not in seen:
+            seen.add(key)
+            yield search.found()
+
+
+class Search(SeveralSteps, Closing):
+    """One search for a pattern in a graph."""
+
+    def __init__(self, pattern: Pattern, graph: Graph, shared: str, obstacle: Obstacle) -> None:
+        State.__init__(self)
+        self.pattern, self.graph, self.shared, self.obstacle = pattern, graph, shared, obstacle
+        self.hopeless: dict[tuple[int, str], bool] = {}
+        self.bushy = sum(_is_bushy(n) for n in pattern.nodes) > 1
+
+    def found(self) -> Found:
+        """Return what is bound now."""
+        made = tuple(self.at.get(term) for term in self.pattern.made)
+        return Found(made, tuple(self.bound.get(v) for v in self.pattern.variables))
+
+    def key(self) -> Any:
+        """Return what tells this embedding from others."""
+        nodes = tuple(self.at.get(n) for n in self.pattern.made if isinstance(n, PatternNode | Repeated | Every))
+        return nodes, tuple(
+            v if isinstance(v, tuple | None) else repr(v) for v in map(self.bound.get, self.pattern.variables)
+        )
+
+    # ------------------------------------------------------------------ the machine
+
+    def roots(self, entry: int, node: str) -> Iterator[None]:
+        """Stop at every embedding, the root ``entry`` being at a node."""
+        order = [entry, *(i for i in range(len(self.pattern.roots)) if i != entry)]
+        goals: list[Goal] = [(self.root, self.pattern.roots[entry], node)]
+        goals += [(self.next_root, self.pattern.roots[i]) for i in order[1:]]
+        goals.append((self.close,))
+        return self.solve(goals)
+
+    def solve(self, goals: Iterable[Goal]) -> Iterator[None]:
+        """Stop at every way to meet all goals; what is bound then is in the state."""
+        rest: Any = None
+        for goal in reversed(list(goals)):
+            rest = (goal, rest)
+        choices: list[tuple[Iterator[tuple[Goal, ...]], Any, int]] = []
+        bottom = len(self.trail)
+        while True:
+            alive = True
+            while rest is not None:
+                (step, *arguments), after = rest
+                options = step(*arguments)
+                if isinstance(options, tuple):
+                    if not options:
+                        alive = False
+                        break
+                    if len(options) == 1:
+                        rest = after
+                        for goal in reversed(options[0]):
+                            rest = (goal, rest)
+                        continue
+                choices.append((iter(options), after, len(self.trail)))
+                alive = False
+                break
+            if alive:
+                yield
+            while choices:
+                alternatives, after, mark = choices[-1]
+                self.undo(mark)
+                chosen = next(alternatives, None)
+                if chosen is None:
+                    choices.pop()
+                    continue
+                rest = after
+                for goal in reversed(chosen):
+                    rest = (goal, rest)
+                break
+            else:
+                self.undo(bottom)
+                return
+
+    # ------------------------------------------------------------------ roots
+
+    def root(self, root: Any, node: str) -> Options:
+        """Embed a root at a node."""
+        match root:
+            case Every():
+                return (((self.node, root.unit.top, node), (self.gather, root, node)),)
+            case Result():
+                return (((self.node, root.node, node),),)
+            case Repeated():
+                return (((self.run, root, Operand(node), True),),)
+        return (((self.node, root, node),),)
+
+    def next_root(self, root: Any) -> Options:
+        """Embed a root wherever it fits with what is bound."""
+        top = _top(root)
+        if top in self.at:
+            return DONE
+        return (((self.root, root, node),) for node in self.candidates(top))
+
+    # ------------------------------------------------------------------ terms
+
+    def term(self, term: Term, value: Operand) -> Options:
+        """Match a term with a value."""
+        match term:
+            case Variable():
+                return self.variable(term, value)
+            case PatternNode():
+                return self.result_of(term, 0, value)
+            case Result():
+                return self.result_of(term.node, term.index, value)
+            case Literal():
+                return DONE if self.literal(term, value) else FAILED
+            case Where():
+                return DONE if self.holds(term, value) else FAILED
+            case Either():
+                self.put(self.at, term, value)
+                return tuple(((self.term, option, value),) for option in term.options)
+            case Without():
+                self.put(self.at, term, value)
+                self.put(self.denied, term, value)
+                return DONE
+            case Repeated():
+                return (((self.run, term, value, False),),)
+        raise RuleError(f"{term!r} is no operand; it can only be yielded")
+
+    def variable(self, variable: Variable, value: Any) -> Options:
+        """Bind a variable, or compare with what it binds."""
+        if variable in self.bound:
+            before = self.bound[variable]
+            if before == value:
+                return DONE
+            self.fail(_node(value), f"{variable.name!r} is already bound to {_shown(before)}, and this is another value")
+            return FAILED
+        if variable.constant and self.graph._node[value.node].get("type") != "constant":
+            self.fail(
+                value.node, f"{variable.name!r} must be a constant, and this is {self.graph._node[value.node].get('type')}"
+            )
+            return FAILED
+        if variable.condition is not None and isinstance(value, Operand) and not self.holds(variable.condition, value):
+            return FAILED
+        self.put(self.bound, variable, value)
+        return DONE
+
+    def holds(self, condition: Where, value: Operand) -> bool:
+        """Tell whether a value meets a condition."""
+        if not self.ask(condition, Matched(self.graph, value), value.node):
+            self.fail(value.node, f"does not meet: {condition.reason}")
+            return False
+        return True
+
+    def ask(self, condition: Where, argument: Any, node: str) -> bool:
+        """Call a predicate."""
+        try:
+            return bool(condition.predicate(argument))
+        except GraphRewriteError:
+            raise
+        except Exception as error:
+            raise RuleError(
+                f"the predicate of {condition.reason!r} raised {type(error).__name__}: {error}; let it return False", node=node
+            ) from error
+
+    def literal(self, term: Literal, value: Operand) -> bool:
+        """Tell whether a value is a constant that a literal admits."""
+        data = self.graph._node[value.node]
+        if data.get("type") != "constant":
+            self.fail(value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}")
+            return False
+        if not term.admits(data["value"]):
+            self.fail(value.node, f"is a constant, but not {term!r}")
+            return False
+        return True
+
+    # ------------------------------------------------------------------ nodes
+
+    def result_of(self, term: PatternNode, index: int, value: Operand) -> Options:
+        """Match one result of a pattern node with a value."""
+        if value.result != index:
+            self.fail(value.node, f"gives result {value.result} here, and the pattern needs result {index}")
+            return FAILED
+        return self.node(term, value.node)
+
+    def node(self, term: PatternNode, name: str) -> Options:
+        """Match a pattern node with a node."""
+        if term in self.at:
+            if self.at[term] == name:
+                return DONE
+            self.fail(name, f"the pattern needs the same {term.called} here as before, {self.at[term]!r}")
+            return FAILED
+        if not self.admits(term, name):
+            return FAILED
+        operands = self.graph.operands(name)
+        if self.bushy and self.is_hopeless(term, name):
+            self.fail(name, f"has no operands that the pattern's {term.called} could have")
+            return FAILED
+        if not self.attributes(term, name):
+            return FAILED
+        self.put(self.at, term, name)
+        self.put(self.used, name, True)
+        return self.operands(term, name, operands)
+
+    def admits(self, term: PatternNode, name: str) -> bool:
+        """Tell whether a node has a type that a pattern node allows, and is not taken."""
+        kind = self.graph._node[name].get("type")
+        if (kind not in term.kinds) if term.ops else (kind in ("input", "output", "constant")):
+            self.fail(name, f"is {kind}, and the pattern needs {term.called}")
+            return False
+        if name in self.used:
+            self.fail(name, "is already matched by another node of the pattern")
+            return False
+        return True
+
+    def attributes(self, term: PatternNode, name: str) -> bool:
+        """Compare and bind the attributes of a node."""
+        if not term.attributes:
+            return True
+        actual = self.graph.attributes(name)
+        for key, wanted in term.attributes.items():
+            if key not in actual:
+                self.fail(name, f"has no attribute {key!r}")
+                return False
+            found = actual[key]
+            if isinstance(wanted, Variable):
+                if wanted not in self.bound:
+                    if wanted.condition is None or self.ask(wanted.condition, found, name):
+                        self.put(self.bound, wanted, found)
+                        continue
+                    reason = f"needs: {wanted.condition.reason}"
+                elif same(self.bound[wanted], found):
+                    continue
+                else:
+                    self.fail(name, f"{key} is {found!r}, and {wanted.name!r} is already bound to {self.bound[wanted]!r}")
+                    return False
+            elif isinstance(wanted, Where):
+                if self.ask(wanted, found, name):
+                    continue
+                reason = f"needs: {wanted.reason}"
+            elif isinstance(wanted, set | frozenset | range):
+                if any(same(found, w) for w in wanted):
+                    continue
+                reason = f"needs one of {wanted!r}"
+            elif same(wanted, found):
+                continue
+            else:
+                reason = f"needs {wanted!r}"
+            self.fail(name, f"{key} is {found!r}, and the pattern {reason}")
+            return False
+        return True
+
+    def operands(self, term: PatternNode, name: str, values: tuple[Operand, ...]) -> Options:
+        """Match the operands of a node, in every order and split that is allowed."""
+        terms = term.operands
+        rests = [i for i, t in enumerate(terms) if isinstance(t, Rest)]
+        missing = 0 if rests else len(terms) - len(values)
+        optional = sum(isinstance(t, Variable) and t.optional for t in terms)
+        if not 0 <= missing <= optional or (rests and len(values) < len(terms) - len(rests)):
+            least = len(terms) - optional - len(rests)
+            wanted = f"at least {least}" if rests else f"{least} to {len(terms)}" if optional else str(len(terms))
+            self.fail(name, f"has {len(values)} operands, and the pattern needs {wanted}")
+            return FAILED
+        goals = [(self.bind_missing, t) for t in terms[len(terms) - missing :]]
+        terms = terms[: len(terms) - missing]
+        free = self.graph.op(name).interchangeable(len(values)) if len(values) > 1 else 0
+        if free > 1:
+            head = terms if free == len(values) and rests else terms[:free]
+            goals += [(self.term, t, v) for t, v in zip(terms[len(head) :], values[free:], strict=True)]
+            ordered = tuple(t for t in head if not isinstance(t, Rest))
+            rest = next((t for t in head if isinstance(t, Rest)), None)
+            return (((self.permute, ordered, values[:free], rest), *goals),)
+        if not rests:
+            return ((*((self.term, t, v) for t, v in zip(terms, values, strict=True)), *goals),)
+        return self.splits(terms, rests, values)
+
+    def bind_missing(self, variable: Variable) -> Options:
+        """Bind an optional operand that is not there."""
+        if self.bound.get(variable) is not None:
+            self.fail(_node(self.bound[variable]), f"is bound to {variable.name!r}, which is missing elsewhere")
+            return FAILED
+        self.put(self.bound, variable, None)
+        return DONE
+
+    def permute(self, terms: tuple[Term, ...], values: tuple[Operand, ...], rest: Rest | None) -> Options:
+        """Match terms with values in any order; equal values are not tried twice."""
+        if not terms:
+            return self.variable(rest.variable, values) if rest is not None else DONE
+        distinct = dict.fromkeys(values)
+        return tuple(
+            ((self.term, terms[0], v), (self.permute, terms[1:], _less(values, v), rest)) for v in distinct
+        )
+
+    def splits(self, terms: tuple[Term, ...], rests: list[int], values: tuple[Operand, ...]) -> Options:
+        """Match operands in order, each ``*xs`` with any number of them."""
+        spare = len(values) - (len(terms) - len(rests))
+        for cuts in combinations_with_replacement(range(spare + 1), len(rests) - 1):
+            sizes = iter([b - a for a, b in zip((0, *cuts), (*cuts, spare), strict=True)])
+            goals: list[Goal] = []
+            at = 0
+            for term in terms:
+                if isinstance(term, Rest):
+                    size = next(sizes)
+                    goals.append((self.variable, term.variable, values[at : at + size]))
+                    at += size
+                else:
+                    goals.append((self.term, term, values[at]))
+                    at += 1
+            yield tuple(goals)
+
+    def is_hopeless(self, term: PatternNode, name: str) -> bool:
+        """Tell whether a tree of a pattern cannot fit below a node, whatever its variables are.
+
+        Remembered for each pair, so that a tree of commutative ops costs its size times that of the graph's, where
+        trying all orders of all of them would cost their product.
+        """
+        key = (id(term), name)
+        if key not in self.hopeless:
+            self.hopeless[key] = False  # while it is being asked
+            kind = self.graph._node[name].get("type")
+            values = self.graph.operands(name)
+            inner = [(i, t) for i, t in enumerate(term.operands) if isinstance(t, PatternNode)]
+            hopeless = bool(term.ops) and kind not in term.kinds
+            if not hopeless and len(values) == len(term.operands) and not any(isinstance(t, Rest) for t in term.operands):
+                free = self.graph.op(name).interchangeable(len(values)) if len(values) > 1 else 0
+                fits = {
+                    (i, j): not self.is_hopeless(t, values[j].node)
+                    for i, t in inner
+                    for j in (range(free) if i < free else (i,))
+                }
+                hopeless = any(not any(ok for (a, _), ok in fits.items() if a == i) for i, _ in inner)
+                if not hopeless and free == 2 and sum(i < 2 for i, _ in inner) == 2:
+                    hopeless = not ((fits[0, 0] and fits[1, 1]) or (fits[0, 1] and fits[1, 0]))
+            self.hopeless[key] = hopeless
+        return self.hopeless[key]
+
+    def fail(self, node: Any, reason: str) -> None:
+        """Note why the search stops here."""
+        self.obstacle.note(len(self.used), node, reason)
+
+
+def _less(values: tuple[Operand, ...], value: Operand) -> tuple[Operand, ...]:
+    at = values.index(value)
+    return (*values[:at], *values[at + 1 :])
+
+
+def _is_bushy(term: PatternNode) -> bool:
+    return sum(isinstance(t, PatternNode) for t in term.operands) > 0 and (
+        not term.ops or any(op.commutative for op in term.ops)
+    )
+
+
+def _top(root: Any) -> PatternNode:
+    top: PatternNode = root.node if isinstance(root, Result) else root.unit.top if isinstance(root, Repeated | Every) else root
+    return top
+
+
+def _node(value: Any) -> Any:
+    return value.node if isinstance(value, Operand) else value[0].node if value else None
+
+
+def _shown(value: Any) -> str:
+    return repr(value.node) if isinstance(value, Operand) else repr(value)

@@ -1,0 +1,44 @@
+"""The pattern language: what stands above a rule's ``yield``, as data."""
+
+from graphrewrite.pattern.constant import Constant
+from graphrewrite.pattern.pattern import Pattern, Root, parts_of, walk
+from graphrewrite.pattern.terms import (
+    Either,
+    Every,
+    Literal,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Term,
+    Traced,
+    Tracing,
+    Unit,
+    Variable,
+    Where,
+    Without,
+    same,
+)
+
+__all__ = [
+    "Constant",
+    "Either",
+    "Every",
+    "Literal",
+    "Pattern",
+    "PatternNode",
+    "Repeated",
+    "Rest",
+    "Result",
+    "Root",
+    "Term",
+    "Traced",
+    "Tracing",
+    "Unit",
+    "Variable",
+    "Where",
+    "Without",
+    "parts_of",
+    "same",
+    "walk",
+]

@@ -1,0 +1,173 @@
+"""A whole pattern: its roots, its nodes, its variables, and what must not be there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from graphrewrite.pattern.terms import (
+    Either,
+    Every,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Term,
+    Traced,
+    Variable,
+    Where,
+    Without,
+)
+
+__all__ = ["Pattern", "Root", "parts_of", "walk"]
+
+Root = PatternNode | Result | Repeated | Every
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """What a rule looks for.
+
+    Attributes
+    ----------
+    roots : tuple of PatternNode, Result, Repeated or Every
+        What is replaced.
+    forbidden : tuple of PatternNode
+        Nodes that must not be there outside of the match.
+    made : tuple of term
+        Nodes and other forms, in the order in which the rule's source makes them.
+    nodes : tuple of PatternNode
+        The nodes of a match in that order; those of a repeated unit once, those that must not be there left out.
+    variables : tuple of Variable
+        The rule's parameters.
+    kinds : tuple of str
+        What each of them binds: a ``"value"``, ``"values"`` or an ``"attribute"``.
+    """
+
+    roots: tuple[Root, ...]
+    forbidden: tuple[PatternNode, ...]
+    made: tuple[Traced, ...]
+    nodes: tuple[PatternNode, ...]
+    variables: tuple[Variable, ...]
+    kinds: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, yielded: Any, variables: tuple[Variable, ...], made: list[Traced], complain: Callable[[str], Exception]
+    ) -> Pattern:
+        """Check what a rule yielded and make a pattern of it.
+
+        Parameters
+        ----------
+        yielded : term or tuple of term
+            What was yielded.
+        variables : tuple of Variable
+            The rule's parameters.
+        made : list of term
+            All that was made above the yield.
+        complain : callable
+            Makes an exception that names the rule and its place.
+
+        Returns
+        -------
+        Pattern
+        """
+        given = yielded if isinstance(yielded, tuple) else (yielded,)
+        roots: list[Root] = []
+        forbidden: list[PatternNode] = []
+        for term in given:
+            if isinstance(term, Without) and isinstance(term.term_, PatternNode):
+                forbidden.append(term.term_)
+            elif isinstance(term, PatternNode | Result | Repeated | Every):
+                roots.append(term)
+            else:
+                raise complain(f"yields {term!r}, which is no op; yield the node that is to be replaced")
+        if not roots:
+            raise complain("yields nothing; yield the node that is to be replaced")
+        if len(set(roots)) < len(roots):
+            raise complain("yields one node twice; yield each once")
+        for term in given:
+            for part in walk(term):
+                if isinstance(part, Without) and any(isinstance(p, Without) for p in walk(part.term_) if p is not part):
+                    raise complain(f"has a negation inside a negation, {part!r}; write what must be there instead")
+        reached = {id(part): part for term in given for part in walk(term)}
+        _check_variables(variables, list(reached.values()), complain)
+        for term in made:
+            if id(term) not in reached:
+                raise complain(f"makes {term!r} above the yield, which is no part of what it yields; yield it too or drop it")
+        positive = {id(part) for root in roots for part in walk(root, negated=False)}
+        nodes: list[PatternNode] = []
+        for term in made:
+            if id(term) in positive:
+                nodes.extend(term.unit.nodes if isinstance(term, Repeated | Every) else ())
+                nodes.extend((term,) if isinstance(term, PatternNode) else ())
+        kinds = tuple(_kind_of(v, list(reached.values())) for v in variables)
+        return cls(tuple(roots), tuple(forbidden), tuple(made), tuple(nodes), variables, kinds)
+
+    def __str__(self) -> str:
+        return ", ".join([*map(repr, self.roots), *(f"~{node!r}" for node in self.forbidden)])
+
+
+def _kind_of(variable: Variable, terms: list[Any]) -> str:
+    if any(isinstance(t, Rest) and t.variable is variable for t in terms):
+        return "values"
+    return "value" if any(t is variable for t in terms) else "attribute"
+
+
+def _check_variables(
+    variables: tuple[Variable, ...], terms: list[Any], complain: Callable[[str], Exception]
+) -> None:
+    as_operand = {id(t) for t in terms if isinstance(t, Variable)}
+    as_attribute = {id(v) for t in terms if isinstance(t, PatternNode) for v in t.attributes.values()}
+    single = {id(op) for t in terms for op in parts_of(t) if isinstance(op, Variable)}
+    rests = {id(t.variable) for t in terms if isinstance(t, Rest)}
+    for variable in variables:
+        if id(variable) in as_operand and id(variable) in as_attribute:
+            raise complain(f"uses {variable.name!r} both as an operand and as an attribute; take two parameters")
+        if id(variable) in rests and id(variable) in single:
+            raise complain(f"uses {variable.name!r} both as one operand and as *{variable.name}; take two parameters")
+        if id(variable) not in as_operand | as_attribute:
+            raise complain(
+                f"never uses its parameter {variable.name!r} above the yield; use it in the pattern or drop it"
+            )
+    for term in terms:
+        operands = term.operands if isinstance(term, PatternNode) else ()
+        for index, operand in enumerate(operands):
+            if isinstance(operand, Variable) and operand.optional and index + 1 < len(operands):
+                later = operands[index + 1 :]
+                if not all(isinstance(t, Variable) and t.optional for t in later):
+                    raise complain(f"has the optional operand {operand.name!r} before one that is not; only the last may miss")
+
+
+def parts_of(term: Any) -> tuple[Term, ...]:
+    """Return the terms that a term is directly made of, those in its attributes left out."""
+    match term:
+        case PatternNode():
+            return term.operands
+        case Result():
+            return (term.node,)
+        case Either():
+            return term.options
+        case Without():
+            return (term.term_,)
+        case Repeated():
+            return (term.base, term.unit.top)
+        case Every():
+            return (term.of, term.unit.top)
+    return ()
+
+
+def walk(term: Any, *, negated: bool = True) -> Iterator[Any]:
+    """Yield a term and all that it is made of, each once; what must not be there as well, unless told otherwise."""
+    seen: set[int] = set()
+    work = [term]
+    while work:
+        found = work.pop()
+        if id(found) in seen or (isinstance(found, Without) and not negated):
+            continue
+        seen.add(id(found))
+        yield found
+        if isinstance(found, Rest):
+            work.append(found.variable)
+        work.extend(parts_of(found))

@@ -1,0 +1,348 @@
+"""What a pattern is made of, as data: variables, nodes, literals, and the forms that join them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import RuleError
+from graphrewrite.op.define import Op
+from graphrewrite.op.symbolic import Symbolic
+
+__all__ = [
+    "Either",
+    "Every",
+    "Literal",
+    "PatternNode",
+    "Repeated",
+    "Rest",
+    "Result",
+    "Term",
+    "Traced",
+    "Tracing",
+    "Unit",
+    "Variable",
+    "Where",
+    "Without",
+    "same",
+]
+
+_UNDECIDED = "a condition above the yield cannot be decided; test below the yield and return decline(reason)"
+
+
+class Tracing:
+    """One run of what stands above a rule's yield: what it has made so far, and whether it is over."""
+
+    def __init__(self) -> None:
+        self.made: list[Traced] = []
+        self.closed = False
+
+    def keep(self, term: Any) -> Any:
+        """Remember a term, in the order in which the rule's source makes them; return it."""
+        self.made.append(term)
+        return term
+
+
+class Traced(Symbolic):
+    """What variables and the other terms have in common: ops applied to them make pattern nodes."""
+
+    __slots__ = ()
+    tracing: Tracing
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
+        """Make a pattern node; numbers, arrays, sets and ranges become `Literal` terms."""
+        return self.make_node((op,), operands, attributes)
+
+    def make_node(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
+        """Make a node that is one of several ops, or any op where none is given."""
+        terms = tuple(self.term(x) for x in operands if x is not None)
+        if sum(isinstance(t, Rest) for t in terms) > 1 and any(op.commutative for op in ops):
+            raise RuleError(f"two variadic operands of a commutative {ops[0].name} are one; write one *variable")
+        loose = sum(isinstance(t, Rest) for t in terms)
+        for op in ops:
+            # What *xs stands for may be as much as the op still needs.
+            op.check(max(len(terms) - loose, op.required) if loose else len(terms), attributes, complete=False)
+        node: PatternNode = self.tracing.keep(PatternNode(self.tracing, ops, terms, attributes))
+        return node
+
+    def term(self, value: Any) -> Term:
+        """Return a value as a term of the pattern."""
+        return value if isinstance(value, Traced | Literal | Where | Rest) else Literal.of(value)
+
+    def __or__(self, other: Any) -> Any:
+        mine = self.options if isinstance(self, Either) else (self,)
+        return self.tracing.keep(Either(self.tracing, (*mine, self.term(other))))
+
+    def __ror__(self, other: Any) -> Any:
+        return self.tracing.keep(Either(self.tracing, (self.term(other), self.term(self))))
+
+    def __invert__(self) -> Any:
+        return self.tracing.keep(Without(self.tracing, self.term(self)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise RuleError(
+            f"{name!r} of a matched node is known only below the yield; above it, bind an attribute with a "
+            f"parameter: op.conv(x, w, {name}={name})"
+        )
+
+    def __bool__(self) -> bool:
+        raise RuleError(_UNDECIDED)
+
+    def __eq__(self, other: object) -> bool:
+        if not self.tracing.closed and self is not other:
+            raise RuleError(_UNDECIDED)
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def _undecided(self, other: object) -> bool:
+        raise RuleError(_UNDECIDED)
+
+    __lt__ = __le__ = __gt__ = __ge__ = _undecided
+
+    def __iter__(self) -> Iterator[Any]:
+        raise RuleError("a pattern node has one result, which cannot be unpacked")
+
+
+@dataclass(eq=False, repr=False)
+class Variable(Traced):
+    """A parameter of a rule: binds a value where it is an operand, an attribute where it is one.
+
+    Attributes
+    ----------
+    constant : bool
+        Whether it binds constants only.
+    optional : bool
+        Whether the operand may be missing: its default is None.
+    condition : Where, optional
+        What its value must fulfil.
+    """
+
+    tracing: Tracing
+    name: str
+    constant: bool = False
+    optional: bool = False
+    condition: Where | None = None
+
+    def __iter__(self) -> Iterator[Rest]:
+        """Let ``*xs`` stand for any number of operands."""
+        return iter((Rest(self),))
+
+    def __repr__(self) -> str:
+        narrowed = ": Constant" if self.constant else f": {self.condition!r}" if self.condition else ""
+        return f"{self.name}{narrowed}{' = None' if self.optional else ''}"
+
+
+@dataclass(eq=False, repr=False)
+class PatternNode(Traced):
+    """A node: one of some ops (any op where there are none), operand terms, attributes that must fit or are bound.
+
+    The value of an attribute is a plain value, a set or range of values, a `Where`, or a `Variable` that binds it.
+    """
+
+    tracing: Tracing
+    ops: tuple[Op, ...]
+    operands: tuple[Term, ...]
+    attributes: dict[str, Any]
+    name: str | None = field(default=None)
+
+    @property
+    def op(self) -> Op | None:
+        """The op, or the first of the alternatives; None for any op."""
+        return self.ops[0] if self.ops else None
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The types that a node of a graph may have; empty for any."""
+        return frozenset(op.name for op in self.ops)
+
+    @property
+    def results(self) -> int:
+        """How many results the node has."""
+        return self.ops[0].results if self.ops else 1
+
+    @property
+    def called(self) -> str:
+        """What to call it in words."""
+        return " or ".join(op.name for op in self.ops) or "any op"
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.results == 1:
+            raise RuleError(f"{self.called} has one result, which cannot be unpacked")
+        return iter([Result(self.tracing, self, i) for i in range(self.results)])
+
+    def __repr__(self) -> str:
+        shown = [repr(x) for x in self.operands] + [f"{k}={v!r}" for k, v in self.attributes.items()]
+        head = " | ".join(op.name for op in self.ops) or "any_op"
+        return f"{f'({head})' if len(self.ops) > 1 else head}({', '.join(shown)})"
+
+
+@dataclass(eq=False, repr=False)
+class Result(Traced):
+    """One result of a node that has several."""
+
+    tracing: Tracing
+    node: PatternNode
+    index: int
+
+    def __repr__(self) -> str:
+        return f"{self.node!r}[{self.index}]"
+
+
+@dataclass(eq=False, repr=False)
+class Either(Traced):
+    """One of several terms, tried in order: ``op.relu(x) | op.clip(x)``."""
+
+    tracing: Tracing
+    options: tuple[Term, ...]
+
+    def __repr__(self) -> str:
+        return f"({' | '.join(map(repr, self.options))})"
+
+
+@dataclass(eq=False, repr=False)
+class Without(Traced):
+    """What must not be there: as an operand, a value that is not that term; yielded, a node outside of the match."""
+
+    tracing: Tracing
+    term_: Term
+
+    def __repr__(self) -> str:
+        return f"~{self.term_!r}"
+
+
+@dataclass(eq=False)
+class Unit:
+    """A piece of pattern that is matched several times: a link of a chain, or one of a value's readers.
+
+    Attributes
+    ----------
+    top : PatternNode
+        Its node that is read from outside.
+    nodes : tuple of PatternNode
+        All of its nodes.
+    own : tuple of Variable
+        Variables that bind anew each time.
+    hole : Variable, optional
+        Of a link: the value below it.
+    """
+
+    top: PatternNode
+    nodes: tuple[PatternNode, ...]
+    own: tuple[Variable, ...]
+    hole: Variable | None = None
+
+
+@dataclass(eq=False, repr=False)
+class Repeated(Traced):
+    """A whole run of a unit above a term, each link reading the one below: as long as it is."""
+
+    tracing: Tracing
+    base: Term
+    unit: Unit
+    least: int
+    name: str | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return f"repeated({self.base!r}, {self.unit.top!r}{f', least={self.least}' if self.least != 1 else ''})"
+
+
+@dataclass(eq=False, repr=False)
+class Every(Traced):
+    """All readers of a value that have a form, as a group."""
+
+    tracing: Tracing
+    of: Term
+    unit: Unit
+    least: int
+    name: str | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return f"every({self.of!r}, {self.unit.top!r}{f', least={self.least}' if self.least != 2 else ''})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rest(Symbolic):
+    """Any number of operands in a row, bound together: ``op.concat(*xs)``."""
+
+    variable: Variable
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
+        """Make a pattern node."""
+        return self.variable.apply_op(op, operands, attributes)
+
+    def make_node(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
+        """Make a pattern node of one of several ops."""
+        return self.variable.make_node(ops, operands, attributes)
+
+    def __repr__(self) -> str:
+        return f"*{self.variable!r}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Literal:
+    """Values in a pattern: a constant matches if each of its entries is one of them.
+
+    Attributes
+    ----------
+    value : ndarray
+        A number, or an array that is compared entry by entry; of a set, its members.
+    members : bool
+        Whether any of the values will do.
+    """
+
+    value: np.ndarray
+    members: bool = False
+
+    @classmethod
+    def of(cls, value: Any) -> Literal:
+        """Make a literal of a number, an array, a set or a range."""
+        if isinstance(value, set | frozenset | range):
+            return cls(np.asarray(sorted(value)), members=True)
+        return cls(np.asarray(value))
+
+    def admits(self, array: np.ndarray) -> bool:
+        """Tell whether every entry of an array is as the literal says."""
+        if array.size == 0:
+            return False
+        if self.members:
+            return bool(np.isin(array, self.value).all())
+        try:
+            return bool(np.all(array == self.value))
+        except ValueError:  # shapes that do not broadcast are not equal
+            return False
+
+    def __repr__(self) -> str:
+        shown = repr(self.value.tolist())
+        return "{" + shown[1:-1] + "}" if self.members else shown
+
+
+@dataclass(frozen=True, eq=False)
+class Where:
+    """A condition on an attribute or a value, and the requirement in words.
+
+    Made by `graphrewrite.rule.where`.
+    """
+
+    predicate: Callable[[Any], Any]
+    reason: str
+
+    def __repr__(self) -> str:
+        return f"<{self.reason}>"
+
+
+Term = Variable | PatternNode | Result | Either | Without | Repeated | Every | Literal | Where | Rest
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two attribute values are equal, arrays and sequences included."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)

@@ -1,0 +1,252 @@
+"""From a match and its replacement to an edit: everything that can be refused is refused before the first change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrewrite.edit import Edit
+from graphrewrite.errors import RewriteError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.replacement import NOTHING, Bound, Declined, Known, New, Part
+
+__all__ = ["Root", "closes_cycle", "plan"]
+
+Root = tuple[str, int | None]
+"""A node whose value is replaced, and which result; None where it goes as a whole."""
+
+
+@dataclass
+class _Plan:
+    graph: Graph
+    fresh: Callable[[str], str]
+    matched: Sequence[str]
+    copies: frozenset[str]
+    edit: Edit = field(default_factory=Edit)
+    edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    made: dict[int, str] = field(default_factory=dict)
+
+    def place(self, part: Part) -> Operand:
+        """Return where a part of the replacement is, or add it."""
+        if isinstance(part, Bound):
+            return Operand(self.copy(part.node), part.operand.result) if part.node in self.copies else part.operand
+        first: Any = part.first if isinstance(part, New) else part
+        name = self.made.get(id(first))
+        if name is None:
+            if isinstance(part, Known):
+                name = self.fresh("constant")
+                self.add(name, {"type": "constant", "value": part.value, "result": part.type, "origin": ()}, ())
+            else:
+                assert isinstance(part, New)
+                operands = [self.place(p) for p in part.operands]
+                name = self.fresh(part.op.name)
+                self.add(name, new_data(part), operands)
+                self.graph.adopt(part.op)
+            self.made[id(first)] = name
+        return Operand(name, part.result if isinstance(part, New) else 0)
+
+    def copy(self, node: str) -> str:
+        """Return the copy of a matched node that keeps its other readers."""
+        key = -1 - self.matched.index(node)
+        if key not in self.made:
+            operands = [
+                Operand(self.copy(o.node), o.result) if o.node in self.copies else o for o in self.graph.operands(node)
+            ]
+            data = dict(self.graph._node[node])
+            name = self.made[key] = self.fresh(str(data["type"]))
+            self.add(name, data, operands)
+        return self.made[key]
+
+    def add(self, name: str, data: dict[str, Any], operands: Iterable[Operand]) -> None:
+        """Add a node that reads some operands."""
+        self.edit.added.append((name, data))
+        for slot, (source, result) in enumerate(operands):
+            self.edges[source, name] = (*self.edges.get((source, name), ()), (slot, result))
+
+    def move(self, root: str, result: int | None, target: Operand) -> None:
+        """Let the readers of a root read its replacement."""
+        for reader, data in self.graph._succ[root].items():
+            kept, moved = [], []
+            for slot, read in self.edges.get((root, reader), data["slots"]):
+                (moved if result is None or read == result else kept).append((slot, read))
+            if not moved:
+                continue
+            self.edges[root, reader] = tuple(kept)
+            there = self.edges.get((target.node, reader))
+            if there is None:
+                known = self.graph._succ.get(target.node, {}).get(reader)
+                there = known["slots"] if known is not None else ()
+            self.edges[target.node, reader] = (*there, *((slot, target.result) for slot, _ in moved))
+
+    def finish(self) -> Edit:
+        """Settle the edges, and find out what nothing reads any more."""
+        edit, succ, pred = self.edit, self.graph._succ, self.graph._pred
+        fed = {source for (source, _), slots in self.edges.items() if slots}
+        gone: set[str] = set()
+        candidates = set(self.matched)
+        work = list(reversed(self.matched))
+        while work:
+            node = work.pop()
+            if node in gone or node in fed:
+                continue
+            if all(reader in gone or self.edges.get((node, reader)) == () for reader in succ[node]):
+                gone.add(node)
+                edit.removed.append(node)
+                work += [s for s in pred[node] if s in candidates or self.graph._node[s].get("type") == "constant"]
+        for (source, destination), slots in self.edges.items():
+            if destination in gone:
+                continue
+            if slots:
+                edit.linked.append((source, destination, {"slots": slots}))
+            elif source not in gone:
+                edit.unlinked.append((source, destination))
+        return edit
+
+
+def new_data(part: New) -> dict[str, Any]:
+    """Return the attribute dictionary of a new node; defaults are not stored."""
+    data: dict[str, Any] = {"type": part.op.name}
+    if part.attributes:
+        data.update(part.op.stored(part.attributes))
+    data["result"] = part.types[0] if len(part.types) == 1 else part.types
+    data["origin"] = ()
+    return data
+
+
+def plan(
+    graph: Graph,
+    matched: Sequence[str],
+    roots: Sequence[Root],
+    parts: Sequence[Any],
+    *,
+    fresh: Callable[[str], str],
+    shared: str = "refuse",
+) -> Edit | Declined:
+    """Plan the replacement of matched roots; nothing is changed.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of the match.
+    matched : sequence of str
+        All matched nodes.
+    roots : sequence of (node, result)
+        What is replaced.
+    parts : sequence of Part
+        One value a root, or `NOTHING`.
+    fresh : callable
+        Gives a name that is free, from a stem.
+    shared : {"refuse", "keep", "duplicate"}
+        What becomes of a matched node with readers outside of the match.
+
+    Returns
+    -------
+    Edit or Declined
+
+    Raises
+    ------
+    RewriteError
+        If a value has another type than the root that it replaces.
+    """
+    replaced = [(root, part) for root, part in zip(roots, parts, strict=True) if part is not NOTHING]
+    for (node, result), part in replaced:
+        wanted = graph.result_type(node, result or 0)
+        if part.type is not wanted and part.type != wanted:
+            raise RewriteError(
+                f"its value {wanted} would be replaced by {part.type}; a rewrite keeps types", node=node
+            )
+    for (node, _), part in zip(roots, parts, strict=True):
+        if part is NOTHING and (others := [r for r in graph._succ[node] if r not in matched]):
+            return Declined(f"it would be replaced by nothing, but {others[0]!r} reads it", node)
+    if len(replaced) > 1 and closes_cycle(graph, matched, [r for r, _ in replaced], [p for _, p in replaced]):
+        return Declined("its replacement would read a value that depends on it")
+    moves = [(n, r, p) for (n, r), p in replaced if not (isinstance(p, Bound) and p.operand == (n, r or 0))]
+    if not moves and len(replaced) == len(roots):
+        return Declined("its replacement is what is there already")
+    copies: frozenset[str] = frozenset()
+    if shared == "duplicate":
+        tops = {node for node, _ in roots}
+        inner = [n for n in matched if n not in tops]
+        copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
+    work = _Plan(graph, fresh, matched, copies)
+    work.edit.matched = tuple(matched)
+    targets = [work.place(part) for _, _, part in moves]
+    for (node, result, _), target in zip(moves, targets, strict=True):
+        work.move(node, result, target)
+    return work.finish()
+
+
+def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:
+    """Tell whether a replacement of several roots would read a value that depends on it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of the match.
+    matched : collection of str
+        All matched nodes.
+    roots : sequence of (node, result)
+        What is replaced.
+    parts : sequence of Part
+        One value a root.
+
+    Returns
+    -------
+    bool
+        Never for one root: what a match binds lies above its root.
+    """
+    nodes = [node for node, _ in roots]
+    if len(set(nodes)) < 2:
+        return False
+    reads = [_leaves(part) for part in parts]
+    known = {node: _sources(graph, node, matched) for node in nodes}
+    needs = {
+        i: {j for j, node in enumerate(nodes) if _depends(graph, read - known[node], node, nodes)}
+        for i, read in enumerate(reads)
+    }
+    for _ in nodes:
+        needs = {i: js.union(*(needs[j] for j in js)) for i, js in needs.items()}
+    return any(i in js for i, js in needs.items())
+
+
+def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
+    """What a root reads by way of matched nodes: without a cycle, none of it depends on the root."""
+    found: set[str] = set()
+    work = [root]
+    while work:
+        for source in graph._pred[work.pop()]:
+            if source not in found:
+                found.add(source)
+                work.extend((source,) if source in matched else ())
+    return found
+
+
+def _depends(graph: Graph, reads: Collection[str], root: str, roots: Collection[str]) -> bool:
+    """Tell whether a value that is read depends on a root, by paths on which no other value is replaced.
+
+    Looks upwards from the values and downwards from the root by turns: the smaller side ends the search.
+    """
+    up, down = [n for n in reads if n != root], [root]
+    above, below = set(up), {root}
+    while up and down:
+        for source in graph._pred[up.pop()]:
+            if source in below:
+                return True
+            if source not in above and source not in roots:
+                above.add(source)
+                up.append(source)
+        for reader in graph._succ[down.pop()]:
+            if reader in above:
+                return True
+            if reader not in below and reader not in roots:
+                below.add(reader)
+                down.append(reader)
+    return False
+
+
+def _leaves(part: Part) -> set[str]:
+    """The nodes of the graph that a replacement reads."""
+    if isinstance(part, Bound):
+        return {part.node}
+    return set().union(*map(_leaves, part.operands)) if isinstance(part, New) else set()
