@@ -1,12 +1,16 @@
-"""Arrays of generated constants."""
+"""Arrays of generated constants, and what a pattern asks of them."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.match import Matched
+from graphrewrite.pattern import Literal, Where
+from graphrewrite.testing.demand import Pick, Unfit, admits
 from graphrewrite.types import FixedPoint, Type, element_dtype
 
-__all__ = ["constant_array"]
+__all__ = ["constant_array", "holds", "literal_array"]
 
 
 def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndarray:
@@ -44,3 +48,67 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
         quarters = rng.integers(1 if positive else -8, 8, shape, endpoint=True)
         return (quarters / 4).astype(dtype)
     return rng.integers(0 if positive or np.issubdtype(dtype, np.unsignedinteger) else -4, 5, shape).astype(dtype)
+
+
+def literal_array(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:
+    """Return an array of a type, all of whose entries a literal admits.
+
+    Parameters
+    ----------
+    literal : Literal
+        Of a pattern.
+    kind : Tensor
+        What the constant carries.
+    pick : Pick
+        Chooses among the literal's values.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    Unfit
+        If there is none.
+
+    Examples
+    --------
+    >>> literal_array(Literal.of({1, -1}), Tensor("f32", (2,)), lambda options: options[-1]).tolist()
+    [-1.0, 1.0]
+    """
+    if any(isinstance(d, str) for d in kind.shape):
+        raise Unfit("a constant has no symbolic size")
+    shape, dtype = tuple(int(d) for d in kind.shape), element_dtype(kind.element)
+    members = literal.value
+    if literal.members and members.size > 1:  # one of them everywhere, or all in turns
+        chosen = pick(range(members.size + 1))
+        members = members[chosen : chosen + 1] if chosen < members.size else members
+    try:
+        array = (np.resize if literal.members else np.broadcast_to)(members, shape).astype(dtype)
+    except ValueError as error:
+        raise Unfit(str(error)) from error
+    if not literal.admits(array):
+        raise Unfit(f"{kind.element} has no {literal!r}")
+    return array
+
+
+def holds(condition: Where, kind: Type, array: np.ndarray | None) -> bool:
+    """Tell whether a condition holds for an input, or for a constant, of a type.
+
+    Parameters
+    ----------
+    condition : Where
+        Of a pattern.
+    kind : Tensor or Stream
+        What the value carries.
+    array : ndarray or None
+        The constant's.
+
+    Examples
+    --------
+    >>> holds(Where(lambda x: len(x.shape) == 2, "a matrix"), Tensor("f32", ("N", 3)), None)
+    True
+    """
+    graph = Graph("probe")
+    value = graph.input("x", kind) if array is None else graph.constant(array, name="x", type=kind)
+    return admits(condition, Matched(graph, Operand(value.node)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -11,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, TypeMismatchError
-from graphrewrite.graph import Graph, Operand
-from graphrewrite.match import Matched
 from graphrewrite.op.define import Op
-from graphrewrite.pattern import Literal, Pattern, Where
-from graphrewrite.testing.arrays import constant_array
-from graphrewrite.testing.demand import Demand, Need, Pick, T, Unfit, admits
+from graphrewrite.pattern import Pattern, Where
+from graphrewrite.testing.arrays import constant_array, holds, literal_array
+from graphrewrite.testing.demand import Demand, Need, Pick, T, Unfit
 from graphrewrite.testing.tables import KINDS, SIZES, kinds_of, meet
 from graphrewrite.testing.unfolding import Capture, Leaf, Node, Output, Unfolded, unfold
-from graphrewrite.types import Dimension, FixedPoint, Tensor, Type, element_dtype
+from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
 __all__ = ["NoInstanceError", "Plan", "feasible_kinds", "kinds_given_by", "plan_instance", "tensor_of"]
 
@@ -104,15 +103,15 @@ class Plan:
     def _fill(self, leaf: Leaf, kind: Type, pick: Pick) -> None:
         """Find an array for a constant whose values matter."""
         if leaf.literal is not None:
-            self.arrays[leaf] = _array_of(leaf.literal, kind, pick)
-        if leaf.condition is None or (not leaf.constant and _holds(leaf.condition, kind, None)):
+            self.arrays[leaf] = literal_array(leaf.literal, kind, pick)
+        if leaf.condition is None or (not leaf.constant and holds(leaf.condition, kind, None)):
             return
         if any(isinstance(d, str) for d in kind.shape) or not isinstance(kind, Tensor):
             raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
         first = pick(range(_STYLES))
         for style in range(first, first + _STYLES):
             array = constant_array(kind, style, positive=leaf in self.positive)
-            if _holds(leaf.condition, kind, array):
+            if holds(leaf.condition, kind, array):
                 self.arrays[leaf] = array
                 return
         raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
@@ -152,31 +151,6 @@ class Plan:
             if index in need.positive and isinstance(operand, Leaf):
                 self.positive.add(operand)
             self.settle(operand, wanted, pick)
-
-
-def _array_of(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:
-    """An array of a type, all of whose entries a literal admits."""
-    if any(isinstance(d, str) for d in kind.shape):
-        raise Unfit("a constant has no symbolic size")
-    shape, dtype = tuple(int(d) for d in kind.shape), element_dtype(kind.element)
-    members = literal.value
-    if literal.members and members.size > 1:  # one of them everywhere, or all in turns
-        chosen = pick(range(members.size + 1))
-        members = members[chosen : chosen + 1] if chosen < members.size else members
-    try:
-        array = (np.resize if literal.members else np.broadcast_to)(members, shape).astype(dtype)
-    except ValueError as error:
-        raise Unfit(str(error)) from error
-    if not literal.admits(array):
-        raise Unfit(f"{kind.element} has no {literal!r}")
-    return array
-
-
-def _holds(condition: Where, kind: Type, array: np.ndarray | None) -> bool:
-    """Tell whether a condition holds for an input, or for a constant, of a type."""
-    graph = Graph("probe")
-    value = graph.input("x", kind) if array is None else graph.constant(array, name="x", type=kind)
-    return admits(condition, Matched(graph, Operand(value.node)))
 
 
 def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") -> Type:
@@ -260,7 +234,9 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
     reasons: list[str] = []
     good = [kind for kind in KINDS if _is_feasible(pattern, kind, reasons)]
     if not good:
-        reason = max(dict.fromkeys(reasons), key=reasons.count)
+        # Of floats nearly everything can be made: what hinders them is worth telling.
+        told = reasons[: _ATTEMPTS * sum(element == "f32" for element, _ in KINDS)]
+        reason = max(dict.fromkeys(told), key=told.count)
         raise NoInstanceError(
             f"no graph that contains {pattern} was found ({reason}); "
             "pass a strategy of your own that makes such graphs, on=..."
@@ -338,13 +314,11 @@ def _with_root(plan: Plan, root: Output, pick: Pick) -> Plan:
 def _likely(plan: Plan, root: Output, pick: Pick) -> list[Type]:
     """Types that a root may have: what its operands give, types that are there, and any."""
     found: list[Type] = []
-    known = [plan.type_of(operand) for operand in root.node.operands]
-    if None not in known:
+    known = [kind for operand in root.node.operands if (kind := plan.type_of(operand)) is not None]
+    if len(known) == len(root.node.operands):
         given = {k: v for k, v in root.node.attributes.items() if not isinstance(v, Capture | Where)}
-        try:
+        with suppress(TypeMismatchError, IndexError, ValueError, TypeError, AttributeError):
             found.append(root.node.op.infer(*known, **given)[root.index])
-        except (TypeMismatchError, IndexError, ValueError, TypeError, AttributeError):
-            pass
     there = [*plan.types.values(), *(kind for results in plan.results.values() for kind in results)]
     found += [kind for kind in dict.fromkeys(there) if kind not in found]
     found.append(tensor_of(*pick(kinds_of(root.node.op.name)), pick))

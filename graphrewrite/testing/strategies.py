@@ -63,9 +63,9 @@ def graphs(
     (Operand(node='x', result=0), Operand(node='x', result=0))
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
-    pattern = containing.pattern if isinstance(containing, Rule) else containing
-    if pattern is None:
+    if containing is None:
         return _plain(chosen)
+    pattern = containing.pattern if isinstance(containing, Rule) else containing
     feasible_kinds(pattern)  # says at once if there is no instance
     return _around(_Surroundings(pattern, [o for o in chosen if ops is not None or o.name in CONTINUOUS], containing))
 

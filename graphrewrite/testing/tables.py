@@ -90,7 +90,11 @@ def meet(demand: Demand) -> Need:
     if op.name in _FLOATS and not (isinstance(demand.result.element, str) and demand.result.element.startswith("f")):
         raise Unfit(f"{op.name} gives floats")
     entry = TABLE.get(op.name, unknown) if LIBRARY.get(op.name) is op else unknown
-    return demand.checked(entry(demand))
+    try:
+        need = entry(demand)
+    except (IndexError, TypeError, ValueError) as error:  # an attribute is settled that does not fit this result
+        raise Unfit(f"{op.name}: {error}") from error
+    return demand.checked(need)
 
 
 _ACTIVATIONS = ("sigmoid", "tanh", "sqrt", "exp", "log")
@@ -169,13 +173,17 @@ def _concat(d: Demand) -> Need:
     axes = [i for i, s in enumerate(shape) if isinstance(s, int) and s >= d.count]
     if not axes:
         raise Unfit("too small to be split")
-    axis = d.choose("axis", axes)
+    chosen = d.choose("axis", axes)
+    axis = chosen % len(shape)
+    # Operands that are settled have their sizes, the others one, and the last of these what is left.
+    sizes = [d.size(i, axis, (1,)) for i in range(d.count)]
+    free = [i for i in range(d.count) if i >= len(d.known) or d.known[i] is None]
     whole = shape[axis]
-    if not isinstance(whole, int) or whole < d.count:
+    if not isinstance(whole, int) or whole < sum(sizes) or (not free and whole != sum(sizes)):
         raise Unfit("too small to be split")
-    sizes = [1] * (d.count - 1)
-    sizes.append(whole - sum(sizes))
-    return d.need(*(Tensor(d.result.element, (*shape[:axis], s, *shape[axis + 1 :])) for s in sizes), axis=axis)
+    if free:
+        sizes[free[-1]] += whole - sum(sizes)
+    return d.need(*(Tensor(d.result.element, (*shape[:axis], s, *shape[axis + 1 :])) for s in sizes), axis=chosen)
 
 
 def _pad(d: Demand) -> Need:

@@ -150,7 +150,8 @@ class _Scope:
     """What terms stand for; inside of a unit some of them stand for something else each time."""
 
     def __init__(self, own: Sequence[Any] = (), outer: _Scope | None = None) -> None:
-        self.outer, self.own, self.found = outer, {id(term) for term in own}, {}  # type: dict[int, Any]
+        self.outer, self.own = outer, {id(term) for term in own}
+        self.found: dict[int, Any] = {}
 
     def of(self, term: Any) -> dict[int, Any]:
         return self.found if self.outer is None or id(term) in self.own else self.outer.of(term)

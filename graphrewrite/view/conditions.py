@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphrewrite.pattern import PatternNode, Variable, Where, parts_of
@@ -44,7 +44,7 @@ def conditions_of(rule: Rule) -> tuple[str, ...]:
     required = [
         f"requires {subject}: {reason}" if subject else f"requires: {reason}" for subject, reason in _words(rule)
     ]
-    return (*dict.fromkeys(required), *(f"declines: {reason}" for reason in declines_of(rule)))
+    return (*dict.fromkeys(required), *(f"declines: {reason}" for reason in declines_of(rule.function)))
 
 
 def _words(rule: Rule) -> Iterator[tuple[str, str]]:
@@ -70,13 +70,13 @@ def _words(rule: Rule) -> Iterator[tuple[str, str]]:
         work.extend(reversed(parts_of(term)))
 
 
-def declines_of(rule: Rule) -> tuple[str, ...]:
+def declines_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the reasons for which a rule's function declines, as far as its source tells.
 
     Parameters
     ----------
-    rule : Rule
-        Any rule.
+    function : callable
+        Of a rule.
 
     Returns
     -------
@@ -92,11 +92,11 @@ def declines_of(rule: Rule) -> tuple[str, ...]:
     ...     same = op.reshape(x)
     ...     yield same
     ...     return x if x.type == same.type else decline(f"the shape changes to {same.type}", at=same)
-    >>> declines_of(drop_reshape)
+    >>> declines_of(drop_reshape.function)
     ('the shape changes to …',)
     """
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(rule.function)))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):  # typed at a prompt, or a part of something larger
         return ()
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_decline(n.func)]

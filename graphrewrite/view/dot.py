@@ -100,6 +100,9 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
             edge = pydot.Edge(f"n{first[index] + arrow.source}{tail}", f"n{first[index] + arrow.destination}{head}")
             if arrow.label:
                 edge.set("label", f"< {markup(arrow.label, 60)}>")
+            if arrow.mark:
+                edge.set("color", f'"{MARKS[arrow.mark].colour}"')
+                edge.set("style", '"dashed"')
             target.add_edge(edge)
     return dot
 

@@ -22,7 +22,6 @@ from graphrewrite.pattern import (
     Variable,
     Where,
     Without,
-    parts_of,
     walk,
 )
 from graphrewrite.replacement import NOTHING
@@ -32,7 +31,7 @@ from graphrewrite.view.conditions import options_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import Arrow, Box, Scene
 
-__all__ = ["colours_of", "outline", "wrapped"]
+__all__ = ["attribute_lines", "colours_of", "outline", "wrapped"]
 
 _WIDTH = 44
 _SHOWN = 6
@@ -163,7 +162,7 @@ class _Outline:
 
     def _node(self, node: PatternNode, operands: list[Any], name: str | None, *words: str) -> int:
         op = node.op
-        attributes = [line for k, v in node.attributes.items() for line in _attribute(k, v)]
+        attributes = [line for k, v in node.attributes.items() for line in attribute_lines(k, v)]
         box = Box(
             name or "",
             " | ".join(op.name for op in node.ops) or "any op",
@@ -249,7 +248,25 @@ def _one_of(options: Sequence[Any]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def _attribute(name: str, value: Any) -> tuple[str, ...]:
+def attribute_lines(name: str, value: Any) -> tuple[str, ...]:
+    """Return what a pattern asks of an attribute, or what a replacement gives it, in lines below a box's name.
+
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    value : object
+        A value, several of them, a condition, or a variable.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> attribute_lines("groups", {1, 2})
+    ('groups = 1 or 2',)
+    """
     if isinstance(value, Where):
         return wrapped(f"{name}: {value.reason}")
     if isinstance(value, Variable):

@@ -61,13 +61,14 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """One operand: from a box's result to a box's port, with the type that it carries."""
+    """One operand: from a box's result to a box's port, with the type that it carries, or a key of `MARKS`."""
 
     source: int
     destination: int
     result: int = 0
     port: int | None = None
     label: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ import networkx as nx
 
 from graphrewrite.errors import GraphError, GraphRewriteError, did_you_mean
 from graphrewrite.graph import Graph
+from graphrewrite.graph_rule import GraphMatch, GraphRule
 from graphrewrite.rule import Match, Rule
 from graphrewrite.summary import summary
+from graphrewrite.view.graph_sketch import graph_sketch_of
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
 from graphrewrite.view.render import render_svg
@@ -21,9 +23,9 @@ __all__ = ["before_after", "rule_picture", "show", "to_svg"]
 
 
 def show(
-    graph: nx.DiGraph | Rule,
+    graph: nx.DiGraph | Rule | GraphRule,
     *,
-    highlight: Match | Iterable[Any] | None = None,
+    highlight: Match | GraphMatch | Iterable[Any] | None = None,
     max_nodes: int = 200,
     direction: str = "TB",
 ) -> Picture:
@@ -31,9 +33,9 @@ def show(
 
     Parameters
     ----------
-    graph : Graph, networkx.DiGraph or Rule
+    graph : Graph, networkx.DiGraph, Rule or GraphRule
         What to look at.
-    highlight : Match or iterable of node names, optional
+    highlight : Match, GraphMatch or iterable of node names, optional
         What to ring.
     max_nodes : int
         Of a larger graph the summary is shown.
@@ -64,7 +66,7 @@ def show(
     >>> [box.name for box in picture.scenes[0].boxes if box.mark]
     ['a', 'b']
     """
-    if isinstance(graph, Rule):
+    if isinstance(graph, Rule | GraphRule):
         return rule_picture(graph, direction=direction)
     marks = dict.fromkeys(_chosen(graph, highlight), "matched")
     scene = scene_of(graph, marks=marks)
@@ -75,8 +77,8 @@ def show(
     return Picture((scene,) if scene.boxes else (), _text(graph, scene), direction=direction)
 
 
-def _chosen(graph: nx.DiGraph, highlight: Match | Iterable[Any] | None) -> list[Any]:
-    if isinstance(highlight, Match):
+def _chosen(graph: nx.DiGraph, highlight: Match | GraphMatch | Iterable[Any] | None) -> list[Any]:
+    if isinstance(highlight, Match | GraphMatch):
         names: list[Any] = list(highlight.nodes)
     else:
         names = [highlight] if isinstance(highlight, str) else list(highlight or ())
@@ -125,12 +127,12 @@ def _count(graph: nx.DiGraph) -> str:
     return f"{ops} operation{'s' if ops != 1 else ''}"
 
 
-def rule_picture(rule: Rule, *, direction: str = "TB") -> Picture:
+def rule_picture(rule: Rule | GraphRule, *, direction: str = "TB") -> Picture:
     """Return a picture of a rule: its pattern, and beside it its replacement as far as that is known without a graph.
 
     Parameters
     ----------
-    rule : Rule
+    rule : Rule or GraphRule
         Any rule.
     direction : {"TB", "LR"}
         As for `show`.
@@ -139,15 +141,17 @@ def rule_picture(rule: Rule, *, direction: str = "TB") -> Picture:
     -------
     Picture
     """
+    if isinstance(rule, GraphRule):
+        return Picture(graph_sketch_of(rule), str(rule), direction=direction)
     return Picture(sketch_of(rule), text_of(rule), direction=direction)
 
 
-def to_svg(graph: nx.DiGraph | Rule, *, direction: str = "TB") -> str:
+def to_svg(graph: nx.DiGraph | Rule | GraphRule, *, direction: str = "TB") -> str:
     """Return a picture of a graph or a rule as SVG, however large.
 
     Parameters
     ----------
-    graph : Graph, networkx.DiGraph or Rule
+    graph : Graph, networkx.DiGraph, Rule or GraphRule
         What to draw.
     direction : {"TB", "LR"}
         As for `show`.
@@ -161,7 +165,7 @@ def to_svg(graph: nx.DiGraph | Rule, *, direction: str = "TB") -> str:
     MissingDependencyError
         If pydot or Graphviz is not installed.
     """
-    scenes = sketch_of(graph) if isinstance(graph, Rule) else (scene_of(graph),)
+    scenes = rule_picture(graph).scenes if isinstance(graph, Rule | GraphRule) else (scene_of(graph),)
     return render_svg(scenes, direction=direction)
 
 

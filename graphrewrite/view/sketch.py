@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-import textwrap
-
 from graphrewrite.rule import Rule
 from graphrewrite.view.colour import PAPER
 from graphrewrite.view.conditions import conditions_of, declines_of
 from graphrewrite.view.outline import outline, wrapped
-from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import Box, Scene
+from graphrewrite.view.source import source_of
 from graphrewrite.view.standin import replacement_of
 
 __all__ = ["sketch_of", "text_of"]
-
-_LINES = 12
 
 
 def sketch_of(rule: Rule) -> tuple[Scene, ...]:
@@ -48,13 +43,13 @@ def sketch_of(rule: Rule) -> tuple[Scene, ...]:
     """
     pattern = rule.pattern
     before = outline(f"{rule.name}: pattern", pattern, (*pattern.roots, *pattern.forbidden), "replaced")
-    declines = declines_of(rule)
+    declines = declines_of(rule.function)
     if declines:
         lines = tuple(line for reason in declines for line in wrapped(f"· {reason}"))
         before = Scene(before.title, (*before.boxes, Box("", "declines", PAPER, notes=lines)), before.arrows)
     found = replacement_of(rule)
     if found is None:
-        return before, Scene("⇒ replacement", (Box("", "", PAPER, code=_source(rule)),), ())
+        return before, Scene("⇒ replacement", (Box("", "", PAPER, code=source_of(rule.function, below="yield")),), ())
     title = "⇒ replacement" + (" (sketch)" if found.guessed else "")
     return before, outline(title, pattern, found.terms, "replacement")
 
@@ -85,13 +80,3 @@ def text_of(rule: Rule) -> str:
       declines: the one broadcasts x
     """
     return "\n".join([str(rule), *(f"  {condition}" for condition in conditions_of(rule))])
-
-
-def _source(rule: Rule) -> tuple[str, ...]:
-    try:
-        lines = inspect.getsource(rule.function).splitlines()
-    except (OSError, TypeError):
-        return ("computed from the match",)
-    at = next((i for i, line in enumerate(lines) if line.strip().startswith("yield")), len(lines) - 1)
-    shown = [plain(line, 120) for line in textwrap.dedent("\n".join(lines[at + 1 :])).splitlines() if line.strip()]
-    return tuple(shown[:_LINES] + (["…"] if len(shown) > _LINES else []))

@@ -113,7 +113,7 @@ def chain(x):
 @rule(keeps="rounding")
 def chain_with_variables(x):
     """Differences one after the other are one from the sum."""
-    run = rule.repeated(x, lambda below, c: op.sub(below, c), least=2)
+    run = rule.repeated(x, lambda below, c: below - c, least=2)
     yield run
     total = run.c[0]
     for c in run.c[1:]:
@@ -141,7 +141,7 @@ def group(x):
 @rule
 def group_with_variables(x):
     """Differences of one value and several others."""
-    differences = rule.every(x, lambda w: op.sub(x, w))
+    differences = rule.every(x, lambda w: x - w)
     yield differences
     return [op.add(x, op.neg(w)) for w in differences.w]
 

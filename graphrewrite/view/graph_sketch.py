@@ -1,0 +1,115 @@
+"""A rule over digraphs as a picture: the pattern graph, and beside it the graph that takes its place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.graph_rule import GraphPattern, GraphRule
+from graphrewrite.op import LIBRARY
+from graphrewrite.view.colour import PAPER, VARIABLES, Look, look_of
+from graphrewrite.view.conditions import declines_of, options_of
+from graphrewrite.view.outline import attribute_lines, wrapped
+from graphrewrite.view.plain import plain
+from graphrewrite.view.scene import Arrow, Box, Scene
+from graphrewrite.view.source import source_of
+
+__all__ = ["graph_sketch_of"]
+
+
+def graph_sketch_of(rule: GraphRule) -> tuple[Scene, ...]:
+    """Return the pattern graph of a rule and its replacement, to be drawn side by side.
+
+    Parameters
+    ----------
+    rule : GraphRule
+        Any rule over digraphs.
+
+    Returns
+    -------
+    tuple of Scene
+        Two; interface nodes have the same colour in both. The second holds lines of the source where the replacement is
+        a function.
+
+    Examples
+    --------
+    >>> from graphrewrite.graph_rule import from_graphs
+    >>> graph = nx.DiGraph([("s", "x"), ("x", "e")])
+    >>> graph.nodes["x"]["type"] = "relu"
+    >>> skip = from_graphs(graph, nx.DiGraph([("s", "e")]), name="skip", interface=["s"], groups=["e"])
+    >>> before, after = graph_sketch_of(skip)
+    >>> [(box.name, box.mark) for box in before.boxes]
+    [('s', ''), ('x', 'removed'), ('*e', '')]
+    """
+    pattern, new = rule.pattern, rule.replacement
+    known = isinstance(new, nx.DiGraph)
+    gone = {n: "removed" for n in pattern.graph if n not in new} if isinstance(new, nx.DiGraph) else {}
+    before = _with_absent(_scene(f"{rule.name}: pattern", pattern.graph, pattern, gone), pattern)
+    words = [*(["no other edges between them"] if pattern.induced else [])]
+    words += [pattern.condition.reason] if pattern.condition is not None else []
+    before = _with_words(before, "where", words)
+    before = _with_words(before, "declines", [] if known else list(declines_of(new)))
+    if not isinstance(new, nx.DiGraph):
+        return before, Scene("⇒ replacement", (Box("", "", PAPER, code=source_of(new)),), ())
+    fresh = {n: "added" for n in new if n not in pattern.graph}
+    return before, _scene("⇒ replacement", new, pattern, fresh)
+
+
+def _scene(title: str, graph: nx.DiGraph, pattern: GraphPattern, marks: Mapping[Hashable, str]) -> Scene:
+    position = {name: index for index, name in enumerate(graph)}
+    boxes = [_box(name, data, pattern, marks.get(name, "")) for name, data in graph.nodes(data=True)]
+    arrows = [Arrow(position[a], position[b], label=_on_edge(data)) for a, b, data in graph.edges(data=True)]
+    return Scene(title, tuple(boxes), tuple(arrows))
+
+
+def _box(name: Hashable, data: Mapping[str, Any], pattern: GraphPattern, mark: str) -> Box:
+    kind = data.get("type", "")
+    words = kind if isinstance(kind, str) else " | ".join(map(str, options_of(kind))) if _is_several(kind) else ""
+    notes = [line for k, v in data.items() if k != "type" or not words for line in attribute_lines(k, v)]
+    look = look_of(words, LIBRARY.get(words)) if words in LIBRARY else PAPER
+    shown = plain(name, 60)
+    if name in pattern.interface:
+        at = pattern.interface.index(name)
+        look = Look(VARIABLES[at % len(VARIABLES)], PAPER.border)
+        if name in pattern.groups:
+            shown, notes = f"*{shown}", ["all that are connected", *notes]
+    return Box(shown, plain(words, 60), look, notes=tuple(notes), mark=mark, round=name in pattern.interface)
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, set | frozenset | range)
+
+
+def _on_edge(data: Mapping[str, Any]) -> str:
+    return ", ".join(line for key, value in data.items() for line in attribute_lines(key, value))
+
+
+def _with_absent(scene: Scene, pattern: GraphPattern) -> Scene:
+    """Add what must not be there: nodes of their own, edges, and attributes of nodes that are there."""
+    boxes, arrows = list(scene.boxes), list(scene.arrows)
+    there = {name: index for index, name in enumerate(pattern.graph)}
+    for absent in pattern.without:
+        position = dict(there)
+        for name, data in absent.nodes(data=True):
+            if name not in there:
+                position[name] = len(boxes)
+                boxes.append(_box(name, data, pattern, "forbidden"))
+                continue
+            at = position[name]
+            denied = [f"not {line}" for key, value in data.items() for line in attribute_lines(key, value)]
+            boxes[at] = replace(boxes[at], notes=(*boxes[at].notes, *denied))
+        for source, destination, data in absent.edges(data=True):
+            if source in there and destination in there and pattern.graph.has_edge(source, destination):
+                continue
+            arrows.append(Arrow(position[source], position[destination], label=_on_edge(data), mark="forbidden"))
+    return Scene(scene.title, tuple(boxes), tuple(arrows))
+
+
+def _with_words(scene: Scene, kind: str, words: list[str]) -> Scene:
+    if not words:
+        return scene
+    lines = tuple(line for reason in words for line in wrapped(f"· {reason}"))
+    return Scene(scene.title, (*scene.boxes, Box("", kind, PAPER, notes=lines)), scene.arrows)
