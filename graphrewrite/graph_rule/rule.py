@@ -12,7 +12,7 @@ import networkx as nx
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, RuleError, did_you_mean
 from graphrewrite.graph_rule.change import Difference, check_replacement, plan_change
-from graphrewrite.graph_rule.fits import PredicateError
+from graphrewrite.graph_rule.fits import DataTest, PredicateError
 from graphrewrite.graph_rule.found import GraphMatch
 from graphrewrite.graph_rule.naming import Names, in_order
 from graphrewrite.graph_rule.obstacle import Obstacle, in_a_sentence
@@ -192,7 +192,7 @@ class GraphRule:
         _check_digraph(graph)
         if at not in graph:
             raise GraphError(f"is not in the graph{did_you_mean(str(at), map(str, graph))}", node=at)
-        furthest, start = Obstacle(), self.anchor
+        told = {}
         for name in sorted(self.pattern.single, key=lambda name: name != self.anchor)[:_STARTS]:
             obstacle = Obstacle()
             for match in self._matches(graph, name, [at], obstacle):
@@ -200,9 +200,11 @@ class GraphRule:
                 if not isinstance(edit, Declined):
                     return f"{self.name} matches at {at!r} as {name}: {match}."
                 obstacle.note(len(self.pattern.single) + 3, ("declined", edit.reason), match.bindings)
-            if obstacle.progress > furthest.progress:
-                furthest, start = obstacle, name
-        return f"{self.name} does not match at {at!r} as {start}: {in_a_sentence(furthest, self.pattern)}."
+            required = DataTest(self.pattern.graph.nodes[name])
+            likely = bool(required.required) and required.failing(graph.nodes[at], at) is None
+            told[name] = (likely, obstacle.progress, obstacle)
+        start = max(told, key=lambda name: told[name][:2])  # of equal ones, the anchor, which comes first
+        return f"{self.name} does not match at {at!r} as {start}: {in_a_sentence(told[start][2], self.pattern)}."
 
     def __call__(self, graph: nx.DiGraph) -> nx.DiGraph:
         """Return the graph with this rule applied until nothing matches; the argument is untouched."""
