@@ -14,6 +14,7 @@ from hypothesis.errors import Flaky
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.passes import Pass
+from graphrewrite.rewrite import GraphRewriting
 from graphrewrite.rule import Rule
 from graphrewrite.testing.comparison import compare, interface, snapshot
 from graphrewrite.testing.reduction import reduced
@@ -25,7 +26,8 @@ from graphrewrite.verify import verify
 
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
-Transformation = Rule | Pass | Iterable[Rule | Pass] | Callable[[Graph], Graph]
+Single = Rule | GraphRewriting | Pass
+Transformation = Single | Iterable[Single] | Callable[[Graph], Graph]
 """A rule, a pass, a rule set, or a function from graph to graph."""
 Graphs = st.SearchStrategy[Graph] | None
 _LEAST = 25
@@ -46,8 +48,8 @@ class _Subject:
     """A transformation in one form, whatever it was given as."""
 
     def __init__(self, given_: Transformation) -> None:
-        self.members: tuple[Rule | Pass, ...] = ()
-        if isinstance(given_, Rule | Pass):
+        self.members: tuple[Single, ...] = ()
+        if isinstance(given_, Rule | GraphRewriting | Pass):
             self.members = (given_,)
         elif isinstance(given_, Iterable):
             self.members = tuple(given_)
@@ -55,7 +57,7 @@ class _Subject:
             self.function = given_
         alone = self.members[0].name if len(self.members) == 1 else f"{len(self.members)} rules"
         self.name = getattr(given_, "__name__", alone)
-        kept = {m.keeps for m in self.members}
+        kept = {getattr(m, "keeps", "exact") for m in self.members}
         self.keeps = "exact" if kept <= {"exact"} else "rounding"
 
     def apply(self, graph: Graph) -> tuple[Graph, Counter[str]]:

@@ -17,7 +17,7 @@ from graphrewrite.pattern import Pattern
 from graphrewrite.rule import Rule
 from graphrewrite.testing.context import Builder
 from graphrewrite.testing.demand import Demand, Pick, T, Unfit
-from graphrewrite.testing.instance import feasible_kinds, tensor_of
+from graphrewrite.testing.instance import NoInstanceError, feasible_kinds, tensor_of
 from graphrewrite.testing.tables import CONTINUOUS, DEFAULT_OPS, kinds_of, meet
 from graphrewrite.types import Dimension, FixedPoint, Stream, Type, element_dtype
 
@@ -66,6 +66,8 @@ def graphs(
     if containing is None:
         return _plain(chosen)
     pattern = containing.pattern if isinstance(containing, Rule) else containing
+    if not isinstance(pattern, Pattern):
+        raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
     feasible_kinds(pattern)  # says at once if there is no instance
     return _around(_Surroundings(pattern, [o for o in chosen if ops is not None or o.name in CONTINUOUS], containing))
 

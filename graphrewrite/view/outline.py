@@ -57,7 +57,7 @@ def colours_of(pattern: Pattern) -> dict[int, str]:
 
 def wrapped(text: str) -> tuple[str, ...]:
     """Return a text in lines that fit below a box's name."""
-    return tuple(textwrap.wrap(plain(text, 400), _WIDTH))
+    return tuple(textwrap.wrap(plain(text, 400).replace(" …", "\N{NO-BREAK SPACE}…"), _WIDTH))
 
 
 def outline(title: str, pattern: Pattern, terms: Iterable[Any], word: str) -> Scene:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph_rule import from_graphs
 from graphrewrite.testing import assert_preserves, check, graphs
 from tests.testing import forms
 
@@ -153,6 +155,18 @@ def test_one_variable_as_an_operand_of_two_forms():
     examine()
 
 
-def test_a_report_on_forms_counts():
-    report = check(forms.group)
-    assert report.fired["group"] > 20
+def skip(kind):
+    """Let the readers of a node read what it reads, as a rule over digraphs."""
+    pattern = nx.DiGraph([("s", "n"), ("n", "e")])
+    pattern.nodes["n"]["type"] = kind
+    return from_graphs(pattern, nx.DiGraph([("s", "e")]), name=f"skip_{kind}", interface=["s"], groups=["e"])
+
+
+def test_rules_over_digraphs_are_tested_on_graphs_that_are_given():
+    some = graphs(ops=["identity", "neg"])
+    assert_preserves(skip("identity"), on=some)
+    report = check(skip("neg"), on=some)
+    assert report.verdict == "refuted"
+    assert report.name == "skip_neg"
+    with pytest.raises(ValueError, match="has no pattern of ops; pass a strategy of your own, on="):
+        graphs(containing=skip("neg"))

@@ -85,7 +85,7 @@ BEFORE = {
         "x()",
         "pool [max_pool](x); kernel: one pixel; strides = s; pads = [0, 0] or [0, 0, 0, 0]",
         "replaced(pool)",
-        "[declines](); · it leaves out pixels, for its strides are; …",
+        "[declines](); · it leaves out pixels, for its strides; are\N{NO-BREAK SPACE}…",
     ],
     forms.chain: ["x()", "[relu](x); 2 or more, each on top of the last", "replaced([relu])"],
     forms.chain_with_variables: [
