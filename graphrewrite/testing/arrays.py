@@ -31,6 +31,7 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
 
     Examples
     --------
+    >>> from graphrewrite import Tensor
     >>> constant_array(Tensor("f32", (3,)), 0).tolist()
     [1.0, 1.0, 1.0]
     """
@@ -73,6 +74,7 @@ def literal_array(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:
 
     Examples
     --------
+    >>> from graphrewrite import Tensor
     >>> literal_array(Literal.of({1, -1}), Tensor("f32", (2,)), lambda options: options[-1]).tolist()
     [-1.0, 1.0]
     """
@@ -106,6 +108,7 @@ def holds(condition: Where, kind: Type, array: np.ndarray | None) -> bool:
 
     Examples
     --------
+    >>> from graphrewrite import Tensor
     >>> holds(Where(lambda x: len(x.shape) == 2, "a matrix"), Tensor("f32", ("N", 3)), None)
     True
     """

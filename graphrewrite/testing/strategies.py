@@ -49,11 +49,18 @@ def graphs(
     ops : iterable of Op or str, optional
         What their nodes may be; the ops of float networks where not given.
     containing : Rule or Pattern, optional
-        Every graph has an instance of this pattern; sometimes its inner nodes have readers outside it.
+        Every graph has an instance of this pattern, in one of the ways in which it can be read: each op and each option
+        in turn, optional operands there or not, none to three values for ``*xs``, chains and groups of several sizes.
+        Sometimes inner nodes have readers outside of it; of a rule that refuses those, never in all instances.
 
     Returns
     -------
     SearchStrategy of Graph
+
+    Raises
+    ------
+    NoInstanceError
+        If no such graph was found, with what hinders it.
 
     Examples
     --------

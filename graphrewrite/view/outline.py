@@ -219,13 +219,11 @@ def _options(term: Any) -> list[Any]:
 
 
 def _is_tucked(term: Any) -> bool:
-    return isinstance(term, Literal | Where) or (isinstance(term, Without) and _is_tucked(term.term_))
+    return isinstance(term, Literal | Where)
 
 
 def _words(term: Any) -> str:
     """A tucked operand in words."""
-    if isinstance(term, Without):
-        return f"not {_words(term.term_)}"
     return _value(term) if isinstance(term, Literal) else str(term.reason)
 
 

@@ -6,20 +6,22 @@ import networkx as nx
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
-from graphrewrite import Constant, decline, op, rule
+from graphrewrite import decline, op, rule
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.testing import assert_preserves, check, graphs
 from tests.testing import forms
+from tests.testing.combinations import COMBINATIONS
 
 by_name = pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)
+combined = pytest.mark.parametrize("form", [*forms.FORMS, *COMBINATIONS], ids=lambda form: form.name)
 
 
 def matches(form, graph):
     return [match for node in graph.in_order() for match in form.matches_at(graph, node)]
 
 
-@by_name
+@combined
 def test_what_is_generated_contains_the_form(form):
     @given(graphs(containing=form))
     def examine(graph):
@@ -140,19 +142,6 @@ def test_a_condition_that_raises_is_a_condition_that_does_not_hold():
         return decline("never")
 
     assert find(graphs(containing=careless), lambda g: any(d["type"] == "constant" for d in g.nodes.values()))
-
-
-def test_one_variable_as_an_operand_of_two_forms():
-    @rule
-    def twice(xs, c: Constant):
-        yield op.add(op.concat(*xs, axis=1), op.mul(op.concat(*xs, axis=1), c))
-        return decline("never")
-
-    @given(graphs(containing=twice))
-    def examine(graph):
-        assert matches(twice, graph)
-
-    examine()
 
 
 def skip(kind):

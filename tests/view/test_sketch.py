@@ -13,6 +13,7 @@ from graphrewrite.view import rule_picture, show, to_svg
 from graphrewrite.view.colour import MARKS
 from graphrewrite.view.conditions import conditions_of
 from tests.testing import forms
+from tests.testing.combinations import COMBINATIONS
 
 drawn = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is missing (Debian: apt-get install graphviz)")
 
@@ -159,7 +160,7 @@ def test_the_replacement_shows(form):
 
 @drawn
 @pytest.mark.parametrize("direction", ["TB", "LR"])
-@pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", [*forms.FORMS, *COMBINATIONS], ids=lambda form: form.name)
 def test_every_form_is_laid_out(form, direction):
     assert to_svg(form, direction=direction).startswith("<svg")
 
@@ -204,7 +205,7 @@ def test_many_values_are_cut_short():
         yield op.mul(x, range(2, 100))
         return x
 
-    assert lines(rule_picture(scale).scenes[0])[1] == "[mul](x); y: 2, 3, 4, 5, 6, 7 or …"
+    assert lines(rule_picture(scale).scenes[0])[1] == "[mul](x); y: 2, 3, 4, 5, 6, 7 or\N{NO-BREAK SPACE}…"
 
 
 def test_operands_that_are_no_nodes():
