@@ -69,6 +69,13 @@ def either_operand(x):
 
 
 @rule
+def options_with_variables_of_their_own(x, y):
+    """The absolute value of a relu, or of a minus."""
+    yield op.abs(op.relu(x) | op.neg(y))
+    return op.relu(x) if x is not None else op.abs(y)
+
+
+@rule
 def shapes_of_values(x: rule.where(lambda v: v.type.element == "f32" and len(v.shape) == 2, "a matrix of f32")):
     """A transposed matrix."""
     yield op.transpose(op.transpose(x, perm=(1, 0)), perm=(1, 0))

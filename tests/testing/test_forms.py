@@ -97,6 +97,32 @@ def test_a_rule_that_refuses_readers_outside_still_finds_one_place():
     )
 
 
+@pytest.mark.parametrize("shared", ["keep", "duplicate"])
+def test_readers_outside_are_served(shared):
+    @rule(keeps="assumes", shared=shared)
+    def used_again(x):
+        inner = op.neg(x)
+        yield op.abs(inner)
+        return op.maximum(inner, op.neg(inner))
+
+    @rule(shared=shared)
+    def used_no_more(x):
+        yield op.abs(op.neg(x))
+        return op.abs(x)
+
+    assert_preserves(used_again)
+    assert_preserves(used_no_more)
+
+
+def test_what_nobody_reads_may_just_go():
+    @rule
+    def forget(x):
+        yield op.relu(x)
+        return rule.nothing
+
+    assert_preserves(forget)
+
+
 def test_a_bare_pattern_will_do():
     assert find(
         graphs(containing=forms.chain.pattern), lambda g: sum(d["type"] == "relu" for d in g.nodes.values()) > 2

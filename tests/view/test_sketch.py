@@ -69,6 +69,15 @@ BEFORE = {
         "[abs]([either])",
         "replaced([abs])",
     ],
+    forms.options_with_variables_of_their_own: [
+        "x()",
+        "[relu](x)",
+        "y()",
+        "[neg](y)",
+        "[either]([relu], [neg])",
+        "[abs]([either])",
+        "replaced([abs])",
+    ],
     forms.shapes_of_values: [
         "x(); a matrix of f32",
         "[transpose](x); perm = [1, 0]",
