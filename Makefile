@@ -23,8 +23,9 @@ test: .venv/test.stamp ## format, lint, types and all tests (PROFILE=slow search
 quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL simulation
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl" $(PYTEST)
 
-bench: .venv/test.stamp ## the benchmarks, one after the other, with their figures
-	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' $(PYTEST)
+bench: .venv/test.stamp ## the benchmarks, one after the other (PROFILE=slow: at full size, PEERS=python: who else)
+	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' --hypothesis-profile=$(PROFILE) \
+	  $(if $(PEERS),--peers=$(PEERS)) $(PYTEST)
 
 fix: .venv/test.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff format .

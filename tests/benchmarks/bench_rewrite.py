@@ -58,7 +58,7 @@ PEERS = [
 ]
 
 
-def measure(row: Row, workload: str, size: int, python: str, *, rules: int | None = None, rounds: int = 7) -> dict:
+def measure(row: Row, workload: str, size: int, python: str, *, rules: int | None = None, rounds: int = 5) -> dict:
     """Measure in a process of its own; what went wrong is in the place of figures as a fault."""
     runner = python if row.engine.startswith("peers.") else sys.executable
     command = [runner, str(PROGRAM), row.engine, workload, str(size), "--variant", row.variant, f"--rounds={rounds}"]
