@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import networkx as nx
 
 from graphrewrite.errors import GraphError, did_you_mean
 
-__all__ = ["Dataflow", "Operand", "Reader", "greatest_numbers"]
+__all__ = ["Dataflow", "GreatestNumbers", "Operand", "Reader"]
 
 
 class Operand(NamedTuple):
@@ -79,6 +79,10 @@ class Dataflow(nx.DiGraph):
             sources = self._pred[node]
         except KeyError:
             raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node) from None
+        if len(sources) == 1:
+            ((source, data),) = sources.items()
+            if data.get("slots", ())[:1] and len(data["slots"]) == 1 and data["slots"][0][0] == 0:
+                return (Operand(source, data["slots"][0][1]),)
         found = {}
         count = 0
         for source, data in sources.items():
@@ -89,7 +93,7 @@ class Dataflow(nx.DiGraph):
             raise GraphError(
                 "the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node
             )
-        return tuple(found[slot] for slot in range(count))
+        return tuple([found[slot] for slot in range(count)])
 
     def readers(self, node: str) -> tuple[Reader, ...]:
         """Return who reads the results of a node, by name and slot.
@@ -133,29 +137,84 @@ class Dataflow(nx.DiGraph):
         GraphError
             If there is a cycle; names its nodes.
         """
-        done: dict[str, None] = dict.fromkeys(self.inputs)
-        outputs = self.outputs
-        for root in (*outputs, *sorted(self._node, key=str)) if len(outputs) < len(self._node) else outputs:
-            if root in done:
-                continue
-            path: dict[str, Iterator[str]] = {root: self._sources(root)}
-            while path:
-                node = next(reversed(path))
-                source = next((s for s in path[node] if s not in done), None)
-                if source is None:
-                    path.popitem()
-                    done[node] = None
-                elif source in path:
-                    cycle = [*list(path)[list(path).index(source) :], source]
-                    raise GraphError(
-                        f"is on a cycle {' -> '.join(cycle)}; break it or put a register on it", node=source
-                    )
-                else:
-                    path[source] = self._sources(source)
-        return (*(n for n in done if n not in set(outputs)), *outputs)
+        ports: dict[str, list[tuple[int, str, str]]] = {"input": [], "output": []}
+        for node, data in self._node.items():
+            if (kind := data.get("type")) in ports:
+                ports[kind].append((data.get("index", 0), str(node), node))
+        outputs = [node for *_, node in sorted(ports["output"])]
+        done: dict[str, None] = dict.fromkeys(node for *_, node in sorted(ports["input"]))
+        self._finish(outputs, done)
+        if len(done) < len(self._node):
+            self._finish(sorted(self._node, key=str), done)
+        for node in outputs:
+            del done[node]
+        return (*done, *outputs)
 
-    def _sources(self, node: str) -> Iterator[str]:
-        return iter([operand.node for operand in self.operands(node)])
+    def _finish(self, roots: Iterable[str], done: dict[str, None]) -> None:
+        """Add what some nodes need, operands first, and then them."""
+        pred = self._pred
+        begun: set[str] = set()
+        for root in roots:
+            work = [root]
+            while work:
+                node = work[-1]
+                if node not in done and node not in begun:
+                    begun.add(node)
+                    waiting = [s for s in pred[node] if s not in done]
+                    if waiting:
+                        for source in waiting:
+                            if source in begun:
+                                raise self._cycle(source)
+                        if len(waiting) > 1:
+                            waiting = [o.node for o in reversed(self.operands(node)) if o.node not in done]
+                        work += waiting
+                        continue
+                done[node] = None
+                work.pop()
+
+    def _cycle(self, node: str) -> GraphError:
+        """Return an error that names the nodes of a cycle through a node."""
+        last = next(s for s in self._pred[node] if nx.has_path(self, node, s))
+        cycle = [*nx.shortest_path(self, node, last), node]
+        return GraphError(f"is on a cycle {' -> '.join(map(str, cycle))}; break it or put a register on it", node=node)
+
+    def in_layers(self, kinds: Collection[str] | None = None) -> list[str]:
+        """Return nodes of some types, layer by layer: each after all that it depends on, in a layer by name.
+
+        Parameters
+        ----------
+        kinds : collection of str, optional
+            The types; all nodes where not given.
+
+        Returns
+        -------
+        list of str
+
+        Raises
+        ------
+        GraphError
+            If there is a cycle; names its nodes.
+        """
+        nodes, succ = self._node, self._succ
+        missing = {node: len(sources) for node, sources in self._pred.items()}
+        layer = [node for node, count in missing.items() if not count]
+        order: list[str] = []
+        passed = 0
+        while layer:
+            passed += len(layer)
+            wanted = layer if kinds is None else [node for node in layer if nodes[node].get("type") in kinds]
+            order += sorted(wanted, key=str) if len(wanted) > 1 else wanted
+            above = []
+            for node in layer:
+                for reader in succ[node]:
+                    count = missing[reader] - 1
+                    missing[reader] = count
+                    if not count:
+                        above.append(reader)
+            layer = above
+        if passed < len(nodes):
+            self.in_order()  # names the cycle
+        return order
 
     def upstream(self, node: str) -> frozenset[str]:
         """Return every node that a node depends on."""
@@ -183,28 +242,29 @@ class Dataflow(nx.DiGraph):
         return frozenset(self._node.keys() - seen)
 
 
-def greatest_numbers(names: Iterable[Any]) -> dict[str, int]:
-    """Return the greatest number behind each stem of some names.
+class GreatestNumbers(dict[str, int]):
+    """The greatest number behind each stem of some names, looked for when it is first asked for.
 
     Fresh names follow from it, so that they depend on the names in a graph alone and not on how it came about.
 
     Parameters
     ----------
-    names : iterable of str
+    names : collection
         Such as ``"relu_3"``.
-
-    Returns
-    -------
-    dict of str to int
 
     Examples
     --------
-    >>> greatest_numbers(["x", "relu_1", "relu_3", "max_pool_2"])
-    {'relu': 3, 'max_pool': 2}
+    >>> numbers = GreatestNumbers(["x", "relu_1", "relu_3", "max_pool_2"])
+    >>> numbers["relu"], numbers["max_pool"], numbers["conv"]
+    (3, 2, 0)
     """
-    greatest: dict[str, int] = {}
-    for name in names:
-        stem, _, number = str(name).rpartition("_")
-        if number.isdecimal() and greatest.get(stem, 0) < (count := int(number)):
-            greatest[stem] = count
-    return greatest
+
+    def __init__(self, names: Collection[Any]) -> None:
+        super().__init__()
+        self.names = names
+
+    def __missing__(self, stem: str) -> int:
+        start = f"{stem}_"
+        found = [n[len(start) :] for n in self.names if isinstance(n, str) and n.startswith(start)]
+        self[stem] = max((int(number) for number in found if number.isdecimal()), default=0)
+        return self[stem]

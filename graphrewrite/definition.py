@@ -12,11 +12,13 @@ from types import CodeType
 from typing import Any
 
 from graphrewrite import op as ops
+from graphrewrite.construction import Constructor, compile_template
 from graphrewrite.errors import GraphRewriteError, RuleError, did_you_mean
 from graphrewrite.index import top_of
+from graphrewrite.match.compiled import Matcher, compile_pattern
 from graphrewrite.match.several import height_of
 from graphrewrite.pattern import Constant, Every, Pattern, PatternNode, Repeated, Tracing, Variable, Where, Without
-from graphrewrite.template import Template, matches_itself, read_template
+from graphrewrite.template import Template, is_plain, matches_itself, read_template
 
 __all__ = ["Definition", "read_definition"]
 
@@ -33,6 +35,8 @@ class Definition:
         What stands above the yield.
     names : frozenset of str
         Global names and attributes that the function and what it defines use.
+    shared : str
+        The rule's option.
     template : Template, optional
         What stands below the yield, where it can be kept as data.
     """
@@ -43,6 +47,7 @@ class Definition:
     doc: str | None
     pattern: Pattern
     names: frozenset[str]
+    shared: str
     template: Template | None
 
     @property
@@ -69,6 +74,16 @@ class Definition:
         """Types of the nodes that may be roots; None for any."""
         kinds = [top_of(root).kinds for root in self.pattern.roots]
         return frozenset().union(*kinds) if all(kinds) else None
+
+    @cached_property
+    def matcher(self) -> Callable[[Any], Matcher] | None:
+        """What makes a fast matcher for a graph, where the pattern is plain; compiled when it is first needed."""
+        return compile_pattern(self.pattern, self.shared) if is_plain(self.pattern) else None
+
+    @cached_property
+    def constructor(self) -> Callable[[Any], Constructor] | None:
+        """What makes a fast planner of edits for a graph, where the replacement is kept as data."""
+        return compile_template(self.pattern, self.template) if self.template is not None else None
 
     @cached_property
     def contains_itself(self) -> bool:
@@ -122,7 +137,7 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     _check_names(function, complain)
     names = frozenset(name for inner in _codes(code) for name in inner.co_names)
     template = read_template(function, pattern, complain)
-    return Definition(function.__name__, file, line, inspect.getdoc(function), pattern, names, template)
+    return Definition(function.__name__, file, line, inspect.getdoc(function), pattern, names, shared, template)
 
 
 def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> Pattern:

@@ -7,7 +7,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.dataflow import Dataflow
+from graphrewrite.storage import stores_plainly
 
 __all__ = ["Edit", "carry_out", "difference", "take_back"]
 
@@ -59,23 +59,6 @@ class Edit:
         return not (self.added or self.linked or self.unlinked or self.changed or self.removed)
 
 
-def stores_plainly(graph: nx.DiGraph) -> bool:
-    """Tell whether a graph keeps its nodes and edges in plain dictionaries that may be edited directly.
-
-    networkx's own `DiGraph` and this library's graphs do. A subclass that overrides how nodes or edges are added or
-    removed, or with other dictionaries, is edited through its public methods.
-    """
-    kind = type(graph)
-    return (
-        all(
-            getattr(kind, name) is getattr(nx.DiGraph, name)
-            for name in ("add_node", "add_edge", "remove_node", "remove_edge")
-        )
-        and type(graph._node) is type(graph._succ) is type(graph._pred) is dict
-        and kind.edge_attr_dict_factory is kind.node_attr_dict_factory is kind.adjlist_inner_dict_factory is dict
-    )
-
-
 def carry_out(graph: nx.DiGraph, edit: Edit) -> None:
     """Change a graph as an edit says.
 
@@ -99,15 +82,15 @@ def edit_directly(graph: nx.DiGraph, edit: Edit) -> None:
         lost.append((source, destination, succ[source].pop(destination)))
         del pred[destination][source]
     for name, data in edit.added:
-        node[name], pred[name], succ[name] = data, {}, {}
+        node[name], pred[name], succ[name] = data.copy(), {}, {}
     for source, destination, data in edit.linked:
         readers = succ[source]
         if destination in readers:
             lost.append((source, destination, readers[destination]))
-        readers[destination] = pred[destination][source] = data
+        readers[destination] = pred[destination][source] = data.copy()
     for name, data in edit.changed:
         lost.append((name, node[name]))
-        node[name] = data
+        node[name] = data.copy()
     for name in edit.removed:
         sources, readers = pred.pop(name), succ.pop(name)
         for source in sources:

@@ -9,8 +9,9 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite import op as ops
-from graphrewrite.dataflow import Dataflow, Operand, Reader, greatest_numbers
+from graphrewrite.dataflow import Dataflow, GreatestNumbers, Operand, Reader
 from graphrewrite.display import Displayed
+from graphrewrite.storage import copy_directly, stores_plainly
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.op.define import Op
 from graphrewrite.types import Tensor, Type, element_of
@@ -57,7 +58,7 @@ class Graph(Displayed, Dataflow):
         self.ops: dict[str, Op] = {op.name: op for op in ops}
         if isinstance(incoming_graph_data, Graph):
             self.ops = {**incoming_graph_data.ops, **self.ops}
-        self._fresh: dict[str, int] = {}
+        self._fresh = GreatestNumbers(self._node)
 
     # ------------------------------------------------------------------ building
 
@@ -73,7 +74,7 @@ class Graph(Displayed, Dataflow):
         -------
         str
         """
-        count = self._fresh.get(stem, 0) + 1
+        count = self._fresh[stem] + 1
         while f"{stem}_{count}" in self._node:
             count += 1
         self._fresh[stem] = count
@@ -331,7 +332,10 @@ class Graph(Displayed, Dataflow):
         if as_view:
             return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
         new = self.__class__(**self.graph)
-        new.ops, new._fresh = dict(self.ops), greatest_numbers(self._node)
+        new.ops = dict(self.ops)
+        if stores_plainly(self):
+            copy_directly(self, new)
+            return new
         new.add_nodes_from((n, dict(data)) for n, data in self._node.items())
         new.add_edges_from((a, b, dict(data)) for a, readers in self._succ.items() for b, data in readers.items())
         return new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,8 +86,7 @@ class Index:
         self.kinds: frozenset[str] | None = frozenset(k for e in entries for k in e.kinds)
         if any(not e.kinds for e in entries):
             self.kinds = None
-        self._by_kind: dict[str, tuple[tuple[Entry, ...], frozenset[str]]] = {}
-        self._by_needs: dict[tuple[str, frozenset[str]], tuple[Entry, ...]] = {}
+        self._by_kind: dict[str, dict[str, tuple[Entry, ...]]] = {}
 
     def at(self, kind: str, sources: Iterable[Any], nodes: dict[Any, dict[str, Any]]) -> tuple[Entry, ...]:
         """Return what to try at a node.
@@ -105,19 +104,26 @@ class Index:
         -------
         tuple of Entry
         """
-        known = self._by_kind.get(kind)
-        if known is None:
-            here = tuple(e for e in self.entries if not e.kinds or kind in e.kinds)
-            known = self._by_kind[kind] = here, frozenset(k for e in here for k in e.needs)
-        here, needed = known
-        if not needed:
-            return here
-        there = frozenset([k for s in sources if (k := nodes[s].get("type")) in needed])
-        key = (kind, there)
-        found = self._by_needs.get(key)
-        if found is None:
-            found = self._by_needs[key] = tuple(e for e in here if not e.needs or e.needs & there)
+        known = self._by_kind.get(kind) or self._of_kind(kind)
+        found = always = known[ANY]
+        if len(known) > 1:
+            for source in sources:
+                more = known.get(nodes[source].get("type", ANY))
+                if more is not None and more is not found:
+                    found = more if found is always else self._merged(found, more)
         return found
+
+    def _of_kind(self, kind: str) -> dict[str, tuple[Entry, ...]]:
+        """What to try at nodes of a type, by the type of an operand; each with what is always tried."""
+        here = [e for e in self.entries if not e.kinds or kind in e.kinds]
+        needed = {ANY} | {k for e in here for k in e.needs}
+        found = {need: tuple(e for e in here if not e.needs or need in e.needs) for need in needed}
+        self._by_kind[kind] = found
+        return found
+
+    def _merged(self, a: tuple[Entry, ...], b: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        together = {id(e) for e in (*a, *b)}
+        return tuple(e for e in self.entries if id(e) in together)
 
 
 @dataclass(eq=False)
@@ -153,8 +159,9 @@ class Wake:
 
     def __init__(self, patterns: Iterable[tuple[Pattern, bool]]) -> None:
         self.starts: dict[str, list[Position]] = {}
+        self.inner: dict[str, list[Position]] = {}
         self._same: dict[Any, Position] = {}
-        self._single: dict[str, tuple[Position, ...]] = {}
+        self._known: dict[tuple[str, bool], tuple[Position, ...]] = {}
         self.widest = 0
         self.boundless = False
         for pattern, curious in patterns:
@@ -198,18 +205,23 @@ class Wake:
         shared = {id(t.of) for t in terms if isinstance(t, Every)}
         for term in {id(t): t for t in terms}.values():
             above = [position(parent) for parent, _ in parents.get(id(term), [])]
-            for kind in _triggers(term, curious or uses.get(id(term), 0) > 1 or id(term) in shared, parents.get(id(term), [])):
-                known = self.starts.setdefault(kind, [])
-                known.extend(p for p in above if not any(p is k for k in known))
+            watched = curious or uses.get(id(term), 0) > 1 or id(term) in shared
+            for kind in _triggers(term, watched, parents.get(id(term), [])):
+                _extend(self.starts.setdefault(kind, []), above)
+            if isinstance(term, PatternNode):
+                for kind in term.kinds or (ANY,):
+                    _extend(self.inner.setdefault(kind, []), above)
 
-    def positions(self, kind: str) -> tuple[Position, ...]:
-        """Return where the readers of a node of that type may stand."""
-        found = self._single.get(kind)
+    def positions(self, kind: str, *, inner: bool = False) -> tuple[Position, ...]:
+        """Return where the readers of a node of that type may stand; ``inner``, if it is itself matched."""
+        key = (kind, inner)
+        found = self._known.get(key)
         if found is None:
-            found = self._single[kind] = (*self.starts.get(kind, ()), *self.starts.get(ANY, ()))
+            starts = self.inner if inner else self.starts
+            found = self._known[key] = (*starts.get(kind, ()), *starts.get(ANY, ()))
         return found
 
-    def after(self, graph: Any, edit: Edit, push: Callable[[Any], None]) -> None:
+    def after(self, graph: Any, edit: Edit, found: dict[Any, None]) -> None:
         """Tell which nodes to look at again after an edit.
 
         Parameters
@@ -218,25 +230,23 @@ class Wake:
             As it is after the edit.
         edit : Edit
             What was changed.
-        push : callable
-            Is given each node.
+        found : dict
+            Gets a key for each such node.
         """
         node, succ = graph._node, graph._succ
-        seen: set[tuple[int, Any]] = set()
         work: list[tuple[Position, Any]] = []
         for name, _ in edit.added:
-            push(name)
+            found[name] = None
         for source, reader, _ in edit.linked:
-            for position in self.positions(node[source].get("type", "")):
+            for position in self.positions(node[source].get("type", ANY)):
                 work.append((position, reader))
         for released in released_by(edit):
-            if released not in node:
-                continue
-            readers = succ[released]
-            push(released)
-            if len(readers) <= self.widest or self.boundless:
-                for position in self.positions(node[released].get("type", "")):
-                    work.extend((position, reader) for reader in readers)
+            found[released] = None
+            positions = self.positions(node[released].get("type", ANY), inner=True)
+            if positions and (len(succ[released]) <= self.widest or self.boundless):
+                for position in positions:
+                    work.extend([(position, reader) for reader in succ[released]])
+        seen: set[tuple[int, Any]] = set()
         while work:
             position, name = work.pop()
             if position.kinds and node[name].get("type") not in position.kinds:
@@ -246,19 +256,24 @@ class Wake:
                 continue
             seen.add(key)
             if position.is_root:
-                push(name)
+                found[name] = None
             for above in position.above:
-                work.extend((above, reader) for reader in succ[name])
+                work.extend([(above, reader) for reader in succ[name]])
 
 
-def released_by(edit: Edit) -> Iterator[Any]:
-    """Yield the nodes that lost a reader."""
-    for source, _ in edit.unlinked:
-        yield source
-    gone = set(edit.removed)
+def released_by(edit: Edit) -> dict[Any, None]:
+    """Return the nodes that lost a reader, in order."""
+    released = dict.fromkeys(source for source, _ in edit.unlinked)
     for entry in edit.lost:
         if len(entry) == 4:
-            yield from (source for source in entry[2] if source not in gone)
+            released.update(dict.fromkeys(entry[2]))
+    for name in edit.removed:
+        released.pop(name, None)
+    return released
+
+
+def _extend(known: list[Position], more: Iterable[Position]) -> None:
+    known.extend(p for p in more if not any(p is k for k in known))
 
 
 def _alternatives(term: Any) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from graphrewrite.edit import Edit
@@ -33,7 +33,7 @@ class Neighbourhood:
                 kinds = rule.definition.root_kinds if isinstance(rule, Rule) else rule.kinds
                 self.kinds = None if kinds is None or self.kinds is None else self.kinds | kinds
 
-    def after(self, graph: Any, edit: Edit, push: Callable[[Any], None]) -> None:
+    def after(self, graph: Any, edit: Edit, found: dict[Any, None]) -> None:
         """Tell which nodes to look at again after an edit; see `graphrewrite.index.Wake.after`."""
         if not self.radius:
             return
@@ -45,7 +45,7 @@ class Neighbourhood:
             seen.update(dict.fromkeys(layer))
         for name in seen:
             if self.kinds is None or node[name].get("type") in self.kinds:
-                push(name)
+                found[name] = None
 
 
 def _touched(edit: Edit) -> Iterable[Any]:

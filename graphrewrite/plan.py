@@ -27,24 +27,26 @@ class _Plan:
     edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = field(default_factory=dict)
     made: dict[int, str] = field(default_factory=dict)
 
-    def place(self, part: Part) -> Operand:
-        """Return where a part of the replacement is, or add it."""
-        if isinstance(part, Bound):
-            return Operand(self.copy(part.node), part.operand.result) if part.node in self.copies else part.operand
-        first: Any = part.first if isinstance(part, New) else part
-        name = self.made.get(id(first))
-        if name is None:
+    def place(self, parts: Sequence[Any]) -> list[Operand]:
+        """Add what is new of the parts of a replacement, operands first; return where each part is."""
+        for part in new_parts(parts):
             if isinstance(part, Known):
                 name = self.fresh("constant")
                 self.add(name, {"type": "constant", "value": part.value, "result": part.type, "origin": ()}, ())
             else:
-                assert isinstance(part, New)
-                operands = [self.place(p) for p in part.operands]
                 name = self.fresh(part.op.name)
-                self.add(name, new_data(part), operands)
+                self.add(name, new_data(part), [self.where(p) for p in part.operands])
                 self.graph.adopt(part.op)
-            self.made[id(first)] = name
-        return Operand(name, part.result if isinstance(part, New) else 0)
+            self.made[id(part)] = name
+        return [self.where(part) for part in parts]
+
+    def where(self, part: Part) -> Operand:
+        """Return where a part is that was there or has been added."""
+        if isinstance(part, Bound):
+            return Operand(self.copy(part.node), part.operand.result) if part.node in self.copies else part.operand
+        if isinstance(part, New):
+            return Operand(self.made[id(part.first)], part.result)
+        return Operand(self.made[id(part)])
 
     def copy(self, node: str) -> str:
         """Return the copy of a matched node that keeps its other readers."""
@@ -171,7 +173,7 @@ def plan(
         copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
     work = _Plan(graph, fresh, matched, copies)
     work.edit.matched = tuple(matched)
-    targets = [work.place(part) for _, _, part in moves]
+    targets = work.place([part for _, _, part in moves])
     for (node, result, _), target in zip(moves, targets, strict=True):
         work.move(node, result, target)
     return work.finish()
@@ -245,8 +247,25 @@ def _depends(graph: Graph, reads: Collection[str], root: str, roots: Collection[
     return False
 
 
+def new_parts(parts: Iterable[Any]) -> list[Any]:
+    """Return the new nodes and constants of a replacement, each once, operands first."""
+    found: dict[int, Any] = {}
+    work = [(part, False) for part in reversed(list(parts))]
+    while work:
+        part, is_ready = work.pop()
+        if isinstance(part, New):
+            part = part.first
+        if isinstance(part, Bound) or id(part) in found:
+            continue
+        if is_ready or isinstance(part, Known):
+            found[id(part)] = part
+        else:
+            work.append((part, True))
+            work.extend((p, False) for p in reversed(part.operands))
+    return list(found.values())
+
+
 def _leaves(part: Part) -> set[str]:
     """The nodes of the graph that a replacement reads."""
-    if isinstance(part, Bound):
-        return {part.node}
-    return set().union(*map(_leaves, part.operands)) if isinstance(part, New) else set()
+    parts = [part, *(p for new in new_parts([part]) if isinstance(new, New) for p in new.operands)]
+    return {p.node for p in parts if isinstance(p, Bound)}

@@ -12,55 +12,60 @@ __all__ = ["Provenance"]
 
 
 class Provenance:
-    """Remembers of each edit what it matched, and writes origins down when they are asked for.
+    """Remembers of each new node what was matched, and writes origins down when they are asked for.
 
     Writing them at once would copy ever longer lists along a chain of rewrites.
+
+    Attributes
+    ----------
+    parents : dict
+        New node to the nodes that were matched when it was made.
+    told : dict
+        Nodes that went, to what they said of their own origin.
     """
 
     def __init__(self) -> None:
-        self.edits: list[Edit] = []
+        self.parents: dict[Any, tuple[Any, ...]] = {}
+        self.told: dict[Any, dict[str, Any]] = {}
 
     def note(self, edit: Edit) -> None:
         """Remember an edit that was carried out."""
-        if edit.added:
-            self.edits.append(edit)
+        for name, _ in edit.added:
+            self.parents[name] = edit.matched
+        for entry in edit.lost:
+            if len(entry) == 4:
+                self.told[entry[0]] = entry[1]
 
     def settle(self, graph: Any) -> None:
         """Write the origin of each new node that is still there into its data."""
-        if not self.edits or not isinstance(graph, Graph):
-            self.edits = []
-            return
-        nodes = graph._node
-        parents: dict[Any, Edit] = {name: edit for edit in self.edits for name, _ in edit.added}
-        gone = {entry[0]: entry[1] for edit in self.edits for entry in edit.lost if len(entry) == 4}
-        bridges = {name for name, op in (LIBRARY | graph.ops).items() if op.level == "bridge"}
+        if isinstance(graph, Graph):
+            nodes = graph._node
+            bridges = {name for name, op in (LIBRARY | graph.ops).items() if op.level == "bridge"}
+            for name in self.parents:
+                data = nodes.get(name)
+                if data is not None and "origin" in data and data["type"] not in bridges:
+                    data["origin"] = self.origins(name, nodes, bridges)
+        self.parents, self.told = {}, {}
 
-        def origins(edit: Edit) -> tuple[Any, ...]:
-            """The origins of what an edit matched, through all edits that came before it."""
-            found: dict[Any, None] = {}
-            seen = {id(edit)}
-            work = [iter(edit.matched)]
-            while work:
-                for node in work[-1]:
-                    before = parents.get(node)
-                    if before is not None:
-                        if id(before) not in seen:
-                            seen.add(id(before))
-                            work.append(iter(before.matched))
-                            break
-                        continue
-                    data = gone.get(node) or nodes.get(node) or {}
-                    if data.get("type") not in bridges:
-                        found.update(dict.fromkeys(data.get("origin") or (node,)))
-                else:
-                    work.pop()
-            return tuple(found)
-
-        for edit in self.edits:
-            alive = [nodes[name] for name, _ in edit.added if name in nodes]
-            written = [data for data in alive if "origin" in data and data.get("type") not in bridges]
-            if written:
-                origin = origins(edit)
-                for data in written:
-                    data["origin"] = origin
-        self.edits = []
+    def origins(self, name: Any, nodes: dict[Any, Any], bridges: set[str]) -> tuple[Any, ...]:
+        """Return the origins of a new node, through all that was matched on the way to it."""
+        parents, told = self.parents, self.told
+        found: dict[Any, None] = {}
+        seen = {name}
+        work = [iter(parents[name])]
+        while work:
+            for node in work[-1]:
+                before = parents.get(node)
+                if before is not None:
+                    if node not in seen:
+                        seen.add(node)
+                        work.append(iter(before))
+                        break
+                    continue
+                data = told.get(node) or nodes.get(node) or {}
+                if data.get("type") not in bridges:
+                    for origin in data.get("origin") or (node,):
+                        found[origin] = None
+            else:
+                work.pop()
+        return tuple(found)

@@ -8,14 +8,17 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import networkx as nx
 
-from graphrewrite.edit import Edit, carry_out
+from graphrewrite.attempt import Attempt, attempt_of
+from graphrewrite.dataflow import GreatestNumbers
+from graphrewrite.edit import Edit, edit_directly, edit_publicly
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Graph
-from graphrewrite.index import Entry, Index, Wake, entries_of
+from graphrewrite.index import ANY, Entry, Index, Wake, entries_of
 from graphrewrite.neighbourhood import Neighbourhood
 from graphrewrite.provenance import Provenance
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
+from graphrewrite.storage import stores_plainly
 from graphrewrite.strategy import Strategy
 from graphrewrite.verify import verify as verify_graph
 from graphrewrite.worklist import WorkList
@@ -180,6 +183,11 @@ class _Engine:
         self.wake = Wake((m.pattern, m.definition.is_curious) for m in bounded)
         self.neighbourhood = Neighbourhood(self.rules)
         self.provenance = Provenance()
+        self.attempts: dict[Entry, Attempt] = {}
+        self.carry_out = edit_directly if stores_plainly(self.graph) else edit_publicly
+        if isinstance(self.graph, Graph):
+            # New names follow from all names that came in, those of nodes included that are gone when one is needed.
+            self.graph._fresh = GreatestNumbers(graph._node)
         self.fired: list[tuple[str, Any]] = []
 
     def run(self) -> Any:
@@ -192,6 +200,8 @@ class _Engine:
                 changed |= self.run_pass(member)
             changed &= not self.strategy.is_single
         self.provenance.settle(self.graph)
+        if isinstance(self.graph, Graph):
+            self.graph._fresh.names = self.graph._node
         if self.plain and isinstance(self.graph, Graph):
             made = self.given.__class__(**self.graph.graph)
             made.add_nodes_from(self.graph.nodes(data=True))
@@ -217,16 +227,9 @@ class _Engine:
         """Look at every place, and again at those that an edit has enabled, until nothing is left to look at."""
         graph, strategy = self.graph, self.strategy
         nodes, pred = graph._node, graph._pred
-        places = strategy.places(graph)
-        lists = [
-            WorkList(
-                places if index.kinds is None else [n for n in places if nodes[n].get("type") in index.kinds]
-            )
-            for index in self.indices
-        ]
-        pairs = list(zip(self.indices, lists, strict=True))
+        self.pairs = [(index, WorkList(strategy.places(graph, index.kinds))) for index in self.indices]
         while True:
-            for index, work in pairs:
+            for index, work in self.pairs:
                 if work:
                     break
             else:
@@ -235,47 +238,51 @@ class _Engine:
             data = nodes.get(node)
             if data is None:
                 continue
-            for entry in index.at(data.get("type", ""), pred[node], nodes):
+            for entry in index.at(data.get("type", ANY), pred[node], nodes):
                 edit = self.fire(entry, node)
                 if edit is not None:
                     if not strategy.is_single:
-                        self.look_again(edit, node, pairs)
+                        self.look_again(edit, node)
                     break
 
-    def look_again(self, edit: Edit, near: Any, pairs: list[tuple[Index, WorkList]]) -> None:
+    def look_again(self, edit: Edit, near: Any) -> None:
+        """Queue the places where an edit can have enabled a match."""
         nodes = self.graph._node
-
-        def push(node: Any) -> None:
+        found: dict[Any, None] = {}
+        self.wake.after(self.graph, edit, found)
+        self.neighbourhood.after(self.graph, edit, found)
+        if near in nodes:
+            found[near] = None
+        for node in found:
             kind = nodes[node].get("type")
-            for index, work in pairs:
+            for index, work in self.pairs:
                 if index.kinds is None or kind in index.kinds:
                     work.push(node, near)
 
-        self.wake.after(self.graph, edit, push)
-        self.neighbourhood.after(self.graph, edit, push)
-        if near in nodes:
-            push(near)
-
     def fire(self, entry: Entry, node: Any) -> Edit | None:
         """Apply a rule at a node if it matches there and does not decline."""
-        graph, watcher, member = self.graph, self.watcher, entry.member
-        for match, planned in _attempts(member, graph, node, entry.root):
-            if isinstance(planned, Edit):
-                planned = self.strategy.judge(graph, planned)
+        watcher = self.watcher
+        attempt = self.attempts.get(entry)
+        if attempt is None:
+            attempt = self.attempts[entry] = attempt_of(entry, self.graph)
+        for planned, match in attempt(node):
+            if self.strategy.measure is not None and isinstance(planned, Edit):
+                planned = self.strategy.judge(self.graph, planned)
             if watcher is not None:
-                watcher.tried(member, node, planned)
+                watcher.tried(entry.member, node, planned)
             if isinstance(planned, Declined):
                 continue
-            carry_out(graph, planned)
+            made = match() if watcher is not None else None
+            self.carry_out(self.graph, planned)
             self.provenance.note(planned)
-            self.count(member.name, node)
+            self.count(entry.member.name, node)
             if watcher is not None:
-                watcher.rewritten(graph, match, planned)
-            if self.verify and isinstance(graph, Graph):
-                verify_graph(graph)
+                watcher.rewritten(self.graph, made, planned)
+            if self.verify and isinstance(self.graph, Graph):
+                verify_graph(self.graph)
             return planned
         if watcher is not None:
-            watcher.tried(member, node, None)
+            watcher.tried(entry.member, node, None)
         return None
 
     def count(self, name: str, node: Any) -> None:
@@ -288,15 +295,6 @@ class _Engine:
                 "other, or a rule matches its own result; give a measure that must fall, or once=True",
                 node=node,
             )
-
-
-def _attempts(member: Any, graph: Any, node: Any, root: int) -> Iterator[tuple[Any, Edit | Declined]]:
-    """Yield the matches of a rule at a node, each with what it would change."""
-    if isinstance(member, Rule):
-        yield from member.attempts(graph, node, root)
-    else:
-        for match in member.matches_at(graph, node):
-            yield match, member.edit(graph, match)
 
 
 def _entries(member: Any) -> list[Entry]:

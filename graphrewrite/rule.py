@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, overload
 
+from graphrewrite.dataflow import GreatestNumbers
 from graphrewrite.definition import Definition, read_definition
 from graphrewrite.edit import Edit
-from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError
+from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Obstacle, Several, find_at
 from graphrewrite.pattern import Every, Pattern, Repeated, Result, forms
@@ -166,33 +167,15 @@ class Rule:
         try:
             for found in find_at(self.pattern, graph, node, shared=self.shared, obstacle=obstacle):
                 yield Match(self, found.made, found.values)
-        except RuleError as error:
-            raise self.complain(str(error)) from error
+        except GraphRewriteError as error:
+            raise self.named(error) from error
 
-    def attempts(self, graph: Graph, node: str, root: int = 0) -> Iterator[tuple[Match, Edit | Declined]]:
-        """Yield the matches one of whose roots is a node, each with what it would change.
-
-        Parameters
-        ----------
-        graph : Graph
-            Any graph.
-        node : str
-            The node.
-        root : int
-            Which of the pattern's roots it is.
-
-        Yields
-        ------
-        match : Match
-        edit : Edit or Declined
-            Its new nodes have names that the graph will not give again.
-        """
-        try:
-            for found in find_at(self.pattern, graph, node, shared=self.shared, entry=root):
-                match = Match(self, found.made, found.values)
-                yield match, self.edit(graph, match, fresh=graph.fresh)
-        except RuleError as error:
-            raise error if str(error).startswith("rule ") else self.complain(str(error)) from error
+    def named(self, error: GraphRewriteError) -> GraphRewriteError:
+        """Return an error that names this rule, if it does not yet."""
+        if str(error).startswith("rule "):
+            return error
+        kind = type(error) if isinstance(error, RewriteError | GraphError) else RuleError
+        return kind(str(self.complain(str(error))))
 
     def edit(self, graph: Graph, match: Match, *, fresh: Callable[[str], str] | None = None) -> Edit | Declined:
         """Return what rewriting a match would change; nothing is changed.
@@ -227,10 +210,8 @@ class Rule:
         try:
             parts = [p if p is NOTHING else replay.part(p) for p in self._aligned(returned, replaced)]
             return plan(graph, match.nodes, roots, parts, fresh=fresh or _names_for(graph), shared=self.shared)
-        except RewriteError as error:
-            raise RewriteError(str(self.complain(str(error)))) from error
-        except RuleError as error:
-            raise error if str(error).startswith("rule ") else self.complain(str(error)) from error
+        except GraphRewriteError as error:
+            raise self.named(error) from error
 
     def _run(self, replay: Replay, where: str) -> Any:
         """Run the function on a match; return what it returns."""
@@ -326,10 +307,11 @@ class Rule:
 
 def _names_for(graph: Graph) -> Callable[[str], str]:
     """Return a giver of names that leaves the graph as it is."""
-    given = dict(graph._fresh)
+    given = GreatestNumbers(graph._node)
+    given.update(graph._fresh)
 
     def fresh(stem: str) -> str:
-        count = given.get(stem, 0) + 1
+        count = given[stem] + 1
         while f"{stem}_{count}" in graph._node:
             count += 1
         given[stem] = count

@@ -57,15 +57,17 @@ class Strategy:
         several = isinstance(self.at, list | tuple | set | frozenset) and self.at not in graph
         return list(self.at) if several else [self.at]
 
-    def places(self, graph: Any) -> list[Any]:
-        """Return the nodes to look at, in order."""
+    def places(self, graph: Any, kinds: frozenset[str] | None) -> list[Any]:
+        """Return the nodes of some types in the order in which they are looked at."""
         if isinstance(graph, Dataflow):
             try:
-                order = list(graph.in_order())
+                order = graph.in_layers(kinds)
             except GraphError as error:
-                raise GraphError(f"{str(error).partition(': ')[2]}; rules go from operands to readers", node=error.node) from None
+                reason = str(error).removeprefix(f"node {error.node!r}: ")
+                raise GraphError(f"{reason}; rules go from operands to readers", node=error.node) from None
         else:
             order = sorted(graph, key=lambda n: (str(graph._node[n].get("type", "")), str(n)))
+            order = [n for n in order if kinds is None or graph._node[n].get("type") in kinds]
         if self.order == "top-down":
             order.reverse()
         if self.at is not None:

@@ -73,8 +73,7 @@ class Traced(Symbolic):
         return value if isinstance(value, Traced | Literal | Where | Rest) else Literal.of(value)
 
     def __or__(self, other: Any) -> Any:
-        mine = self.options if isinstance(self, Either) else (self,)
-        return self.tracing.keep(Either(self.tracing, (*mine, self.term(other))))
+        return self.tracing.keep(Either(self.tracing, (self.term(self), self.term(other))))
 
     def __ror__(self, other: Any) -> Any:
         return self.tracing.keep(Either(self.tracing, (self.term(other), self.term(self))))
@@ -202,7 +201,10 @@ class Either(Traced):
     options: tuple[Term, ...]
 
     def __repr__(self) -> str:
-        return f"({' | '.join(map(repr, self.options))})"
+        # `a | b | c` is `(a | b) | c`, and reads as it was written.
+        first, *rest = self.options
+        shown = repr(first)[1:-1] if isinstance(first, Either) else repr(first)
+        return f"({' | '.join([shown, *map(repr, rest)])})"
 
 
 @dataclass(eq=False, repr=False)
@@ -322,8 +324,8 @@ class Literal:
         return "{" + shown[1:-1] + "}" if self.members else shown
 
 
-@dataclass(frozen=True, eq=False)
-class Where:
+@dataclass(frozen=True, eq=False, repr=False)
+class Where(Symbolic):
     """A condition on an attribute or a value, and the requirement in words.
 
     Made by `graphrewrite.rule.where`.
@@ -331,6 +333,13 @@ class Where:
 
     predicate: Callable[[Any], Any]
     reason: str
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Look for an operand that belongs to a pattern, or to a match; a condition belongs to none."""
+        for operand in operands:
+            if isinstance(operand, Symbolic) and not isinstance(operand, Where):
+                return operand.apply_op(op, operands, attributes)
+        raise RuleError(f"{op.name} needs an operand that is a variable; narrow one: def r(x: rule.where(...))")
 
     def __repr__(self) -> str:
         return f"<{self.reason}>"
