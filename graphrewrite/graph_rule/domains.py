@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from graphrewrite.graph_rule.fits import DataTest
+from graphrewrite.graph_rule.fits import DataTest, PredicateError
 from graphrewrite.graph_rule.plan import Plan
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def domains_of(search: Search, plan: Plan, firsts: Iterable[Any]) -> dict[Hashab
             for other, forward, test in step.backs:
                 reached = _reached(search, domains[other], forward, test)
                 pool = reached if pool is None else pool & reached
-        domains[step.name] = {node for node in pool or () if search.local_fault(step, node) is None}
+        domains[step.name] = {node for node in pool or () if search.is_possible(step, node)}
     for step in reversed(plan.steps):
         for other, forward, test in step.backs:
             domains[other] &= _reached(search, domains[step.name], not forward, test)
@@ -53,11 +53,12 @@ def domains_of(search: Search, plan: Plan, firsts: Iterable[Any]) -> dict[Hashab
 def _reached(search: Search, nodes: set[Any], forward: bool, test: DataTest) -> set[Any]:
     """Return the nodes at the other end of fitting edges that go out of some nodes, or come in."""
     near = search.succ if forward else search.pred
-    if not test.required:
-        return {other for node in nodes for other in near[node]}
-    return {
-        other
-        for node in nodes
-        for other, data in near[node].items()
-        if test.failing(data, (node, other) if forward else (other, node)) is None
-    }
+    found = set()
+    for node in nodes:
+        for other, data in near[node].items():
+            try:
+                if test.failing(data, (node, other) if forward else (other, node)) is None:
+                    found.add(other)
+            except PredicateError:  # a search may never ask it
+                found.add(other)
+    return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.dataflow import greatest_numbers
+from graphrewrite.dataflow import GreatestNumbers
 
 __all__ = ["Names", "fresh_name", "in_order", "order_key"]
 
@@ -37,7 +37,7 @@ def fresh_name(taken: Collection[Hashable], request: Hashable) -> Hashable:
 
 
 class Names:
-    """The names in a graph, for many fresh ones: looks through them once.
+    """The names in a graph, for many fresh ones: looks through them once for each stem.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Names:
 
     def __init__(self, taken: Collection[Hashable]) -> None:
         self.taken = taken
-        self.greatest: dict[str, int] | None = None
+        self.greatest = GreatestNumbers(taken)
 
     def fresh(self, request: Hashable, more: Collection[Hashable] = ()) -> Hashable:
         """Return a name that is neither taken nor among some more.
@@ -72,12 +72,10 @@ class Names:
         """
         if request not in self.taken and request not in more:
             return request
-        if self.greatest is None:
-            self.greatest = greatest_numbers(self.taken)
         stem, _, number = str(request).rpartition("_")
         if not number.isdecimal() or not stem:
             stem = str(request)
-        count = self.greatest.get(stem, 0) + 1
+        count = self.greatest[stem] + 1
         while (name := f"{stem}_{count}") in self.taken:
             count += 1
         self.greatest[stem] = count - 1  # what is only planned may never be taken

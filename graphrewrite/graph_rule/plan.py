@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Collection, Hashable, Iterable, Set
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import networkx as nx
 
@@ -16,6 +16,7 @@ from graphrewrite.graph_rule.pattern import GraphPattern
 __all__ = [
     "Absence",
     "Plan",
+    "Routes",
     "Side",
     "Step",
     "choose_anchor",
@@ -24,9 +25,22 @@ __all__ = [
     "plan_pattern",
     "plan_sides",
     "radius_of",
+    "routes_of",
 ]
 
 _MANY = 32  # of so many nodes that could be the anchor, the one nearest to all others is taken
+
+
+class Hop(NamedTuple):
+    """How far a node of a pattern is from the anchor, the next node on the way, and whether the edge goes there."""
+
+    distance: int
+    next: Hashable
+    forward: bool
+
+
+Routes: TypeAlias = dict[Hashable, Hop]
+"""The ways from all nodes of a pattern to the anchor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +194,10 @@ def choose_anchor(pattern: GraphPattern) -> Hashable:
 
     An interior node, for those have few edges; one whose type is known; the one nearest to all others; the first.
     """
-    union, single, interior = _union(pattern), pattern.single, set(pattern.interior)
-    best = min((name not in interior, kinds_of(pattern, name) is None) for name in single)
-    equal = [name for name in single if (name not in interior, kinds_of(pattern, name) is None) == best]
-    return min(equal[:_MANY], key=lambda name: max(_distances(union, name).values()))
+    interior = set(pattern.interior)
+    best = min((name not in interior, kinds_of(pattern, name) is None) for name in pattern.single)
+    equal = [name for name in pattern.single if (name not in interior, kinds_of(pattern, name) is None) == best]
+    return min(equal[:_MANY], key=lambda name: _reach(routes_of(pattern, name)))
 
 
 def kinds_of(pattern: GraphPattern, name: Hashable) -> frozenset[Any] | None:
@@ -196,29 +210,39 @@ def kinds_of(pattern: GraphPattern, name: Hashable) -> frozenset[Any] | None:
     return None
 
 
-def radius_of(pattern: GraphPattern, anchor: Hashable) -> int | None:
+def radius_of(pattern: GraphPattern, routes: Routes, absences: tuple[Absence, ...]) -> int | None:
     """Return how many edges away from the anchor a node can be that decides about a match; None for any number."""
-    union = _union(pattern)
-    distances = _distances(union, anchor)
-    if len(distances) < len(union):
+    if len(routes) < len(pattern.single) or not all(absence.plan.connected for absence in absences):
         return None
-    # An edge from an interior node to the outside blocks a match: its other end decides as well.
-    return max(1, *distances.values(), *(distances[name] + 1 for name in pattern.interior))
+    reach = _reach(routes)
+    # An edge from an interior node to the outside blocks a match, or is a group's: its other end decides as well.
+    return max(
+        1,
+        reach,
+        *(routes[name].distance + 1 for name in pattern.interior),
+        *(reach + len(a.plan.steps) for a in absences),
+    )
 
 
-def _union(pattern: GraphPattern) -> nx.Graph:
-    """The pattern and all that must not be there, without directions; own nodes of each of these told apart."""
-    union = nx.Graph(pattern.graph.edges)
-    union.add_nodes_from(pattern.graph)
-    for index, absent in enumerate(pattern.without):
-        own = {name: name if name in pattern.graph else (_union, index, name) for name in absent}
-        union.add_nodes_from(own.values())
-        union.add_edges_from((own[a], own[b]) for a, b in absent.edges)
-    return union
+def routes_of(pattern: GraphPattern, anchor: Hashable) -> Routes:
+    """Return the shortest way to the anchor from each node of a pattern that is connected to it."""
+    graph, single = pattern.graph, set(pattern.single)
+    routes: Routes = {anchor: Hop(0, anchor, True)}
+    layer = [anchor]
+    while layer:
+        reached = []
+        for name in layer:
+            for near, forward in ((graph.pred[name], True), (graph.succ[name], False)):
+                for other in near:
+                    if other in single and other not in routes:
+                        routes[other] = Hop(routes[name].distance + 1, name, forward)
+                        reached.append(other)
+        layer = reached
+    return routes
 
 
-def _distances(graph: nx.Graph, start: Hashable) -> dict[Hashable, int]:
-    return dict(nx.single_source_shortest_path_length(graph, start))
+def _reach(routes: Routes) -> int:
+    return max(hop.distance for hop in routes.values())
 
 
 def _order(

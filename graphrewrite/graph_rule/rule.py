@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -25,20 +24,23 @@ from graphrewrite.graph_rule.plan import (
     plan_pattern,
     plan_sides,
     radius_of,
+    routes_of,
 )
 from graphrewrite.graph_rule.search import Search
+from graphrewrite.graph_rule.wake import enabled_by
 from graphrewrite.pattern.terms import Where
 from graphrewrite.replacement import Declined
 
-__all__ = ["GraphRule", "from_graphs"]
+__all__ = ["GraphRule", "Replacement"]
 
 _STARTS = 32  # so many nodes of a pattern are tried when someone asks why a node does not match
 
 Replacement: TypeAlias = nx.DiGraph | Callable[[GraphMatch], nx.DiGraph | Declined]
+"""What takes the place of a match, or a function that makes it of the match."""
 
 
 class GraphRule:
-    """A rewrite rule over digraphs of any kind; made by `from_graphs`.
+    """A rewrite rule over digraphs of any kind; made by `graphrewrite.graph_rule.from_graphs`.
 
     Attributes
     ----------
@@ -90,8 +92,9 @@ class GraphRule:
                 raise self.complain("its replacement is its pattern; change an attribute, a node or an edge")
         self.anchor = choose_anchor(self.pattern)
         self.kinds = kinds_of(self.pattern, self.anchor)
-        self.radius = radius_of(self.pattern, self.anchor)
         self._absences = tuple(plan_absence(self.pattern, absent) for absent in self.pattern.without)
+        self._routes = routes_of(self.pattern, self.anchor)
+        self.radius = radius_of(self.pattern, self._routes, self._absences)
         self._sides = plan_sides(self.pattern)
         self._plans: dict[Hashable, Plan] = {}
         self._names: WeakKeyDictionary[nx.DiGraph, Names] = WeakKeyDictionary()
@@ -166,6 +169,30 @@ class GraphRule:
             return difference
         return plan_change(difference, self.pattern, graph, match.bindings, names)
 
+    def enabled_by(self, graph: nx.DiGraph, edit: Edit) -> list[Any]:
+        """Return the nodes at which the rule may match, or no longer decline, since an edit.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            The graph after the edit.
+        edit : Edit
+            As it was carried out.
+
+        Returns
+        -------
+        list of node
+            All of them, and possibly others; none where `radius` is None, for then it can be anywhere.
+        """
+        if self.radius is None:
+            return []
+        search = Search(self.pattern, self._plan(self.anchor), self._sides, self._absences, graph)
+        known = self._difference
+        inside = (
+            None if known is None else [(a, b) for a, b, _ in known.new_edges if {a, b} <= self.pattern.graph.nodes]
+        )
+        return enabled_by(search, self._routes, inside, self.radius, edit)
+
     def explain(self, graph: nx.DiGraph, *, at: Any) -> str:
         """Say in one sentence why the rule does or does not apply at a node, as any of the pattern's first 32 nodes.
 
@@ -182,6 +209,7 @@ class GraphRule:
 
         Examples
         --------
+        >>> from graphrewrite.graph_rule import from_graphs
         >>> drop = from_graphs(nx.DiGraph([("s", "x"), ("x", "e")]), nx.DiGraph([("s", "e")]), name="drop",
         ...                    interface=["s", "e"])
         >>> graph = nx.DiGraph([("a", "b"), ("b", "c"), ("d", "b")])
@@ -218,13 +246,16 @@ class GraphRule:
     def __str__(self) -> str:
         return f"{self.name}: {self.pattern}"
 
+    def _plan(self, start: Hashable) -> Plan:
+        if start not in self._plans:
+            self._plans[start] = plan_pattern(self.pattern, start)
+        return self._plans[start]
+
     def _matches(
         self, graph: nx.DiGraph, start: Hashable, nodes: list[Any], obstacle: Obstacle | None
     ) -> Iterator[GraphMatch]:
         """Yield the matches in which a node of the pattern is one of some nodes."""
-        plan = self._plans.get(start)
-        if plan is None:
-            plan = self._plans[start] = plan_pattern(self.pattern, start)
+        plan = self._plan(start)
         condition = self.pattern.condition
         try:
             for bindings in Search(self.pattern, plan, self._sides, self._absences, graph, obstacle).matches(nodes):
@@ -263,88 +294,3 @@ class GraphRule:
 def _check_digraph(graph: Any) -> None:
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
         raise GraphError(f"a {type(graph).__name__} is no networkx.DiGraph; graph rules work on those")
-
-
-def from_graphs(
-    pattern: nx.DiGraph,
-    replacement: Replacement,
-    *,
-    name: str,
-    interface: Iterable[Hashable] = (),
-    groups: Iterable[Hashable] = (),
-    induced: bool = False,
-    without: Iterable[nx.DiGraph] = (),
-    condition: Where | Callable[[GraphMatch], Any] | None = None,
-    keeps: str = "exact",
-) -> GraphRule:
-    """Make a rule of two graphs, for digraphs of any kind: what is found as the first becomes the second.
-
-    A match assigns a different node to each node of the pattern, and has its edges. An attribute in the pattern must be
-    equal; a set or a range of values means one of them, `rule.where` a predicate; what is absent may be anything. Nodes
-    that are no interface must have no edges to the outside of the match.
-
-    What both graphs have, by name, stays with its attributes; interface nodes must be in both. What only the pattern
-    has goes; what only the replacement has is new. Attributes that the replacement gives are set. A new edge takes over
-    the attributes of the edges that its destination loses, or, where that is new itself, those that its source loses;
-    if they differ, the match is declined. New nodes are called as in the replacement, or with a number behind it if
-    that is taken.
-
-    Parameters
-    ----------
-    pattern : networkx.DiGraph
-        What to look for.
-    replacement : networkx.DiGraph or callable
-        What takes its place; or a function from the match to that graph, or to ``decline(reason)``.
-    name : str
-        What to call the rule.
-    interface : iterable of hashable
-        Nodes of the pattern that stay, and may have edges to the outside.
-    groups : iterable of hashable
-        Interface nodes that stand for all outside neighbours, however many, of the interior nodes that they are
-        connected to, on that side. A new edge connects all of them.
-    induced : bool
-        Whether matched nodes must have no edges between them but those of the pattern, to themselves included.
-    without : iterable of networkx.DiGraph
-        Each is what must not be there beside a match; nodes named as in the pattern are those.
-    condition : Where or callable
-        What the whole match must fulfil, decided by what is matched alone.
-    keeps : {"exact", "rounding", "assumes"}
-        What the rewrite keeps.
-
-    Returns
-    -------
-    GraphRule
-
-    Raises
-    ------
-    RuleError
-        If the rule is written wrongly, with its file and line.
-
-    Examples
-    --------
-    >>> pattern = nx.DiGraph([("s", "m"), ("m", "a"), ("a", "e")])
-    >>> pattern.nodes["m"]["type"], pattern.nodes["a"]["type"] = "mul", "add"
-    >>> fused = nx.DiGraph([("s", "mac"), ("mac", "e")])
-    >>> fused.nodes["mac"]["type"] = "mac"
-    >>> fuse = from_graphs(pattern, fused, name="fuse", interface=["s"], groups=["e"])
-    >>> print(fuse)
-    fuse: s -> m: mul -> a: add -> *e; interface s, e
-    >>> graph = nx.DiGraph([("x", "m1"), ("m1", "a1"), ("a1", "y"), ("a1", "z")])
-    >>> graph.add_nodes_from([("m1", {"type": "mul"}), ("a1", {"type": "add"})])
-    >>> list(fuse(graph).edges)
-    [('x', 'mac'), ('mac', 'y'), ('mac', 'z')]
-    """
-    caller = sys._getframe(1)
-    return GraphRule(
-        name,
-        pattern,
-        replacement,
-        interface=interface,
-        groups=groups,
-        induced=induced,
-        without=without,
-        condition=condition,
-        keeps=keeps,
-        file=caller.f_code.co_filename,
-        line=caller.f_lineno,
-    )

@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.graph_rule.domains import domains_of
+from graphrewrite.graph_rule.fits import PredicateError
 from graphrewrite.graph_rule.naming import order_key
 from graphrewrite.graph_rule.obstacle import Obstacle
 from graphrewrite.graph_rule.pattern import GraphPattern
@@ -200,6 +201,13 @@ class Search:
             if key is not None:
                 return ("edge", (step.name, step.name), (node, node), key, succ[node], step.loop)
         return None
+
+    def is_possible(self, step: Step, node: Any) -> bool:
+        """Tell whether a node can be found for a step; a predicate that fails here may never be asked by a search."""
+        try:
+            return self.local_fault(step, node) is None
+        except PredicateError:
+            return True
 
     # ------------------------------------------------------------------ when all nodes are found
 
