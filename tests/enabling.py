@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, Graph, Tensor, op, rule
-from tests.pairs import OWN_OPS, affine, blend, halves, pack, scale
+from tests.sources import OWN_OPS, affine, blend, halves, pack, scale
 
 __all__ = ["CONFLUENT", "ENABLING", "random_graph"]
 

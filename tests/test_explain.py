@@ -1,0 +1,82 @@
+"""Why a rule does not match: the furthest point that was reached, and the first thing that failed there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.pairs import graph_of
+from tests.sources import rule_of
+
+REFUSALS = [
+    ("missing operand", "def r(x, w, b):\n  yield affine(x, w, b)", "a = affine(p, q)", "a", "'a'", "2 operands.*3"),
+    ("too few for a rest", "def r(x, y, zs):\n  yield pack(x, y, *zs)", "a = pack(p)", "a",
+     "'a'", "1 operand.*at least 2"),
+    ("wrong op", "def r(x):\n  yield op.abs(op.neg(x))", "m = relu(p); a = abs(m)", "a", "'m'", "relu.*needs neg"),
+    ("wrong op at the root", "def r(x):\n  yield op.abs(op.neg(x))", "a = relu(p)", "a", "'a'", "relu.*needs abs"),
+    ("none of several ops", "def r(x):\n  yield (op.abs | op.neg)(x)", "a = relu(p)", "a", "'a'", "relu.*abs or neg"),
+    ("input for any op", "def r(x):\n  yield op.abs(rule.any_op(x))", "a = abs(p)", "a", "'p'", "input.*any op"),
+    ("wrong attribute", "def r(x):\n  yield scale(x, by=2)", "a = scale(p, by=3)", "a", "'a'", "by is 3.*needs 2"),
+    ("no such attribute value", "def r(x):\n  yield scale(x, by={2, 4})", "a = scale(p, by=3)", "a",
+     "'a'", "by is 3.*2, 4"),
+    ("attribute predicate", "def r(x):\n  yield scale(x, by=rule.where(lambda k: k > 4, 'it is large'))",
+     "a = scale(p, by=3)", "a", "'a'", "by is 3.*it is large"),
+    ("attribute bound", "def r(x, k):\n  yield scale(scale(x, by=k), by=k)", "m = scale(p, by=2); a = scale(m, by=3)",
+     "a", "'[am]'", "by is [23].*'k'.*[23]"),
+    ("condition", "def r(x: rule.where(lambda v: v.shape == (), 'it is a scalar')):\n  yield op.neg(x)",
+     "a = neg(p)", "a", "'p'", "it is a scalar"),
+    ("condition of no name", "def r(x):\n  yield op.sub(x, rule.where(lambda v: v.shape == (), 'it is a scalar'))",
+     "a = sub(p, q)", "a", "'q'", "it is a scalar"),
+    ("variable bound", "def r(x):\n  yield op.sub(x, x)", "a = sub(p, q)", "a", "'q'", "'x'.*already.*'p'"),
+    ("not a constant", "def r(x, c: Constant):\n  yield op.sub(x, c)", "a = sub(p, q)", "a", "'q'",
+     "'c' must be a constant"),
+    ("no literal", "def r(x):\n  yield op.sub(x, 1)", "a = sub(p, q)", "a", "'q'", "input.*constant 1"),
+    ("another literal", "def r(x):\n  yield op.sub(x, 1)", "a = sub(p, two)", "a", "'two'", "not 1"),
+    ("not in the set", "def r(x):\n  yield op.sub(x, {0, 1})", "a = sub(p, two)", "a", "'two'", r"not \{0, 1\}"),
+    ("another result", "def r(x):\n  a, b = halves(x)\n  yield op.sub(a, b)", "h = halves(p); a = sub(h, h)", "a",
+     "'h'", "result 0.*result 1"),
+    ("another node", "def r(x):\n  n = op.neg(x)\n  yield op.sub(op.relu(n), op.abs(n))",
+     "n = neg(p); m = neg(p); b = relu(n); c = abs(m); a = sub(b, c)", "a", "'m'", "same neg.*'n'"),
+    ("outside reader", "def r(x):\n  yield op.abs(op.neg(x))", "n = neg(p); a = abs(n); b = relu(n)", "a", "'n'",
+     "disappear.*'b' outside"),
+    ("output reads it", "def r(x):\n  yield op.abs(op.neg(x))", "n = neg(p); a = abs(n)", "a", "'n'",
+     "disappear.*'extra' outside"),
+    ("forbidden operand", "def r(x, y):\n  yield op.sub(x, ~op.neg(y))", "n = neg(p); a = sub(p, n)", "a",
+     "'n'", "forbid"),
+    ("forbidden node", "def r(x):\n  n = op.neg(x)\n  yield n, ~op.abs(n)", "a = neg(p); b = abs(a)", "a",
+     "'b'", "forbid"),
+    ("run too short", "def r(x):\n  yield rule.repeated(x, op.relu, least=3)", "m = relu(p); a = relu(m)", "a",
+     "'[amp]'", "run of 2.*3"),
+    ("inside a longer run", "def r(x):\n  yield rule.repeated(x, op.relu)", "a = relu(p); b = relu(a)", "a", "'a'",
+     "longer run"),
+    ("group too small", "def r(x):\n  yield rule.every(x, op.relu, least=3)", "a = relu(p); b = relu(p)", "a", "'a'",
+     "group of 2.*3"),
+    ("component missing", "def r(x, y):\n  yield op.neg(x), op.abs(y)\n  return x, y", "a = neg(p)", "a", "'a'", "abs"),
+    ("declined", "def r(x):\n  yield op.neg(x)\n  return rule.decline('it is Monday', at=x)", "a = neg(p)", "a", "'p'",
+     "declined: it is Monday"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "lines", "at", "node", "reason"), [e[1:] for e in REFUSALS], ids=[e[0] for e in REFUSALS]
+)
+def test_explain_names_the_node_and_the_reason(source, lines, at, node, reason, request):
+    graph = graph_of(lines)
+    if "output" in request.node.callspec.id:
+        graph.output("extra", graph.value("n"))
+    tested = rule_of(f"@rule\n{source}" + ("" if "return" in source else "\n  return x"))
+    assert [m for m in tested.find(graph) if at in m.roots] == []
+    sentence = tested.explain(graph, at=at)
+    assert re.search(rf"^r does not match at '{at}': {node}.*{reason}.*\.$", sentence), sentence
+    assert "\n" not in sentence
+
+
+def test_explain_says_where_a_rule_matches():
+    tested = rule_of("@rule\ndef r(x, y):\n  yield op.sub(x, y)\n  return x")
+    assert tested.explain(graph_of("a = sub(p, q)"), at="a").startswith("r matches at 'a': ")
+
+
+def test_explain_names_the_furthest_point_of_several():
+    tested = rule_of("@rule\ndef r(x):\n  yield op.abs(op.neg(op.relu(x)) | op.relu(x))\n  return x")
+    assert "'m'" in tested.explain(graph_of("m = exp(p); n = neg(m); a = abs(n)"), at="a")
