@@ -96,6 +96,10 @@ class Difference:
             tuple((a, b, data) for a, b, data in new.edges(data=True) if not old.has_edge(a, b)),
         )
 
+    def inside(self, pattern: GraphPattern) -> tuple[tuple[Hashable, Hashable], ...]:
+        """Return the new edges between nodes of the pattern: whether they are there decides what would change."""
+        return tuple((a, b) for a, b, _ in self.new_edges if a in pattern.graph and b in pattern.graph)
+
     @property
     def is_empty(self) -> bool:
         """Whether pattern and replacement say the same."""

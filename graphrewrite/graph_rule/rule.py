@@ -96,6 +96,7 @@ class GraphRule:
         self._routes = routes_of(self.pattern, self.anchor)
         self.radius = radius_of(self.pattern, self._routes, self._absences)
         self._sides = plan_sides(self.pattern)
+        self._watched = None if self._difference is None else self._difference.inside(self.pattern)
         self._plans: dict[Hashable, Plan] = {}
         self._names: WeakKeyDictionary[nx.DiGraph, Names] = WeakKeyDictionary()
 
@@ -187,11 +188,7 @@ class GraphRule:
         if self.radius is None:
             return []
         search = Search(self.pattern, self._plan(self.anchor), self._sides, self._absences, graph)
-        known = self._difference
-        inside = (
-            None if known is None else [(a, b) for a, b, _ in known.new_edges if {a, b} <= self.pattern.graph.nodes]
-        )
-        return enabled_by(search, self._routes, inside, self.radius, edit)
+        return enabled_by(search, self._routes, self._watched, self.radius, edit)
 
     def explain(self, graph: nx.DiGraph, *, at: Any) -> str:
         """Say in one sentence why the rule does or does not apply at a node, as any of the pattern's first 32 nodes.

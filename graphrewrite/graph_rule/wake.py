@@ -29,9 +29,8 @@ def enabled_by(search: Search, routes: Routes, new_edges: Iterable[Edge] | None,
         On the graph after the edit.
     routes : dict
         From each node of the pattern to the anchor.
-    new_edges : iterable of (source, destination), optional
-        Edges that the rule adds between nodes of the pattern: whether they are there already decides what would change.
-        None where that is known only at a match.
+    new_edges : tuple of (source, destination), optional
+        Edges that the rule adds between nodes of the pattern; None where that is known only at a match.
     radius : int
         How far from the anchor anything lies that decides.
     edit : Edit
@@ -84,11 +83,12 @@ def _starts(search: Search, routes: Routes, new_edges: Iterable[Edge] | None, ed
                 yield from _standing(search, name, a)
             if pattern.groups or _edges(search, a) > _edges(search, b):
                 yield from _standing(search, name, b)
-    removed = [(source, node) for node, _, sources, _ in _gone(edit) for source in sources]
-    removed += [(node, reader) for node, _, _, readers in _gone(edit) for reader in readers]
+    bare_in = [reader for _, _, _, readers in _gone(edit) for reader in readers if reader in nodes]
+    bare_out = [source for _, _, sources, _ in _gone(edit) for source in sources if source in nodes]
     for side in search.sides:
         # An interior node has fewer outside neighbours, or, where they are a group, others.
-        for a, b in (*removed, *edit.unlinked, *(linked if side.group is not None else ())):
+        yield from ((side.name, node) for node in (bare_out if side.forward else bare_in))
+        for a, b in moved if side.group is not None else edit.unlinked:
             yield side.name, a if side.forward else b
 
 
