@@ -49,8 +49,7 @@ class _Writer:
             self.line(f"d{place} = node[s{place}]")
             self.line(f"{kind} = d{place}['result']")
             self.line(f"if type({kind}) is tuple: {kind} = {kind}[r{place}]")
-            inner = [n for n in self.nodes if n != self.nodes[0]]
-            if inner:  # a matched node that the replacement reads stays, which is for the plan to see to
+            if len(self.nodes) > 1:  # a matched node that the replacement reads stays, which is for the plan to see to
                 self.line(f"if s{place} in matched: return None")
         return kind
 
@@ -79,7 +78,9 @@ class _Writer:
             listed = ", ".join(kinds) + ","
             op = self.let(new.op)
             if attributes is None:
-                self.line(f"u{i} = {self.let(new.op.remembered)}.get(({listed})) or {op}.result_types(({listed}), {{}})")
+                ids = "".join(f"id({kind}), " for kind in kinds)
+                self.line(f"u{i} = {self.let(new.op.at_hand)}.get(({ids}))")
+                self.line(f"u{i} = u{i}[0] if u{i} is not None else {op}.plain_types(({listed}))")
             else:
                 self.line(f"u{i} = {op}.result_types(({listed}), {attributes})")
             self.line(f"u{i} = u{i}[0]")
@@ -93,10 +94,10 @@ class _Writer:
             stored = f", **{self.let(new.op)}.stored(a{i})" if self._has_attributes(new) else ""
             added.append(f"(f{i}, {{'type': {new.op.name!r}{stored}, 'result': u{i}, 'origin': ()}})")
             linked += self._links(new, i, made)
-        if linked and any(len(n.operands) > 1 for n in self.template.nodes):
-            self.line(f"linked = merged([{', '.join(linked)}])" if self._may_repeat() else f"linked = [{', '.join(linked)}]")
-        else:
-            self.line(f"linked = [{', '.join(linked)}]")
+        self.line(f"linked = [{', '.join(linked)}]")
+        repeated = self._repeated(made)
+        if repeated:
+            self.line(f"if {' or '.join(repeated)}: linked = merged(linked)")
         target = f"s{-1 - value.place}" if isinstance(value, Hole) else made[id(value)][0]
         result = f"r{-1 - value.place}" if isinstance(value, Hole) else "0"
         if isinstance(value, Hole):  # the value may be read by a reader of the root already
@@ -109,7 +110,7 @@ class _Writer:
             self.line(f"for reader, data in succ[{root}].items(): linked.append(({target}, reader, data))")
         self.line(f"removed = [{', '.join([root, *(n for n in self.nodes if n != root)])}]")
         self._unread(target)
-        self.line(f"return Edit([{', '.join(added)}], linked, [], [], removed, matched, [])")
+        self.line(f"return Edit([{', '.join(added)}], linked, [], [], removed, matched)")
         return "\n".join([f"def build({', '.join([*self.nodes, *self.values])}):", *self.lines])
 
     def _root(self) -> str:
@@ -143,8 +144,16 @@ class _Writer:
                 links.append(f"({made[id(operand)][0]}, f{index}, {{'slots': (({slot}, 0),)}})")
         return links
 
-    def _may_repeat(self) -> bool:
-        return any(len(n.operands) > 1 for n in self.template.nodes)
+    def _repeated(self, made: dict[int, tuple[str, str]]) -> list[str]:
+        """The comparisons that tell whether a new node reads one value at several slots."""
+        found: dict[str, None] = {}
+        for new in self.template.nodes:
+            sources = [f"s{-1 - v.place}" if isinstance(v, Hole) else made[id(v)][0] for v in new.operands]
+            if len(set(sources)) < len(sources):
+                return ["True"]
+            bound = [s for s in sources if s.startswith("s")]
+            found.update((f"{a} == {b}", None) for i, a in enumerate(bound) for b in bound[:i])
+        return list(found)
 
     def _unread(self, target: str) -> None:
         """Write which constants go because only the match read them."""

@@ -197,22 +197,34 @@ class Dataflow(nx.DiGraph):
         """
         nodes, succ = self._node, self._succ
         missing = {node: len(sources) for node, sources in self._pred.items()}
-        layer = [node for node, count in missing.items() if not count]
+        reached = [node for node, count in missing.items() if not count]
+        add = reached.append
         order: list[str] = []
-        passed = 0
-        while layer:
-            passed += len(layer)
-            wanted = layer if kinds is None else [node for node in layer if nodes[node].get("type") in kinds]
-            order += sorted(wanted, key=str) if len(wanted) > 1 else wanted
-            above = []
+        start, end = 0, len(reached)
+        while start < end:
+            layer = reached[start:end]
+            if len(layer) == 1:  # as along a chain
+                (node,) = layer
+                for reader in succ[node]:
+                    if (count := missing[reader]) == 1:
+                        add(reader)
+                    else:
+                        missing[reader] = count - 1
+                if kinds is None or nodes[node].get("type") in kinds:
+                    order.append(node)
+                start, end = end, len(reached)
+                continue
             for node in layer:
                 for reader in succ[node]:
-                    count = missing[reader] - 1
-                    missing[reader] = count
-                    if not count:
-                        above.append(reader)
-            layer = above
-        if passed < len(nodes):
+                    if (count := missing[reader]) == 1:
+                        add(reader)
+                    else:
+                        missing[reader] = count - 1
+            if kinds is not None:
+                layer = [node for node in layer if nodes[node].get("type") in kinds]
+            order += layer if len(layer) < 2 else sorted(layer, key=str)
+            start, end = end, len(reached)
+        if end < len(nodes):
             self.in_order()  # names the cycle
         return order
 

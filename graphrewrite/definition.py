@@ -17,6 +17,7 @@ from graphrewrite.errors import GraphRewriteError, RuleError, did_you_mean
 from graphrewrite.index import top_of
 from graphrewrite.match.compiled import Matcher, compile_pattern
 from graphrewrite.match.several import height_of
+from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.pattern import Constant, Every, Pattern, PatternNode, Repeated, Tracing, Variable, Where, Without
 from graphrewrite.template import Template, is_plain, matches_itself, read_template
 
@@ -144,6 +145,7 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
     tracing = Tracing()
     variables = tuple(_variables(function, tracing, complain))
     run = function(*variables)
+    token = CURRENT.set(tracing)
     try:
         yielded = next(run)
     except (GraphRewriteError, AttributeError) as error:  # of a misspelt op, the library suggests the right one
@@ -152,6 +154,8 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
         raise complain("returns before its yield") from None
     except Exception as error:
         raise complain(f"fails above its yield: {type(error).__name__}: {error}") from error
+    finally:
+        CURRENT.reset(token)
     tracing.closed = True
     for name, value in run.gi_frame.f_locals.items():
         if isinstance(value, PatternNode | Repeated | Every) and value.name is None:

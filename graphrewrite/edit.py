@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import networkx as nx
@@ -12,7 +11,6 @@ from graphrewrite.storage import stores_plainly
 __all__ = ["Edit", "carry_out", "difference", "take_back"]
 
 
-@dataclass(slots=True)
 class Edit:
     """Changes of a graph that are planned before the first of them is made.
 
@@ -45,13 +43,24 @@ class Edit:
     [('a', 'b')]
     """
 
-    added: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)
-    linked: list[tuple[Any, Any, dict[str, Any]]] = field(default_factory=list)
-    unlinked: list[tuple[Any, Any]] = field(default_factory=list)
-    changed: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)
-    removed: list[Any] = field(default_factory=list)
-    matched: tuple[Any, ...] = ()
-    lost: list[tuple[Any, ...]] = field(default_factory=list)
+    __slots__ = ("added", "changed", "linked", "lost", "matched", "removed", "unlinked")
+
+    def __init__(
+        self,
+        added: list[tuple[Any, dict[str, Any]]] | None = None,
+        linked: list[tuple[Any, Any, dict[str, Any]]] | None = None,
+        unlinked: list[tuple[Any, Any]] | None = None,
+        changed: list[tuple[Any, dict[str, Any]]] | None = None,
+        removed: list[Any] | None = None,
+        matched: tuple[Any, ...] = (),
+    ) -> None:
+        self.added = [] if added is None else added
+        self.linked = [] if linked is None else linked
+        self.unlinked = [] if unlinked is None else unlinked
+        self.changed = [] if changed is None else changed
+        self.removed = [] if removed is None else removed
+        self.matched = matched
+        self.lost: list[tuple[Any, ...]] = []
 
     @property
     def is_empty(self) -> bool:
@@ -70,37 +79,48 @@ def carry_out(graph: nx.DiGraph, edit: Edit) -> None:
         Fits the graph: it was planned on it, and the graph is as it was then.
     """
     if stores_plainly(graph):
-        edit_directly(graph, edit)
+        # The graph gets dictionaries of its own: the edit stays as it is whatever becomes of them.
+        own = Edit(
+            [(name, data.copy()) for name, data in edit.added],
+            [(source, destination, data.copy()) for source, destination, data in edit.linked],
+            edit.unlinked,
+            [(name, data.copy()) for name, data in edit.changed],
+            edit.removed,
+        )
+        edit_directly(graph, own)
+        edit.lost = own.lost
+        nx._clear_cache(graph)
     else:
         edit_publicly(graph, edit)
 
 
 def edit_directly(graph: nx.DiGraph, edit: Edit) -> None:
-    """Carry an edit out on the dictionaries of a graph that stores plainly."""
+    """Carry an edit out on the dictionaries of a graph that stores plainly; those of the edit become the graph's."""
     node, pred, succ, lost = graph._node, graph._pred, graph._succ, edit.lost
     for source, destination in edit.unlinked:
         lost.append((source, destination, succ[source].pop(destination)))
         del pred[destination][source]
     for name, data in edit.added:
-        node[name], pred[name], succ[name] = data.copy(), {}, {}
+        node[name], pred[name], succ[name] = data, {}, {}
     for source, destination, data in edit.linked:
         readers = succ[source]
         if destination in readers:
             lost.append((source, destination, readers[destination]))
-        readers[destination] = pred[destination][source] = data.copy()
+        readers[destination] = pred[destination][source] = data
     for name, data in edit.changed:
         lost.append((name, node[name]))
-        node[name] = data.copy()
+        node[name] = data
     for name in edit.removed:
         sources, readers = pred.pop(name), succ.pop(name)
+        if name in sources:  # a self-loop
+            sources, readers = dict(sources), dict(readers)
+            lost.append((name, name, sources.pop(name)))
+            del readers[name]
         for source in sources:
-            if source != name:
-                del succ[source][name]
+            del succ[source][name]
         for reader in readers:
-            if reader != name:
-                del pred[reader][name]
+            del pred[reader][name]
         lost.append((name, node.pop(name), sources, readers))
-    nx._clear_cache(graph)
 
 
 def edit_publicly(graph: nx.DiGraph, edit: Edit) -> None:

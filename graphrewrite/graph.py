@@ -14,7 +14,7 @@ from graphrewrite.display import Displayed
 from graphrewrite.storage import copy_directly, stores_plainly
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.op.define import Op
-from graphrewrite.types import Tensor, Type, element_of
+from graphrewrite.types import Tensor, Type, element_of, one_object
 from graphrewrite.value import Value
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
@@ -94,7 +94,8 @@ class Graph(Displayed, Dataflow):
         -------
         Value
         """
-        self._new(name, {"type": "input", "index": len(self.inputs), "result": type, "origin": (name,)})
+        data = {"type": "input", "index": len(self.inputs), "result": one_object(type), "origin": (name,)}
+        self._new(name, data)
         return Value(self, name)
 
     def constant(
@@ -120,7 +121,7 @@ class Graph(Displayed, Dataflow):
         array = np.asarray(value)
         name = self.fresh("constant") if name is None else name
         result = Tensor(element_of(array.dtype), array.shape) if type is None else type
-        self._new(name, {"type": "constant", "value": array, "result": result, "origin": tuple(origin)})
+        self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
         return Value(self, name)
 
     def output(self, name: str, value: Value) -> str:
@@ -193,7 +194,7 @@ class Graph(Displayed, Dataflow):
             x.type if isinstance(x, Value) else Tensor(element_of(constants[i].dtype), constants[i].shape)
             for i, x in enumerate(given)
         ]
-        results = op.infer(*types, **attributes)
+        results = op.result_types(tuple(types), attributes)
         values = [x if isinstance(x, Value) else self.constant(constants[i]) for i, x in enumerate(given)]
         name = self.fresh(op.name) if name is None else name
         data = {

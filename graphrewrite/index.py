@@ -161,7 +161,8 @@ class Wake:
         self.starts: dict[str, list[Position]] = {}
         self.inner: dict[str, list[Position]] = {}
         self._same: dict[Any, Position] = {}
-        self._known: dict[tuple[str, bool], tuple[Position, ...]] = {}
+        self._known_starts: dict[str, tuple[Position, ...]] = {}
+        self._known_inner: dict[str, tuple[Position, ...]] = {}
         self.widest = 0
         self.boundless = False
         for pattern, curious in patterns:
@@ -212,17 +213,13 @@ class Wake:
                 for kind in term.kinds or (ANY,):
                     _extend(self.inner.setdefault(kind, []), above)
 
-    def positions(self, kind: str, *, inner: bool = False) -> tuple[Position, ...]:
-        """Return where the readers of a node of that type may stand; ``inner``, if it is itself matched."""
-        key = (kind, inner)
-        found = self._known.get(key)
-        if found is None:
-            starts = self.inner if inner else self.starts
-            found = self._known[key] = (*starts.get(kind, ()), *starts.get(ANY, ()))
+    def _at(self, starts: dict[str, list[Position]], known: dict[str, tuple[Position, ...]], kind: str) -> Any:
+        """Return where the readers of a node of that type may stand, and remember it."""
+        found = known[kind] = (*starts.get(kind, ()), *starts.get(ANY, ()))
         return found
 
-    def after(self, graph: Any, edit: Edit, found: dict[Any, None]) -> None:
-        """Tell which nodes to look at again after an edit.
+    def after(self, graph: Any, edit: Edit, kinds: frozenset[str] | None) -> dict[Any, None]:
+        """Return which nodes to look at again after an edit.
 
         Parameters
         ----------
@@ -230,22 +227,49 @@ class Wake:
             As it is after the edit.
         edit : Edit
             What was changed.
-        found : dict
-            Gets a key for each such node.
+        kinds : frozenset of str, optional
+            Types of nodes that can be roots; all where not given.
+
+        Returns
+        -------
+        dict
+            The nodes, as keys.
         """
         node, succ = graph._node, graph._succ
+        at, inside = self._known_starts, self._known_inner
+        found: dict[Any, None] = {}
         work: list[tuple[Position, Any]] = []
-        for name, _ in edit.added:
-            found[name] = None
+        for name, data in edit.added:
+            if kinds is None or data["type"] in kinds:
+                found[name] = None
         for source, reader, _ in edit.linked:
-            for position in self.positions(node[source].get("type", ANY)):
+            kind = node[source].get("type", ANY)
+            positions = at.get(kind)
+            if positions is None:
+                positions = self._at(self.starts, at, kind)
+            for position in positions:
                 work.append((position, reader))
-        for released in released_by(edit):
-            found[released] = None
-            positions = self.positions(node[released].get("type", ANY), inner=True)
-            if positions and (len(succ[released]) <= self.widest or self.boundless):
-                for position in positions:
-                    work.extend([(position, reader) for reader in succ[released]])
+        for entry in edit.lost:
+            released = entry[2] if len(entry) == 4 else entry[:1] if len(entry) == 3 else ()
+            for name in released:
+                if name not in node:
+                    continue
+                kind = node[name].get("type", ANY)
+                if kinds is None or kind in kinds:
+                    found[name] = None
+                positions = inside.get(kind)
+                if positions is None:
+                    positions = self._at(self.inner, inside, kind)
+                if positions and (len(succ[name]) <= self.widest or self.boundless):
+                    for position in positions:
+                        work.extend([(position, reader) for reader in succ[name]])
+        if work:
+            self._climb(graph, work, found)
+        return found
+
+    def _climb(self, graph: Any, work: list[tuple[Position, Any]], found: dict[Any, None]) -> None:
+        """Follow readers along positions up to the roots."""
+        node, succ = graph._node, graph._succ
         seen: set[tuple[int, Any]] = set()
         while work:
             position, name = work.pop()
@@ -259,17 +283,6 @@ class Wake:
                 found[name] = None
             for above in position.above:
                 work.extend([(above, reader) for reader in succ[name]])
-
-
-def released_by(edit: Edit) -> dict[Any, None]:
-    """Return the nodes that lost a reader, in order."""
-    released = dict.fromkeys(source for source, _ in edit.unlinked)
-    for entry in edit.lost:
-        if len(entry) == 4:
-            released.update(dict.fromkeys(entry[2]))
-    for name in edit.removed:
-        released.pop(name, None)
-    return released
 
 
 def _extend(known: list[Position], more: Iterable[Position]) -> None:

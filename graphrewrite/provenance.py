@@ -41,10 +41,22 @@ class Provenance:
         if isinstance(graph, Graph):
             nodes = graph._node
             bridges = {name for name, op in (LIBRARY | graph.ops).items() if op.level == "bridge"}
-            for name in self.parents:
+            parents, told = self.parents, self.told
+            for name, matched in parents.items():
                 data = nodes.get(name)
-                if data is not None and "origin" in data and data["type"] not in bridges:
-                    data["origin"] = self.origins(name, nodes, bridges)
+                if data is None or "origin" not in data or data["type"] in bridges:
+                    continue
+                found: dict[Any, None] = {}
+                for node in matched:
+                    before = told.get(node)
+                    if node in parents or before is None:  # made by an earlier edit, or still there
+                        data["origin"] = self.origins(name, nodes, bridges)
+                        break
+                    if before["type"] not in bridges:
+                        for origin in before.get("origin") or (node,):
+                            found[origin] = None
+                else:
+                    data["origin"] = tuple(found)
         self.parents, self.told = {}, {}
 
     def origins(self, name: Any, nodes: dict[Any, Any], bridges: set[str]) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,9 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Matched, Several
 from graphrewrite.op import as_constant
 from graphrewrite.op.define import Op
-from graphrewrite.op.symbolic import Symbolic
-from graphrewrite.pattern import Pattern
-from graphrewrite.types import Tensor, Type, element_of
+from graphrewrite.op.symbolic import CURRENT, Symbolic
+from graphrewrite.pattern import Every, Pattern, Repeated
+from graphrewrite.types import Tensor, Type, element_dtype, element_of
 
 __all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
 
@@ -76,17 +76,13 @@ class Part(Symbolic):
         """Return the matched node while the pattern is replayed; afterwards compute on constants or make a new node."""
         return self.replay.apply(op, operands, attributes)
 
-    def apply_form(self) -> Any:
-        """Return what a form of the pattern, such as ``a | b``, has matched."""
-        return self.replay.next_made()
-
     def __or__(self, other: Any) -> Any:
-        return self.apply_form()
+        return self.replay.next_made()
 
     __ror__ = __or__
 
     def __invert__(self) -> Any:
-        return self.apply_form()
+        return self.replay.next_made()
 
 
 class Bound(Matched, Part):
@@ -132,8 +128,8 @@ class Absent(Part):
 class Members(Part):
     """The links of a run, lowest first, or the members of a group: their nodes, and what each of them bound."""
 
-    def __init__(self, replay: Replay, several: Several, own: tuple[str, ...]) -> None:
-        self.replay = replay
+    def __init__(self, replay: Replay, several: Several, own: tuple[str, ...], is_run: bool) -> None:
+        self.replay, self.is_run = replay, is_run
         self.nodes = tuple(Bound(replay, Operand(top)) for top in several.tops)
         self._own = {
             name: tuple(replay.bound(row[i]) for row in several.values) for i, name in enumerate(own)
@@ -196,10 +192,27 @@ class Replay:
         self.position = 0
         self.below = False
 
+    def replay_pattern(self, run: Generator[Any, Any, Any]) -> None:
+        """Run a rule's function up to its yield."""
+        token = CURRENT.set(self)
+        try:
+            next(run)
+        finally:
+            CURRENT.reset(token)
+        self.below = True
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Return what a node has matched whose operands are literals, or missing."""
+        return self.next_made()
+
+    def apply_form(self, *_: Any) -> Any:
+        """Return what a form has matched."""
+        return self.next_made()
+
     def arguments(self) -> list[Any]:
         """What the rule's parameters are in this match."""
         return [
-            v if v is None or kind == "attribute" else self.bound(v) if kind == "value" else tuple(map(self.bound, v))
+            tuple(map(self.bound, v or ())) if kind == "values" else v if kind == "attribute" else self.bound(v)
             for kind, v in zip(self.pattern.kinds, self.values, strict=True)
         ]
 
@@ -215,7 +228,8 @@ class Replay:
         if isinstance(found, str):
             return Bound(self, Operand(found))
         if isinstance(found, Several):
-            return Members(self, found, tuple(v.name for v in term.unit.own))  # type: ignore[attr-defined]  # a run or group
+            assert isinstance(term, Repeated | Every)
+            return Members(self, found, tuple(v.name for v in term.unit.own), isinstance(term, Repeated))
         return Absent(self) if found is None else self.bound(found)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
@@ -230,9 +244,10 @@ class Replay:
         first = next((x for x in given if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in given)
         if not op.stateful and all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts):
-            op.check(len(parts), attributes)
             types = op.infer(*(p.type for p in parts), **attributes)
-            return Known(self, np.asarray(op.function(*(p.value for p in parts), **attributes)), types[0])  # type: ignore[attr-defined]  # both kinds have a value
+            value = np.asarray(op.function(*(p.value for p in parts), **attributes))  # type: ignore[attr-defined]  # both kinds have a value
+            if value.dtype == element_dtype(types[0].element):
+                return Known(self, value, types[0])
         types = op.result_types(tuple(p.type for p in parts), attributes)
         if len(types) == 1:
             return New(self, op, parts, attributes, types)
@@ -244,6 +259,8 @@ class Replay:
     def part(self, value: Any, like: Part | None = None) -> Part:
         """Return a value as a part of the replacement; arrays and numbers become known constants."""
         if isinstance(value, Part):
+            if isinstance(value, Members) and value.is_run:
+                return value.nodes[-1]  # a run stands for the value on its top
             if isinstance(value, Absent | Members):
                 raise RuleError("uses a node that is not there, or several at once, as one value")
             return value

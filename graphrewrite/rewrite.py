@@ -179,6 +179,8 @@ class _Engine:
         self.limit = 1000 + 100 * len(graph) if limit is None else limit
         groups = [[m] for m in self.rules] if strategy.first == "rule" else [self.rules]
         self.indices = [Index([e for m in group for e in _entries(m)]) for group in groups]
+        open_ = any(index.kinds is None for index in self.indices)
+        self.kinds = None if open_ else frozenset().union(*(index.kinds or () for index in self.indices))
         bounded = [m for m in self.rules if isinstance(m, Rule)]
         self.wake = Wake((m.pattern, m.definition.is_curious) for m in bounded)
         self.neighbourhood = Neighbourhood(self.rules)
@@ -248,9 +250,9 @@ class _Engine:
     def look_again(self, edit: Edit, near: Any) -> None:
         """Queue the places where an edit can have enabled a match."""
         nodes = self.graph._node
-        found: dict[Any, None] = {}
-        self.wake.after(self.graph, edit, found)
-        self.neighbourhood.after(self.graph, edit, found)
+        found = self.wake.after(self.graph, edit, self.kinds)
+        if self.neighbourhood.radius:
+            self.neighbourhood.after(self.graph, edit, found)
         if near in nodes:
             found[near] = None
         for node in found:

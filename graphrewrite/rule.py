@@ -217,8 +217,7 @@ class Rule:
         """Run the function on a match; return what it returns."""
         run = self.function(*replay.arguments())
         try:
-            next(run)
-            replay.below = True
+            replay.replay_pattern(run)
             next(run)
         except StopIteration as stop:
             if stop.value is None:

@@ -305,7 +305,7 @@ def matches_itself(pattern: Pattern, template: Template) -> bool:
                 data = {"type": "constant", "value": np.zeros(0)} if constant else {"type": "input"}
                 graph.add_node(name, **data, result=kind)
         elif isinstance(value, TemplateNode):
-            name = f"node{len(placed)}"
+            name = placed[id(value)] = f"node{len(placed)}"
             graph.add_node(name, type=value.op.name, result=kind, **value.attributes)
             graph.adopt(value.op)
             for slot, operand in enumerate(value.operands):

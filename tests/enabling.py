@@ -129,10 +129,10 @@ def sum_as_difference(x, y):
 
 
 @rule
-def plain_difference(x, y):
+def plain_quotient(x, y):
     """An operand that must not be something."""
     other = ~op.neg(y)
-    yield op.sub(x, other)
+    yield op.div(x, other)
     return op.maximum(x, other)
 
 
@@ -294,14 +294,14 @@ def siblings(x):
 
 
 ENABLING = (
-    *CONFLUENT, difference_as_sum, sum_as_difference, plain_difference, only_reader, read_once, exponential_alone,
+    *CONFLUENT, difference_as_sum, sum_as_difference, plain_quotient, only_reader, read_once, exponential_alone,
     root_without_logarithm, sign_without_pair, pair_of_functions, two_sums, zero_and_one, both_halves, one_half,
     diamond, unread, unread_pair, affine_as_sum, pack_of_negation, blend_of_equals, merge_scales, large_scale, no_scale,
     less_itself, chain_of_products, siblings,
 )  # fmt: skip
 """Through new nodes, vanished readers, vanished neighbours, constants, groups, runs, counted readers, several roots."""
 
-_HEAVY = ("neg", "relu", "abs", "sub", "mul", "add", "maximum", "minimum", "identity")
+_HEAVY = ("neg", "relu", "abs", "sub", "mul", "add", "maximum", "minimum", "identity", "div")
 _LIGHT = ("exp", "log", "sqrt", "tanh", "sigmoid")
 _OWN = {o.name: o for o in OWN_OPS}
 
@@ -331,7 +331,7 @@ _PHRASES = (
     lambda x, y: op.relu(op.minimum(x, x)),
     lambda x, y: op.add(op.neg(x), op.neg(x)),
     lambda x, y: op.mul(x, op.neg(y)),
-    lambda x, y: op.sub(op.log(x), op.exp(y)),
+    lambda x, y: op.sub(op.log(x), op.exp(x)),
     lambda x, y: op.minimum(op.minimum(x, y), x),
     lambda x, y: op.mul(op.add(x, y), op.sub(x, y)),
     lambda x, y: op.relu(op.relu(x)),

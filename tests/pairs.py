@@ -14,7 +14,7 @@ from graphrewrite.pattern import Either, Every, Literal, PatternNode, Repeated, 
 from tests.assigning import Seen
 from tests.sources import NAMES, ORDERED, OWN_OPS, PAIRED, SHAPES, UNARY, Writer, rule_of
 
-__all__ = ["Pair", "graph_of"]
+__all__ = ["Pair", "RuleSet", "graph_of"]
 
 
 class Planter:
@@ -165,6 +165,26 @@ class Planter:
         for i, value in enumerate(unread[:3] or self.pool[-1:]):
             self.graph.output(f"out{i + 1}", value)
         return self.graph
+
+
+class RuleSet:
+    """Rules that shrink a graph, and a graph in which some of them match; the same for the same seed."""
+
+    def __init__(self, rng: random.Random, count: int = 6) -> None:
+        writers = [Writer(rng) for _ in range(count)]
+        self.sources = [writer.write(f"r{i}", shrinking=True) for i, writer in enumerate(writers)]
+        self.rules = tuple(map(rule_of, self.sources))
+        planter = Planter(rng)
+        names = [o.name for found in self.rules for n in found.pattern.nodes for o in n.ops]
+        while len(planter.graph) < 20:
+            if rng.random() < 0.3:
+                planter.plant(rng.choice(self.rules).pattern)
+            else:
+                planter.noise(names)
+        self.graph = planter.finish()
+
+    def __str__(self) -> str:
+        return "\n\n".join([*self.sources, str(self.graph)])
 
 
 class Pair:

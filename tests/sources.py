@@ -280,66 +280,82 @@ class Writer:
 
     # ------------------------------------------------------------------ the whole
 
-    def write(self) -> str:
+    def write(self, name: str = "r", *, shrinking: bool = False) -> str:
+        """The source of a rule; one that shrinks a graph puts a bound value in the place of all its roots."""
+        self.nodes()
+        roots = list(self.tops)
+        yielded = [*roots, *self.forbidden()]
+        text = "\n".join([*self.lines, *yielded])
+        names = [n for n in self.parameters if re.search(rf"\b{n}\b", text)]
+        names.sort(key=lambda n: self.parameters[n].startswith("="))
+        plain = [n for n in names if n in "xyz"]
+        body = self.shrinking(roots, plain) if shrinking else self.wrapping(roots, plain)
+        shared = self.rng.choice(("refuse", "refuse", "keep", "keep", "refuse" if shrinking else "duplicate"))
+        self.kinds[shared] += 1
+        head = [f'@rule(shared="{shared}")', f"def {name}({', '.join(n + self.parameters[n] for n in names)}):"]
+        inner = [*self.lines, f"yield {', '.join(yielded)}", *body]
+        return "\n".join([*head, *("    " + line for line in inner)])
+
+    def nodes(self) -> None:
+        """All that is yielded and must be there."""
         rng = self.rng
-        for _ in range(rng.choice((1, 2, 2, 3, 3, 4))):
+        alone = "every" in self.features and rng.random() < 0.6
+        if alone and rng.random() < 0.3:
+            self.keep("n", self.call("neg", [self.variable()]))
+        for _ in range(0 if alone else rng.choice((1, 2, 2, 3, 3, 4))):
             self.node()
             if len(self.tops) > 1 and "components" not in self.features:
                 self.keep("n", self.call(rng.choice((*PAIRED, *ORDERED)), [self.use(t) for t in self.tops[:2]]))
         while len(self.tops) > 2 and not all(t.startswith(("p", "q")) for t in self.tops):
             self.keep("n", self.call("maximum", [self.use(t) for t in self.tops[:2]]))
-        if len({t.lstrip("pqn") for t in self.tops}) > 1:
-            self.kinds["components"] += 1
-        group = None
+        self.kinds["components"] += len({t.lstrip("pqn") for t in self.tops}) > 1
         if "every" in self.features:
             self.kinds["every"] += 1
-            only = rng.random() < 0.6
-            expression = self.every() if not only else ""
-            if only:
-                self.lines, self.tops, self.locals, self.parameters = [], [], [], {}
-                self.kinds = Counter({"every": 1})
-                if rng.random() < 0.3:
-                    self.keep("n", self.call("neg", [self.variable()]))
-                expression = self.every()
-            group = self.keep("g", expression)
-            self.locals.remove(group)
-        roots = list(self.tops)
-        yielded = list(roots)
-        if "forbidden" in self.features:
-            self.kinds["forbidden"] += 1
-            there = [t for t in (*roots, *(p for p in self.parameters if p in "xyz")) if t not in self.negating]
-            of = rng.choice([t for t in there if t != group] or ["x"])
-            if of == "x":
-                self.parameters.setdefault("x", "")
-            yielded.append(rng.choice((f"~op.abs({of})", f"~op.sub({of}, {self.variable()})", f"~op.neg({of})")))
-        body = []
-        if "decline" in self.features and (plain := [p for p in self.parameters if p in "xyz"]):
-            self.kinds["decline"] += 1
-            body = [
-                f"if {plain[0]} is not None and {plain[0]}.is_constant:",
-                '    return rule.decline("it is a constant")',
-            ]
-        text = "\n".join([*self.lines, *yielded])
-        whole = {r for r in roots if f"{r} = halves(" in text}
-        runs = {r for r in roots if f"{r} = rule.repeated(" in text}
-        new = [f"[op.identity(v) for v in {r}]" if r in whole else f"op.identity({r})" for r in roots]
-        new = [f"op.identity({r}.links[-1])" if r in runs else given for r, given in zip(roots, new, strict=True)]
-        returned = 'rule.decline("only looked at")' if group else ", ".join(new)
-        names = [n for n in self.parameters if re.search(rf"\b{n}\b", text)]
-        names.sort(key=lambda n: self.parameters[n].startswith("="))
-        if body and plain[0] in names:
-            self.declining = plain[0]
-        else:
-            body = []
-        shared = rng.choice(("refuse", "refuse", "keep", "duplicate", "keep"))
-        self.kinds[shared] += 1
-        head = [f'@rule(shared="{shared}")', f"def r({', '.join(n + self.parameters[n] for n in names)}):"]
-        inner = [*self.lines, f"yield {', '.join(yielded)}", *body, f"return {returned}"]
-        return "\n".join([*head, *("    " + line for line in inner)])
+            self.locals.remove(self.keep("g", self.every()))
+
+    def forbidden(self) -> list[str]:
+        """A node that must not be there."""
+        if "forbidden" not in self.features:
+            return []
+        self.kinds["forbidden"] += 1
+        there = [t for t in (*self.tops, *(p for p in self.parameters if p in "xyz")) if t not in self.negating]
+        of = self.rng.choice([t for t in there if t[0] != "g"] or ["x"])
+        if of == "x":
+            self.parameters.setdefault("x", "")
+        return [self.rng.choice((f"~op.abs({of})", f"~op.sub({of}, {self.variable()})", f"~op.neg({of})"))]
+
+    def form_of(self, root: str) -> str:
+        """What makes a root more than one node with one result."""
+        lines = [line for line in self.lines if line.startswith(f"{root} = ")]
+        return next((form for line in lines for form in ("halves(", "rule.repeated(", "rule.every(") if form in line), "")
+
+    def wrapping(self, roots: list[str], plain: list[str]) -> list[str]:
+        """What stands below the yield: each root goes into a node of its own."""
+        if any(self.form_of(r) == "rule.every(" for r in roots):
+            return ["return rule.decline('only looked at')"]
+        new = {"": "op.identity({0})", "halves(": "[op.identity(v) for v in {0}]", "rule.repeated(": "op.identity({0}.links[-1])"}
+        returned = f"return {', '.join(new[self.form_of(r)].format(r) for r in roots)}"
+        if "decline" not in self.features or not plain:
+            return [returned]
+        self.kinds["decline"] += 1
+        self.declining = plain[0]
+        return [f"if {plain[0]} is not None and {plain[0]}.is_constant:", "    return rule.decline('a constant')", returned]
+
+    def shrinking(self, roots: list[str], plain: list[str]) -> list[str]:
+        """What stands below the yield: the first value that is bound takes the place of all roots."""
+        all_of = {"": "{0}", "halves(": "*{0}", "rule.repeated(": "{0}.links[-1]", "rule.every(": "*{0}.nodes"}
+        new = {"": "new", "halves(": "[new, new]", "rule.repeated(": "new", "rule.every(": "[new for _ in {0}.nodes]"}
+        return [
+            f"new = next((v for v in ({', '.join([*plain, 'None'])},) if v is not None), None)",
+            f"if new is None or any(n.type != new.type for n in ({', '.join(all_of[self.form_of(r)].format(r) for r in roots)},)):",
+            "    return rule.decline('it does not fit')",
+            f"return {', '.join(new[self.form_of(r)].format(r) for r in roots)}",
+        ]
 
 
 def rule_of(source: str) -> Any:
     """The rule that a text says."""
     scope = {"rule": rule, "op": op, "np": np, "Constant": Constant, **NAMES}
+    before = set(scope)
     exec(compile(source, "generated", "exec", dont_inherit=True), scope)
-    return scope["r"]
+    return next(scope[name] for name in scope if name not in before and name != "__builtins__")

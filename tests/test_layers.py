@@ -12,9 +12,12 @@ ROOT = Path(__file__).parents[1]
 
 CORE = (
     {"errors", "types", "data"},
-    {"dataflow", "display", "graph", "value", "op", "text", "serial", "module", "summary"},
-    {"pattern", "match", "rule", "rewrite", "replacement", "edit", "verify"},
-    {"passes", "trace", "diff", "evaluate", "program"},
+    {"dataflow", "display", "graph", "value", "op", "storage", "text", "serial", "module", "summary"},
+    {
+        *("attempt", "construction", "definition", "edit", "graph_rule", "index", "match", "neighbourhood", "pattern", "plan", "provenance"),
+        *("replacement", "rewrite", "rule", "strategy", "template", "verify", "wiring", "worklist"),
+    },
+    {"passes", "profile", "trace", "diff", "evaluate", "program"},
     {"view", "testing"},
 )
 """The layers of the engine, lowest first. A new module is entered here, in the lowest layer that it can live in."""

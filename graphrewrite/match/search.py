@@ -170,7 +170,10 @@ class Search(SeveralSteps, Closing):
         top = _top(root)
         if top in self.at:
             return DONE
-        return (((self.root, root, node),) for node in self.candidates(top))
+        places = self.candidates(top)
+        if not places:
+            self.fail(next(iter(self.used)), f"is matched, but no node fits {top!r}")
+        return (((self.root, root, node),) for node in places)
 
     # ------------------------------------------------------------------ terms
 
@@ -187,6 +190,8 @@ class Search(SeveralSteps, Closing):
                 return DONE if self.literal(term, value) else FAILED
             case Where():
                 return DONE if self.holds(term, value) else FAILED
+            case Either() | Without() if term in self.at:
+                return DONE if self.at[term] == value else FAILED
             case Either():
                 self.put(self.at, term, value)
                 return tuple(((self.term, option, value),) for option in term.options)
@@ -195,7 +200,9 @@ class Search(SeveralSteps, Closing):
                 self.put(self.denied, term, value)
                 return DONE
             case Repeated():
-                return (((self.run, term, value, False),),)
+                if term not in self.at:
+                    return (((self.run, term, value, False),),)
+                return DONE if value == Operand(self.at[term].tops[-1]) else FAILED
         raise RuleError(f"{term!r} is no operand; it can only be yielded")
 
     def variable(self, variable: Variable, value: Any) -> Options:
@@ -206,13 +213,13 @@ class Search(SeveralSteps, Closing):
                 return DONE
             self.fail(_node(value), f"{variable.name!r} is already bound to {_shown(before)}, and this is another value")
             return FAILED
-        if variable.constant and self.graph._node[value.node].get("type") != "constant":
-            self.fail(
-                value.node, f"{variable.name!r} must be a constant, and this is {self.graph._node[value.node].get('type')}"
-            )
-            return FAILED
-        if variable.condition is not None and isinstance(value, Operand) and not self.holds(variable.condition, value):
-            return FAILED
+        for each in (value,) if isinstance(value, Operand) else value:
+            kind = self.graph._node[each.node].get("type")
+            if variable.constant and kind != "constant":
+                self.fail(each.node, f"{variable.name!r} must be a constant, and this is {kind}")
+                return FAILED
+            if variable.condition is not None and not self.holds(variable.condition, each):
+                return FAILED
         self.put(self.bound, variable, value)
         return DONE
 
@@ -405,9 +412,9 @@ class Search(SeveralSteps, Closing):
             self.hopeless[key] = hopeless
         return self.hopeless[key]
 
-    def fail(self, node: Any, reason: str) -> None:
-        """Note why the search stops here."""
-        self.obstacle.note(len(self.used), node, reason)
+    def fail(self, node: Any, reason: str, *, beyond: int = 0) -> None:
+        """Note why the search stops here, or beyond where parts of it already did."""
+        self.obstacle.note(len(self.used) + beyond, node, reason)
 
 
 def _less(values: tuple[Operand, ...], value: Operand) -> tuple[Operand, ...]:

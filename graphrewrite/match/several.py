@@ -29,54 +29,64 @@ class SeveralSteps(State):
         above: Callable[..., list[str]]
         value_of: Callable[[Any], Operand | None]
 
-    def run(self, term: Repeated, value: Operand, root: bool) -> Any:
-        """Match a whole run from its top down; then its base."""
-        unit, links = term.unit, []
-        lower: Operand | None = value
+    def run(self, term: Repeated, top: Operand, root: bool) -> Any:
+        """Match a whole run from its top down; then its base.
+
+        Each link matches in the first way that lets the run go on, and the lowest in every way.
+        """
+        unit = term.unit
+        links: list[Any] = []
+        lower: Operand | None = top
         while lower is not None:
-            link, value, goes_on = self.link(unit, lower)
-            if link is None:
-                break
-            links.append(link)
-            lower = value if goes_on else None
+            at, lower = lower, self.next_link(unit, lower, links)
+            if root and lower is not None and len(links) == 1 and self.is_continued(unit, top.node):
+                return self.inside(top)
+        return (((self.result_of, unit.top, 0, at), (self.end, term, links, root and not links)),)
+
+    def next_link(self, unit: Unit, top: Operand, links: list[Any]) -> Operand | None:
+        """Match a link in the first way that lets the run go on; return where, or nothing at the last."""
+        assert unit.hole is not None
+        for _ in self.solve([(self.result_of, unit.top, 0, top)]):
+            if self.goes_on(unit, self.bound[unit.hole], links):
+                link, lower = self.keep(unit)
+                links.append(link)
+                return lower
+        return None
+
+    def end(self, term: Repeated, links: list[Any], root: bool) -> Any:
+        """Take the lowest link as it is matched, and match the base."""
+        link, value = self.keep(term.unit)
+        links = [link, *reversed(links)]
         if len(links) < term.least:
-            self.fail(links[-1][2] if links else value.node, f"ends a run of {len(links)}, and the pattern needs {term.least} or more")
+            self.fail(value.node, f"is below a run of {len(links)}, and the pattern needs {term.least} or more", beyond=1)
             return ()
-        if root and self.is_continued(unit, links[0][2], links):
-            self.fail(links[0][2], "is inside a longer run; the rule matches at its end")
-            return ()
-        links.reverse()
-        self.put(self.at, term, Several(*(tuple(column) for column in zip(*links, strict=True))))
+        if root and self.is_continued(term.unit, links[-1][2]):
+            return self.inside(Operand(links[-1][2]))
+        self.put(self.at, term, _several(links))
         return (((self.term, term.base, value),),)
 
-    def link(self, unit: Unit, top: Operand) -> tuple[Any, Operand, bool]:
-        """Match a link in the first way that lets the run go on, or else in the first way."""
-        assert unit.hole is not None
-        goal = [(self.result_of, unit.top, 0, top)]
-        first = False
-        for _ in self.solve(goal):
-            first = True
-            if self.goes_on(unit, self.bound[unit.hole]):
-                return *self.keep(unit), True
-        if not first:
-            return None, top, False
-        next(self.solve(goal))
-        return *self.keep(unit), False
+    def inside(self, top: Operand) -> Any:
+        """Refuse a run that is part of a longer one."""
+        self.fail(top.node, "is inside a longer run; the rule matches at its end", beyond=1)
+        return ()
 
-    def goes_on(self, unit: Unit, lower: Operand) -> bool:
+    def goes_on(self, unit: Unit, lower: Operand, links: list[Any]) -> bool:
         """Tell whether the value below a link is the top of another one that is the run's alone."""
-        if lower.result or lower.node in self.used:
+        if lower.result:
             return False
-        mine = {self.at[n] for n in unit.nodes}
+        mine = {self.at[n] for n in unit.nodes}.union(*(nodes for nodes, _, _ in links))
         if self.shared == "refuse" and not self.graph._succ[lower.node].keys() <= mine:
             return False
+        # What other parts of the pattern match does not end a run: a node in both is no match at all.
+        used, self.used = self.used, {}
         mark = len(self.trail)
         self.forget(unit)
         found = next(self.solve([(self.result_of, unit.top, 0, lower)]), _NONE) is not _NONE
         self.undo(mark)
+        self.used = used
         return found
 
-    def is_continued(self, unit: Unit, top: str, links: list[Any]) -> bool:
+    def is_continued(self, unit: Unit, top: str) -> bool:
         """Tell whether a link above the top of a run would belong to it."""
         assert unit.hole is not None
         mark = len(self.trail)
@@ -100,14 +110,23 @@ class SeveralSteps(State):
         if value is None:
             self.fail(member, f"does not read {term.of!r}")
             return ()
-        members = []
+        # All readers of the form are members: one that is matched elsewhere as well, or shares a node, makes no match.
+        used, self.used = self.used, {}
+        members: list[Any] = []
         for candidate in self.above(value.node, height_of(unit.top), unit.top):
             if next(self.solve([(self.node, unit.top, candidate)]), _NONE) is not _NONE:
                 members.append(self.keep(unit)[0])
+                self.used = {}
+        self.used = used
         if len(members) < term.least or member not in {top for _, _, top in members}:
-            self.fail(member, f"is one of a group of {len(members)}, and the pattern needs {term.least} or more")
+            self.fail(member, f"is one of a group of {len(members)}, and the pattern needs {term.least} or more", beyond=1)
             return ()
-        self.put(self.at, term, Several(*(tuple(column) for column in zip(*members, strict=True))))
+        for name in (name for nodes, _, _ in members for name in nodes):
+            if name in self.used:
+                self.fail(name, "is already matched by another node of the pattern")
+                return ()
+            self.put(self.used, name, True)
+        self.put(self.at, term, _several(members))
         return ((),)
 
     def keep(self, unit: Unit) -> tuple[Any, Operand]:
@@ -125,6 +144,10 @@ class SeveralSteps(State):
             self.drop(self.at, node)
         for variable in (*unit.own, *((unit.hole,) if unit.hole is not None else ())):
             self.drop(self.bound, variable)
+
+
+def _several(rows: list[Any]) -> Several:
+    return Several(*(tuple(column) for column in zip(*rows, strict=True)))
 
 
 def height_of(term: Any) -> int:

@@ -10,10 +10,13 @@ from typing import Any, overload
 import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
-from graphrewrite.op.symbolic import Symbolic
-from graphrewrite.types import Dimension, Element, FixedPoint, Tensor, Type
+from graphrewrite.op.symbolic import CURRENT, Symbolic
+from graphrewrite.types import Dimension, Element, FixedPoint, Tensor, Type, one_object
 
 __all__ = ["Infer", "Op", "broadcast_shape", "define_op", "elementwise"]
+
+_REMEMBERED = 4096
+"""So many results of type inference an op remembers."""
 
 Infer = Callable[..., Type | tuple[Type, ...]]
 """Takes the operand types and the attributes as keywords; returns the result type or types."""
@@ -63,12 +66,16 @@ class Op:
     results: int = 1
     __doc__: str | None = field(default=None, repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False)
+    at_hand: dict[tuple[int, ...], tuple[tuple[Type, ...], tuple[Type, ...]]] = field(default_factory=dict, repr=False)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
+        current = CURRENT.get()
+        if current is not None:
+            return current.apply_op(self, operands, attributes)
         self.check(len(operands), attributes)
         return self.function(*operands, **attributes)
 
@@ -169,17 +176,36 @@ class Op:
         Returns
         -------
         tuple of Tensor or Stream
+            Equal types are one object as long as they are remembered.
         """
         try:
-            key = (types, tuple(attributes.items())) if attributes else types
+            key = (types, tuple(attributes.items()))
             found = self.remembered.get(key)
         except TypeError:  # an attribute that cannot be hashed, such as an array
             return self.infer(*types, **attributes)
         if found is None:
-            found = self.infer(*types, **attributes)
-            if len(self.remembered) >= 4096:
+            found = tuple(one_object(t) for t in self.infer(*types, **attributes))
+            if len(self.remembered) >= _REMEMBERED:
                 self.remembered.clear()
             self.remembered[key] = found
+        return found
+
+    def plain_types(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
+        """Return what `infer` returns without attributes, and note it in `at_hand`.
+
+        Parameters
+        ----------
+        types : tuple of Tensor or Stream
+            Operand types, in order.
+
+        Returns
+        -------
+        tuple of Tensor or Stream
+        """
+        found = self.result_types(types, {})
+        if len(self.at_hand) >= _REMEMBERED:
+            self.at_hand.clear()
+        self.at_hand[tuple(map(id, types))] = (found, types)  # which are kept alive, and so are their identities
         return found
 
     def __repr__(self) -> str:
@@ -209,11 +235,9 @@ class Alternatives:
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Make a pattern node that is one of the ops."""
-        for operand in operands:
-            if hasattr(type(operand), "make_node"):
-                return operand.make_node(self.ops, operands, attributes)
-            if hasattr(type(operand), "apply_form"):
-                return operand.apply_form()
+        current = CURRENT.get()
+        if current is not None:
+            return current.apply_form("node", self.ops, operands, attributes)
         raise RuleError(f"{' | '.join(op.name for op in self.ops)} is a choice for a pattern; apply one of the ops")
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Symbolic"]
+__all__ = ["CURRENT", "Symbolic"]
+
+CURRENT: ContextVar[Any] = ContextVar("CURRENT", default=None)
+"""What the upper half of a rule that is running makes patterns with, or has matched: ops whose operands are all literals,
+or missing from this match, find no other way to it."""
 
 
 class Symbolic:

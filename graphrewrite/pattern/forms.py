@@ -8,8 +8,8 @@ from typing import Any
 
 from graphrewrite.errors import RuleError
 from graphrewrite.op.define import Op
-from graphrewrite.op.symbolic import Symbolic
-from graphrewrite.pattern.terms import Every, PatternNode, Repeated, Rest, Traced, Unit, Variable, Where
+from graphrewrite.op.symbolic import CURRENT
+from graphrewrite.pattern.terms import PatternNode, Tracing, Unit, Variable, Where
 
 __all__ = ["any_op", "every", "repeated", "where"]
 
@@ -81,12 +81,7 @@ def any_op(*operands: Any, **attributes: Any) -> Any:
     add_1 = add(x, x) : f32[N]
     y = output(add_1)
     """
-    for operand in operands:
-        if isinstance(operand, Traced | Rest):
-            return operand.make_node((), operands, attributes)
-        if isinstance(operand, Symbolic):
-            return _matched(operand, "any_op")
-    raise RuleError("any_op needs an operand that is a variable or a node of the pattern; write any_op(*xs)")
+    return _current("any_op").apply_form("node", (), operands, attributes)
 
 
 def repeated(base: Any, unit: Op | Callable[..., Any], *, least: int = 1) -> Any:
@@ -132,9 +127,8 @@ def repeated(base: Any, unit: Op | Callable[..., Any], *, least: int = 1) -> Any
     relu_1 = relu(x) : f32[N]
     y = output(relu_1)
     """
-    if isinstance(base, Traced):
-        return base.tracing.keep(Repeated(base.tracing, base, _unit_of(base, unit, link=True), least))
-    return _matched(base, "repeated")
+    current = _current("repeated")
+    return current.apply_form("repeated", base, _unit_of(current, base, unit, link=True), least)
 
 
 def every(value: Any, unit: Op | Callable[..., Any], *, least: int = 2) -> Any:
@@ -180,35 +174,36 @@ def every(value: Any, unit: Op | Callable[..., Any], *, least: int = 2) -> Any:
     d = concat(relu_1, relu_1, relu_1, axis=0) : f32[9]
     y = output(d)
     """
-    if isinstance(value, Traced):
-        return value.tracing.keep(Every(value.tracing, value, _unit_of(value, unit, link=False), least))
-    return _matched(value, "every")
+    current = _current("every")
+    return current.apply_form("every", value, _unit_of(current, value, unit, link=False), least)
 
 
-def _matched(value: Any, form: str) -> Any:
-    """Return what a form has matched: the rule runs again, below its yield it gets what it wrote above."""
-    if isinstance(value, Symbolic) and hasattr(type(value), "apply_form"):
-        return value.apply_form()  # type: ignore[attr-defined]  # a part of a replacement has it
-    raise RuleError(f"{form} belongs to a pattern; its first argument is a variable or a node of the pattern")
+def _current(form: str) -> Any:
+    """Return what is running above a yield: the tracing of a pattern, or its replay on a match."""
+    current = CURRENT.get()
+    if current is None:
+        raise RuleError(f"{form} belongs to a pattern; write it above the yield of a rule")
+    return current
 
 
-def _unit_of(value: Traced, unit: Op | Callable[..., Any], *, link: bool) -> Unit:
-    tracing = value.tracing
-    outer, tracing.made = tracing.made, []
+def _unit_of(current: Any, value: Any, unit: Op | Callable[..., Any], *, link: bool) -> Unit | None:
+    if not isinstance(current, Tracing):
+        return None  # replayed: what it matched is known
+    outer, current.made = current.made, []
     try:
-        hole = Variable(tracing, "_") if link else None
+        hole = Variable(current, "_") if link else None
         if isinstance(unit, Op):
             own: tuple[Variable, ...] = ()
             top = unit(hole if link else value)
         else:
             names = list(inspect.signature(unit).parameters)
-            own = tuple(Variable(tracing, name) for name in (names[1:] if link else names))
+            own = tuple(Variable(current, name) for name in (names[1:] if link else names))
             top = unit(*([hole] if link else []), *own)
         if not isinstance(top, PatternNode):
             raise RuleError(f"the unit of a pattern must be an op, and {top!r} is none")
-        nodes = tuple(term for term in tracing.made if isinstance(term, PatternNode))
-        if len(nodes) < len(tracing.made):
+        nodes = tuple(term for term in current.made if isinstance(term, PatternNode))
+        if len(nodes) < len(current.made):
             raise RuleError("the unit of a repetition or a group is made of ops and variables only")
     finally:
-        tracing.made = outer
+        current.made = outer
     return Unit(top, nodes, own, hole)

@@ -45,6 +45,34 @@ class Tracing:
         self.made.append(term)
         return term
 
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
+        """Make a pattern node."""
+        return self.make_node((op,), operands, attributes)
+
+    def apply_form(self, form: str, *arguments: Any) -> Any:
+        """Make a node of several ops, or of any op where none is given; or a run or group."""
+        if form == "node":
+            return self.make_node(*arguments)
+        kind = {"repeated": Repeated, "every": Every}[form]
+        value, unit, least = arguments
+        return self.keep(kind(self, self.term(value), unit, least))
+
+    def make_node(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
+        """Make a pattern node; numbers, arrays, sets and ranges become `Literal` terms."""
+        terms = tuple(self.term(x) for x in operands if x is not None)
+        loose = sum(isinstance(t, Rest) for t in terms)
+        if loose > 1 and any(op.commutative for op in ops):
+            raise RuleError(f"two variadic operands of a commutative {ops[0].name} are one; write one *variable")
+        for op in ops:
+            # What *xs stands for may be as much as the op still needs.
+            op.check(max(len(terms) - loose, op.required) if loose else len(terms), attributes, complete=False)
+        node: PatternNode = self.keep(PatternNode(self, ops, terms, attributes))
+        return node
+
+    def term(self, value: Any) -> Term:
+        """Return a value as a term of the pattern."""
+        return value if isinstance(value, Traced | Literal | Where | Rest) else Literal.of(value)
+
 
 class Traced(Symbolic):
     """What variables and the other terms have in common: ops applied to them make pattern nodes."""
@@ -53,33 +81,17 @@ class Traced(Symbolic):
     tracing: Tracing
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
-        """Make a pattern node; numbers, arrays, sets and ranges become `Literal` terms."""
-        return self.make_node((op,), operands, attributes)
-
-    def make_node(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
-        """Make a node that is one of several ops, or any op where none is given."""
-        terms = tuple(self.term(x) for x in operands if x is not None)
-        if sum(isinstance(t, Rest) for t in terms) > 1 and any(op.commutative for op in ops):
-            raise RuleError(f"two variadic operands of a commutative {ops[0].name} are one; write one *variable")
-        loose = sum(isinstance(t, Rest) for t in terms)
-        for op in ops:
-            # What *xs stands for may be as much as the op still needs.
-            op.check(max(len(terms) - loose, op.required) if loose else len(terms), attributes, complete=False)
-        node: PatternNode = self.tracing.keep(PatternNode(self.tracing, ops, terms, attributes))
-        return node
-
-    def term(self, value: Any) -> Term:
-        """Return a value as a term of the pattern."""
-        return value if isinstance(value, Traced | Literal | Where | Rest) else Literal.of(value)
+        """Make a pattern node."""
+        return self.tracing.apply_op(op, operands, attributes)
 
     def __or__(self, other: Any) -> Any:
-        return self.tracing.keep(Either(self.tracing, (self.term(self), self.term(other))))
+        return self.tracing.keep(Either(self.tracing, (self.tracing.term(self), self.tracing.term(other))))
 
     def __ror__(self, other: Any) -> Any:
-        return self.tracing.keep(Either(self.tracing, (self.term(other), self.term(self))))
+        return self.tracing.keep(Either(self.tracing, (self.tracing.term(other), self.tracing.term(self))))
 
     def __invert__(self) -> Any:
-        return self.tracing.keep(Without(self.tracing, self.term(self)))
+        return self.tracing.keep(Without(self.tracing, self.tracing.term(self)))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -277,10 +289,6 @@ class Rest(Symbolic):
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
         """Make a pattern node."""
         return self.variable.apply_op(op, operands, attributes)
-
-    def make_node(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
-        """Make a pattern node of one of several ops."""
-        return self.variable.make_node(ops, operands, attributes)
 
     def __repr__(self) -> str:
         return f"*{self.variable!r}"
