@@ -151,7 +151,7 @@ def plan_change(
     edit = Edit(
         added=[(image[name][0], dict(data)) for name, data in difference.added],
         linked=[(a, b, data) for (a, b), data in linked.items()],
-        unlinked=[edge for edge in unlinked if edge not in linked],
+        unlinked=list(unlinked),
         changed=list(changed.items()),
         removed=removed,
         matched=tuple(removed or [image[name][0] for name in pattern.interior or pattern.single]),

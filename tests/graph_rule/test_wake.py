@@ -83,6 +83,20 @@ def test_what_has_become_possible_is_looked_at_again() -> None:
     assert new > 300
 
 
+def test_a_rule_that_declined_for_an_edge_is_looked_at_when_that_goes() -> None:
+    path = nx.path_graph(["s", "x", "e"], nx.DiGraph)
+    path.nodes["x"]["type"] = "B"
+    shorter = nx.DiGraph(path)
+    shorter.add_edge("s", "e")
+    rule = from_graphs(path, shorter, name="shorten", interface=["s", "e"])
+    graph = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")])
+    graph.nodes["b"]["type"] = "B"
+    assert rule.find(graph) == []
+    edit = Edit(unlinked=[("a", "c")])
+    carry_out(graph, edit)
+    assert rule.enabled_by(graph, edit) == ["b"]
+
+
 def test_a_neighbour_with_many_edges_costs_nothing() -> None:
     pattern = nx.DiGraph([("hub", "b"), ("b", "c")])
     pattern.nodes["b"]["type"] = "b"
