@@ -53,7 +53,7 @@ def _planned(member: Any, graph: Any) -> Attempt:
 def _searched(rule: Rule, graph: Graph, root: int) -> Attempt:
     def attempt(node: str) -> Iterator[Any]:
         try:
-            for found in find_at(rule.pattern, graph, node, shared=rule.shared, entry=root):
+            for found in find_at(rule.pattern, graph, node, shared=rule.shared, entry=root, leader=False):
                 match = Match(rule, found.made, found.values)
                 yield rule.edit(graph, match, fresh=graph.fresh), lambda match=match: match
         except GraphRewriteError as error:

@@ -91,11 +91,6 @@ class Definition:
         """Whether the pattern matches its own replacement, whatever the variables are."""
         return self.template is not None and matches_itself(self.pattern, self.template)
 
-    @property
-    def has_groups(self) -> bool:
-        """Whether a root is a group."""
-        return any(isinstance(root, Every) for root in self.pattern.roots)
-
     def complain(self, message: str) -> RuleError:
         """Return an error that names the rule and its place."""
         return RuleError(f"rule {self.name!r} ({self.file}:{self.line}): {message}")

@@ -176,7 +176,8 @@ def plan(
     targets = work.place([part for _, _, part in moves])
     for (node, result, _), target in zip(moves, targets, strict=True):
         work.move(node, result, target)
-    return work.finish()
+    edit = work.finish()
+    return Declined("its replacement would change nothing") if edit.is_empty else edit
 
 
 def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:

@@ -14,7 +14,7 @@ from graphrewrite.match import Matched, Several
 from graphrewrite.op import as_constant
 from graphrewrite.op.define import Op
 from graphrewrite.op.symbolic import CURRENT, Symbolic
-from graphrewrite.pattern import Every, Pattern, Repeated
+from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.types import Tensor, Type, element_dtype, element_of
 
 __all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
@@ -108,16 +108,16 @@ class Bound(Matched, Part):
 
 
 class Absent(Part):
-    """A node or value of an alternative that was not taken; false."""
+    """A node or value that is not in this match, for its alternative was not taken; false."""
 
-    def __init__(self, replay: Replay) -> None:
-        self.replay = replay
+    def __init__(self, replay: Replay, results: int = 1) -> None:
+        self.replay, self._results = replay, results
 
     def __bool__(self) -> bool:
         return False
 
     def __iter__(self) -> Iterator[Absent]:
-        return iter([self] * 8)
+        return iter([self] * self._results)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -211,10 +211,17 @@ class Replay:
 
     def arguments(self) -> list[Any]:
         """What the rule's parameters are in this match."""
-        return [
-            tuple(map(self.bound, v or ())) if kind == "values" else v if kind == "attribute" else self.bound(v)
-            for kind, v in zip(self.pattern.kinds, self.values, strict=True)
-        ]
+        found: list[Any] = []
+        for variable, kind, value in zip(self.pattern.variables, self.pattern.kinds, self.values, strict=True):
+            if kind == "values":
+                found.append(tuple(map(self.bound, value or ())))
+            elif kind == "attribute":
+                found.append(value)
+            elif value is None:  # an operand that may be missing is None, as in Python; all else is not there
+                found.append(None if variable.optional else Absent(self))
+            else:
+                found.append(self.bound(value))
+        return found
 
     def bound(self, value: Any) -> Any:
         """Return a bound value as a part; the value of an attribute as it is."""
@@ -230,7 +237,9 @@ class Replay:
         if isinstance(found, Several):
             assert isinstance(term, Repeated | Every)
             return Members(self, found, tuple(v.name for v in term.unit.own), isinstance(term, Repeated))
-        return Absent(self) if found is None else self.bound(found)
+        if found is None:
+            return Absent(self, term.results if isinstance(term, PatternNode) else 1)
+        return self.bound(found)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Stand for ``op(*operands, **attributes)``, above or below the yield."""

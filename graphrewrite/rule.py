@@ -139,14 +139,13 @@ class Rule:
         -------
         list of Match
         """
-        found: dict[Any, Match] = {}
-        for node in graph.in_order():
-            for match in self.matches_at(graph, node):
-                # A group is found at each of its members.
-                key = tuple(map(repr, match.made)) if self.definition.has_groups else len(found)
-                if key not in found and not isinstance(self.edit(graph, match), Declined):
-                    found[key] = match
-        return list(found.values())
+        places: dict[Any, list[str]] = {}
+        return [
+            match
+            for node in graph.in_order()
+            for match in self._matches(graph, node, places=places)
+            if not isinstance(self.edit(graph, match), Declined)
+        ]
 
     def matches_at(self, graph: Graph, node: str, obstacle: Obstacle | None = None) -> Iterator[Match]:
         """Yield the matches whose first root is a node; the rule may still decline them.
@@ -156,7 +155,7 @@ class Rule:
         graph : Graph
             Any graph.
         node : str
-            The node; of a group, any of its members.
+            The node; of a group, its first member by name.
         obstacle : Obstacle, optional
             Collects why there is none.
 
@@ -164,8 +163,11 @@ class Rule:
         ------
         Match
         """
+        return self._matches(graph, node, obstacle=obstacle)
+
+    def _matches(self, graph: Graph, node: str, **options: Any) -> Iterator[Match]:
         try:
-            for found in find_at(self.pattern, graph, node, shared=self.shared, obstacle=obstacle):
+            for found in find_at(self.pattern, graph, node, shared=self.shared, **options):
                 yield Match(self, found.made, found.values)
         except GraphRewriteError as error:
             raise self.named(error) from error

@@ -25,6 +25,7 @@ class Closing(State):
         node: Callable[..., Any]
         term: Callable[..., Any]
         fail: Callable[..., None]
+        places: dict[Any, list[str]]
 
     def close(self) -> Any:
         """Accept a match or not."""
@@ -99,7 +100,10 @@ class Closing(State):
             layer = [t for t in layer if isinstance(t, PatternNode)]
             if not layer:
                 break
-        return sorted((n for n in self.graph._node if self.could_be(top, n)), key=str)
+        key = (None, 0, top.kinds)
+        if key not in self.places:
+            self.places[key] = sorted((n for n in self.graph._node if self.could_be(top, n)), key=str)
+        return self.places[key]
 
     def value_of(self, term: Any) -> Operand | None:
         """Return the value that a term is bound to, if it is."""
@@ -116,13 +120,20 @@ class Closing(State):
 
     def above(self, name: str, height: int, top: PatternNode) -> list[str]:
         """The nodes at most so many readers above a node that a pattern node could be, by name."""
-        succ = self.graph._succ
-        seen: dict[str, None] = {}
-        layer = [name]
-        for _ in range(height):
+        kinds = top.kinds
+        key = (name, height, kinds)
+        known = self.places.get(key)
+        if known is not None:
+            return known
+        node, succ = self.graph._node, self.graph._succ
+        seen: dict[str, None] = dict.fromkeys(succ[name])
+        layer = list(seen)
+        for _ in range(1, height):
             layer = [r for n in layer for r in succ[n] if r not in seen]
             seen.update(dict.fromkeys(layer))
-        return sorted((n for n in seen if self.could_be(top, n)), key=str)
+        found = [n for n in seen if node[n].get("type") in kinds] if kinds else list(seen)
+        found = self.places[key] = sorted(found, key=str)
+        return found
 
     def could_be(self, top: PatternNode, name: str) -> bool:
         """Tell whether a node has a type that a pattern node allows."""

@@ -49,6 +49,8 @@ def find_at(
     shared: str = "refuse",
     obstacle: Obstacle | None = None,
     entry: int = 0,
+    leader: bool = True,
+    places: dict[Any, list[str]] | None = None,
 ) -> Iterator[Found]:
     """Yield every embedding of a pattern one of whose roots is a given node, none twice.
 
@@ -59,19 +61,25 @@ def find_at(
     graph : Graph
         Where to look.
     node : str
-        The node for a root; of a group, one of its members.
+        The node for a root.
     shared : {"refuse", "keep", "duplicate"}
         Whether a matched node that is no root may have a reader outside of the match.
     obstacle : Obstacle, optional
         Collects the reason why there is no embedding.
     entry : int
         Which root.
+    leader : bool
+        Whether a group is found at its first member only, rather than at any.
+    places : dict, optional
+        Where nodes were looked for, remembered as long as the graph stays as it is.
 
     Yields
     ------
     Found
     """
     search = Search(pattern, graph, shared, obstacle or Obstacle())
+    search.leader = leader
+    search.places = {} if places is None else places
     seen = set()
     for _ in search.roots(entry, node):
         key = search.key()

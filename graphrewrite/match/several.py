@@ -27,6 +27,8 @@ class SeveralSteps(State):
         term: Callable[..., Any]
         fail: Callable[..., None]
         above: Callable[..., list[str]]
+        could_be: Callable[..., bool]
+        leader: bool
         value_of: Callable[[Any], Operand | None]
 
     def run(self, term: Repeated, top: Operand, root: bool) -> Any:
@@ -36,20 +38,22 @@ class SeveralSteps(State):
         """
         unit = term.unit
         links: list[Any] = []
+        inside: set[str] = set()
         lower: Operand | None = top
         while lower is not None:
-            at, lower = lower, self.next_link(unit, lower, links)
+            at, lower = lower, self.next_link(unit, lower, links, inside)
             if root and lower is not None and len(links) == 1 and self.is_continued(unit, top.node):
                 return self.inside(top)
         return (((self.result_of, unit.top, 0, at), (self.end, term, links, root and not links)),)
 
-    def next_link(self, unit: Unit, top: Operand, links: list[Any]) -> Operand | None:
+    def next_link(self, unit: Unit, top: Operand, links: list[Any], inside: set[str]) -> Operand | None:
         """Match a link in the first way that lets the run go on; return where, or nothing at the last."""
         assert unit.hole is not None
         for _ in self.solve([(self.result_of, unit.top, 0, top)]):
-            if self.goes_on(unit, self.bound[unit.hole], links):
+            if self.goes_on(unit, self.bound[unit.hole], inside):
                 link, lower = self.keep(unit)
                 links.append(link)
+                inside.update(link[0])
                 return lower
         return None
 
@@ -70,12 +74,13 @@ class SeveralSteps(State):
         self.fail(top.node, "is inside a longer run; the rule matches at its end", beyond=1)
         return ()
 
-    def goes_on(self, unit: Unit, lower: Operand, links: list[Any]) -> bool:
+    def goes_on(self, unit: Unit, lower: Operand, inside: set[str]) -> bool:
         """Tell whether the value below a link is the top of another one that is the run's alone."""
-        if lower.result:
+        if lower.result or not self.could_be(unit.top, lower.node):
             return False
-        mine = {self.at[n] for n in unit.nodes}.union(*(nodes for nodes, _, _ in links))
-        if self.shared == "refuse" and not self.graph._succ[lower.node].keys() <= mine:
+        mine = {self.at[n] for n in unit.nodes}
+        readers = self.graph._succ[lower.node]
+        if self.shared == "refuse" and not all(r in mine or r in inside for r in readers):
             return False
         # What other parts of the pattern match does not end a run: a node in both is no match at all.
         used, self.used = self.used, {}
@@ -117,7 +122,12 @@ class SeveralSteps(State):
             if next(self.solve([(self.node, unit.top, candidate)]), _NONE) is not _NONE:
                 members.append(self.keep(unit)[0])
                 self.used = {}
+                if self.leader and members[0][2] != member:
+                    break  # a group is found at its first member
         self.used = used
+        if self.leader and members and members[0][2] != member:
+            self.fail(member, f"is one of the group that is found at {members[0][2]!r}", beyond=1)
+            return ()
         if len(members) < term.least or member not in {top for _, _, top in members}:
             self.fail(member, f"is one of a group of {len(members)}, and the pattern needs {term.least} or more", beyond=1)
             return ()

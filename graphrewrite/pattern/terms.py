@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import RuleError
 from graphrewrite.op.define import Op
-from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.op.symbolic import CURRENT, Symbolic
 
 __all__ = [
     "Either",
@@ -167,7 +168,7 @@ class PatternNode(Traced):
         """The op, or the first of the alternatives; None for any op."""
         return self.ops[0] if self.ops else None
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[str]:
         """The types that a node of a graph may have; empty for any."""
         return frozenset(op.name for op in self.ops)
@@ -343,11 +344,14 @@ class Where(Symbolic):
     reason: str
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Look for an operand that belongs to a pattern, or to a match; a condition belongs to none."""
-        for operand in operands:
-            if isinstance(operand, Symbolic) and not isinstance(operand, Where):
-                return operand.apply_op(op, operands, attributes)
-        raise RuleError(f"{op.name} needs an operand that is a variable; narrow one: def r(x: rule.where(...))")
+        """Make a pattern node, or stand for the one that was matched."""
+        current = CURRENT.get()
+        if current is None:
+            raise RuleError(f"a condition is no operand of {op.name} below the yield; it belongs to a pattern")
+        return current.apply_op(op, operands, attributes)
+
+    def __invert__(self) -> Any:
+        raise RuleError(f"the condition {self.reason!r} cannot be negated; negate inside its predicate, and say so")
 
     def __repr__(self) -> str:
         return f"<{self.reason}>"
