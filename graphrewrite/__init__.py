@@ -24,7 +24,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.evaluate import evaluate
 from graphrewrite.graph import Graph
 from graphrewrite.op import define_op
-from graphrewrite.passes import Pass, pass_
+from graphrewrite.passes import Pass, Pipeline, pass_
 from graphrewrite.pattern import Constant
 from graphrewrite.replacement import decline
 from graphrewrite.rewrite import rewrite
@@ -40,6 +40,7 @@ __all__ = [
     "GraphRewriteError",
     "Match",
     "Pass",
+    "Pipeline",
     "Rule",
     "Stream",
     "Tensor",

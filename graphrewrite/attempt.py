@@ -57,7 +57,7 @@ def _searched(rule: Rule, graph: Graph, root: int) -> Attempt:
                 match = Match(rule, found.made, found.values)
                 yield rule.edit(graph, match, fresh=graph.fresh), lambda match=match: match
         except GraphRewriteError as error:
-            raise rule.named(error) from error
+            raise rule.named(error, at=node) from error
 
     return attempt
 
@@ -82,6 +82,6 @@ def _compiled(rule: Rule, graph: Graph, find: Callable[[str], Iterator[tuple[Any
                 else:
                     yield edit, lambda found=found: match_of(found)
         except GraphRewriteError as error:
-            raise rule.named(error) from error
+            raise rule.named(error, at=node) from error
 
     return attempt

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from graphrewrite.graph import Graph
+from graphrewrite.rewrite import rewrite
 
-__all__ = ["Pass", "pass_"]
+__all__ = ["Pass", "Pipeline", "pass_"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +72,57 @@ def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact") ->
     <Graph 'g': 0 nodes, 0 edges>
     """
     return Pass(function.__name__, function, keeps, inspect.getdoc(function))
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Pipeline:
+    """Phases in a row: rule sets, each to its fixed point before the next begins, and passes.
+
+    Parameters
+    ----------
+    *phases : iterable of Rule and Pass, Rule, Pass or Pipeline
+        In order.
+    name : str
+        What it is called.
+
+    Examples
+    --------
+    >>> from graphrewrite import op, rule
+    >>> @rule
+    ... def subtract_as_add(x, y):
+    ...     "A difference is a sum."
+    ...     yield op.sub(x, y)
+    ...     return op.add(x, op.neg(y))
+    >>> @rule
+    ... def drop_double_negation(x):
+    ...     "Minus minus x is x."
+    ...     yield op.neg(op.neg(x))
+    ...     return x
+    >>> simplify = Pipeline((subtract_as_add,), (drop_double_negation,), name="simplify")
+    >>> g = Graph.parse('''graph g
+    ... x = input() : f32[N]
+    ... n = neg(x)
+    ... d = sub(x, n)
+    ... y = output(d)''')
+    >>> print(simplify(g))
+    graph g
+    x = input() : f32[N]
+    add_1 = add(x, x) : f32[N]
+    y = output(add_1)
+    """
+
+    phases: tuple[Any, ...]
+    name: str
+
+    def __init__(self, *phases: Any, name: str = "pipeline") -> None:
+        object.__setattr__(self, "phases", phases)
+        object.__setattr__(self, "name", name)
+
+    def __call__(self, graph: Graph, *, verify: bool = False) -> Graph:
+        """Return the graph with every phase applied; the argument is untouched."""
+        for phase in self.phases:
+            graph = phase(graph) if callable(phase) else rewrite(graph, phase, verify=verify)
+        return graph
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.name}: {len(self.phases)} phases>"

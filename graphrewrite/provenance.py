@@ -67,6 +67,9 @@ class Provenance:
         work = [iter(parents[name])]
         while work:
             for node in work[-1]:
+                data = told.get(node) or nodes.get(node) or {}
+                if data.get("type") in bridges:
+                    continue  # an op that only changes levels carries none
                 before = parents.get(node)
                 if before is not None:
                     if node not in seen:
@@ -74,10 +77,8 @@ class Provenance:
                         work.append(iter(before))
                         break
                     continue
-                data = told.get(node) or nodes.get(node) or {}
-                if data.get("type") not in bridges:
-                    for origin in data.get("origin") or (node,):
-                        found[origin] = None
+                for origin in data.get("origin") or (node,):
+                    found[origin] = None
             else:
                 work.pop()
         return tuple(found)

@@ -172,12 +172,12 @@ class Rule:
         except GraphRewriteError as error:
             raise self.named(error) from error
 
-    def named(self, error: GraphRewriteError) -> GraphRewriteError:
-        """Return an error that names this rule, if it does not yet."""
+    def named(self, error: GraphRewriteError, *, at: str | None = None) -> GraphRewriteError:
+        """Return an error that names this rule, and the node where it failed, if it does not yet."""
         if str(error).startswith("rule "):
             return error
         kind = type(error) if isinstance(error, RewriteError | GraphError) else RuleError
-        return kind(str(self.complain(str(error))))
+        return kind(str(self.complain(str(error) if at is None else f"failed at {at!r}: {error}")))
 
     def edit(self, graph: Graph, match: Match, *, fresh: Callable[[str], str] | None = None) -> Edit | Declined:
         """Return what rewriting a match would change; nothing is changed.
