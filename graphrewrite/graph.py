@@ -11,9 +11,9 @@ import numpy as np
 from graphrewrite import op as ops
 from graphrewrite.dataflow import Dataflow, GreatestNumbers, Operand, Reader
 from graphrewrite.display import Displayed
-from graphrewrite.storage import copy_directly, stores_plainly
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
+from graphrewrite.storage import copy_directly, stores_plainly
 from graphrewrite.types import Tensor, Type, element_of, one_object
 from graphrewrite.value import Value
 
@@ -351,7 +351,7 @@ class Graph(Displayed, Dataflow):
 
     @classmethod
     def parse(cls, text: str, *, ops: Iterable[Op] = ()) -> Graph:
-        """Return the graph that a text form writes; see `graphrewrite.text.parse`."""
-        from graphrewrite.text import parse  # see above
+        """Return the graph that a text form writes; see `graphrewrite.parse.parse`."""
+        from graphrewrite.parse import parse  # see above
 
         return parse(text, ops=ops)

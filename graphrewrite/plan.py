@@ -9,12 +9,10 @@ from typing import Any
 from graphrewrite.edit import Edit
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.match import Root
 from graphrewrite.replacement import NOTHING, Bound, Declined, Known, New, Part
 
-__all__ = ["Root", "closes_cycle", "plan"]
-
-Root = tuple[str, int | None]
-"""A node whose value is replaced, and which result; None where it goes as a whole."""
+__all__ = ["closes_cycle", "plan"]
 
 
 @dataclass

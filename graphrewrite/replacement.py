@@ -12,7 +12,7 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Matched, Several
 from graphrewrite.op import as_constant
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.types import Tensor, Type, element_dtype, element_of

@@ -3,91 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, overload
 
 from graphrewrite.dataflow import GreatestNumbers
 from graphrewrite.definition import Definition, read_definition
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError
-from graphrewrite.graph import Graph, Operand
-from graphrewrite.match import Obstacle, Several, find_at
-from graphrewrite.pattern import Every, Pattern, Repeated, Result, forms
-from graphrewrite.plan import Root, plan
+from graphrewrite.graph import Graph
+from graphrewrite.graph_rule import from_graphs
+from graphrewrite.match import Match, Obstacle, Root, find_at
+from graphrewrite.pattern import Every, Pattern, forms
+from graphrewrite.plan import plan
 from graphrewrite.replacement import NOTHING, Declined, Replay, decline
 
 __all__ = ["Match", "Rule", "rule"]
-
-
-@dataclass(frozen=True)
-class Match:
-    """A place where a rule applies.
-
-    Attributes
-    ----------
-    rule : Rule
-        The rule.
-    made : tuple
-        What each term of ``rule.pattern.made`` is: a node's name, an `Operand`, `Several`, or None where it is not there.
-    values : tuple
-        What each parameter of the rule binds.
-    """
-
-    rule: Rule
-    made: tuple[Any, ...]
-    values: tuple[Any, ...]
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """All matched nodes, in the order in which the rule's source makes them."""
-        found: list[str] = []
-        for term in self.made:
-            if isinstance(term, str):
-                found.append(term)
-            elif isinstance(term, Several):
-                found += [name for names in term.nodes for name in names]
-        return tuple(dict.fromkeys(found))
-
-    @property
-    def bindings(self) -> dict[str, Any]:
-        """Variable name to `Operand`, a tuple of them, an attribute's value, or None for what is missing."""
-        return {v.name: value for v, value in zip(self.rule.pattern.variables, self.values, strict=True)}
-
-    @property
-    def roots(self) -> tuple[str, ...]:
-        """The nodes whose values are replaced."""
-        return tuple(dict.fromkeys(node for group in self.replaced() for node, _ in group))
-
-    def replaced(self) -> list[list[Root]]:
-        """For each root of the pattern the nodes that it is, and which of their results."""
-        pattern = self.rule.pattern
-        at = dict(zip(map(id, pattern.made), self.made, strict=True))
-        found: list[list[Root]] = []
-        for root in pattern.roots:
-            match root:
-                case Result():
-                    found.append([(at[id(root.node)], root.index)])
-                case Repeated():
-                    found.append([(at[id(root)].tops[-1], None)])
-                case Every():
-                    found.append([(top, None) for top in at[id(root)].tops])
-                case _ if root.results > 1:
-                    found.append([(at[id(root)], i) for i in range(root.results)])
-                case _:
-                    found.append([(at[id(root)], None)])
-        return found
-
-    def __str__(self) -> str:
-        shown = (f"{k}={_shown(v)}" for k, v in self.bindings.items())
-        return f"{self.rule.name} at {', '.join(self.roots)} with {', '.join(shown)}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Operand):
-        return value.node
-    if isinstance(value, tuple) and any(isinstance(v, Operand) for v in value):
-        return f"({', '.join(map(_shown, value))})"
-    return repr(value)
 
 
 class Rule:
@@ -244,9 +173,7 @@ class Rule:
         else:
             values = list(returned) if isinstance(returned, tuple) else [returned]
         if len(values) != len(replaced):
-            raise self.complain(
-                f"yields {len(replaced)} nodes and returns {len(values)} values; return one for each"
-            )
+            raise self.complain(f"yields {len(replaced)} nodes and returns {len(values)} values; return one for each")
         flat: list[Any] = []
         for root, value, size in zip(pattern.roots, values, sizes, strict=True):
             group = size > 1 or isinstance(root, Every)
@@ -349,7 +276,8 @@ class _Language:
     Above the yield, ``a | b`` is one of two sub-patterns, ``(op.conv | op.linear)(x, w)`` one of two ops, ``~a`` what must
     not be there, ``*xs`` any number of operands, a set or a range one of its values; `rule.where`, `rule.any_op`,
     `rule.repeated` and `rule.every` say the rest. Below it, `rule.decline` refuses a match for a reason, and
-    `rule.nothing` lets nodes go that nobody reads.
+    `rule.nothing` lets nodes go that nobody reads. `rule.from_graphs` makes a rule of two graphs, for digraphs that are
+    no dataflow.
 
     Examples
     --------
@@ -376,6 +304,7 @@ class _Language:
     every = staticmethod(forms.every)
     repeated = staticmethod(forms.repeated)
     where = staticmethod(forms.where)
+    from_graphs = staticmethod(from_graphs)
     decline = staticmethod(decline)
     nothing = NOTHING
 

@@ -14,7 +14,7 @@ from graphrewrite import op as ops
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.match import find_at
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Variable
 from graphrewrite.replacement import decline

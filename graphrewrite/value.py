@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import GraphError
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.types import Type
 

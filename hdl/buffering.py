@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from graphrewrite.wiring import move_slot
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.cycles import fifo_depths
 from graphrewrite.hdl.netlist import netlist
+from graphrewrite.wiring import move_slot
 
 __all__ = ["insert_fifos", "insert_forks"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.schedule import Schedule
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.types import Stream, Type
 
 __all__ = [

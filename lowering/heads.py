@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from graphrewrite import Graph, op
-from graphrewrite.wiring import move_slot
 from graphrewrite.graph import Operand
+from graphrewrite.wiring import move_slot
 
 __all__ = ["classify", "softmax_as_arg_max"]
 

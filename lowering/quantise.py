@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import FixedPoint, Graph, op, rewrite
-from graphrewrite.wiring import move_slot, rewire
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Operand
@@ -18,6 +17,7 @@ from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
 from graphrewrite.types import element_dtype
+from graphrewrite.wiring import move_slot, rewire
 
 __all__ = ["LAYERS", "quantise"]
 

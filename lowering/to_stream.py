@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
-from graphrewrite.wiring import rewire
 from graphrewrite.graph import Operand
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.components.add import add
@@ -25,6 +24,7 @@ from graphrewrite.lowering.parallelism import fold
 from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.trace import Step
+from graphrewrite.wiring import rewire
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 

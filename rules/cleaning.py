@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from graphrewrite import Graph, pass_
-from graphrewrite.wiring import remove, rewire
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import RESERVED, Operand
 from graphrewrite.text import format_exactly
+from graphrewrite.wiring import remove, rewire
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 

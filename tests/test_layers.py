@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 CORE = (
     {"errors", "types", "data"},
-    {"dataflow", "display", "graph", "value", "op", "storage", "text", "serial", "module", "summary"},
+    {"dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module", "summary"},
     {
         *("attempt", "construction", "definition", "edit", "graph_rule", "index", "match", "neighbourhood", "pattern", "plan", "provenance"),
         *("replacement", "rewrite", "rule", "strategy", "template", "verify", "wiring", "worklist"),
@@ -31,6 +31,9 @@ ENTRY = {"cli", "models"}
 """Nobody imports these; they may import everything."""
 LAZY = {
     ("graph", "text"): "a graph prints itself",
+    ("graph", "parse"): "a graph reads itself",
+    ("graph_rule", "rewrite"): "a rule applies itself",
+    ("graph_rule", "view"): "a rule draws itself",
     ("display", "view"): "a graph draws itself",
     ("rule", "view"): "a rule draws itself",
     ("rule", "rewrite"): "a rule applies itself",

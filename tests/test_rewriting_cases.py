@@ -19,7 +19,7 @@ from graphrewrite.dataflow import Dataflow
 from graphrewrite.edit import carry_out
 from graphrewrite.errors import RuleError
 from graphrewrite.graph_rule import GraphRule, fresh_name, from_graphs, non_overlapping
-from graphrewrite.pattern.terms import Where
+from graphrewrite.pattern.condition import Where
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rules import eliminate_dead_nodes
 

@@ -11,7 +11,7 @@ import networkx as nx
 from graphrewrite.edit import Edit
 from graphrewrite.graph_rule.naming import Names
 from graphrewrite.graph_rule.pattern import Complain, GraphPattern
-from graphrewrite.pattern.terms import Where, same
+from graphrewrite.pattern.condition import Where, same
 from graphrewrite.replacement import Declined
 
 __all__ = ["Difference", "check_replacement", "plan_change"]

@@ -10,7 +10,7 @@ import networkx as nx
 
 from graphrewrite.graph_rule.found import GraphMatch
 from graphrewrite.graph_rule.rule import GraphRule, Replacement
-from graphrewrite.pattern.terms import Where
+from graphrewrite.pattern.condition import Where
 
 __all__ = ["from_graphs"]
 

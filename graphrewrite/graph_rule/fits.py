@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from graphrewrite.pattern.terms import Where, same
+from graphrewrite.pattern.condition import Where, same
 
 __all__ = ["DataTest", "PredicateError", "in_words"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrewrite.graph_rule.fits import DataTest, in_words
 from graphrewrite.graph_rule.pattern import GraphPattern
-from graphrewrite.pattern.terms import Where
+from graphrewrite.pattern.condition import Where
 
 __all__ = ["Obstacle", "in_a_sentence"]
 

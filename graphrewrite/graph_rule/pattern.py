@@ -11,7 +11,7 @@ import networkx as nx
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph_rule.fits import in_words
-from graphrewrite.pattern.terms import Where, same
+from graphrewrite.pattern.condition import Where, same
 
 __all__ = ["Complain", "GraphPattern", "copy_digraph", "same_requirement"]
 

@@ -28,7 +28,7 @@ from graphrewrite.graph_rule.plan import (
 )
 from graphrewrite.graph_rule.search import Search
 from graphrewrite.graph_rule.wake import enabled_by
-from graphrewrite.pattern.terms import Where
+from graphrewrite.pattern.condition import Where
 from graphrewrite.replacement import Declined
 
 __all__ = ["GraphRule", "Replacement"]
@@ -236,6 +236,18 @@ class GraphRule:
         from graphrewrite.rewrite import rewrite  # the engine applies rules; a rule only offers itself to it
 
         return rewrite(graph, (self,))
+
+    def _repr_svg_(self) -> str | None:
+        """Let Jupyter draw the rule: pattern and replacement side by side."""
+        from graphrewrite.view import show  # the view is a leaf that knows rules, loaded when asked for
+
+        return show(self)._repr_svg_()
+
+    def _repr_html_(self) -> str | None:
+        """Let Jupyter show the text, and a hint, where nothing can be drawn."""
+        from graphrewrite.view import show  # see above
+
+        return show(self)._repr_html_()
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"

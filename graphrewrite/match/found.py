@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.types import Type
 
 __all__ = ["Found", "Matched", "Obstacle", "Several"]

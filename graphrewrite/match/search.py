@@ -6,14 +6,14 @@ size of a pattern is no limit. `graphrewrite.match.compiled` finds the same for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations_with_replacement
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match.closing import Closing
-from graphrewrite.match.found import Found, Matched, Obstacle, Several
+from graphrewrite.match.found import Found, Matched, Obstacle
 from graphrewrite.match.several import SeveralSteps
 from graphrewrite.match.state import State
 from graphrewrite.pattern import (

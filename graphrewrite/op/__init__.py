@@ -31,7 +31,8 @@ from graphrewrite.op import (
     shapes,
     structure,
 )
-from graphrewrite.op.define import Op, define_op
+from graphrewrite.op.define import define_op
+from graphrewrite.op.op import Op
 from graphrewrite.types import Type, element_dtype
 
 __all__ = ["LIBRARY", "Op", "as_constant", "define_op"]

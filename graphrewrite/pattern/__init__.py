@@ -1,11 +1,11 @@
 """The pattern language: what stands above a rule's ``yield``, as data."""
 
+from graphrewrite.pattern.condition import Literal, Where, same
 from graphrewrite.pattern.constant import Constant
 from graphrewrite.pattern.pattern import Pattern, Root, parts_of, walk
 from graphrewrite.pattern.terms import (
     Either,
     Every,
-    Literal,
     PatternNode,
     Repeated,
     Rest,
@@ -15,9 +15,7 @@ from graphrewrite.pattern.terms import (
     Tracing,
     Unit,
     Variable,
-    Where,
     Without,
-    same,
 )
 
 __all__ = [

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from graphrewrite.errors import RuleError
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.op.symbolic import CURRENT
-from graphrewrite.pattern.terms import PatternNode, Tracing, Unit, Variable, Where
+from graphrewrite.pattern.condition import Where
+from graphrewrite.pattern.terms import PatternNode, Tracing, Unit, Variable
 
 __all__ = ["any_op", "every", "repeated", "where"]
 

@@ -16,7 +16,6 @@ from graphrewrite.pattern.terms import (
     Term,
     Traced,
     Variable,
-    Where,
     Without,
 )
 
@@ -95,7 +94,9 @@ class Pattern:
         _check_variables(variables, list(reached.values()), complain)
         for term in made:
             if id(term) not in reached:
-                raise complain(f"makes {term!r} above the yield, which is no part of what it yields; yield it too or drop it")
+                raise complain(
+                    f"makes {term!r} above the yield, which is no part of what it yields; yield it too or drop it"
+                )
         positive = {id(part) for root in roots for part in walk(root, negated=False)}
         nodes: list[PatternNode] = []
         for term in made:
@@ -115,9 +116,7 @@ def _kind_of(variable: Variable, terms: list[Any]) -> str:
     return "value" if any(t is variable for t in terms) else "attribute"
 
 
-def _check_variables(
-    variables: tuple[Variable, ...], terms: list[Any], complain: Callable[[str], Exception]
-) -> None:
+def _check_variables(variables: tuple[Variable, ...], terms: list[Any], complain: Callable[[str], Exception]) -> None:
     as_operand = {id(t) for t in terms if isinstance(t, Variable)}
     as_attribute = {id(v) for t in terms if isinstance(t, PatternNode) for v in t.attributes.values()}
     single = {id(op) for t in terms for op in parts_of(t) if isinstance(op, Variable)}
@@ -140,7 +139,9 @@ def _check_variables(
             if optional and index + 1 < len(operands):
                 later = operands[index + 1 :]
                 if not all(isinstance(t, Variable) and t.optional for t in later):
-                    raise complain(f"has the optional operand {operand.name!r} before one that is not; only the last may miss")
+                    raise complain(
+                        f"has the optional operand {operand.name!r} before one that is not; only the last may miss"
+                    )
 
 
 def parts_of(term: Any) -> tuple[Term, ...]:

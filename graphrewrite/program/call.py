@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, GraphError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op import output
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.types import FixedPoint, Type
 
 __all__ = ["Call", "Values"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphrewrite import op
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.program.call import Call, Values
 from graphrewrite.program.instruction import Action, Instruction
 from graphrewrite.program.layers import translate_conv, translate_linear, translate_max_pool

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.program.call import Call
 from graphrewrite.program.carrier import FLOAT32, Map, carrier
 from graphrewrite.program.instruction import Cast, Convert, Instruction, Register

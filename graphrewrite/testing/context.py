@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import RESERVED, Graph, Value
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
 from graphrewrite.testing.arrays import constant_array
 from graphrewrite.testing.demand import Demand, Pick, Unfit

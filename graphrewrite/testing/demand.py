@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.op.define import Op, elementwise
+from graphrewrite.op.define import elementwise
+from graphrewrite.op.op import Op
 from graphrewrite.pattern import Where
 from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, TypeMismatchError
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern, Where
 from graphrewrite.testing.arrays import constant_array, holds, literal_array
 from graphrewrite.testing.demand import Demand, Need, Pick, T, Unfit

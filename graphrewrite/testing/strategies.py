@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph
 from graphrewrite.op import LIBRARY
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
 from graphrewrite.rule import Rule
 from graphrewrite.testing.context import Builder

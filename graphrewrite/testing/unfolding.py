@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.op import LIBRARY
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.pattern import (
     Either,
     Every,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 
 __all__ = ["MARKS", "PAPER", "VARIABLES", "Look", "Mark", "look_of"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.pattern import (
     Either,
     Every,

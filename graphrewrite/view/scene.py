@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import RESERVED, Graph
-from graphrewrite.op.define import Op
+from graphrewrite.op.op import Op
 from graphrewrite.text import format_attribute
 from graphrewrite.view.colour import Look, look_of
 from graphrewrite.view.plain import plain

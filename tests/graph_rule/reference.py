@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.graph_rule import GraphRule, from_graphs
-from graphrewrite.pattern.terms import Where
+from graphrewrite.pattern.condition import Where
 
 KINDS = ("A", "B")
 IS_A = Where(lambda kind: kind == "A", "it is an A")

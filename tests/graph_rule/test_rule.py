@@ -11,7 +11,7 @@ import pytest
 from graphrewrite import Graph, Tensor, op, rule
 from graphrewrite.errors import GraphError, RewriteError, RuleError
 from graphrewrite.graph_rule import from_graphs
-from graphrewrite.pattern.terms import Where
+from graphrewrite.pattern.condition import Where
 from graphrewrite.replacement import Declined
 from graphrewrite.rewrite import rewrite
 from graphrewrite.trace import trace

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrewrite.errors import RuleError
 from graphrewrite.graph_rule import from_graphs
-from graphrewrite.pattern.terms import Where
+from graphrewrite.pattern.condition import Where
 from tests.graph_rule.reference import comparable, matches, random_graph, random_written
 
 PAIRS = 10_000

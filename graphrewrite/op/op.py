@@ -1,0 +1,249 @@
+"""Op: an operation as a value."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
+from graphrewrite.op.symbolic import CURRENT, Symbolic
+from graphrewrite.types import Type, one_object
+
+__all__ = ["Alternatives", "Infer", "Op"]
+
+_REMEMBERED = 4096
+"""So many results of type inference an op remembers."""
+
+Infer = Callable[..., Type | tuple[Type, ...]]
+"""Takes the operand types and the attributes as keywords; returns the result type or types."""
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """An operation: computes on arrays, builds a node on values of a graph, is a pattern on a rule's variables.
+
+    Made with `define_op`.
+
+    Attributes
+    ----------
+    name : str
+        The ``type`` of its nodes.
+    function : callable
+        The meaning in numpy, vectorised over the batch.
+    level : str
+        ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
+        levels.
+    operands : tuple of str
+        Names of the positional operands.
+    required : int
+        How many of them must be given.
+    variadic : bool
+        Whether any number may follow.
+    attributes : mapping
+        Keyword attributes and their defaults; ``inspect.Parameter.empty`` marks a required one.
+    commutative : bool
+        Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
+    stateful : bool
+        Whether it has a state or an effect, so that it is never folded, merged or removed.
+    results : int
+        How many results it has.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    level: str
+    infer_types: Infer
+    operands: tuple[str, ...]
+    required: int
+    variadic: bool
+    attributes: Mapping[str, Any]
+    commutative: bool = False
+    stateful: bool = False
+    results: int = 1
+    __doc__: str | None = field(default=None, repr=False)
+    remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False)
+    at_hand: dict[tuple[int, ...], tuple[tuple[Type, ...], tuple[Type, ...]]] = field(default_factory=dict, repr=False)
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Compute, build a node, or be a pattern, as the operands are."""
+        for operand in operands:
+            if isinstance(operand, Symbolic):
+                return operand.apply_op(self, operands, attributes)
+        current = CURRENT.get()
+        if current is not None:
+            return current.apply_op(self, operands, attributes)
+        self.check(len(operands), attributes)
+        return self.function(*operands, **attributes)
+
+    def interchangeable(self, count: int) -> int:
+        """Return how many of the first operands may be permuted, where there are that many operands."""
+        if not self.commutative:
+            return 0
+        return count if self.variadic else min(count, 2)
+
+    def __or__(self, other: Any) -> Alternatives:
+        return Alternatives((self,)) | other
+
+    def check(self, operands: int, attributes: Mapping[str, Any], *, complete: bool = True) -> None:
+        """Raise unless that many operands and those attributes fit the signature.
+
+        Parameters
+        ----------
+        operands : int
+            Number of operands.
+        attributes : mapping
+            Keyword attributes.
+        complete : bool
+            Whether required operands and attributes must all be there (a pattern may leave attributes out).
+
+        Raises
+        ------
+        TypeMismatchError
+            Naming the surplus, the missing or the misspelt.
+        """
+        if operands > len(self.operands) and not self.variadic:
+            raise TypeMismatchError(
+                f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}"
+            )
+        if operands < self.required:
+            raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
+        for key in attributes:
+            if key not in self.attributes:
+                known = ", ".join(self.attributes) or "none"
+                raise TypeMismatchError(
+                    f"{self.name} has no attribute {key!r} (known: {known}){did_you_mean(key, self.attributes)}"
+                )
+        if complete:
+            for key, default in self.attributes.items():
+                if default is inspect.Parameter.empty and key not in attributes:
+                    raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
+
+    def infer(self, *types: Type, **attributes: Any) -> tuple[Type, ...]:
+        """Return the result types for the operand types and attributes.
+
+        Parameters
+        ----------
+        *types : Tensor or Stream
+            Operand types, in order.
+        **attributes
+            Keyword attributes.
+
+        Returns
+        -------
+        tuple of Tensor or Stream
+            One a result.
+
+        Raises
+        ------
+        TypeMismatchError
+            If they do not fit.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> print(*op.add.infer(Tensor("f32", ("N", 4)), Tensor("f32", (4,))))
+        f32[N,4]
+        """
+        self.check(len(types), attributes)
+        try:
+            found = self.infer_types(*types, **attributes)
+        except TypeMismatchError as error:
+            raise TypeMismatchError(f"{self.name}({', '.join(map(str, types))}): {error}") from None
+        return found if isinstance(found, tuple) else (found,)
+
+    def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal."""
+        return {
+            k: v
+            for k, v in attributes.items()
+            if isinstance(v, np.ndarray) or (v is not self.attributes[k] and v != self.attributes[k])
+        }
+
+    def result_types(self, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> tuple[Type, ...]:
+        """Return what `infer` returns, remembered: rewriting asks the same again and again.
+
+        Parameters
+        ----------
+        types : tuple of Tensor or Stream
+            Operand types, in order.
+        attributes : mapping
+            Keyword attributes.
+
+        Returns
+        -------
+        tuple of Tensor or Stream
+            Equal types are one object as long as they are remembered.
+        """
+        try:
+            key = (types, tuple(attributes.items()))
+            found = self.remembered.get(key)
+        except TypeError:  # an attribute that cannot be hashed, such as an array
+            return self.infer(*types, **attributes)
+        if found is None:
+            found = tuple(one_object(t) for t in self.infer(*types, **attributes))
+            if len(self.remembered) >= _REMEMBERED:
+                self.remembered.clear()
+            self.remembered[key] = found
+        return found
+
+    def plain_types(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
+        """Return what `infer` returns without attributes, and note it in `at_hand`.
+
+        Parameters
+        ----------
+        types : tuple of Tensor or Stream
+            Operand types, in order.
+
+        Returns
+        -------
+        tuple of Tensor or Stream
+        """
+        found = self.result_types(types, {})
+        if len(self.at_hand) >= _REMEMBERED:
+            self.at_hand.clear()
+        self.at_hand[tuple(map(id, types))] = (found, types)  # which are kept alive, and so are their identities
+        return found
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __copy__(self) -> Op:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Op:
+        return self  # an op is a value: a copied graph has the same ops
+
+    def __reduce__(self) -> Any:
+        # An op of the library is found by its name again; one defined elsewhere pickles by its function's module.
+        return _find_op, (self.function.__module__, self.function.__qualname__)
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """One of several ops, in a pattern: ``(op.conv | op.linear)(x, w)``."""
+
+    ops: tuple[Op, ...]
+
+    def __or__(self, other: Any) -> Alternatives:
+        if not isinstance(other, Op | Alternatives):
+            return NotImplemented
+        return Alternatives((*self.ops, *(other.ops if isinstance(other, Alternatives) else (other,))))
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Make a pattern node that is one of the ops."""
+        current = CURRENT.get()
+        if current is not None:
+            return current.apply_form("node", self.ops, operands, attributes)
+        raise RuleError(f"{' | '.join(op.name for op in self.ops)} is a choice for a pattern; apply one of the ops")
+
+
+def _find_op(module: str, name: str) -> Op:
+    import importlib
+
+    found = getattr(importlib.import_module(module), name.rpartition(".")[2])
+    assert isinstance(found, Op)
+    return found
