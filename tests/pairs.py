@@ -170,13 +170,13 @@ class Planter:
 class RuleSet:
     """Rules that shrink a graph, and a graph in which some of them match; the same for the same seed."""
 
-    def __init__(self, rng: random.Random, count: int = 6) -> None:
+    def __init__(self, rng: random.Random, count: int = 6, size: int = 20) -> None:
         writers = [Writer(rng) for _ in range(count)]
         self.sources = [writer.write(f"r{i}", shrinking=True) for i, writer in enumerate(writers)]
         self.rules = tuple(map(rule_of, self.sources))
         planter = Planter(rng)
-        names = [o.name for found in self.rules for n in found.pattern.nodes for o in n.ops]
-        while len(planter.graph) < 20:
+        names = [o.name for found in self.rules for n in found.pattern.nodes for o in n.ops] or list(UNARY)
+        while len(planter.graph) < size:
             if rng.random() < 0.3:
                 planter.plant(rng.choice(self.rules).pattern)
             else:

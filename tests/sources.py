@@ -255,7 +255,7 @@ class Writer:
             "attribute captured": self.rng.choice((", by=k", ", axes=k", ", by=k, mode='a'")),
             "attribute one of": self.rng.choice((", by={1, 3}", ", axes={(0,), (1,)}", ", mode=frozenset('bc')")),
             "attribute range": ", by=range(2, 4)",
-            "attribute predicate": ", by=rule.where(lambda k: k % 2 == 1, 'it is odd')",
+            "attribute predicate": ", by=rule.where(lambda k: k in (1, 3), 'it is odd')",
         }[form]
 
     def repeated(self) -> str:
@@ -327,28 +327,41 @@ class Writer:
     def form_of(self, root: str) -> str:
         """What makes a root more than one node with one result."""
         lines = [line for line in self.lines if line.startswith(f"{root} = ")]
-        return next((form for line in lines for form in ("halves(", "rule.repeated(", "rule.every(") if form in line), "")
+        return next(
+            (form for line in lines for form in ("halves(", "rule.repeated(", "rule.every(") if form in line), ""
+        )
 
     def wrapping(self, roots: list[str], plain: list[str]) -> list[str]:
         """What stands below the yield: each root goes into a node of its own."""
         if any(self.form_of(r) == "rule.every(" for r in roots):
             return ["return rule.decline('only looked at')"]
-        new = {"": "op.identity({0})", "halves(": "[op.identity(v) for v in {0}]", "rule.repeated(": "op.identity({0}.links[-1])"}
+        new = {
+            "": "op.identity({0})",
+            "halves(": "[op.identity(v) for v in {0}]",
+            "rule.repeated(": "op.identity({0}.links[-1])",
+        }
         returned = f"return {', '.join(new[self.form_of(r)].format(r) for r in roots)}"
         if "decline" not in self.features or not plain:
             return [returned]
         self.kinds["decline"] += 1
         self.declining = plain[0]
-        return [f"if {plain[0]} is not None and {plain[0]}.is_constant:", "    return rule.decline('a constant')", returned]
+        return [
+            f"if {plain[0]} and {plain[0]}.is_constant:",
+            "    return rule.decline('a constant')",
+            returned,
+        ]
 
     def shrinking(self, roots: list[str], plain: list[str]) -> list[str]:
-        """What stands below the yield: the first value that is bound takes the place of all roots."""
+        """What stands below the yield: the first value that is bound, or a small node on it, is put for all roots."""
+        made = ["bound", "bound", "op.neg(bound)", "op.mul(bound, bound)", "op.relu(op.neg(bound))"]
         all_of = {"": "{0}", "halves(": "*{0}", "rule.repeated(": "{0}.links[-1]", "rule.every(": "*{0}.nodes"}
         new = {"": "new", "halves(": "[new, new]", "rule.repeated(": "new", "rule.every(": "[new for _ in {0}.nodes]"}
+        old = [all_of[self.form_of(r)].format(r) for r in roots]
         return [
-            f"new = next((v for v in ({', '.join([*plain, 'None'])},) if v is not None), None)",
-            f"if new is None or any(n.type != new.type for n in ({', '.join(all_of[self.form_of(r)].format(r) for r in roots)},)):",
+            f"bound = next((v for v in [{', '.join(plain)}] if v), None)",
+            f"if bound is None or any(n.type != bound.type for n in [{', '.join(old)}]):",
             "    return rule.decline('it does not fit')",
+            f"new = {self.rng.choice(made)}",
             f"return {', '.join(new[self.form_of(r)].format(r) for r in roots)}",
         ]
 

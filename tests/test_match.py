@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op, rule
+from graphrewrite.attempt import attempt_of
+from graphrewrite.edit import carry_out
 from graphrewrite.graph import Operand
+from graphrewrite.index import Entry, Index, entries_of
 from graphrewrite.pattern import Every, PatternNode, Repeated, Rest, same
+from graphrewrite.replacement import Declined
 from tests.assigning import Several, comparable
 from tests.exhaustive import Found, reference
 from tests.pairs import Pair, graph_of
@@ -61,7 +66,38 @@ def check(pair: Pair) -> list[Found]:
         assert (len(match.nodes), set(match.nodes)) == (len(same_match.all_nodes), same_match.all_nodes), told
     found = [identity(m) for m in tested.find(graph)]
     assert found == list(dict.fromkeys(identity(m) for m in at_nodes if not pair.declines(m.bindings))), f"find{told}"
+    check_attempts(pair, at_nodes)
     return expected
+
+
+def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
+    """Compare what the engine tries, by whatever way is fastest, with what is found; and what it would change."""
+    tested, graph = pair.rule, pair.graph
+    wanted = list(map(identity, at_nodes))
+    for entry in entries_of(tested, tested.pattern):
+        tried = [identity(match()) for _, match in attempts(entry, graph.copy())]
+        if entry.root == 0 and not isinstance(tested.pattern.roots[0], Every):
+            assert tried == wanted, f"the engine tries other matches\n\n{pair}\n\n{tried}\n\nand not\n\n{wanted}"
+        assert set(tried) == set(wanted), (
+            f"the engine enters elsewhere\n\n{pair}\n\nby root {entry.root} and tries {tried}\n\n{wanted}"
+        )
+    if at_nodes:
+        one, other = graph.copy(), graph.copy()
+        first, _ = next(attempts(next(iter(entries_of(tested, tested.pattern))), one))
+        planned = tested.edit(other, at_nodes[0])
+        assert isinstance(first, Declined) == isinstance(planned, Declined), pair
+        if not isinstance(first, Declined):
+            carry_out(one, first)
+            carry_out(other, planned)
+            assert one == other, f"the engine makes another graph\n\n{one}\n\nand not\n{other}\n\nof\n\n{pair}"
+
+
+def attempts(entry: Entry, graph: Graph) -> Iterator[tuple[Any, Any]]:
+    """What the engine tries in a graph that does not change."""
+    index, attempt = Index([entry]), attempt_of(entry, graph)
+    for node in graph.in_order():
+        if index.at(graph.nodes[node]["type"], graph.pred[node], graph.nodes):
+            yield from attempt(node)
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
