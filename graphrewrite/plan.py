@@ -67,7 +67,8 @@ class _Plan:
     def move(self, root: str, result: int | None, target: Operand) -> None:
         """Let the readers of a root read its replacement."""
         for reader, data in self.graph._succ[root].items():
-            kept, moved = [], []
+            kept: list[tuple[int, int]] = []
+            moved: list[tuple[int, int]] = []
             for slot, read in self.edges.get((root, reader), data["slots"]):
                 (moved if result is None or read == result else kept).append((slot, read))
             if not moved:

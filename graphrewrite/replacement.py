@@ -85,7 +85,7 @@ class Part(Symbolic):
         return self.replay.next_made()
 
 
-class Bound(Matched, Part):
+class Bound(Matched, Part):  # type: ignore[override]  # its type is read from the graph
     """A value that the match bound: its type and shape, the array of a constant, and every attribute by name."""
 
     def __init__(self, replay: Replay, operand: Operand) -> None:

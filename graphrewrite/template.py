@@ -150,10 +150,8 @@ class _Reader:
         if any(isinstance(x, _Attribute) for x in given) or _holds_attribute(list(plain.values())):
             raise _NotFixed
         op.check(len(given), attributes, complete=like is None)
-        if like is not None and not (isinstance(like, Hole) and like.place >= 0):
+        if like is not None and not (isinstance(like, Hole) and like.node is not None):
             raise _NotFixed
-        if like is not None and not set(like.node.op.attributes) & set(op.attributes):
-            like = None
         made = TemplateNode(self, op, given, plain, captured, like.place if like is not None else None)
         self.nodes.append(made)
         return made

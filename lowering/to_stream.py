@@ -286,7 +286,7 @@ def _refuse_rest(graph: Graph) -> None:
             reasons = [
                 r.explain(graph, at=node)
                 for r in LOWER_TO_STREAM
-                if r.pattern.roots[0].op.name == graph.nodes[node]["type"]
+                if graph.nodes[node]["type"] in (r.definition.root_kinds or ())
             ]
             why = reasons[0] if reasons else f"no component computes {graph.nodes[node]['type']}"
             left.append(f"{', '.join(graph.origin(node))}: {why}")

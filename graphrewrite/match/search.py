@@ -347,7 +347,7 @@ class Search(SeveralSteps, Closing):
             wanted = f"at least {least}" if rests else f"{least} to {len(terms)}" if optional else str(len(terms))
             self.fail(name, f"has {len(values)} operands, and the pattern needs {wanted}")
             return FAILED
-        goals = [(self.bind_missing, t) for t in terms[len(terms) - missing :]]
+        goals: list[Goal] = [(self.bind_missing, t) for t in terms[len(terms) - missing :]]
         terms = terms[: len(terms) - missing]
         free = self.graph.op(name).interchangeable(len(values)) if len(values) > 1 else 0
         if free > 1:

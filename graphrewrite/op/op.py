@@ -144,7 +144,7 @@ class Op:
 
         Examples
         --------
-        >>> from graphrewrite import op
+        >>> from graphrewrite import Tensor, op
         >>> print(*op.add.infer(Tensor("f32", ("N", 4)), Tensor("f32", (4,))))
         f32[N,4]
         """

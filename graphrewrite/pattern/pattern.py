@@ -133,10 +133,11 @@ def _check_variables(variables: tuple[Variable, ...], terms: list[Any], complain
     for term in terms:
         operands = term.operands if isinstance(term, PatternNode) else ()
         for index, operand in enumerate(operands):
-            optional = isinstance(operand, Variable) and operand.optional
-            if optional and any(isinstance(t, Rest) for t in operands):
+            if not (isinstance(operand, Variable) and operand.optional):
+                continue
+            if any(isinstance(t, Rest) for t in operands):
                 raise complain(f"has the optional operand {operand.name!r} beside *operands, which may miss anyway")
-            if optional and index + 1 < len(operands):
+            if index + 1 < len(operands):
                 later = operands[index + 1 :]
                 if not all(isinstance(t, Variable) and t.optional for t in later):
                     raise complain(

@@ -68,7 +68,7 @@ class Tracing:
 
     def term(self, value: Any) -> Term:
         """Return a value as a term of the pattern."""
-        return value if isinstance(value, Traced | Literal | Where | Rest) else Literal.of(value)
+        return value if isinstance(value, Term) else Literal.of(value)
 
 
 class Traced(Symbolic):
