@@ -6,56 +6,25 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from graphrewrite import Graph, Tensor, op, rewrite, trace
+from graphrewrite import Graph, rewrite, trace
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.text import to_text
-from tests.enabling import ENABLING, random_graph
+from tests.enabling import CONFLUENT, ENABLING, random_graph
+from tests.reproducible import layers, step_line
 
 ROOT = Path(__file__).parents[1]
 HASH_SEEDS = range(20)
 
 PROGRAM = """
-from tests.test_determinism import results
+from tests.reproducible import results
 for line in results():
     print(line)
 """
-
-
-def layers() -> Graph:
-    """A graph for the library's own rules."""
-    graph = Graph("layers")
-    x, z = (graph.input(n, Tensor("f32", ("N", 4, 4))) for n in "xz")
-    for i in range(6):
-        a, b = op.transpose(x, perm=(0, 2, 1)), op.transpose(z, perm=(0, 2, 1))
-        x = op.identity(op.transpose(a + b, perm=(0, 2, 1))) * 1
-        z = op.relu(op.relu(op.transpose(b, perm=(0, 2, 1))))
-        graph.output(f"o{i}", op.flatten(x - z))
-    return graph
-
-
-def results() -> Iterable[str]:
-    """What rewriting says, to the last name: the text form, the order of nodes and edges, and each step."""
-    for graph, rules in [
-        *((random_graph(seed, size=24), ENABLING) for seed in range(10)),
-        (layers(), (*RULES, *FOLDING)),
-    ]:
-        found = trace(graph, rules)
-        yield to_text(found.graph, whole=True)
-        yield str(list(found.graph.nodes))
-        yield str(list(found.graph.edges(data=True)))
-        yield "\n".join(map(step_line, found.steps))
-        yield str([str(match) for found in ENABLING for match in found.find(graph)])
-
-
-def step_line(step: Any) -> str:
-    return f"{step.rule} -{list(step.removed)} +{list(step.added)}"
 
 
 def printed(hash_seed: int) -> str:
@@ -137,8 +106,6 @@ def shape_of(graph: Graph) -> list[str]:
 
 
 def test_names_do_not_decide_what_is_done_where_order_does_not_matter():
-    from tests.enabling import CONFLUENT
-
     for seed in range(100):
         graph = random_graph(seed, ("neg", "relu", "abs", "identity", "maximum"), phrases=0)
         made, other = rewrite(graph, CONFLUENT), rewrite(renamed(graph, random.Random(seed)), CONFLUENT)
