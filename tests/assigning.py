@@ -205,14 +205,11 @@ class Assigning:
                 return state if seen.is_constant and term.admits(seen.value) else None
             case Where():
                 return state if term.predicate(Seen(self.graph, *value)) else None
-            case Either():
-                if state.standing.get(term, value) != value:
-                    return None
-                return self.stands(term.options[options[term]], value, state.knows("standing", term, value), options)
-            case Without() | Repeated():
-                if state.standing.get(term, value) != value:
-                    return None
-                return state.knows("standing", term, value)
+            case Either() | Without() | Repeated():
+                if term in state.standing:
+                    return state if state.standing[term] == value else None
+                state = state.knows("standing", term, value)
+                return self.stands(term.options[options[term]], value, state, options) if term in options else state
         raise AssertionError(f"{term!r} is no operand")
 
     def admitted(self, variable: Variable, seen: Seen) -> bool:

@@ -265,7 +265,7 @@ class Reference(Assigning):
     def ways(self, unit: Unit, top: Operand, state: State) -> list[State]:
         """The ways in which a unit matches with its top at a value, in the order of the operands."""
         own = list(unit.nodes)
-        start = State(state.image, state.bound)
+        start = State(state.image, state.bound, state.standing)
         placed = self.stands(unit.top, top, start, {})
         found: dict[Any, State] = {}
         for way in self.assigned(own, placed, frozenset(), {}) if placed is not None else ():

@@ -75,7 +75,7 @@ def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
     tested, graph = pair.rule, pair.graph
     wanted = list(map(identity, at_nodes))
     for entry in entries_of(tested, tested.pattern):
-        tried = [identity(match()) for _, match in attempts(entry, graph.copy())]
+        tried = [identity(match) for match, _ in attempts(entry, graph.copy())]
         if entry.root == 0 and not isinstance(tested.pattern.roots[0], Every):
             assert tried == wanted, f"the engine tries other matches\n\n{pair}\n\n{tried}\n\nand not\n\n{wanted}"
         assert set(tried) == set(wanted), (
@@ -83,7 +83,7 @@ def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
         )
     if at_nodes:
         one, other = graph.copy(), graph.copy()
-        first, _ = next(attempts(next(iter(entries_of(tested, tested.pattern))), one))
+        _, first = next(attempts(next(iter(entries_of(tested, tested.pattern))), one))
         planned = tested.edit(other, at_nodes[0])
         assert isinstance(first, Declined) == isinstance(planned, Declined), pair
         if not isinstance(first, Declined):
