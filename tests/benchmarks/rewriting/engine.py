@@ -1,8 +1,9 @@
 """This library: graphs of its own with types, rules in its notation.
 
 Variants: ``copy`` for the call as a user writes it, which leaves its argument as it was, ``trace`` for a whole record
-of it, ``python`` for rules whose lower half decides anew at each match and so must run each time, and ``constant`` for
-rules that compute a new constant at each match.
+of that, ``python`` for rules whose lower half decides anew at each match and so must run each time, ``constant`` for
+rules that compute a new constant at each match, and ``define`` where the rules are defined within the time, which
+otherwise happens before, as on import.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ VARIANTS = {
     "copy": ("chain", "blocks", "dead", "forks"),
     "trace": ("chain", "blocks"),
     "python": ("chain", "blocks"),
+    "define": ("blocks",),
     "constant": ("chain",),
 }
 
@@ -51,7 +53,12 @@ def new_ops(workload: Workload) -> dict[str, Op]:
     }
 
 
-def build(workload: Workload, variant: str) -> Graph:
+def build(workload: Workload, variant: str) -> tuple[Graph, tuple[Rule, ...]]:
+    graph = graph_of(workload)
+    return graph, () if variant == "define" else rules_of(graph, workload, variant)
+
+
+def graph_of(workload: Workload) -> Graph:
     graph = Graph("bench", ops=() if workload.name == "chain" else new_ops(workload).values())
     names = {number: f"{node.op}_{number}" for number, node in enumerate(workload.nodes)}
     for number, (kind, operands) in enumerate(workload.nodes):
@@ -87,13 +94,17 @@ def rule_of(law: Law, ops: dict[str, Op], variant: str) -> Rule:
     return rule(scope[law.name])
 
 
-def run(model: Graph, workload: Workload, variant: str) -> Graph:
+def rules_of(graph: Graph, workload: Workload, variant: str) -> tuple[Rule, ...]:
+    ops = graph.ops or {"mul": op.mul, "add": op.add, "fma": op.fma}
+    return tuple(rule_of(law, ops, variant) for law in workload.laws)
+
+
+def run(model: tuple[Graph, tuple[Rule, ...]], workload: Workload, variant: str) -> Graph:
+    graph, rules = model
     if not workload.laws:
-        return eliminate_dead_nodes(model)
-    ops = model.ops or {"mul": op.mul, "add": op.add, "fma": op.fma}
-    rules = tuple(rule_of(law, ops, variant) for law in workload.laws)
-    copy = "copy" in variant
-    return trace(model, rules, copy=copy).graph if "trace" in variant else rewrite(model, rules, copy=copy)
+        return eliminate_dead_nodes(graph)
+    rules = rules or rules_of(graph, workload, variant)
+    return trace(graph, rules).graph if variant == "trace" else rewrite(graph, rules, copy=variant == "copy")
 
 
 def count(model: Graph) -> Counter[str]:
