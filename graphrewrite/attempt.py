@@ -1,9 +1,9 @@
-"""One rule at one place: the fastest way that finds its matches and plans their edits."""
+"""One rule at one place, the ordinary way: a match, a plan, an edit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphRewriteError
@@ -13,10 +13,17 @@ from graphrewrite.match import find_at
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Match, Rule
 
-__all__ = ["Attempt", "attempt_of"]
+__all__ = ["Attempt", "Change", "attempt_of"]
 
-Attempt = Callable[[Any], Iterator[tuple[Edit | Declined, Callable[[], Any]]]]
-"""From a node to its matches: for each what it would change, and a maker of the match for people to read."""
+Attempt = Callable[[Any], Iterator[tuple[Any, Edit | Declined]]]
+"""From a node to its matches, and what each of them would change."""
+
+
+class Change(NamedTuple):
+    """A step: what was matched, and what was changed."""
+
+    match: Any
+    edit: Edit
 
 
 def attempt_of(entry: Entry, graph: Any) -> Attempt:
@@ -37,51 +44,41 @@ def attempt_of(entry: Entry, graph: Any) -> Attempt:
     if not isinstance(member, Rule):
         return _planned(member, graph)
     compiled = member.definition.matcher if entry.root == 0 else None
-    if compiled is None:
-        return _searched(member, graph, entry.root)
-    return _compiled(member, graph, compiled(graph))
+    matches = _searched(member, graph, entry.root) if compiled is None else _compiled(member, compiled(graph))
+
+    def attempt(node: str) -> Iterator[Any]:
+        try:
+            for match in matches(node):
+                yield match, member.edit(graph, match, fresh=graph.fresh)
+        except GraphRewriteError as error:
+            raise member.named(error, at=node) from error
+
+    return attempt
 
 
 def _planned(member: Any, graph: Any) -> Attempt:
     def attempt(node: Any) -> Iterator[Any]:
         for match in member.matches_at(graph, node):
-            yield member.edit(graph, match), lambda match=match: match
+            yield match, member.edit(graph, match)
 
     return attempt
 
 
-def _searched(rule: Rule, graph: Graph, root: int) -> Attempt:
-    def attempt(node: str) -> Iterator[Any]:
-        try:
-            for found in find_at(rule.pattern, graph, node, shared=rule.shared, entry=root, leader=False):
-                match = Match(rule, found.made, found.values)
-                yield rule.edit(graph, match, fresh=graph.fresh), lambda match=match: match
-        except GraphRewriteError as error:
-            raise rule.named(error, at=node) from error
+def _searched(rule: Rule, graph: Graph, root: int) -> Callable[[str], Iterator[Match]]:
+    def matches(node: str) -> Iterator[Match]:
+        for found in find_at(rule.pattern, graph, node, shared=rule.shared, entry=root, leader=False):
+            yield Match(rule, found.made, found.values)
 
-    return attempt
+    return matches
 
 
-def _compiled(rule: Rule, graph: Graph, find: Callable[[str], Iterator[tuple[Any, ...]]]) -> Attempt:
+def _compiled(rule: Rule, find: Callable[[str], Iterator[tuple[Any, ...]]]) -> Callable[[str], Iterator[Match]]:
     count = len(rule.pattern.made)
     operand = [kind == "value" for kind in rule.pattern.kinds]
-    construct = rule.definition.constructor
-    build = construct(graph) if construct is not None and rule.shared == "refuse" else None
 
-    def match_of(found: tuple[Any, ...]) -> Match:
-        values = [Operand(*v) if is_operand else v for v, is_operand in zip(found[count:], operand, strict=True)]
-        return Match(rule, found[:count], tuple(values))
+    def matches(node: str) -> Iterator[Match]:
+        for found in find(node):
+            values = [Operand(*v) if is_operand else v for v, is_operand in zip(found[count:], operand, strict=True)]
+            yield Match(rule, found[:count], tuple(values))
 
-    def attempt(node: str) -> Iterator[Any]:
-        try:
-            for found in find(node):
-                edit = build(*found) if build is not None else None
-                if edit is None:
-                    match = match_of(found)
-                    yield rule.edit(graph, match, fresh=graph.fresh), lambda match=match: match
-                else:
-                    yield edit, lambda found=found: match_of(found)
-        except GraphRewriteError as error:
-            raise rule.named(error, at=node) from error
-
-    return attempt
+    return matches

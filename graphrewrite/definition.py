@@ -12,13 +12,13 @@ from types import CodeType
 from typing import Any
 
 from graphrewrite import op as ops
-from graphrewrite.construction import Constructor, compile_template
 from graphrewrite.errors import GraphRewriteError, RuleError, did_you_mean
+from graphrewrite.fused.binding import Step, Surroundings, fuse
 from graphrewrite.index import top_of
 from graphrewrite.match.compiled import Matcher, compile_pattern
 from graphrewrite.match.several import height_of
 from graphrewrite.op.symbolic import CURRENT
-from graphrewrite.pattern import Constant, Every, Pattern, PatternNode, Repeated, Tracing, Variable, Where, Without
+from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated, Tracing, Where, Without, variables_of
 from graphrewrite.template import Template, is_plain, matches_itself, read_template
 
 __all__ = ["Definition", "read_definition"]
@@ -60,9 +60,10 @@ class Definition:
     def radius(self) -> int | None:
         """How far from a root something lies that decides, beside what is matched; 0 for nothing, None for anywhere."""
         made = self.pattern.made
+        operands = [t for term in made if isinstance(term, PatternNode) for t in term.operands]
         conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
-        conditions += [t for term in made if isinstance(term, PatternNode) for t in term.operands if isinstance(t, Where)]
-        asked = self.names.union(*(c.predicate.__code__.co_names for c in conditions if hasattr(c.predicate, "__code__")))
+        conditions += [t for t in operands if isinstance(t, Where)]
+        asked = self.names.union(*(_names_in(condition.predicate) for condition in conditions))
         if "graph" in asked:
             return None
         deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in made)
@@ -82,9 +83,16 @@ class Definition:
         return compile_pattern(self.pattern, self.shared) if is_plain(self.pattern) else None
 
     @cached_property
-    def constructor(self) -> Callable[[Any], Constructor] | None:
-        """What makes a fast planner of edits for a graph, where the replacement is kept as data."""
-        return compile_template(self.pattern, self.template) if self.template is not None else None
+    def fused(self) -> Callable[[Any, Surroundings], Step] | None:
+        """What makes a function for a graph that matches and replaces at once, where all of the rule is plain."""
+        if self.template is None or self.shared != "refuse" or not is_plain(self.pattern):
+            return None
+        return fuse(self.pattern, self.template)
+
+    @property
+    def root_place(self) -> int:
+        """Where the first root stands in ``pattern.made``."""
+        return next(i for i, term in enumerate(self.pattern.made) if term is top_of(self.pattern.roots[0]))
 
     @cached_property
     def contains_itself(self) -> bool:
@@ -124,9 +132,7 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     if not inspect.isgeneratorfunction(function):
         raise complain("has no yield; put the pattern above one yield and the replacement below it")
     if keeps not in ("exact", "rounding", "assumes") or shared not in ("refuse", "keep", "duplicate"):
-        raise complain(
-            "keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse', 'keep' or 'duplicate'"
-        )
+        raise complain("keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse', 'keep' or 'duplicate'")
     if sum(step.opname == "YIELD_VALUE" for step in dis.get_instructions(code)) > 1:
         raise complain("yields twice; a rule has one yield")
     pattern = _trace(function, complain)
@@ -138,7 +144,10 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
 
 def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> Pattern:
     tracing = Tracing()
-    variables = tuple(_variables(function, tracing, complain))
+    try:
+        variables = variables_of(function, tracing)
+    except RuleError as error:
+        raise complain(str(error)) from None
     run = function(*variables)
     token = CURRENT.set(tracing)
     try:
@@ -159,30 +168,9 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
     return Pattern.of(yielded, variables, tracing.made, complain)
 
 
-def _variables(
-    function: Callable[..., Any], tracing: Tracing, complain: Callable[[str], RuleError]
-) -> Iterator[Variable]:
-    try:
-        parameters = inspect.signature(function, eval_str=True).parameters
-    except Exception as error:
-        raise complain(f"has an annotation that cannot be read: {type(error).__name__}: {error}") from None
-    for name, parameter in parameters.items():
-        optional = parameter.default is None
-        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or not (
-            optional or parameter.default is parameter.empty
-        ):
-            raise complain(
-                f"its parameter {name!r} is not plain; a variable has no star and no default but None, which lets an "
-                f"operand be missing (for any number of operands write op.concat(*{name}))"
-            )
-        annotation = parameter.annotation
-        if annotation not in (parameter.empty, Constant) and not isinstance(annotation, Where):
-            raise complain(
-                f"does not understand the annotation {annotation!r}; a variable may be annotated with Constant or "
-                "rule.where(...)"
-            )
-        condition = annotation if isinstance(annotation, Where) else None
-        yield Variable(tracing, name, annotation is Constant, optional, condition)
+def _names_in(function: Any) -> tuple[str, ...]:
+    code = getattr(function, "__code__", None)
+    return code.co_names if code is not None else ()
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -207,7 +195,10 @@ def _check_names(function: Callable[..., Any], complain: Callable[[str], RuleErr
                     hint = did_you_mean(name, known)
                     if hint:
                         raise complain(f"does not know the name {name!r}{hint}")
-            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and previous is not None:
-                if function.__globals__.get(previous) is ops and not hasattr(ops, step.argval):
-                    raise complain(f"no op is called {step.argval!r}{did_you_mean(step.argval, ops.LIBRARY)}")
+            elif (
+                step.opname in ("LOAD_ATTR", "LOAD_METHOD")
+                and function.__globals__.get(previous) is ops
+                and not hasattr(ops, step.argval)
+            ):
+                raise complain(f"no op is called {step.argval!r}{did_you_mean(step.argval, ops.LIBRARY)}")
             previous = step.argval if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,9 +26,11 @@ __all__ = ["ANY", "Entry", "Index", "Position", "Wake", "entries_of"]
 
 ANY = "*"
 """Stands for every type."""
+_FEW = 2
+"""So many rules are tried without a look at the operands: their matchers look at them first."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Entry:
     """A way into a rule: a type of node, and what to try there.
 
@@ -42,12 +44,15 @@ class Entry:
         One of the node's operands must have one of these types; empty where nothing is known.
     root : int
         Which root of the pattern the node is.
+    attempt : callable, optional
+        Tries the rule at a node; made when it is first needed.
     """
 
     member: Any
     kinds: frozenset[str]
     needs: frozenset[str] = frozenset()
     root: int = 0
+    attempt: Callable[[Any], bool] | None = None
 
 
 def entries_of(member: Any, pattern: Pattern) -> Iterator[Entry]:
@@ -86,7 +91,7 @@ class Index:
         self.kinds: frozenset[str] | None = frozenset(k for e in entries for k in e.kinds)
         if any(not e.kinds for e in entries):
             self.kinds = None
-        self._by_kind: dict[str, dict[str, tuple[Entry, ...]]] = {}
+        self._by_kind: dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]] = {}
 
     def at(self, kind: str, sources: Iterable[Any], nodes: dict[Any, dict[str, Any]]) -> tuple[Entry, ...]:
         """Return what to try at a node.
@@ -104,22 +109,28 @@ class Index:
         -------
         tuple of Entry
         """
-        known = self._by_kind.get(kind) or self._of_kind(kind)
-        found = always = known[ANY]
-        if len(known) > 1:
-            for source in sources:
-                more = known.get(nodes[source].get("type", ANY))
-                if more is not None and more is not found:
-                    found = more if found is always else self._merged(found, more)
+        always, known = self._by_kind.get(kind) or self._of_kind(kind)
+        if not known:
+            return always
+        found = always
+        for source in sources:
+            more = known.get(nodes[source].get("type", ANY))
+            if more is not None and more is not found:
+                found = more if found is always else self._merged(found, more)
         return found
 
-    def _of_kind(self, kind: str) -> dict[str, tuple[Entry, ...]]:
-        """What to try at nodes of a type, by the type of an operand; each with what is always tried."""
-        here = [e for e in self.entries if not e.kinds or kind in e.kinds]
-        needed = {ANY} | {k for e in here for k in e.needs}
+    def _of_kind(self, kind: str) -> tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]:
+        """What to try at nodes of a type: always; and by the type of an operand, each with what is always tried."""
+        here = tuple(e for e in self.entries if not e.kinds or kind in e.kinds)
+        needed = {k for e in here for k in e.needs}
+        if len(here) <= _FEW:
+            needed = set()
+            always = here
+        else:
+            always = tuple(e for e in here if not e.needs)
         found = {need: tuple(e for e in here if not e.needs or need in e.needs) for need in needed}
-        self._by_kind[kind] = found
-        return found
+        self._by_kind[kind] = always, found
+        return self._by_kind[kind]
 
     def _merged(self, a: tuple[Entry, ...], b: tuple[Entry, ...]) -> tuple[Entry, ...]:
         together = {id(e) for e in (*a, *b)}
@@ -155,16 +166,19 @@ class Wake:
     ----------
     patterns : iterable of (Pattern, bool)
         And whether the rule looks at the values that its variables bind.
+    is_plain : bool
+        Whether all patterns are plain, each with one root.
     """
 
-    def __init__(self, patterns: Iterable[tuple[Pattern, bool]]) -> None:
+    def __init__(self, patterns: Iterable[tuple[Pattern, bool]], *, is_plain: bool = False) -> None:
         self.starts: dict[str, list[Position]] = {}
         self.inner: dict[str, list[Position]] = {}
         self._same: dict[Any, Position] = {}
-        self._known_starts: dict[str, tuple[Position, ...]] = {}
-        self._known_inner: dict[str, tuple[Position, ...]] = {}
+        self._above: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
+        self._beside: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
         self.widest = 0
         self.boundless = False
+        self.is_plain = is_plain
         for pattern, curious in patterns:
             self._enter(pattern, curious)
 
@@ -213,10 +227,25 @@ class Wake:
                 for kind in term.kinds or (ANY,):
                     _extend(self.inner.setdefault(kind, []), above)
 
-    def _at(self, starts: dict[str, list[Position]], known: dict[str, tuple[Position, ...]], kind: str) -> Any:
-        """Return where the readers of a node of that type may stand, and remember it."""
-        found = known[kind] = (*starts.get(kind, ()), *starts.get(ANY, ()))
+    def above(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Return where readers of a new node of some type may stand: types that are roots there, and other positions."""
+        found = self._above.get(kind)
+        if found is None:
+            found = self._above[kind] = self._split([*self.starts.get(kind, ()), *self.starts.get(ANY, ())])
         return found
+
+    def beside(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Return where readers of a node of some type that lost one may stand, as `above` does."""
+        found = self._beside.get(kind)
+        if found is None:
+            found = self._beside[kind] = self._split([*self.inner.get(kind, ()), *self.inner.get(ANY, ())])
+        return found
+
+    @staticmethod
+    def _split(positions: list[Position]) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Tell positions that are nothing but roots of some types from the others."""
+        direct = [p for p in positions if p.is_root and p.kinds and not p.above]
+        return frozenset(k for p in direct for k in p.kinds), tuple(p for p in positions if p not in direct)
 
     def after(self, graph: Any, edit: Edit, kinds: frozenset[str] | None) -> dict[Any, None]:
         """Return which nodes to look at again after an edit.
@@ -235,37 +264,41 @@ class Wake:
         dict
             The nodes, as keys.
         """
-        node, succ = graph._node, graph._succ
-        at, inside = self._known_starts, self._known_inner
+        node = graph._node
         found: dict[Any, None] = {}
-        work: list[tuple[Position, Any]] = []
+        new = {name for name, _ in edit.added}
         for name, data in edit.added:
             if kinds is None or data["type"] in kinds:
                 found[name] = None
         for source, reader, _ in edit.linked:
-            kind = node[source].get("type", ANY)
-            positions = at.get(kind)
-            if positions is None:
-                positions = self._at(self.starts, at, kind)
-            for position in positions:
-                work.append((position, reader))
+            # A match of plain patterns that holds a new node holds a reader of it as well, or the node is a root.
+            if not (self.is_plain and reader in new):
+                self.over(graph, source, (reader,), found)
         for entry in edit.lost:
             released = entry[2] if len(entry) == 4 else entry[:1] if len(entry) == 3 else ()
             for name in released:
-                if name not in node:
-                    continue
-                kind = node[name].get("type", ANY)
-                if kinds is None or kind in kinds:
-                    found[name] = None
-                positions = inside.get(kind)
-                if positions is None:
-                    positions = self._at(self.inner, inside, kind)
-                if positions and (len(succ[name]) <= self.widest or self.boundless):
-                    for position in positions:
-                        work.extend([(position, reader) for reader in succ[name]])
-        if work:
-            self._climb(graph, work, found)
+                if name in node:
+                    if kinds is None or node[name].get("type", ANY) in kinds:
+                        found[name] = None
+                    self.around(graph, name, found)
         return found
+
+    def over(self, graph: Any, source: Any, readers: Iterable[Any], found: dict[Any, None]) -> None:
+        """Tell which roots may have been enabled where readers have a new operand."""
+        node = graph._node
+        kinds, deep = self.above(node[source].get("type", ANY))
+        if kinds:
+            found.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
+        if deep:
+            self._climb(graph, [(position, reader) for position in deep for reader in readers], found)
+
+    def around(self, graph: Any, name: Any, found: dict[Any, None]) -> None:
+        """Tell which roots may have been enabled where a value lost a reader."""
+        node, readers = graph._node, graph._succ[name]
+        kinds, deep = self.beside(node[name].get("type", ANY))
+        if (kinds or deep) and (len(readers) <= self.widest or self.boundless):
+            found.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
+            self._climb(graph, [(position, reader) for position in deep for reader in readers], found)
 
     def _climb(self, graph: Any, work: list[tuple[Position, Any]], found: dict[Any, None]) -> None:
         """Follow readers along positions up to the roots."""

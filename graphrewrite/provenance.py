@@ -2,75 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from graphrewrite.edit import Edit
 from graphrewrite.graph import Graph
 from graphrewrite.op import LIBRARY
 
-__all__ = ["Provenance"]
+__all__ = ["SHORT", "Provenance"]
+
+SHORT = 9
+"""An origin of fewer nodes than this is written down at once."""
 
 
 class Provenance:
-    """Remembers of each new node what was matched, and writes origins down when they are asked for.
+    """Finds of each new node where it comes from: at once where that is a few nodes, the rest when it is asked for.
 
-    Writing them at once would copy ever longer lists along a chain of rewrites.
+    Writing all at once would copy ever longer lists along a chain of rewrites.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        In which rules are applied; of a graph that is none of this library's, nothing is noted.
 
     Attributes
     ----------
-    parents : dict
-        New node to the nodes that were matched when it was made.
+    pending : dict
+        New node to the nodes that were matched when it was made, where its origin is not written down yet.
     told : dict
         Nodes that went, to what they said of their own origin.
     """
 
-    def __init__(self) -> None:
-        self.parents: dict[Any, tuple[Any, ...]] = {}
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self.pending: dict[Any, tuple[Any, ...]] = {}
         self.told: dict[Any, dict[str, Any]] = {}
 
     def note(self, edit: Edit) -> None:
         """Remember an edit that was carried out."""
+        if not edit.added or not isinstance(self.graph, Graph):
+            return
+        nodes = self.graph._node
+        gone = {entry[0]: entry[1] for entry in edit.lost if len(entry) == 4}
+        data = [gone.get(name) or nodes.get(name) or {} for name in edit.matched]
+        origin = self.origin(edit.matched, data)
+        if origin is None:
+            self.later([name for name, _ in edit.added], edit.matched, data)
+            return
         for name, _ in edit.added:
-            self.parents[name] = edit.matched
-        for entry in edit.lost:
-            if len(entry) == 4:
-                self.told[entry[0]] = entry[1]
+            if nodes[name].get("origin") == () and not self.is_bridge(nodes[name]):
+                nodes[name]["origin"] = origin
 
-    def settle(self, graph: Any) -> None:
+    def origin(self, matched: Sequence[Any], data: Sequence[dict[str, Any]]) -> tuple[Any, ...] | None:
+        """Return what some matched nodes come from, or None where that is to be found later."""
+        found: dict[Any, None] = {}
+        for name, before in zip(matched, data, strict=True):
+            if name in self.pending:
+                return None
+            if not self.is_bridge(before):  # an op that only changes levels carries none
+                found.update(dict.fromkeys(before.get("origin") or (name,)))
+        return tuple(found) if 0 < len(found) < SHORT else None
+
+    def later(self, new: Sequence[Any], matched: tuple[Any, ...], data: Sequence[dict[str, Any]]) -> None:
+        """Remember what new nodes were made of, to write down their origin later."""
+        for name in new:
+            self.pending[name] = matched
+        self.told.update(zip(matched, data, strict=True))
+
+    def is_bridge(self, data: dict[str, Any]) -> bool:
+        """Tell whether a node's op only changes between levels."""
+        kind = data.get("type")
+        op = self.graph.ops.get(kind) or LIBRARY.get(kind)
+        return op is not None and op.level == "bridge"
+
+    def settle(self) -> None:
         """Write the origin of each new node that is still there into its data."""
-        if isinstance(graph, Graph):
-            nodes = graph._node
-            bridges = {name for name, op in (LIBRARY | graph.ops).items() if op.level == "bridge"}
-            parents, told = self.parents, self.told
-            for name, matched in parents.items():
-                data = nodes.get(name)
-                if data is None or "origin" not in data or data["type"] in bridges:
-                    continue
-                found: dict[Any, None] = {}
-                for node in matched:
-                    before = told.get(node)
-                    if node in parents or before is None:  # made by an earlier edit, or still there
-                        data["origin"] = self.origins(name, nodes, bridges)
-                        break
-                    if before["type"] not in bridges:
-                        for origin in before.get("origin") or (node,):
-                            found[origin] = None
-                else:
-                    data["origin"] = tuple(found)
-        self.parents, self.told = {}, {}
+        nodes = self.graph._node
+        for name in self.pending:
+            data = nodes.get(name)
+            if data is not None and "origin" in data and not self.is_bridge(data):
+                data["origin"] = self._found(name)
+        self.pending.clear()
+        self.told.clear()
 
-    def origins(self, name: Any, nodes: dict[Any, Any], bridges: set[str]) -> tuple[Any, ...]:
+    def _found(self, name: Any) -> tuple[Any, ...]:
         """Return the origins of a new node, through all that was matched on the way to it."""
-        parents, told = self.parents, self.told
+        pending, told, nodes = self.pending, self.told, self.graph._node
         found: dict[Any, None] = {}
         seen = {name}
-        work = [iter(parents[name])]
+        work = [iter(pending[name])]
         while work:
             for node in work[-1]:
                 data = told.get(node) or nodes.get(node) or {}
-                if data.get("type") in bridges:
-                    continue  # an op that only changes levels carries none
-                before = parents.get(node)
+                if self.is_bridge(data):
+                    continue
+                before = pending.get(node)
                 if before is not None:
                     if node not in seen:
                         seen.add(node)

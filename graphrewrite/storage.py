@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-__all__ = ["copy_directly", "stores_plainly"]
+__all__ = ["copy_directly", "copy_into", "stores_plainly"]
 
 
 def stores_plainly(graph: nx.DiGraph) -> bool:
@@ -26,19 +26,41 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
     )
 
 
-def copy_directly(source: Any, target: Any) -> None:
-    """Copy the nodes and edges of one graph that stores plainly to another that is empty.
+def copy_into(source: Any, target: Any) -> None:
+    """Copy the nodes and edges of a graph to another that is empty; the values in their dictionaries are shared.
+
+    Parameters
+    ----------
+    source, target : networkx.DiGraph
+        Of the same class.
+    """
+    if stores_plainly(source):
+        copy_directly(source, target)
+        return
+    target.add_nodes_from((name, dict(data)) for name, data in source._node.items())
+    target.add_edges_from((a, b, dict(data)) for a, readers in source._succ.items() for b, data in readers.items())
+
+
+def copy_into(source: Any, target: Any) -> None:
+    """Copy the nodes and edges of a graph to another that is empty.
 
     Parameters
     ----------
     source, target : networkx.DiGraph
         The values in the dictionaries are shared, the dictionaries are not.
     """
-    node, succ = source._node, source._succ
-    target._node.update({name: data.copy() for name, data in node.items()})
+    if not (stores_plainly(source) and stores_plainly(target)):
+        target.add_nodes_from((name, data.copy()) for name, data in source._node.items())
+        target.add_edges_from((a, b, data.copy()) for a, readers in source._succ.items() for b, data in readers.items())
+        return
+    target._node.update({name: data.copy() for name, data in source._node.items()})
     # Edge by edge in the order of the sources, as networkx copies: the order of the predecessors follows from it.
-    pred: dict[Any, dict[Any, Any]] = {name: {} for name in node}
-    for name, readers in succ.items():
-        target._succ[name] = {reader: pred[reader].setdefault(name, data.copy()) for reader, data in readers.items()}
-    target._pred.update(pred)
+    pred = target._pred
+    for name in source._node:
+        pred[name] = {}
+    succ = target._succ
+    for name, readers in source._succ.items():
+        succ[name] = copied = {}
+        for reader, data in readers.items():
+            copied[reader] = pred[reader][name] = data.copy()
     nx._clear_cache(target)

@@ -8,6 +8,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import Any
 
+from graphrewrite.attempt import Change
 from graphrewrite.edit import Edit, carry_out, difference
 from graphrewrite.graph import Graph
 from graphrewrite.profile import Profile
@@ -28,19 +29,27 @@ class Step:
         The rule's or the pass's name.
     source : str
         File and line of the rule.
-    match : Match, optional
-        What it matched; None for a pass.
-    edit : Edit
-        What it changed.
+    change : Change or Record
+        What was matched, and what was changed.
     seconds : float
         Time since the step before.
     """
 
     rule: str
     source: str
-    match: Any
-    edit: Edit
+    change: Any
     seconds: float
+
+    @property
+    def match(self) -> Any:
+        """What it matched; None for a pass."""
+        return self.change.match
+
+    @property
+    def edit(self) -> Edit:
+        """What it changed."""
+        edit: Edit = self.change.edit
+        return edit
 
     @property
     def bindings(self) -> str:
@@ -85,16 +94,19 @@ class Trace:
     ----------
     before, graph : Graph
         What came in and what came out.
-    steps : list of Step
-        In order.
     profile : Profile
         Tried, matched, declined and fired, of each rule.
     """
 
     before: Graph
     graph: Graph
-    steps: list[Step] = field(default_factory=list)
+    noted: list[tuple[str, str, Any, float]] = field(default_factory=list, repr=False)
     profile: Profile = field(default_factory=Profile)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """In order."""
+        return [Step(*step) for step in self.noted]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -159,17 +171,17 @@ def trace(graph: Graph, rules: Rules, **options: Any) -> Trace:
     - i = identity(x) : f32[N]
     """
     members = list(rules)
+    before = graph if options.get("copy", True) else graph.copy()
     recorder = _Recorder(members)
     after = rewrite(graph, members, watcher=recorder, **options)
-    steps = [Step(*step) for step in recorder.steps]
-    return Trace(graph, after, steps, recorder.profile)
+    return Trace(before, after, recorder.steps, recorder.profile)
 
 
 class _Recorder:
     """Notes each step as it happens; the words are found when they are asked for."""
 
     def __init__(self, members: list[Any]) -> None:
-        self.steps: list[tuple[str, str, Any, Edit, float]] = []
+        self.steps: list[tuple[str, str, Any, float]] = []
         self.profile = Profile(m.name for m in members if hasattr(m, "matches_at"))
         self.sources = {m.name: f"{m.file}:{m.line}" for m in members if hasattr(m, "file")}
         self.old: Graph | None = None
@@ -190,10 +202,10 @@ class _Recorder:
             found.fired += 1
             found.tried += 1
 
-    def rewritten(self, graph: Any, match: Any, edit: Edit) -> None:
+    def rewritten(self, graph: Any, member: Any, change: Any) -> None:
         now = self.clock = perf_counter()
-        name = match.rule.name
-        self.steps.append((name, self.sources[name], match, edit, now - self.last))
+        name = member.name
+        self.steps.append((name, self.sources[name], change, now - self.last))
         self.last = now
 
     def passing(self, graph: Graph) -> None:
@@ -202,5 +214,5 @@ class _Recorder:
     def passed(self, graph: Graph, name: str, removed: list[str]) -> None:
         assert self.old is not None
         now = self.clock = perf_counter()
-        self.steps.append((name, "", None, difference(self.old, graph), now - self.last))
+        self.steps.append((name, "", Change(None, difference(self.old, graph)), now - self.last))
         self.last = now

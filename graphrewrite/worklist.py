@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 __all__ = ["WorkList"]
 
+_NEAR = 1 << 40
+"""So many nodes may be born near one place."""
+
 
 class WorkList:
     """Nodes to look at, each at most once at a time: those that it starts with in order, woken ones at their place.
+
+    The order in which nodes are woken makes no difference.
 
     Parameters
     ----------
@@ -23,40 +29,47 @@ class WorkList:
     >>> work.pop(), work.pop()
     ('a', 'b')
     >>> work.push("new", near="a")
-    >>> work.pop(), work.pop(), bool(work)
-    ('new', 'c', False)
+    >>> work.pop(), work.pop(), work.pop()
+    ('new', 'c', None)
     """
 
     def __init__(self, nodes: Iterable[Any]) -> None:
         self.order = list(nodes)
-        self.place = {node: i for i, node in enumerate(self.order)}
         self.next = 0
-        self.woken: list[tuple[int, int, Any]] = []
+        self.woken: list[tuple[int, Any]] = []
         self.waiting: set[Any] = set()
-        self.serial = 0
+        self.born = 0
 
-    def __bool__(self) -> bool:
-        return bool(self.woken) or self.next < len(self.order)
+    @cached_property
+    def place(self) -> dict[Any, int]:
+        """Where each node stands; many a rewrite wakes none, and needs none."""
+        return {node: i * _NEAR for i, node in enumerate(self.order)}
 
     def push(self, node: Any, near: Any = None) -> None:
         """Look at a node again; one that is new stands where the node stood that it came from."""
         place = self.place.get(node)
         if place is None:
-            place = self.place[node] = self.place.get(near, len(self.order))
-        elif place >= self.next and place < len(self.order) and self.order[place] == node:
+            self.born += 1
+            around = self.place.get(near, len(self.order) * _NEAR)
+            place = self.place[node] = around - around % _NEAR + self.born
+        elif place >= self.next * _NEAR and not place % _NEAR:
             return  # its turn is still to come
         if node in self.waiting:
             return
         self.waiting.add(node)
-        self.serial += 1
-        heapq.heappush(self.woken, (place, self.serial, node))
+        heapq.heappush(self.woken, (place, node))
 
     def pop(self) -> Any:
-        """Take the first node."""
-        if self.woken and (self.next == len(self.order) or self.woken[0][0] <= self.next):
-            node = heapq.heappop(self.woken)[2]
+        """Take the first node; None where there is none left."""
+        if self.woken and self.woken[0][0] <= self.next * _NEAR:
+            node = heapq.heappop(self.woken)[1]
             self.waiting.discard(node)
             return node
-        node = self.order[self.next]
-        self.next += 1
-        return node
+        if self.next < len(self.order):
+            self.next += 1
+            return self.order[self.next - 1]
+        if self.woken:
+            node = heapq.heappop(self.woken)[1]
+            self.waiting.discard(node)
+            return node
+        return None

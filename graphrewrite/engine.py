@@ -1,0 +1,290 @@
+"""The engine behind `graphrewrite.rewrite.rewrite`: where to look, what to try there, what to look at again."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.attempt import Change, attempt_of
+from graphrewrite.dataflow import GreatestNumbers
+from graphrewrite.edit import Edit, carry_out, edit_directly, edit_publicly
+from graphrewrite.errors import RewriteError
+from graphrewrite.fused import Record, Surroundings
+from graphrewrite.graph import Graph
+from graphrewrite.index import ANY, Entry, Index, Wake, entries_of
+from graphrewrite.journal import Journal
+from graphrewrite.neighbourhood import Neighbourhood
+from graphrewrite.provenance import Provenance
+from graphrewrite.replacement import Declined
+from graphrewrite.rule import Rule
+from graphrewrite.storage import stores_plainly
+from graphrewrite.strategy import Strategy
+from graphrewrite.template import is_plain
+from graphrewrite.verify import verify as verify_graph
+from graphrewrite.worklist import WorkList
+
+__all__ = ["Engine"]
+
+
+class Engine:
+    """One rewrite of one graph, in place.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Changed.
+    rules : sequence of Rule or other rule
+        In order.
+    passes : sequence of Pass
+        In order.
+    strategy : Strategy
+        Where and in which order.
+    names : collection
+        All names that came in: fresh ones follow from them, those of nodes included that are gone when one is needed.
+    verify : bool
+        Whether to check the whole graph after every step.
+    limit : int
+        So many steps are too many.
+    watcher : Watcher, optional
+        Is told of every step.
+    journal : Journal, optional
+        Keeps every step, to take it back.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        rules: Sequence[Any],
+        passes: Sequence[Any],
+        strategy: Strategy,
+        *,
+        names: Any,
+        verify: bool,
+        limit: int,
+        watcher: Any,
+        journal: Journal | None,
+    ) -> None:
+        self.graph, self.rules, self.passes, self.strategy = graph, rules, passes, strategy
+        self.verify, self.limit, self.watcher, self.journal = verify and isinstance(graph, Graph), limit, watcher, journal
+        groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
+        self.indices = [Index([e for m in group for e in _entries(m)]) for group in groups]
+        open_ = any(index.kinds is None for index in self.indices)
+        self.kinds = None if open_ else frozenset().union(*(index.kinds or () for index in self.indices))
+        own = [m for m in rules if isinstance(m, Rule)]
+        self.neighbourhood = Neighbourhood(rules)
+        # Where all patterns are plain, what an edit may have enabled is known from a few types.
+        self.is_plain = (
+            len(own) == len(rules)
+            and not self.neighbourhood.radius
+            and not self.neighbourhood.is_unbounded
+            and all(is_plain(m.pattern) and len(m.pattern.roots) == 1 for m in own)
+        )
+        self.wake = Wake(((m.pattern, m.definition.is_curious) for m in own), is_plain=self.is_plain)
+        self.provenance = Provenance(graph)
+        self.stores_plainly = stores_plainly(graph)
+        self.carry_out = carry_out if watcher is not None else edit_directly if self.stores_plainly else edit_publicly
+        if isinstance(graph, Graph):
+            graph._fresh = GreatestNumbers(names)
+        self.steps = 0
+        self.last: deque[str] = deque(maxlen=100)
+        self.pairs: list[tuple[Index, WorkList]] = []
+
+    def run(self) -> None:
+        """Apply rules and passes until nothing changes."""
+        changed = True
+        while changed:
+            steps = self.steps
+            self.sweep()
+            changed = self.neighbourhood.is_unbounded and self.steps > steps and not self.strategy.is_single
+            for member in self.passes:
+                changed |= self.run_pass(member)
+            changed &= not self.strategy.is_single
+        self.provenance.settle()
+        if isinstance(self.graph, Graph):
+            self.graph._fresh.names = self.graph._node
+        if self.stores_plainly:
+            nx._clear_cache(self.graph)
+
+    def run_pass(self, member: Any) -> bool:
+        """Run a pass; tell whether it changed anything."""
+        self.provenance.settle()
+        if self.watcher is not None:
+            self.watcher.passing(self.graph)
+        removed = member.apply_in_place(self.graph)
+        if not removed:
+            return False
+        self.count(member.name, removed[0])
+        if self.watcher is not None:
+            self.watcher.passed(self.graph, member.name, removed)
+        if self.verify:
+            verify_graph(self.graph)
+        return True
+
+    def sweep(self) -> None:
+        """Look at every place, and again at those that an edit has enabled, until nothing is left to look at."""
+        nodes, pred = self.graph._node, self.graph._pred
+        self.pairs = [(index, WorkList(self.strategy.places(self.graph, index.kinds))) for index in self.indices]
+        if not self.pairs:
+            return
+        while True:
+            for index, work in self.pairs:
+                node = work.pop()
+                if node is not None:
+                    break
+            else:
+                return
+            data = nodes.get(node)
+            if data is None:
+                continue
+            for entry in index.at(data.get("type", ANY), pred[node], nodes):
+                if (entry.attempt or self.prepare(entry))(node):
+                    self.count(entry.member.name, node)
+                    break
+
+    def count(self, name: str, node: Any) -> None:
+        """Count a step; complain about rules that do not end."""
+        self.steps += 1
+        self.last.append(name)
+        if self.steps > self.limit:
+            names = ", ".join(f"{name} ({times})" for name, times in Counter(self.last).most_common())
+            raise RewriteError(
+                f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the "
+                "other, or a rule matches its own result; give a measure that must fall, or once=True",
+                node=node,
+            )
+
+    # ------------------------------------------------------------------ one rule at one place
+
+    def prepare(self, entry: Entry) -> Callable[[Any], Any]:
+        """Return what tries a rule at a node: true if it was applied, and all is done that goes with it."""
+        entry.attempt = self.ordinary(entry)
+        rule = entry.member
+        if (
+            isinstance(rule, Rule)
+            and isinstance(self.graph, Graph)
+            and self.stores_plainly
+            and self.strategy.measure is None
+        ):
+            entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
+        return entry.attempt
+
+    def ordinary(self, entry: Entry) -> Callable[[Any], bool]:
+        """Return what tries a rule the ordinary way."""
+        graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
+        planned_at = attempt_of(entry, graph)
+
+        def attempt(node: Any) -> bool:
+            for match, planned in planned_at(node):
+                if strategy.measure is not None and isinstance(planned, Edit):
+                    planned = strategy.judge(graph, planned)
+                if watcher is not None:
+                    watcher.tried(member, node, planned)
+                if isinstance(planned, Declined):
+                    continue
+                self.carry_out(graph, planned)
+                self.provenance.note(planned)
+                if not strategy.is_single:
+                    self.look_again(planned, node)
+                self.after(member, Change(match, planned))
+                return True
+            if watcher is not None:
+                watcher.tried(member, node, None)
+            return False
+
+        return attempt
+
+    def fused(self, rule: Rule, general: Callable[[Any], bool]) -> Callable[[Any], Any] | None:
+        """Return what tries a plain rule the fast way; None where there is no such way."""
+        bind = rule.definition.fused
+        if bind is None:
+            return None
+        again = not self.strategy.is_single
+        inline = again and self.is_plain
+        recorded = self.watcher is not None or self.journal is not None or self.verify or again != inline
+        around = Surroundings(
+            general=general,
+            later=self.provenance.later,
+            pending=self.provenance.pending,
+            push=self.push,
+            roots=(self.kinds or frozenset()) if inline else frozenset(),
+            above=self.above,
+            is_awaited=lambda kind: inline and any(self.wake.above(kind)),
+            released=self.released if inline and (self.wake.inner or self.kinds) else None,
+            recorded=recorded,
+        )
+        step = bind(self.graph, around)
+        if not recorded:
+            return step
+        watcher = self.watcher
+
+        def attempt(node: Any) -> bool:
+            parts = step(node)
+            if type(parts) is bool:
+                return parts
+            if parts is None:
+                if watcher is not None:
+                    watcher.tried(rule, node, None)
+                return False
+            record = Record(rule, parts)
+            if watcher is not None:
+                watcher.tried(rule, node, record)
+            if again and not inline:
+                self.look_again(record.edit, node)
+            self.after(rule, record)
+            return True
+
+        return attempt
+
+    def after(self, member: Any, change: Change | Record) -> None:
+        """Tell who wants to know of a step."""
+        if self.journal is not None:
+            self.journal.append(change)
+        if self.watcher is not None:
+            self.watcher.rewritten(self.graph, member, change)
+        if self.verify:
+            verify_graph(self.graph)
+
+    # ------------------------------------------------------------------ what to look at again
+
+    def push(self, node: Any, near: Any) -> None:
+        """Queue a place."""
+        kind = self.graph._node[node].get("type")
+        for index, work in self.pairs:
+            if index.kinds is None or kind in index.kinds:
+                work.push(node, near)
+
+    def look_again(self, edit: Edit, near: Any) -> None:
+        """Queue the places where an edit can have enabled a match."""
+        found = self.wake.after(self.graph, edit, self.kinds)
+        if self.neighbourhood.radius:
+            self.neighbourhood.after(self.graph, edit, found)
+        if near in self.graph._node:
+            found[near] = None
+        for node in found:
+            self.push(node, near)
+
+    def above(self, source: Any, readers: dict[Any, Any], near: Any) -> None:
+        """Queue the places that new readers of a value can have enabled."""
+        found: dict[Any, None] = {}
+        self.wake.over(self.graph, source, readers, found)
+        for node in found:
+            self.push(node, near)
+
+    def released(self, name: Any, near: Any) -> None:
+        """Queue the places that a value can have enabled that lost a reader."""
+        node = self.graph._node.get(name)
+        if node is None:
+            return
+        found: dict[Any, None] = {name: None} if node.get("type", ANY) in (self.kinds or ()) else {}
+        self.wake.around(self.graph, name, found)
+        for each in found:
+            self.push(each, near)
+
+
+def _entries(member: Any) -> list[Entry]:
+    if isinstance(member, Rule):
+        return list(entries_of(member, member.pattern))
+    return [Entry(member, member.kinds or frozenset())]

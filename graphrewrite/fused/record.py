@@ -1,0 +1,73 @@
+"""What a fused rule did at one place: references to what it took out and put in, from which an edit is made when asked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from graphrewrite.edit import Edit
+from graphrewrite.graph import Operand
+from graphrewrite.match import Match
+from graphrewrite.template import Hole
+
+__all__ = ["Record"]
+
+
+class Record:
+    """One step of a fused rule.
+
+    Nothing in it is the graph's any more: data and edges of nodes that went, and copies of what is new.
+
+    Parameters
+    ----------
+    rule : Rule
+        What was applied.
+    parts : tuple
+        What the function returned that `graphrewrite.fused.editing` writes.
+    """
+
+    def __init__(self, rule: Any, parts: tuple[Any, ...]) -> None:
+        self.rule, self.parts = rule, parts
+
+    @property
+    def match(self) -> Match:
+        """What was matched."""
+        kinds = self.rule.pattern.kinds
+        values = [Operand(value) if kind == "value" else value for kind, value in zip(kinds, self.parts[8], strict=True)]
+        return Match(self.rule, self.parts[1], tuple(values))
+
+    @cached_property
+    def edit(self) -> Edit:
+        """What was changed, as if it had been planned and carried out."""
+        new, matched, data, sources, added, moved, old, gone, bound = self.parts
+        template = self.rule.definition.template
+        made = {id(term): name for term, name in zip(template.nodes, new, strict=True)}
+
+        def name_of(value: Any) -> str:
+            name: str = bound[-1 - value.place] if isinstance(value, Hole) else made[id(value)]
+            return name
+
+        edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
+        for term, name in zip(template.nodes, new, strict=True):
+            for slot, operand in enumerate(term.operands):
+                edge = (name_of(operand), name)
+                edges[edge] = (*edges.get(edge, ()), (slot, 0))
+        linked: list[tuple[Any, Any, dict[str, Any]]] = [(a, b, {"slots": slots}) for (a, b), slots in edges.items()]
+        (value,) = template.values
+        target = name_of(value)
+        for reader, edge_data in moved:
+            known = old.get(reader) if old else None
+            linked.append((target, reader, edge_data if known is None else joined(known, edge_data)))
+        spared = [name for name, _ in gone]
+        edit = Edit(list(zip(new, added, strict=True)), linked, removed=[*reversed(matched), *sorted(spared)], matched=matched)
+        root = self.rule.definition.root_place
+        edit.lost = [(target, reader, known) for reader, known in (old or {}).items()]
+        rows = list(zip(matched, data, sources, strict=True))
+        edit.lost += [(name, d, s, dict(moved) if name == matched[root] else {}) for name, d, s in reversed(rows)]
+        edit.lost += [(name, d, {}, {}) for name, d in gone]
+        return edit
+
+
+def joined(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of an edge whose reader has read the value already."""
+    return {"slots": (*known["slots"], *more["slots"])}
