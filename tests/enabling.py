@@ -295,9 +295,9 @@ def siblings(x):
 
 ENABLING = (
     *CONFLUENT, difference_as_sum, sum_as_difference, plain_quotient, only_reader, read_once, pair_of_functions,
-    exponential_alone, root_without_logarithm, sign_without_pair, two_sums, zero_and_one, both_halves, one_half, diamond,
-    unread, unread_pair, affine_as_sum, pack_of_negation, blend_of_equals, merge_scales, large_scale, no_scale, less_itself,
-    chain_of_products, siblings,
+    exponential_alone, root_without_logarithm, sign_without_pair, two_sums, zero_and_one, both_halves, one_half,
+    diamond, unread, unread_pair, affine_as_sum, pack_of_negation, blend_of_equals, merge_scales, large_scale,
+    no_scale, less_itself, chain_of_products, siblings,
 )  # fmt: skip
 """Through new nodes, vanished readers, vanished neighbours, constants, groups, runs, counted readers, several roots."""
 
