@@ -15,7 +15,8 @@ from graphrewrite.edit import carry_out
 from graphrewrite.errors import RewriteError
 from graphrewrite.replacement import Declined
 from tests.enabling import CONFLUENT, ENABLING, random_graph
-from tests.pairs import RuleSet
+from tests.pairs import RuleSet, graph_of
+from tests.sources import rule_of
 
 GRAPHS, CHUNKS = 1000, 10
 SEEDS = [range(i, i + GRAPHS // CHUNKS) for i in range(0, GRAPHS, GRAPHS // CHUNKS)]
@@ -166,3 +167,39 @@ def test_the_check_notices_a_rule_that_was_not_asked_again():
 
     assert left(waking_direct_readers_only(graph, (alone, unread)), (alone, unread)) != []
     assert left(rewrite(graph, (alone, unread)), (alone, unread)) == []
+
+
+# ---------------------------------------------------------------------- what random rules have found, made small
+
+FOUND = [
+    (
+        "a run that was continued by a link of two nodes",
+        ["@rule(shared='keep')\ndef r(x):\n  yield rule.repeated(x, lambda l: op.relu(op.neg(l)))\n  return x"],
+        "a = neg(p); b = relu(a); c = neg(b); d = relu(c); e = abs(c)",
+    ),
+    (
+        "a group that lost a member",
+        [
+            "@rule\ndef r(y):\n  g = rule.every(y, op.neg, least=1)\n  yield g\n"
+            "  return [y] if len(g.nodes) == 1 else rule.decline('several')",
+            "@rule\ndef q(x):\n  yield op.abs(op.neg(x))\n  return x",
+        ],
+        "a = neg(p); b = neg(p); c = abs(b)",
+    ),
+    (
+        "an inner node that is bound to a variable as well",
+        ["@rule\ndef r(x, y):\n  yield op.sub(op.neg(x), op.add(y, x))\n  return x"],
+        "a = neg(p); b = add(p, a); c = sub(a, b)",
+    ),
+    (
+        "a result that nobody reads, of a node that stays",
+        ["@rule(shared='keep')\ndef r(x):\n  a, b = halves(x)\n  yield b\n  return x"],
+        "h = halves(p); a = neg(h)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sources", "lines"), [f[1:] for f in FOUND], ids=[f[0] for f in FOUND])
+def test_the_fixed_point_of(sources, lines):
+    rules = tuple(map(rule_of, sources))
+    assert left(rewrite(graph_of(lines), rules), rules) == []

@@ -186,6 +186,10 @@ EXAMPLES = [
      "m = abs(p); a = relu(m); b = relu(a); n = neg(b)", ["n x=p"]),
     ("repeated, with own variables", "def r(x):\n  yield rule.repeated(x, lambda l, c: op.sub(l, c))",
      "a = sub(p, one); b = sub(a, two)", ["b x=p"]),
+    ("repeated, in any way", "def r(x, z):\n  yield rule.repeated(x, lambda l: op.mul(z, l))", "a = mul(p, q)",
+     ["a x=q z=p", "a x=p z=q"]),
+    ("alternative read twice", "def r(x, y):\n  n = op.neg(x) | y\n  yield op.sub(n, n)", "n = neg(p); a = sub(n, n)",
+     ["a x=p y=-", "a x=- y=n"]),
     ("attribute", "def r(x):\n  yield scale(x, by=2)", "a = scale(p, by=2); b = scale(p)", ["a x=p"]),
     ("attribute at its default", "def r(x):\n  yield scale(x, by=1)", "a = scale(p, by=2); b = scale(p)", ["b x=p"]),
     ("attribute captured", "def r(x, k):\n  yield scale(scale(x, by=k), by=k)",
@@ -247,6 +251,12 @@ def test_a_chain_and_a_group_say_what_they_are_made_of():
     assert match.made[0].nodes == (("a",), ("b",))
     assert match.made[0].values == ((Operand("q"),), (Operand("one"),))
     assert match.roots == ("a", "b")
+
+
+def test_a_run_binds_what_the_rest_of_the_pattern_wants():
+    source = "def r(x, z):\n  yield op.sub(rule.repeated(x, lambda l: op.mul(z, l)), op.neg(z))"
+    found = matches(source, "m = mul(p, p); n = mul(p, m); o = neg(m); a = sub(n, o)", "(shared='keep')")
+    assert found == ["a x=p z=m"]
 
 
 def test_a_group_is_found_once():
