@@ -79,7 +79,7 @@ EXAMPLES = {
     "a constant": (
         """
         @rule
-        def subtract_as_add(x, c: rule.where(lambda c: c.is_constant, "it is a constant")):
+        def subtract_as_add(x, c: rule.Constant):
             yield op.sub(x, c)
             return op.add(x, -c.value)
         """,
@@ -137,6 +137,32 @@ EXAMPLES = {
         a = input() : f32[3]
         abs_1 = abs(a)
         y = output(abs_1)
+        """,
+    ),
+    "one of some values, with a name": (
+        """
+        @rule(keeps="rounding")
+        def power_as_product(x, k: range(2, 5)):
+            power = op.pow(x, k)
+            yield power
+            if k.shape != ():
+                return rule.decline("each entry has a power of its own", at=power)
+            product = x
+            for _ in range(int(k.value) - 1):
+                product = op.mul(product, x)
+            return product
+        """,
+        """
+        a = input() : f32[3]
+        k = constant(value=3.0) : f32[]
+        p = pow(a, k)
+        y = output(p)
+        """,
+        """
+        a = input() : f32[3]
+        mul_1 = mul(a, a)
+        mul_2 = mul(mul_1, a)
+        y = output(mul_2)
         """,
     ),
     "a range of values": (
@@ -375,7 +401,7 @@ EXAMPLES = {
         y = output(relu_1)
         """,
     ),
-    "a run of a unit": (
+    "a run of a pattern": (
         """
         @rule(keeps="rounding")
         def merge_differences(x):
@@ -403,6 +429,39 @@ EXAMPLES = {
         add_2 = add(add_1, b)
         sub_1 = sub(a, add_2)
         y = output(sub_1)
+        """,
+    ),
+    "a run of a pattern that is narrowed": (
+        """
+        @rule(keeps="rounding")
+        def merge_factors(x):
+            def scale(below, c: rule.Constant):
+                return op.mul(below, c)
+
+            factors = rule.repeated(x, scale, least=2)
+            yield factors
+            product = 1.0
+            for c in factors.c:
+                product = product * c.value
+            return op.mul(x, product)
+        """,
+        """
+        a = input() : f32[3]
+        b = input() : f32[3]
+        two = constant(value=2.0) : f32[]
+        five = constant(value=5.0) : f32[]
+        m = mul(a, b)
+        n = mul(m, two)
+        o = mul(five, n)
+        y = output(o)
+        """,
+        """
+        a = input() : f32[3]
+        b = input() : f32[3]
+        m = mul(a, b)
+        constant_1 = constant(value=10.0) : f32[]
+        mul_1 = mul(m, constant_1)
+        y = output(mul_1)
         """,
     ),
     "an attribute that is equal": (
@@ -822,7 +881,7 @@ EXAMPLES = {
     "a replacement that is a constant": (
         """
         @rule
-        def negate_now(c: rule.where(lambda c: c.is_constant, "it is a constant")):
+        def negate_now(c: rule.Constant):
             yield op.neg(c)
             return -c.value
         """,
