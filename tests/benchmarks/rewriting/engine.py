@@ -19,7 +19,7 @@ from graphrewrite.rules import eliminate_dead_nodes
 
 DISTRIBUTION = "graphrewrite"
 VARIANTS = {
-    "": ("chain", "blocks", "forks"),
+    "": ("chain", "blocks", "dead", "forks"),
     "copy": ("chain", "blocks", "dead", "forks"),
     "trace": ("chain", "blocks"),
     "python": ("chain", "blocks"),
@@ -101,8 +101,11 @@ def rules_of(graph: Graph, workload: Workload, variant: str) -> tuple[Rule, ...]
 
 def run(model: tuple[Graph, tuple[Rule, ...]], workload: Workload, variant: str) -> Graph:
     graph, rules = model
-    if not workload.laws:
+    if not workload.laws and variant == "copy":
         return eliminate_dead_nodes(graph)
+    if not workload.laws:
+        eliminate_dead_nodes.apply_in_place(graph)
+        return graph
     rules = rules or rules_of(graph, workload, variant)
     return trace(graph, rules).graph if variant == "trace" else rewrite(graph, rules, copy=variant == "copy")
 

@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--variant", default="")
     parser.add_argument("--rules", type=int)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=6)
+    parser.add_argument("--seconds", type=float, default=4)
     given = parser.parse_args()
     sys.setrecursionlimit(10_000)
     engine = importlib.import_module(given.engine)
