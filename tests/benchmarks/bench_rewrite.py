@@ -87,7 +87,7 @@ def sweep(row: Row, workload: str, sizes: Sequence[int], python: str, **options:
             break
     if row.engine in ("engine", "limits"):
         faults = [figures["fault"] for figures in found if "fault" in figures]
-        assert not faults, f"{row.name}: {faults[0]}"
+        assert not faults, f"{row.name}: {faults[0]}, {version(found)}"
     return found
 
 
@@ -108,7 +108,8 @@ def cells(found: Sequence[dict], count: int) -> list[object]:
 
 
 def version(found: Sequence[dict]) -> str:
-    return found[0].get("version", "")
+    """The version of what was measured, and what was wrong with its result."""
+    return ": ".join(filter(None, (found[0].get("version"), found[-1].get("why"))))
 
 
 def test_chain(peers):

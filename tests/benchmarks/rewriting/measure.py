@@ -89,7 +89,7 @@ def main() -> None:
         workload = WORKLOADS[given.workload](given.size, **more)
         found = measure(engine, workload, given.variant, given.rounds, given.seconds)
     except AssertionError as error:
-        found = {"fault": f"wrong ({error})"}
+        found = {"fault": "wrong", "why": str(error)}
     found["version"] = f"{engine.DISTRIBUTION} {importlib.metadata.version(engine.DISTRIBUTION)}"
     print(json.dumps(found))
 
