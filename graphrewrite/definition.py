@@ -66,10 +66,13 @@ class Definition:
         asked = self.names.union(*(_names_in(condition.predicate) for condition in conditions))
         if "graph" in asked:
             return None
+        # A run ends where a link above it goes, and a group changes with each of its members.
+        several = [root.unit for root in self.pattern.roots if isinstance(root, Repeated | Every)]
+        radius = max((height_of(unit.top) + 1 for unit in several), default=0)
         deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in made)
         if not (deep or self.pattern.forbidden or "readers" in asked):
-            return 0
-        return None if any(isinstance(t, Repeated) for t in made) else 2 * len(made) + 1
+            return radius
+        return None if any(isinstance(t, Repeated) for t in made) else max(radius, 2 * len(made) + 1)
 
     @property
     def root_kinds(self) -> frozenset[str] | None:
@@ -83,7 +86,7 @@ class Definition:
         return compile_pattern(self.pattern, self.shared) if is_plain(self.pattern) else None
 
     @cached_property
-    def fused(self) -> Callable[[Any, Surroundings], Step] | None:
+    def fused(self) -> Callable[[Any, Any, Surroundings], Step] | None:
         """What makes a function for a graph that matches and replaces at once, where all of the rule is plain."""
         if self.template is None or self.shared != "refuse" or not is_plain(self.pattern):
             return None

@@ -13,7 +13,7 @@ from graphrewrite.dataflow import Dataflow, GreatestNumbers, Operand, Reader
 from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.op.op import Op
-from graphrewrite.storage import copy_directly, stores_plainly
+from graphrewrite.storage import copy_into
 from graphrewrite.types import Tensor, Type, element_of, one_object
 from graphrewrite.value import Value
 
@@ -119,7 +119,7 @@ class Graph(Displayed, Dataflow):
         Value
         """
         array = np.asarray(value)
-        name = self.fresh("constant") if name is None else name
+        name = name or self.fresh("constant")
         result = Tensor(element_of(array.dtype), array.shape) if type is None else type
         self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
         return Value(self, name)
@@ -196,7 +196,7 @@ class Graph(Displayed, Dataflow):
         ]
         results = op.result_types(tuple(types), attributes)
         values = [x if isinstance(x, Value) else self.constant(constants[i]) for i, x in enumerate(given)]
-        name = self.fresh(op.name) if name is None else name
+        name = name or self.fresh(op.name)
         data = {
             "type": op.name,
             **attributes,
@@ -316,8 +316,6 @@ class Graph(Displayed, Dataflow):
             raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node)
         return Value(self, node, result)
 
-    # ------------------------------------------------------------------ whole graphs
-
     def copy(self, as_view: bool = False) -> Self:
         """Return a copy whose nodes and edges can be changed freely; arrays are shared.
 
@@ -332,13 +330,8 @@ class Graph(Displayed, Dataflow):
         """
         if as_view:
             return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
-        new = self.__class__(**self.graph)
-        new.ops = dict(self.ops)
-        if stores_plainly(self):
-            copy_directly(self, new)
-            return new
-        new.add_nodes_from((n, dict(data)) for n, data in self._node.items())
-        new.add_edges_from((a, b, dict(data)) for a, readers in self._succ.items() for b, data in readers.items())
+        new = self.__class__(ops=self.ops.values(), **self.graph)
+        copy_into(self, new)
         return new
 
     def __eq__(self, other: object) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import networkx as nx
+
 from graphrewrite.edit import Edit
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
@@ -82,7 +84,7 @@ class _Plan:
 
     def finish(self) -> Edit:
         """Settle the edges, and find out what nothing reads any more."""
-        edit, succ, pred = self.edit, self.graph._succ, self.graph._pred
+        edit, succ = self.edit, self.graph._succ
         fed = {source for (source, _), slots in self.edges.items() if slots}
         gone: set[str] = set()
         candidates = set(self.matched)
@@ -94,7 +96,8 @@ class _Plan:
             if all(reader in gone or self.edges.get((node, reader)) == () for reader in succ[node]):
                 gone.add(node)
                 edit.removed.append(node)
-                work += [s for s in pred[node] if s in candidates or self.graph._node[s].get("type") == "constant"]
+                sources = dict.fromkeys(o.node for o in self.graph.operands(node))
+                work += [s for s in sources if s in candidates or self.graph._node[s].get("type") == "constant"]
         for (source, destination), slots in self.edges.items():
             if destination in gone:
                 continue
@@ -155,7 +158,8 @@ def plan(
         wanted = graph.result_type(node, result or 0)
         if part.type is not wanted and part.type != wanted:
             raise RewriteError(
-                f"its value {wanted} would be replaced by {part.type}; a rewrite keeps types", node=node
+                f"its value {wanted} would be replaced by {part.type}; a rewrite keeps types (let the rule decline)",
+                node=node,
             )
     for (node, _), part in zip(roots, parts, strict=True):
         if part is NOTHING and (others := [r for r in graph._succ[node] if r not in matched]):
@@ -198,18 +202,22 @@ def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], 
     bool
         Never for one root: what a match binds lies above its root.
     """
-    nodes = [node for node, _ in roots]
-    if len(set(nodes)) < 2:
+    nodes = {node for node, _ in roots}
+    if len(nodes) < 2:
         return False
-    reads = [_leaves(part) for part in parts]
     known = {node: _sources(graph, node, matched) for node in nodes}
-    needs = {
-        i: {j for j, node in enumerate(nodes) if _depends(graph, read - known[node], node, nodes)}
-        for i, read in enumerate(reads)
-    }
-    for _ in nodes:
-        needs = {i: js.union(*(needs[j] for j in js)) for i, js in needs.items()}
-    return any(i in js for i, js in needs.items())
+    waits: dict[str, set[str]] = {}
+    asked: dict[str, set[str]] = {}
+    leaves: dict[int, set[str]] = {}
+    for (node, _), part in zip(roots, parts, strict=True):
+        if id(part) not in leaves:
+            leaves[id(part)] = _leaves(part)
+        for leaf in leaves[id(part)]:
+            if leaf not in asked:
+                doubtful = {n for n in nodes if n != leaf and leaf not in known[n]}
+                asked[leaf] = _dependencies(graph, leaf, doubtful, nodes) if doubtful else set()
+            waits.setdefault(node, set()).update(asked[leaf])
+    return not nx.is_directed_acyclic_graph(nx.DiGraph((a, b) for a, others in waits.items() for b in others))
 
 
 def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
@@ -224,27 +232,27 @@ def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
     return found
 
 
-def _depends(graph: Graph, reads: Collection[str], root: str, roots: Collection[str]) -> bool:
-    """Tell whether a value that is read depends on a root, by paths on which no other value is replaced.
+def _dependencies(graph: Graph, leaf: str, doubtful: set[str], roots: set[str]) -> set[str]:
+    """The roots that a value depends on, by paths on which no other value is replaced.
 
-    Looks upwards from the values and downwards from the root by turns: the smaller side ends the search.
+    Looks upwards from the value and downwards from the roots by turns: the smaller side ends the search.
     """
-    up, down = [n for n in reads if n != root], [root]
-    above, below = set(up), {root}
-    while up and down:
+    up, above = [leaf], {leaf}
+    down, below = list(doubtful), set(doubtful)
+    reached = False
+    while up and (down or reached):
+        if not reached:
+            for node in graph._succ[down.pop()]:
+                reached = reached or node == leaf
+                if node not in below and node not in roots:
+                    below.add(node)
+                    down.append(node)
         for source in graph._pred[up.pop()]:
-            if source in below:
-                return True
-            if source not in above and source not in roots:
+            if source not in above:
                 above.add(source)
-                up.append(source)
-        for reader in graph._succ[down.pop()]:
-            if reader in above:
-                return True
-            if reader not in below and reader not in roots:
-                below.add(reader)
-                down.append(reader)
-    return False
+                if source not in roots:
+                    up.append(source)
+    return above & doubtful if not up else set()
 
 
 def new_parts(parts: Iterable[Any]) -> list[Any]:

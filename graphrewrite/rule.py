@@ -8,11 +8,11 @@ from typing import Any, overload
 from graphrewrite.dataflow import GreatestNumbers
 from graphrewrite.definition import Definition, read_definition
 from graphrewrite.edit import Edit
-from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError
+from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.match import Match, Obstacle, Root, find_at
-from graphrewrite.pattern import Every, Pattern, forms
+from graphrewrite.pattern import Constant, Every, Pattern, forms
 from graphrewrite.plan import plan
 from graphrewrite.replacement import NOTHING, Declined, Replay, decline
 
@@ -69,11 +69,14 @@ class Rule:
         list of Match
         """
         places: dict[Any, list[str]] = {}
+        fresh = _names_for(graph)
+        kinds = self.definition.root_kinds
         return [
             match
             for node in graph.in_order()
+            if kinds is None or graph._node[node].get("type") in kinds
             for match in self._matches(graph, node, places=places)
-            if not isinstance(self.edit(graph, match), Declined)
+            if not isinstance(self.edit(graph, match, fresh=fresh), Declined)
         ]
 
     def matches_at(self, graph: Graph, node: str, obstacle: Obstacle | None = None) -> Iterator[Match]:
@@ -254,8 +257,9 @@ class _Language:
     Parameters
     ----------
     function : callable
-        Its parameters are the variables. One annotated with `Constant` binds constants only, one annotated with
-        ``rule.where(...)`` what meets the condition; one with the default None is an operand that may be missing.
+        Its parameters are the variables. One annotated with ``rule.Constant`` binds constants only, one with a set or
+        range of values those, one with ``rule.where(...)`` what meets the condition; one with the default None is an
+        operand that may be missing.
     keeps : {"exact", "rounding", "assumes"}
         What the rewrite keeps: the same bits, the same up to rounding of floats, or the same under a stated assumption.
     shared : {"refuse", "keep", "duplicate"}
@@ -273,8 +277,8 @@ class _Language:
 
     Notes
     -----
-    Above the yield, ``a | b`` is one of two sub-patterns, ``(op.conv | op.linear)(x, w)`` one of two ops, ``~a`` what must
-    not be there, ``*xs`` any number of operands, a set or a range one of its values; `rule.where`, `rule.any_op`,
+    Above the yield, ``a | b`` is one of two sub-patterns, ``(op.conv | op.linear)(x, w)`` one of two ops, ``~a`` what
+    must not be there, ``*xs`` any number of operands, a set or a range one of its values; `rule.where`, `rule.any_op`,
     `rule.repeated` and `rule.every` say the rest. Below it, `rule.decline` refuses a match for a reason, and
     `rule.nothing` lets nodes go that nobody reads. `rule.from_graphs` makes a rule of two graphs, for digraphs that are
     no dataflow.
@@ -300,6 +304,7 @@ class _Language:
     """
 
     is_rule_language = True
+    Constant = Constant
     any_op = staticmethod(forms.any_op)
     every = staticmethod(forms.every)
     repeated = staticmethod(forms.repeated)
@@ -319,6 +324,10 @@ class _Language:
             return Rule(body, keeps=keeps, shared=shared)
 
         return wrap if function is None else wrap(function)
+
+    def __getattr__(self, name: str) -> Any:
+        words = [word for word in dir(type(self)) if not word.startswith("_")]
+        raise AttributeError(f"rule has no {name!r}{did_you_mean(name, words)}")
 
     def __repr__(self) -> str:
         return "<the decorator rule>"

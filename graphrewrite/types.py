@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -112,6 +113,10 @@ Element = str | FixedPoint
 """An element type: a name such as ``"f32"``, or a fixed-point format."""
 
 
+_TENSORS: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+"""Every tensor type that is in use, by what it is made of."""
+
+
 @dataclass(frozen=True)
 class Tensor:
     """A tensor: element type and shape, batch included where there is one.
@@ -132,12 +137,21 @@ class Tensor:
     element: Element
     shape: tuple[Dimension, ...]
 
+    def __new__(cls, element: Element, shape: tuple[Dimension, ...]) -> Tensor:
+        """Return the one object of its kind, as long as somebody has it: rewriting compares types by identity first."""
+        known = _TENSORS.get((cls, element, shape)) if type(shape) is tuple else None
+        return super().__new__(cls) if known is None else known
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.element, self.shape
+
     def __post_init__(self) -> None:
         if isinstance(self.element, str) and self.element not in _FLOATS_AND_INTEGERS:
             raise TypeMismatchError(
                 f"unknown element type {self.element!r}; known are {', '.join(_FLOATS_AND_INTEGERS)}"
             )
         object.__setattr__(self, "shape", tuple(d if isinstance(d, str) else int(d) for d in self.shape))
+        _TENSORS.setdefault((type(self), self.element, self.shape), self)
 
     def __str__(self) -> str:
         return f"{self.element}[{','.join(map(str, self.shape))}]"

@@ -10,13 +10,8 @@ __all__ = [
     "divide_as_multiply",
     "fold_batch_norm",
     "fold_bias",
-    "fold_conv_bias",
-    "fold_conv_input_offset",
-    "fold_conv_input_scale",
-    "fold_conv_scale",
     "fold_input_offset",
     "fold_input_scale",
-    "fold_linear_batch_norm",
     "fold_scale",
     "subtract_as_add",
 ]
@@ -53,122 +48,68 @@ def _scaled(w, scale):
 
 @rule(keeps="rounding")
 def fold_bias(x, w, b: Constant, c: Constant):
-    """A constant for each output added to a fully-connected layer belongs to its bias."""
-    layer = op.linear(x, w, b)
-    total = op.add(layer, c)
-    yield total
-    offset = _per_channel(c, layer)
-    if offset is None or total.type != layer.type:
-        return decline("the constant is not one number an output", at=total)
-    return op.linear(x, w, b.value + offset)
-
-
-@rule(keeps="rounding")
-def fold_conv_bias(x, w, b: Constant, c: Constant):
-    """A constant for each channel added to a convolution belongs to its bias."""
-    layer = op.conv(x, w, b)
+    """A constant for each channel added to a layer belongs to its bias."""
+    layer = (op.linear | op.conv)(x, w, b)
     total = op.add(layer, c)
     yield total
     offset = _per_channel(c, layer)
     if offset is None or total.type != layer.type:
         return decline("the constant is not one number a channel", at=total)
-    return op.conv(x, w, b.value + offset, like=layer)
+    return layer.op(x, w, b.value + offset, like=layer)
 
 
 @rule(keeps="rounding")
 def fold_scale(x, w: Constant, b: Constant, c: Constant):
-    """A constant factor for each output of a fully-connected layer belongs to its weights and bias."""
-    layer = op.linear(x, w, b)
-    product = op.mul(layer, c)
-    yield product
-    scale = _per_channel(c, layer)
-    if scale is None or product.type != layer.type:
-        return decline("the constant is not one number an output", at=product)
-    return op.linear(x, _scaled(w, scale), b.value * scale)
-
-
-@rule(keeps="rounding")
-def fold_conv_scale(x, w: Constant, b: Constant, c: Constant):
-    """A constant factor for each channel of a convolution belongs to its weights and bias."""
-    layer = op.conv(x, w, b)
+    """A constant factor for each channel of a layer belongs to its weights and bias."""
+    layer = (op.linear | op.conv)(x, w, b)
     product = op.mul(layer, c)
     yield product
     scale = _per_channel(c, layer)
     if scale is None or product.type != layer.type:
         return decline("the constant is not one number a channel", at=product)
-    return op.conv(x, _scaled(w, scale), b.value * scale, like=layer)
+    return layer.op(x, _scaled(w, scale), b.value * scale, like=layer)
 
 
 @rule(keeps="rounding")
 def fold_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: Constant, mean: Constant, var: Constant):
-    """An affine map for each channel after a convolution is a convolution (Ioffe and Szegedy 2015)."""
-    conv = op.conv(x, w, b)
-    norm = op.batch_norm(conv, gain, shift, mean, var)
+    """An affine map for each channel after a layer is a layer with other weights (Ioffe and Szegedy 2015)."""
+    layer = (op.linear | op.conv)(x, w, b)
+    norm = op.batch_norm(layer, gain, shift, mean, var)
     yield norm
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
-    return op.conv(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value, like=conv)
-
-
-@rule(keeps="rounding")
-def fold_linear_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: Constant, mean: Constant, var: Constant):
-    """An affine map for each output after a fully-connected layer is a layer with other weights."""
-    norm = op.batch_norm(op.linear(x, w, b), gain, shift, mean, var)
-    yield norm
-    scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
-    return op.linear(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value)
+    return layer.op(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value, like=layer)
 
 
 @rule(keeps="rounding")
 def fold_input_scale(x, c: Constant, w: Constant, b):
-    """A constant factor for each input of a fully-connected layer belongs to its weights."""
+    """A constant factor for each channel before a layer belongs to its weights; a border of zeros stays zero."""
     scaled = op.mul(x, c)
-    yield op.linear(scaled, w, b)
-    scale = _per_channel(c, scaled)
-    if scale is None or scaled.type != x.type:
-        return decline("the constant is not one number an input", at=scaled)
-    return op.linear(x, w.value * scale, b)
-
-
-@rule(keeps="rounding")
-def fold_conv_input_scale(x, c: Constant, w: Constant, b):
-    """A constant factor for each channel before a convolution belongs to its weights; a border of zeros stays zero."""
-    scaled = op.mul(x, c)
-    conv = op.conv(scaled, w, b)
-    yield conv
+    layer = (op.linear | op.conv)(scaled, w, b)
+    yield layer
     scale = _per_channel(c, scaled)
     if scale is None or scaled.type != x.type:
         return decline("the constant is not one number a channel", at=scaled)
-    return op.conv(x, w.value * _by_input(scale, w, conv), b, like=conv)
+    return layer.op(x, w.value * _by_input(scale, w, layer), b, like=layer)
 
 
 @rule(keeps="rounding")
 def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
-    """A constant for each input of a fully-connected layer belongs to its bias."""
+    """A constant for each channel before a layer belongs to its bias, unless a border of zeros comes between."""
     moved = op.add(x, c)
-    yield op.linear(moved, w, b)
-    offset = _per_channel(c, moved)
-    if offset is None or moved.type != x.type:
-        return decline("the constant is not one number an input", at=moved)
-    return op.linear(x, w, b.value + w.value @ offset)
-
-
-@rule(keeps="rounding")
-def fold_conv_input_offset(x, c: Constant, w: Constant, b: Constant):
-    """A constant for each channel before a convolution belongs to its bias, unless a border of zeros comes between."""
-    moved = op.add(x, c)
-    conv = op.conv(moved, w, b)
-    yield conv
+    layer = (op.linear | op.conv)(moved, w, b)
+    yield layer
     offset = _per_channel(c, moved)
     if offset is None or moved.type != x.type:
         return decline("the constant is not one number a channel", at=moved)
-    if any(conv.pads):
-        return decline("the border is zero before and behind the sum, so it would change", at=conv)
-    moves = (w.value * _by_input(offset, w, conv)).reshape(len(w.value), -1).sum(axis=1)
-    return op.conv(x, w, b.value + moves, like=conv)
+    if layer.op is op.conv and any(layer.pads):
+        return decline("the border is zero before and behind the sum, so it would change", at=layer)
+    moves = (w.value * _by_input(offset, w, layer)).reshape(len(w.value), -1).sum(axis=1)
+    return layer.op(x, w, b.value + moves, like=layer)
 
 
-def _by_input(entries, w, conv):
-    """Entries an input channel, laid out to meet grouped weights [O, C/groups, …]."""
+def _by_input(entries, w, layer):
+    """Entries an input channel, laid out to meet weights [O, C/groups, …]."""
     outputs, inner, *kernel = w.value.shape
-    by_group = np.repeat(entries.reshape(conv.groups, inner), outputs // conv.groups, axis=0)
+    groups = layer.groups if layer.op is op.conv else 1
+    by_group = np.repeat(entries.reshape(groups, inner), outputs // groups, axis=0)
     return by_group.reshape(outputs, inner, *[1] * len(kernel))

@@ -6,9 +6,8 @@ from graphrewrite import decline, op, rule
 
 __all__ = [
     "drop_cast_to_fixed_and_back",
-    "drop_divide_by_one",
+    "drop_factor_one",
     "drop_identity",
-    "drop_multiply_by_one",
     "drop_repeated_relu",
     "drop_requantise",
     "drop_subtract_zero",
@@ -24,22 +23,12 @@ def drop_identity(x):
 
 
 @rule
-def drop_multiply_by_one(x):
-    """X · 1 is x, unless the one broadcasts x to a larger shape."""
-    product = op.mul(x, 1)
+def drop_factor_one(x):
+    """X · 1 and x / 1 are x, unless the one broadcasts x to a larger shape."""
+    product = (op.mul | op.div)(x, 1)
     yield product
     if x.type != product.type:
         return decline("the constant broadcasts the other operand", at=product)
-    return x
-
-
-@rule
-def drop_divide_by_one(x):
-    """X / 1 is x, unless the one broadcasts x to a larger shape."""
-    quotient = op.div(x, 1)
-    yield quotient
-    if x.type != quotient.type:
-        return decline("the constant broadcasts the other operand", at=quotient)
     return x
 
 

@@ -7,40 +7,30 @@ import numpy as np
 from graphrewrite import Constant, decline, op, rule
 
 __all__ = [
+    "add_bias",
     "average_pool_as_conv",
     "batch_norm_as_layer",
-    "conv_without_bias",
     "fold_pad",
     "gemm_as_linear",
-    "gemm_without_bias_as_linear",
     "global_average_pool_as_conv",
-    "linear_without_bias",
     "matmul_as_linear",
 ]
 
 
 @rule(keeps="rounding")
-def gemm_as_linear(x, w: Constant, b: Constant):
+def gemm_as_linear(x, w: Constant, b: Constant | None = None):
     """A general matrix product with constant weights is a fully-connected layer."""
     gemm = op.gemm(x, w, b)
     yield gemm
     if gemm.trans_a:
         return decline("it transposes its input", at=gemm)
+    if b is None:
+        return op.linear(x, _rows(gemm, w))
     outputs = gemm.shape[1]
     if b.value.size not in (1, outputs) or b.value.ndim > 2 or (b.value.ndim == 2 and b.shape[0] != 1):
         return decline("its addend is no vector over the outputs", at=gemm)
     bias = np.broadcast_to(b.value.reshape(-1), (outputs,)) * b.value.dtype.type(gemm.beta)
     return op.linear(x, _rows(gemm, w), bias)
-
-
-@rule(keeps="rounding")
-def gemm_without_bias_as_linear(x, w: Constant):
-    """A general matrix product with constant weights and no addend is a fully-connected layer."""
-    gemm = op.gemm(x, w)
-    yield gemm
-    if gemm.trans_a:
-        return decline("it transposes its input", at=gemm)
-    return op.linear(x, _rows(gemm, w))
 
 
 def _rows(gemm, w):
@@ -59,18 +49,11 @@ def matmul_as_linear(x, w: Constant):
 
 
 @rule
-def linear_without_bias(x, w):
-    """A fully-connected layer without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
-    yield op.linear(x, w)
-    return op.linear(x, w, _nothing(w))
-
-
-@rule
-def conv_without_bias(x, w):
-    """A convolution without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
-    conv = op.conv(x, w)
-    yield conv
-    return op.conv(x, w, _nothing(w), like=conv)
+def add_bias(x, w):
+    """A layer without a bias has the bias -0, which changes no bit (IEEE 754-2019, 6.3)."""
+    layer = (op.linear | op.conv)(x, w)
+    yield layer
+    return layer.op(x, w, _nothing(w), like=layer)
 
 
 def _nothing(w):
@@ -126,7 +109,7 @@ def global_average_pool_as_conv(x):
 
 
 @rule
-def fold_pad(x, w, b):
+def fold_pad(x, w, b=None):
     """A border of zeros before a convolution is padding of the convolution."""
     border = op.pad(x)
     conv = op.conv(border, w, b)

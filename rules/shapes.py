@@ -9,38 +9,20 @@ from graphrewrite import Constant, decline, op, rule
 __all__ = [
     "drop_reshape",
     "drop_transpose",
-    "flatten_as_reshape",
     "merge_reshapes",
     "merge_transposes",
     "permute_linear_weights",
-    "squeeze_as_reshape",
     "transpose_as_reshape",
-    "unsqueeze_as_reshape",
+    "write_as_reshape",
 ]
 
 
 @rule
-def flatten_as_reshape(x):
-    """A flatten is a reshape to its result's shape."""
-    flat = op.flatten(x)
-    yield flat
-    return op.reshape(x, shape=flat.shape)
-
-
-@rule
-def squeeze_as_reshape(x):
-    """A squeeze is a reshape to its result's shape."""
-    narrow = op.squeeze(x)
-    yield narrow
-    return op.reshape(x, shape=narrow.shape)
-
-
-@rule
-def unsqueeze_as_reshape(x):
-    """An unsqueeze is a reshape to its result's shape."""
-    wide = op.unsqueeze(x)
-    yield wide
-    return op.reshape(x, shape=wide.shape)
+def write_as_reshape(x):
+    """A flatten, a squeeze and an unsqueeze are reshapes to their result's shape."""
+    other = (op.flatten | op.squeeze | op.unsqueeze)(x)
+    yield other
+    return op.reshape(x, shape=other.shape)
 
 
 @rule

@@ -175,7 +175,7 @@ def diamond(x):
             "a",
             "'m' would disappear, but 'z' outside the match reads it",
         ),
-        (double, "m = neg(x)\na = add(x, m)", "a", "'x' is already bound to 'x', and this is another value"),
+        (double, "m = neg(x)\na = add(x, m)", "a", "'m' is not 'x', which x stands for already"),
         (unscale, "a = mul(x, x)", "a", "'x' is input, and the pattern needs the constant 1"),
         (unscale, "c = constant(value=[1.0, 2.0]) : f32[2]\na = mul(x, c)", "a", "'c' is a constant, but not 1"),
         (unscale, "c = constant(value=[[[1.0]]]) : f32[1,1,1]\na = mul(x, c)", "a", "'x' declined: it broadcasts"),

@@ -43,7 +43,7 @@ class Closing(State):
                 continue
             for reader, data in self.graph._succ[name].items():
                 if reader not in self.used and any(r not in results for _, r in data["slots"]):
-                    self.fail(name, f"would disappear, but {reader!r} outside the match reads it")
+                    self.fail(name, f"would disappear, but {reader!r} outside the match reads it", beyond=1)
                     return False
         return True
 
@@ -70,7 +70,7 @@ class Closing(State):
         for term, value in list(self.denied.items()):
             if next(self.solve([(self.term, term.term_, value)]), _NONE) is not _NONE:
                 self.undo(mark)
-                self.fail(value.node, f"is what the pattern forbids here: {term.term_!r}")
+                self.fail(value.node, f"is what the pattern forbids here: {term.term_!r}", beyond=1)
                 return False
         return True
 
@@ -81,7 +81,7 @@ class Closing(State):
             for name in self.candidates(term):
                 if name not in self.used and next(self.solve([(self.node, term, name)]), _NONE) is not _NONE:
                     self.undo(mark)
-                    self.fail(name, f"is there, and the pattern forbids {term!r}")
+                    self.fail(name, f"is there, and the pattern forbids {term!r}", beyond=1)
                     return True
         return False
 

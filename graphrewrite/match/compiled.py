@@ -1,8 +1,8 @@
-"""The matcher of a plain pattern as Python source: what is known of the pattern is written out, what is not is looked up.
+"""The matcher of a plain pattern as Python source: what is known of the pattern is written out.
 
-A pattern is plain if it is made of ops, variables and literals only (`graphrewrite.template.is_plain`), with one root. Its
-matcher is a generator of nested loops, one for each commutative node. It finds what `graphrewrite.match.search` finds, in
-the same order, and gives no reasons.
+A pattern is plain if it is made of ops, variables and literals only (`graphrewrite.template.is_plain`), with one root.
+Its matcher is a generator of nested loops, one for each commutative node. It finds what `graphrewrite.match.search`
+finds, in the same order, and gives no reasons.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ class _Writer:
             kinds = below.kinds
             kind = f"!= {next(iter(kinds))!r}" if len(kinds) == 1 else f"not in {self.let(kinds)}"
             readers = len(self.parents.get(id(below), ()))
-            alone = f" or len(succ[s]) != {readers}" if self.shared == "refuse" and below not in self.roots else ""
+            # A reader beyond the parents may be another node of the match, if it has that many.
+            most = len(self.pattern.nodes) - 1
+            alone = f" or not {readers} <= len(succ[s]) <= {most}" if self.shared == "refuse" else ""
             self.line(f"if r or node[s].get('type') {kind}{alone}: {self.stop}")
             named = f"n{len(self.names)}"
             self.names[id(below)] = named
@@ -163,6 +165,13 @@ class _Writer:
         self.node(root, "n0")
         nodes = [self.names[id(t)] for t in self.pattern.made]
         values = [self.names[id(v)] for v in self.pattern.variables]
+        if self.shared == "refuse":
+            for term in self.inside:
+                readers = len(self.parents.get(id(term), ()))
+                if term is not root and readers < len(nodes) - 1:
+                    name = self.names[id(term)]
+                    matched = f"{{{', '.join(nodes)}}}"
+                    self.line(f"if len(succ[{name}]) > {readers} and not {matched}.issuperset(succ[{name}]): {self.stop}")
         self.line(f"yield ({', '.join([*nodes, *values])},)")
         return "\n".join(["def find(n0):", *self.lines])
 

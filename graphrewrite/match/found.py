@@ -22,7 +22,7 @@ class Found:
     Attributes
     ----------
     made : tuple
-        What each term of ``pattern.made`` is: the name of a node, an `Operand`, `Several`, or None where it is not there.
+        What each term of ``pattern.made`` is: a node's name, an `Operand`, `Several`, or None where it is not there.
     values : tuple
         What each of ``pattern.variables`` binds: an `Operand`, a tuple of them, an attribute's value, or None.
     """

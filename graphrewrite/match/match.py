@@ -24,7 +24,7 @@ class Match:
     rule : Rule
         The rule.
     made : tuple
-        What each term of ``rule.pattern.made`` is: a node's name, an `Operand`, `Several`, or None where it is not there.
+        What each term of ``rule.pattern.made`` is: a name, an `Operand`, `Several`, or None where it is not there.
     values : tuple
         What each parameter of the rule binds.
     """

@@ -1,19 +1,20 @@
 """Find a pattern in a graph: every embedding, none twice, and the reason where there is none.
 
-The search keeps a list of goals, what it has bound so far, and a trail of what to take back. It does not recurse, so the
-size of a pattern is no limit. `graphrewrite.match.compiled` finds the same for the plain patterns, which are most, faster.
+The search keeps a list of goals, what it has bound so far, and a trail of what to take back. It does not recurse, so
+the size of a pattern is no limit. `graphrewrite.match.compiled` finds the same for plain patterns faster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations_with_replacement
 from typing import Any
 
-from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match.closing import Closing
-from graphrewrite.match.found import Found, Matched, Obstacle
+from graphrewrite.match.conditions import ConditionSteps, node_of, shown
+from graphrewrite.match.found import Found, Obstacle
+from graphrewrite.match.operands import OperandSteps
 from graphrewrite.match.several import SeveralSteps
 from graphrewrite.match.state import State
 from graphrewrite.pattern import (
@@ -23,13 +24,11 @@ from graphrewrite.pattern import (
     Pattern,
     PatternNode,
     Repeated,
-    Rest,
     Result,
     Term,
     Variable,
     Where,
     Without,
-    same,
 )
 
 __all__ = ["Search", "find_at"]
@@ -88,7 +87,7 @@ def find_at(
             yield search.found()
 
 
-class Search(SeveralSteps, Closing):
+class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
     """One search for a pattern in a graph."""
 
     def __init__(self, pattern: Pattern, graph: Graph, shared: str, obstacle: Obstacle) -> None:
@@ -219,7 +218,7 @@ class Search(SeveralSteps, Closing):
             before = self.bound[variable]
             if before == value:
                 return DONE
-            self.fail(_node(value), f"{variable.name!r} is already bound to {_shown(before)}, and this is another value")
+            self.fail(node_of(value), f"is not {shown(before)}, which {variable.name} stands for already")
             return FAILED
         for each in (value,) if isinstance(value, Operand) else value:
             kind = self.graph._node[each.node].get("type")
@@ -230,35 +229,6 @@ class Search(SeveralSteps, Closing):
                 return FAILED
         self.put(self.bound, variable, value)
         return DONE
-
-    def holds(self, condition: Where, value: Operand) -> bool:
-        """Tell whether a value meets a condition."""
-        if not self.ask(condition, Matched(self.graph, value), value.node):
-            self.fail(value.node, f"does not meet: {condition.reason}")
-            return False
-        return True
-
-    def ask(self, condition: Where, argument: Any, node: str) -> bool:
-        """Call a predicate."""
-        try:
-            return bool(condition.predicate(argument))
-        except GraphRewriteError:
-            raise
-        except Exception as error:
-            raise RuleError(
-                f"the predicate of {condition.reason!r} raised {type(error).__name__}: {error}; let it return False", node=node
-            ) from error
-
-    def literal(self, term: Literal, value: Operand) -> bool:
-        """Tell whether a value is a constant that a literal admits."""
-        data = self.graph._node[value.node]
-        if data.get("type") != "constant":
-            self.fail(value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}")
-            return False
-        if not term.admits(data["value"]):
-            self.fail(value.node, f"is a constant, but not {term!r}")
-            return False
-        return True
 
     # ------------------------------------------------------------------ nodes
 
@@ -299,135 +269,9 @@ class Search(SeveralSteps, Closing):
             return False
         return True
 
-    def attributes(self, term: PatternNode, name: str) -> bool:
-        """Compare and bind the attributes of a node."""
-        if not term.attributes:
-            return True
-        actual = self.graph.attributes(name)
-        for key, wanted in term.attributes.items():
-            if key not in actual:
-                self.fail(name, f"has no attribute {key!r}")
-                return False
-            found = actual[key]
-            if isinstance(wanted, Variable):
-                if wanted not in self.bound:
-                    if wanted.condition is None or self.ask(wanted.condition, found, name):
-                        self.put(self.bound, wanted, found)
-                        continue
-                    reason = f"needs: {wanted.condition.reason}"
-                elif same(self.bound[wanted], found):
-                    continue
-                else:
-                    self.fail(name, f"{key} is {found!r}, and {wanted.name!r} is already bound to {self.bound[wanted]!r}")
-                    return False
-            elif isinstance(wanted, Where):
-                if self.ask(wanted, found, name):
-                    continue
-                reason = f"needs: {wanted.reason}"
-            elif isinstance(wanted, set | frozenset | range):
-                if any(same(found, w) for w in wanted):
-                    continue
-                reason = f"needs one of {wanted!r}"
-            elif same(wanted, found):
-                continue
-            else:
-                reason = f"needs {wanted!r}"
-            self.fail(name, f"{key} is {found!r}, and the pattern {reason}")
-            return False
-        return True
-
-    def operands(self, term: PatternNode, name: str, values: tuple[Operand, ...]) -> Options:
-        """Match the operands of a node, in every order and split that is allowed."""
-        terms = term.operands
-        rests = [i for i, t in enumerate(terms) if isinstance(t, Rest)]
-        missing = 0 if rests else len(terms) - len(values)
-        optional = sum(isinstance(t, Variable) and t.optional for t in terms)
-        if not 0 <= missing <= optional or (rests and len(values) < len(terms) - len(rests)):
-            least = len(terms) - optional - len(rests)
-            wanted = f"at least {least}" if rests else f"{least} to {len(terms)}" if optional else str(len(terms))
-            self.fail(name, f"has {len(values)} operands, and the pattern needs {wanted}")
-            return FAILED
-        goals: list[Goal] = [(self.bind_missing, t) for t in terms[len(terms) - missing :]]
-        terms = terms[: len(terms) - missing]
-        free = self.graph.op(name).interchangeable(len(values)) if len(values) > 1 else 0
-        if free > 1:
-            head = terms if free == len(values) and rests else terms[:free]
-            goals += [(self.term, t, v) for t, v in zip(terms[len(head) :], values[free:], strict=True)]
-            ordered = tuple(t for t in head if not isinstance(t, Rest))
-            rest = next((t for t in head if isinstance(t, Rest)), None)
-            return (((self.permute, ordered, values[:free], rest), *goals),)
-        if not rests:
-            return ((*((self.term, t, v) for t, v in zip(terms, values, strict=True)), *goals),)
-        return self.splits(terms, rests, values)
-
-    def bind_missing(self, variable: Variable) -> Options:
-        """Bind an optional operand that is not there."""
-        if self.bound.get(variable) is not None:
-            self.fail(_node(self.bound[variable]), f"is bound to {variable.name!r}, which is missing elsewhere")
-            return FAILED
-        self.put(self.bound, variable, None)
-        return DONE
-
-    def permute(self, terms: tuple[Term, ...], values: tuple[Operand, ...], rest: Rest | None) -> Options:
-        """Match terms with values in any order; equal values are not tried twice."""
-        if not terms:
-            return self.variable(rest.variable, values) if rest is not None else DONE
-        distinct = dict.fromkeys(values)
-        return tuple(
-            ((self.term, terms[0], v), (self.permute, terms[1:], _less(values, v), rest)) for v in distinct
-        )
-
-    def splits(self, terms: tuple[Term, ...], rests: list[int], values: tuple[Operand, ...]) -> Options:
-        """Match operands in order, each ``*xs`` with any number of them."""
-        spare = len(values) - (len(terms) - len(rests))
-        for cuts in combinations_with_replacement(range(spare + 1), len(rests) - 1):
-            sizes = iter([b - a for a, b in zip((0, *cuts), (*cuts, spare), strict=True)])
-            goals: list[Goal] = []
-            at = 0
-            for term in terms:
-                if isinstance(term, Rest):
-                    size = next(sizes)
-                    goals.append((self.variable, term.variable, values[at : at + size]))
-                    at += size
-                else:
-                    goals.append((self.term, term, values[at]))
-                    at += 1
-            yield tuple(goals)
-
-    def is_hopeless(self, term: PatternNode, name: str) -> bool:
-        """Tell whether a tree of a pattern cannot fit below a node, whatever its variables are.
-
-        Remembered for each pair, so that a tree of commutative ops costs its size times that of the graph's, where
-        trying all orders of all of them would cost their product.
-        """
-        key = (id(term), name)
-        if key not in self.hopeless:
-            self.hopeless[key] = False  # while it is being asked
-            kind = self.graph._node[name].get("type")
-            values = self.graph.operands(name)
-            inner = [(i, t) for i, t in enumerate(term.operands) if isinstance(t, PatternNode)]
-            hopeless = bool(term.ops) and kind not in term.kinds
-            if not hopeless and len(values) == len(term.operands) and not any(isinstance(t, Rest) for t in term.operands):
-                free = self.graph.op(name).interchangeable(len(values)) if len(values) > 1 else 0
-                fits = {
-                    (i, j): not self.is_hopeless(t, values[j].node)
-                    for i, t in inner
-                    for j in (range(free) if i < free else (i,))
-                }
-                hopeless = any(not any(ok for (a, _), ok in fits.items() if a == i) for i, _ in inner)
-                if not hopeless and free == 2 and sum(i < 2 for i, _ in inner) == 2:
-                    hopeless = not ((fits[0, 0] and fits[1, 1]) or (fits[0, 1] and fits[1, 0]))
-            self.hopeless[key] = hopeless
-        return self.hopeless[key]
-
     def fail(self, node: Any, reason: str, *, beyond: int = 0) -> None:
         """Note why the search stops here, or beyond where parts of it already did."""
         self.obstacle.note(len(self.used) + beyond, node, reason)
-
-
-def _less(values: tuple[Operand, ...], value: Operand) -> tuple[Operand, ...]:
-    at = values.index(value)
-    return (*values[:at], *values[at + 1 :])
 
 
 def _is_bushy(term: PatternNode) -> bool:
@@ -437,13 +281,7 @@ def _is_bushy(term: PatternNode) -> bool:
 
 
 def _top(root: Any) -> PatternNode:
-    top: PatternNode = root.node if isinstance(root, Result) else root.unit.top if isinstance(root, Repeated | Every) else root
+    top: PatternNode = (
+        root.node if isinstance(root, Result) else root.unit.top if isinstance(root, Repeated | Every) else root
+    )
     return top
-
-
-def _node(value: Any) -> Any:
-    return value.node if isinstance(value, Operand) else value[0].node if value else None
-
-
-def _shown(value: Any) -> str:
-    return repr(value.node) if isinstance(value, Operand) else repr(value)

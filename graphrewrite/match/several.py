@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match.found import Several
 from graphrewrite.match.state import State
-from graphrewrite.pattern import Every, PatternNode, Repeated, Result, Unit
+from graphrewrite.pattern import Every, PatternNode, Repeated, Result, Unit, Variable
 
 __all__ = ["SeveralSteps", "height_of"]
 
@@ -34,9 +34,17 @@ class SeveralSteps(State):
     def run(self, term: Repeated, top: Operand, root: bool) -> Any:
         """Match a whole run from its top down; then its base.
 
-        Each link matches in the first way that lets the run go on, and the lowest in every way.
+        Each link matches in the first way that lets the run go on, and the lowest in every way. What variables of the
+        rule are in it is settled before: each binding that the top link allows has a run of its own.
         """
         unit = term.unit
+        free = [v for v in unit.variables if v not in self.bound]
+        if free:
+            ways: dict[str, tuple[Any, ...]] = {}
+            for _ in self.solve([(self.result_of, unit.top, 0, top)]):
+                way = tuple(self.bound[v] for v in free)
+                ways.setdefault(repr(way), way)
+            return tuple(((self.bind, free, way), (self.run, term, top, root)) for way in ways.values())
         links: list[Any] = []
         inside: set[str] = set()
         lower: Operand | None = top
@@ -45,6 +53,12 @@ class SeveralSteps(State):
             if root and lower is not None and len(links) == 1 and self.is_continued(unit, top.node):
                 return self.inside(top)
         return (((self.result_of, unit.top, 0, at), (self.end, term, links, root and not links)),)
+
+    def bind(self, variables: list[Variable], values: tuple[Any, ...]) -> Any:
+        """Bind some variables."""
+        for variable, value in zip(variables, values, strict=True):
+            self.put(self.bound, variable, value)
+        return ((),)
 
     def next_link(self, unit: Unit, top: Operand, links: list[Any], inside: set[str]) -> Operand | None:
         """Match a link in the first way that lets the run go on; return where, or nothing at the last."""
@@ -62,7 +76,8 @@ class SeveralSteps(State):
         link, value = self.keep(term.unit)
         links = [link, *reversed(links)]
         if len(links) < term.least:
-            self.fail(value.node, f"is below a run of {len(links)}, and the pattern needs {term.least} or more", beyond=1)
+            reason = f"is below a run of {len(links)}, and the pattern needs {term.least} or more"
+            self.fail(value.node, reason, beyond=1)
             return ()
         if root and self.is_continued(term.unit, links[-1][2]):
             return self.inside(Operand(links[-1][2]))
@@ -129,7 +144,8 @@ class SeveralSteps(State):
             self.fail(member, f"is one of the group that is found at {members[0][2]!r}", beyond=1)
             return ()
         if len(members) < term.least or member not in {top for _, _, top in members}:
-            self.fail(member, f"is one of a group of {len(members)}, and the pattern needs {term.least} or more", beyond=1)
+            reason = f"is one of a group of {len(members)}, and the pattern needs {term.least} or more"
+            self.fail(member, reason, beyond=1)
             return ()
         for name in (name for nodes, _, _ in members for name in nodes):
             if name in self.used:

@@ -108,6 +108,7 @@ class Op:
         if operands > len(self.operands) and not self.variadic:
             raise TypeMismatchError(
                 f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}"
+                + (f"; attributes are written by name: {next(iter(self.attributes))}=…" if self.attributes else "")
             )
         if operands < self.required:
             raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")

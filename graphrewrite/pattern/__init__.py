@@ -17,6 +17,7 @@ from graphrewrite.pattern.terms import (
     Variable,
     Without,
 )
+from graphrewrite.pattern.variables import variables_of
 
 __all__ = [
     "Constant",
@@ -38,5 +39,6 @@ __all__ = [
     "Without",
     "parts_of",
     "same",
+    "variables_of",
     "walk",
 ]

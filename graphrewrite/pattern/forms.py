@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.pattern.condition import Where
 from graphrewrite.pattern.terms import PatternNode, Tracing, Unit, Variable
+from graphrewrite.pattern.variables import variables_of
 
 __all__ = ["any_op", "every", "repeated", "where"]
 
@@ -148,8 +148,8 @@ def every(value: Any, unit: Op | Callable[..., Any], *, least: int = 2) -> Any:
     Returns
     -------
     pattern node
-        Below the yield it has ``nodes``, a length, and the unit's own variables as tuples. Yielded, it is replaced by as
-        many values.
+        Below the yield it has ``nodes``, a length, and the unit's own variables as tuples. Yielded, it is replaced by
+        as many values.
 
     Examples
     --------
@@ -197,8 +197,7 @@ def _unit_of(current: Any, value: Any, unit: Op | Callable[..., Any], *, link: b
             own: tuple[Variable, ...] = ()
             top = unit(hole if link else value)
         else:
-            names = list(inspect.signature(unit).parameters)
-            own = tuple(Variable(current, name) for name in (names[1:] if link else names))
+            own = variables_of(unit, current)[1 if link else 0 :]
             top = unit(*([hole] if link else []), *own)
         if not isinstance(top, PatternNode):
             raise RuleError(f"the unit of a pattern must be an op, and {top!r} is none")

@@ -81,7 +81,12 @@ class Pattern:
             elif isinstance(term, PatternNode | Result | Repeated | Every):
                 roots.append(term)
             else:
-                raise complain(f"yields {term!r}, which is no op; yield the node that is to be replaced")
+                hint = (
+                    "write (op.a | op.b)(x) for one of several ops, or a rule for each"
+                    if isinstance(term, Either)
+                    else ("yield the node that is to be replaced")
+                )
+                raise complain(f"yields {term!r}, which is no op; {hint}")
         if not roots:
             raise complain("yields nothing; yield the node that is to be replaced")
         if len(set(roots)) < len(roots):

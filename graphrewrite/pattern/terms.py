@@ -169,6 +169,16 @@ class PatternNode(Traced):
         """The types that a node of a graph may have; empty for any."""
         return frozenset(op.name for op in self.ops)
 
+    @cached_property
+    def loose(self) -> tuple[int, ...]:
+        """Which operands are ``*xs``."""
+        return tuple(i for i, term in enumerate(self.operands) if isinstance(term, Rest))
+
+    @cached_property
+    def optional(self) -> int:
+        """How many operands may be missing."""
+        return sum(isinstance(term, Variable) and term.optional for term in self.operands)
+
     @property
     def results(self) -> int:
         """How many results the node has."""
@@ -247,6 +257,18 @@ class Unit:
     nodes: tuple[PatternNode, ...]
     own: tuple[Variable, ...]
     hole: Variable | None = None
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables in it that are the rule's, and so the same each time."""
+        inner = {id(v) for v in (*self.own, self.hole)}
+        found: dict[int, Variable] = {}
+        for node in self.nodes:
+            for term in (*node.operands, *node.attributes.values()):
+                variable = term.variable if isinstance(term, Rest) else term
+                if isinstance(variable, Variable) and id(variable) not in inner:
+                    found[id(variable)] = variable
+        return tuple(found.values())
 
 
 @dataclass(eq=False, repr=False)

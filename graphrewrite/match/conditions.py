@@ -1,0 +1,101 @@
+"""The search's steps for what must hold of a value or a node: literals, predicates, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.match.found import Matched
+from graphrewrite.match.state import State
+from graphrewrite.pattern import Literal, PatternNode, Variable, Where, same
+
+__all__ = ["ConditionSteps", "node_of", "shown"]
+
+
+class ConditionSteps(State):
+    """Steps that look at one value or one node."""
+
+    if TYPE_CHECKING:
+        graph: Graph
+        fail: Callable[..., None]
+
+    def holds(self, condition: Where, value: Operand) -> bool:
+        """Tell whether a value meets a condition."""
+        if not self.ask(condition, Matched(self.graph, value), value.node):
+            self.fail(value.node, f"does not meet: {condition.reason}")
+            return False
+        return True
+
+    def ask(self, condition: Where, argument: Any, node: str) -> bool:
+        """Call a predicate."""
+        try:
+            return bool(condition.predicate(argument))
+        except GraphRewriteError:
+            raise
+        except Exception as error:
+            raise RuleError(
+                f"the predicate of {condition.reason!r} raised {type(error).__name__}: {error}; let it return False",
+                node=node,
+            ) from error
+
+    def literal(self, term: Literal, value: Operand) -> bool:
+        """Tell whether a value is a constant that a literal admits."""
+        data = self.graph._node[value.node]
+        if data.get("type") != "constant":
+            self.fail(value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}")
+            return False
+        if not term.admits(data["value"]):
+            self.fail(value.node, f"is a constant, but not {term!r}")
+            return False
+        return True
+
+    def attributes(self, term: PatternNode, name: str) -> bool:
+        """Compare and bind the attributes of a node."""
+        if not term.attributes:
+            return True
+        actual = self.graph.attributes(name)
+        for key, wanted in term.attributes.items():
+            if key not in actual:
+                self.fail(name, f"has no attribute {key!r}")
+                return False
+            found = actual[key]
+            if isinstance(wanted, Variable):
+                if wanted not in self.bound:
+                    if wanted.condition is None or self.ask(wanted.condition, found, name):
+                        self.put(self.bound, wanted, found)
+                        continue
+                    reason = f"needs: {wanted.condition.reason}"
+                elif same(self.bound[wanted], found):
+                    continue
+                else:
+                    self.fail(
+                        name, f"{key} is {found!r}, and {wanted.name!r} is already bound to {self.bound[wanted]!r}"
+                    )
+                    return False
+            elif isinstance(wanted, Where):
+                if self.ask(wanted, found, name):
+                    continue
+                reason = f"needs: {wanted.reason}"
+            elif isinstance(wanted, set | frozenset | range):
+                if any(same(found, w) for w in wanted):
+                    continue
+                reason = f"needs one of {wanted!r}"
+            elif same(wanted, found):
+                continue
+            else:
+                reason = f"needs {wanted!r}"
+            self.fail(name, f"{key} is {found!r}, and the pattern {reason}")
+            return False
+        return True
+
+
+def node_of(value: Any) -> Any:
+    """Return the node of a value, or of the first of several."""
+    return value.node if isinstance(value, Operand) else value[0].node if value else None
+
+
+def shown(value: Any) -> str:
+    """Return a value in words."""
+    return repr(value.node) if isinstance(value, Operand) else repr(value)
