@@ -12,7 +12,7 @@ from graphrewrite import op as ops
 from graphrewrite.dataflow import Dataflow, GreatestNumbers, Operand, Reader
 from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
-from graphrewrite.op.op import Op
+from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.storage import copy_into
 from graphrewrite.types import Tensor, Type, element_of, one_object
 from graphrewrite.value import Value
@@ -161,7 +161,7 @@ class Graph(Displayed, Dataflow):
         operands : iterable of Value, array or number
             Arrays and numbers become constants, numbers of the element type of the first value.
         attributes : mapping, optional
-            Attributes; lists are stored as tuples, defaults are not stored.
+            Attributes; lists, sets and ranges are stored as tuples, defaults are not stored.
         name : str, optional
             A fresh one where not given.
         origin : iterable of str
@@ -177,7 +177,7 @@ class Graph(Displayed, Dataflow):
             If operands or attributes do not fit the op; the graph is as it was.
         """
         given = [x for x in operands if x is not None]
-        attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in (attributes or {}).items()}
+        attributes = {k: as_attribute(v) for k, v in (attributes or {}).items()}
         op.check(len(given), attributes)
         attributes = op.stored(attributes)
         like = next((x for x in given if isinstance(x, Value)), None)

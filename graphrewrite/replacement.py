@@ -12,7 +12,7 @@ from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Matched, Several
 from graphrewrite.op import as_constant
-from graphrewrite.op.op import Op
+from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.types import Tensor, Type, element_dtype, element_of
@@ -248,7 +248,7 @@ class Replay:
         like = attributes.pop("like", None)
         if like is not None:
             attributes = {**{k: v for k, v in like.data.items() if k in op.attributes}, **attributes}
-        attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items()}
+        attributes = {k: as_attribute(v) for k, v in attributes.items()}
         given = [x for x in operands if x is not None]
         first = next((x for x in given if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in given)

@@ -14,7 +14,7 @@ from graphrewrite import op as ops
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.match import find_at
-from graphrewrite.op.op import Op
+from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Variable
 from graphrewrite.replacement import decline
@@ -146,7 +146,7 @@ class _Reader:
         like = attributes.pop("like", None)
         given = tuple(x for x in operands if x is not None)
         captured = {k: v.place for k, v in attributes.items() if isinstance(v, _Attribute)}
-        plain = {k: tuple(v) if isinstance(v, list) else v for k, v in attributes.items() if k not in captured}
+        plain = {k: as_attribute(v) for k, v in attributes.items() if k not in captured}
         if any(isinstance(x, _Attribute) for x in given) or _holds_attribute(list(plain.values())):
             raise _NotFixed
         op.check(len(given), attributes, complete=like is None)

@@ -13,7 +13,32 @@ from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.types import Type, one_object
 
-__all__ = ["Alternatives", "Infer", "Op"]
+__all__ = ["Alternatives", "Infer", "Op", "as_attribute"]
+
+
+def as_attribute(value: Any) -> Any:
+    """Return an attribute's value as it is stored: lists, sets and ranges as tuples, at any depth.
+
+    Parameters
+    ----------
+    value : object
+        A primitive, an array, or a sequence or mapping of them.
+
+    Returns
+    -------
+    object
+
+    Examples
+    --------
+    >>> as_attribute([1, {"y": range(3)}])
+    (1, {'y': (0, 1, 2)})
+    """
+    if type(value) in (list, tuple, range):
+        return tuple(map(as_attribute, value))
+    if type(value) in (set, frozenset):
+        return tuple(map(as_attribute, sorted(value, key=repr)))
+    return {key: as_attribute(v) for key, v in value.items()} if type(value) is dict else value
+
 
 _REMEMBERED = 4096
 """So many results of type inference an op remembers."""
