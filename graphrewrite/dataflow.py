@@ -195,38 +195,45 @@ class Dataflow(nx.DiGraph):
         GraphError
             If there is a cycle; names its nodes.
         """
-        nodes, succ = self._node, self._succ
+        layers: dict[str, int] = {}
+        try:  # most graphs were built operands first: one look at each node tells its layer
+            for node, sources in self._pred.items():
+                layer = 0
+                for source in sources:
+                    below = layers[source]
+                    if below >= layer:
+                        layer = below + 1
+                layers[node] = layer
+        except KeyError:
+            layers = self._layers()
+        if kinds is None:
+            found = [(layer, str(node), node) for node, layer in layers.items()]
+        else:
+            found = [(layers[node], str(node), node) for node, data in self._node.items() if data.get("type") in kinds]
+        found.sort()
+        return [node for _, _, node in found]
+
+    def _layers(self) -> dict[str, int]:
+        """Return the layer of each node, whatever the order in which they were added."""
+        succ = self._succ
         missing = {node: len(sources) for node, sources in self._pred.items()}
-        reached = [node for node, count in missing.items() if not count]
-        add = reached.append
-        order: list[str] = []
-        start, end = 0, len(reached)
-        while start < end:
-            layer = reached[start:end]
-            if len(layer) == 1:  # as along a chain
-                (node,) = layer
-                for reader in succ[node]:
-                    if (count := missing[reader]) == 1:
-                        add(reader)
-                    else:
-                        missing[reader] = count - 1
-                if kinds is None or nodes[node].get("type") in kinds:
-                    order.append(node)
-                start, end = end, len(reached)
-                continue
+        layer = [node for node, count in missing.items() if not count]
+        layers: dict[str, int] = {}
+        depth = 0
+        while layer:
+            layers.update(dict.fromkeys(layer, depth))
+            depth += 1
+            following: list[str] = []
             for node in layer:
                 for reader in succ[node]:
                     if (count := missing[reader]) == 1:
-                        add(reader)
+                        following.append(reader)
                     else:
                         missing[reader] = count - 1
-            if kinds is not None:
-                layer = [node for node in layer if nodes[node].get("type") in kinds]
-            order += layer if len(layer) < 2 else sorted(layer, key=str)
-            start, end = end, len(reached)
-        if end < len(nodes):
+            layer = following
+        if len(layers) < len(missing):
             self.in_order()  # names the cycle
-        return order
+        return layers
 
     def upstream(self, node: str) -> frozenset[str]:
         """Return every node that a node depends on."""

@@ -68,7 +68,12 @@ class Engine:
         journal: Journal | None,
     ) -> None:
         self.graph, self.rules, self.passes, self.strategy = graph, rules, passes, strategy
-        self.verify, self.limit, self.watcher, self.journal = verify and isinstance(graph, Graph), limit, watcher, journal
+        self.verify, self.limit, self.watcher, self.journal = (
+            verify and isinstance(graph, Graph),
+            limit,
+            watcher,
+            journal,
+        )
         groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
         self.indices = [Index([e for m in group for e in _entries(m)]) for group in groups]
         open_ = any(index.kinds is None for index in self.indices)
@@ -116,7 +121,10 @@ class Engine:
         removed = member.apply_in_place(self.graph)
         if not removed:
             return False
-        self.count(member.name, removed[0])
+        self.last.append(member.name)
+        self.steps += 1
+        if self.steps > self.limit:
+            self.complain(removed[0])
         if self.watcher is not None:
             self.watcher.passed(self.graph, member.name, removed)
         if self.verify:
@@ -127,8 +135,6 @@ class Engine:
         """Look at every place, and again at those that an edit has enabled, until nothing is left to look at."""
         nodes, pred = self.graph._node, self.graph._pred
         self.pairs = [(index, WorkList(self.strategy.places(self.graph, index.kinds))) for index in self.indices]
-        if not self.pairs:
-            return
         while True:
             for index, work in self.pairs:
                 node = work.pop()
@@ -139,22 +145,24 @@ class Engine:
             data = nodes.get(node)
             if data is None:
                 continue
-            for entry in index.at(data.get("type", ANY), pred[node], nodes):
+            kind = data.get("type", ANY)
+            always, known = index.by_kind[kind]
+            for entry in index.at(kind, pred[node], nodes) if known else always:
                 if (entry.attempt or self.prepare(entry))(node):
-                    self.count(entry.member.name, node)
+                    self.last.append(entry.member.name)
+                    self.steps += 1
+                    if self.steps > self.limit:
+                        self.complain(node)
                     break
 
-    def count(self, name: str, node: Any) -> None:
-        """Count a step; complain about rules that do not end."""
-        self.steps += 1
-        self.last.append(name)
-        if self.steps > self.limit:
-            names = ", ".join(f"{name} ({times})" for name, times in Counter(self.last).most_common())
-            raise RewriteError(
-                f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the "
-                "other, or a rule matches its own result; give a measure that must fall, or once=True",
-                node=node,
-            )
+    def complain(self, node: Any) -> None:
+        """Raise an error that names the rules that do not end."""
+        names = ", ".join(f"{name} ({times})" for name, times in Counter(self.last).most_common())
+        raise RewriteError(
+            f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the "
+            "other, or a rule matches its own result; give a measure that must fall, or once=True",
+            node=node,
+        )
 
     # ------------------------------------------------------------------ one rule at one place
 
@@ -188,7 +196,7 @@ class Engine:
                 self.provenance.note(planned)
                 if not strategy.is_single:
                     self.look_again(planned, node)
-                self.after(member, Change(match, planned))
+                self.after(member, Change(match, planned), planned)
                 return True
             if watcher is not None:
                 watcher.tried(member, node, None)
@@ -203,7 +211,8 @@ class Engine:
             return None
         again = not self.strategy.is_single
         inline = again and self.is_plain
-        recorded = self.watcher is not None or self.journal is not None or self.verify or again != inline
+        full = self.watcher is not None or self.verify or again != inline
+        journal = self.journal
         around = Surroundings(
             general=general,
             later=self.provenance.later,
@@ -213,10 +222,11 @@ class Engine:
             above=self.above,
             is_awaited=lambda kind: inline and any(self.wake.above(kind)),
             released=self.released if inline and (self.wake.inner or self.kinds) else None,
-            recorded=recorded,
+            mode="full" if full else "bare" if journal is None else "journal",
+            note=None if journal is None else journal.append,
         )
-        step = bind(self.graph, around)
-        if not recorded:
+        step = bind(rule, self.graph, around)
+        if not full:
             return step
         watcher = self.watcher
 
@@ -228,20 +238,20 @@ class Engine:
                 if watcher is not None:
                     watcher.tried(rule, node, None)
                 return False
-            record = Record(rule, parts)
+            record = Record(parts)
             if watcher is not None:
                 watcher.tried(rule, node, record)
             if again and not inline:
                 self.look_again(record.edit, node)
-            self.after(rule, record)
+            self.after(rule, record, parts)
             return True
 
         return attempt
 
-    def after(self, member: Any, change: Change | Record) -> None:
+    def after(self, member: Any, change: Change | Record, entry: Any) -> None:
         """Tell who wants to know of a step."""
         if self.journal is not None:
-            self.journal.append(change)
+            self.journal.append(entry)
         if self.watcher is not None:
             self.watcher.rewritten(self.graph, member, change)
         if self.verify:

@@ -77,6 +77,24 @@ def _depth(term: Any) -> int:
     return 1 + max((_depth(t) for t in term.operands if isinstance(t, PatternNode)), default=0)
 
 
+class _ByKind(dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]]):
+    """Type of a node to what is always tried there; and by the type of an operand, each with what is always tried."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__()
+        self.entries = entries
+
+    def __missing__(self, kind: str) -> tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]:
+        here = tuple(e for e in self.entries if not e.kinds or kind in e.kinds)
+        if len(here) <= _FEW:
+            self[kind] = here, {}
+        else:
+            needed = {k for e in here for k in e.needs}
+            found = {need: tuple(e for e in here if not e.needs or need in e.needs) for need in needed}
+            self[kind] = tuple(e for e in here if not e.needs), found
+        return self[kind]
+
+
 class Index:
     """Entries by the type of the node and of one of its operands: many rules cost little more than those that could fire.
 
@@ -84,6 +102,13 @@ class Index:
     ----------
     entries : sequence of Entry
         In the order in which they are to be tried.
+
+    Attributes
+    ----------
+    kinds : frozenset of str, optional
+        Types of nodes at which there is anything to try; None for all.
+    by_kind : dict
+        Type of a node to what is always tried there, and type of an operand to what is tried where there is one.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -91,7 +116,7 @@ class Index:
         self.kinds: frozenset[str] | None = frozenset(k for e in entries for k in e.kinds)
         if any(not e.kinds for e in entries):
             self.kinds = None
-        self._by_kind: dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]] = {}
+        self.by_kind = _ByKind(entries)
 
     def at(self, kind: str, sources: Iterable[Any], nodes: dict[Any, dict[str, Any]]) -> tuple[Entry, ...]:
         """Return what to try at a node.
@@ -109,28 +134,14 @@ class Index:
         -------
         tuple of Entry
         """
-        always, known = self._by_kind.get(kind) or self._of_kind(kind)
-        if not known:
-            return always
+        always, known = self.by_kind[kind]
         found = always
-        for source in sources:
-            more = known.get(nodes[source].get("type", ANY))
-            if more is not None and more is not found:
-                found = more if found is always else self._merged(found, more)
+        if known:
+            for source in sources:
+                more = known.get(nodes[source].get("type", ANY))
+                if more is not None and more is not found:
+                    found = more if found is always else self._merged(found, more)
         return found
-
-    def _of_kind(self, kind: str) -> tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]:
-        """What to try at nodes of a type: always; and by the type of an operand, each with what is always tried."""
-        here = tuple(e for e in self.entries if not e.kinds or kind in e.kinds)
-        needed = {k for e in here for k in e.needs}
-        if len(here) <= _FEW:
-            needed = set()
-            always = here
-        else:
-            always = tuple(e for e in here if not e.needs)
-        found = {need: tuple(e for e in here if not e.needs or need in e.needs) for need in needed}
-        self._by_kind[kind] = always, found
-        return self._by_kind[kind]
 
     def _merged(self, a: tuple[Entry, ...], b: tuple[Entry, ...]) -> tuple[Entry, ...]:
         together = {id(e) for e in (*a, *b)}
@@ -268,7 +279,7 @@ class Wake:
         found: dict[Any, None] = {}
         new = {name for name, _ in edit.added}
         for name, data in edit.added:
-            if kinds is None or data["type"] in kinds:
+            if kinds is None or data.get("type", ANY) in kinds:
                 found[name] = None
         for source, reader, _ in edit.linked:
             # A match of plain patterns that holds a new node holds a reader of it as well, or the node is a root.

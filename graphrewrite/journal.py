@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite.edit import take_back
+from graphrewrite.fused import Record
 from graphrewrite.storage import stores_plainly
 
 __all__ = ["Journal"]
 
 
 class Journal(list[Any]):
-    """The steps of a rewrite, in order.
+    """The steps of a rewrite, in order: edits, and what fused rules tell.
 
     Parameters
     ----------
@@ -31,7 +32,8 @@ class Journal(list[Any]):
         """Undo all steps, the last first."""
         graph = self.graph
         while self:
-            take_back(graph, self.pop().edit)
+            step = self.pop()
+            take_back(graph, Record(step, graph).edit if isinstance(step, tuple) else step)
         for key, value in self.kept.items():
             setattr(graph, key, value)
         if stores_plainly(graph):  # nodes that came back stand where they stood

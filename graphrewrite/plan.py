@@ -26,6 +26,7 @@ class _Plan:
     edit: Edit = field(default_factory=Edit)
     edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = field(default_factory=dict)
     made: dict[int, str] = field(default_factory=dict)
+    moved: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def place(self, parts: Sequence[Any]) -> list[Operand]:
         """Add what is new of the parts of a replacement, operands first; return where each part is."""
@@ -76,6 +77,7 @@ class _Plan:
             if not moved:
                 continue
             self.edges[root, reader] = tuple(kept)
+            self.moved.setdefault((target.node, reader), data)
             there = self.edges.get((target.node, reader))
             if there is None:
                 known = self.graph._succ.get(target.node, {}).get(reader)
@@ -95,14 +97,18 @@ class _Plan:
                 continue
             if all(reader in gone or self.edges.get((node, reader)) == () for reader in succ[node]):
                 gone.add(node)
-                edit.removed.append(node)
                 sources = dict.fromkeys(o.node for o in self.graph.operands(node))
                 work += [s for s in sources if s in candidates or self.graph._node[s].get("type") == "constant"]
+        # What was matched goes from the root to the leaves, then what only that has read, by name.
+        left = gone - candidates
+        edit.removed = [n for n in reversed(self.matched) if n in gone] + (sorted(left) if left else [])
         for (source, destination), slots in self.edges.items():
             if destination in gone:
                 continue
             if slots:
-                edit.linked.append((source, destination, {"slots": slots}))
+                # Whatever else an edge says, it says wherever its reader reads.
+                known = succ.get(source, {}).get(destination) or self.moved.get((source, destination)) or {}
+                edit.linked.append((source, destination, {**known, "slots": slots}))
             elif source not in gone:
                 edit.unlinked.append((source, destination))
         return edit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -161,19 +162,28 @@ def rewrite(
     own: list[Any] = [m for m in members if isinstance(m, Rule | GraphRewriting)]
     passes: list[Any] = [m for m in members if not isinstance(m, Rule | GraphRewriting)]
     if passes and not copy:
-        raise RuleError(f"{passes[0].name!r} is a pass, which cannot be taken back; rewrite with copy=True, or leave it out")
+        raise RuleError(
+            f"{passes[0].name!r} is a pass, which cannot be taken back; rewrite with copy=True, or leave it out"
+        )
     strategy.check(graph, own, limit)
     options = {"verify": verify, "limit": 1000 + 100 * len(graph) if limit is None else limit, "watcher": watcher}
     foreign = not isinstance(graph, Graph) and any(isinstance(m, Rule) or m in passes for m in members)
     edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
     journal = Journal(graph) if not copy and not foreign else None
     names = graph._node if journal is None else journal.names
+    # What a rewrite makes, it makes to stay: looking through all of it for cycles, again and again as it grows, would take
+    # half of the time for large graphs and find nothing.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         Engine(edited, own, passes, strategy, names=names, journal=journal, **options).run()
     except BaseException:
         if journal is not None:
             journal.take_back()
         raise
+    finally:
+        if collects:
+            gc.enable()
     if foreign:
         return _like(graph, edited, copy)
     return edited  # type: ignore[no-any-return]  # of the class that came in

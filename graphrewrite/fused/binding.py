@@ -43,8 +43,10 @@ class Surroundings:
         Whether anything is to be queued above a new node of some type.
     released : callable, optional
         Queues what a value that lost a reader may have enabled.
-    recorded : bool
-        Whether steps return records.
+    mode : {"bare", "journal", "full"}
+        As for `graphrewrite.fused.editing.EditWriter.write`.
+    note : callable, optional
+        Takes what a step tells in mode "journal".
     """
 
     general: Callable[[str], Any]
@@ -55,10 +57,11 @@ class Surroundings:
     above: Callable[..., None]
     is_awaited: Callable[[str], bool]
     released: Callable[..., None] | None
-    recorded: bool
+    mode: str
+    note: Callable[[tuple[Any, ...]], None] | None
 
 
-def fuse(pattern: Pattern, template: Template) -> Callable[[Graph, Surroundings], Step] | None:
+def fuse(pattern: Pattern, template: Template) -> Callable[[Any, Graph, Surroundings], Step] | None:
     """Return what makes a function for a graph that matches and replaces at once; None where that is not possible.
 
     Parameters
@@ -74,24 +77,26 @@ def fuse(pattern: Pattern, template: Template) -> Callable[[Graph, Surroundings]
     """
     if len(pattern.roots) != 1:
         return None
-    codes: dict[bool, tuple[CodeType, dict[str, Any]]] = {}
+    codes: dict[str, tuple[CodeType, dict[str, Any]]] = {}
 
-    def code(recorded: bool) -> tuple[CodeType, dict[str, Any]]:
-        if recorded not in codes:
+    def code(mode: str) -> tuple[CodeType, dict[str, Any]]:
+        if mode not in codes:
             writer = EditWriter(pattern, template)
-            codes[recorded] = compile(writer.write(recorded=recorded), f"<{pattern}>", "exec"), writer.known
-        return codes[recorded]
+            codes[mode] = compile(writer.write(mode), f"<{pattern}>", "exec"), writer.known
+        return codes[mode]
 
     try:
-        code(False)
+        code("bare")
     except NotPlainError:
         return None
     (value,) = template.values
 
-    def bind(graph: Graph, around: Surroundings) -> Step:
-        source, known = code(around.recorded)
+    def bind(rule: Any, graph: Graph, around: Surroundings) -> Step:
+        source, known = code(around.mode)
         types: dict[tuple[int, ...], tuple[Any, ...]] = {}
         scope: dict[str, Any] = {
+            "rule": rule,
+            "note": around.note,
             "node": graph._node,
             "pred": graph._pred,
             "succ": graph._succ,

@@ -6,9 +6,11 @@ All that can be refused is refused before the first change, by a way out to ``ge
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from graphrewrite.fused.matching import MatchWriter, NotPlainError
+from graphrewrite.fused.record import joined
 from graphrewrite.pattern import Pattern, PatternNode, Variable
 from graphrewrite.provenance import SHORT
 from graphrewrite.template import Hole, Template, TemplateNode
@@ -19,8 +21,8 @@ __all__ = ["EditWriter"]
 class EditWriter(MatchWriter):
     """Writes the source of a function ``step(n0)``: it rewrites the first match at a node.
 
-    The function returns None where nothing matches, what ``general(n0)`` returns where that did the work, and otherwise a
-    record (`graphrewrite.fused.record`) or, where none is wanted, True.
+    The function returns None where nothing matches, what ``general(n0)`` returns where that did the work, and otherwise the
+    parts of a `graphrewrite.fused.record.Record` or, where none is wanted, True.
 
     Parameters
     ----------
@@ -46,21 +48,26 @@ class EditWriter(MatchWriter):
 
     def name(self, value: Any) -> str:
         """Return the name of the node that a value of the template is."""
-        return self.names[id(self.pattern.variables[-1 - value.place])] if isinstance(value, Hole) else self.made[id(value)]
+        return (
+            self.names[id(self.pattern.variables[-1 - value.place])]
+            if isinstance(value, Hole)
+            else self.made[id(value)]
+        )
 
-    def write(self, *, recorded: bool) -> str:
+    def write(self, mode: str) -> str:
         """Return the source.
 
         Parameters
         ----------
-        recorded : bool
-            Whether the function is to return a record of each step.
+        mode : {"bare", "journal", "full"}
+            Whether the function notes of each step what is needed to take it back, or returns all that is to be known.
 
         Returns
         -------
         str
         """
         self.match()
+        recorded = mode == "full"
         nodes = [self.names[id(term)] for term in self.pattern.made]
         read = [v for v in [*self.operands_of(self.template), self.value] if isinstance(v, Hole)]
         self.read = list(dict.fromkeys(map(self.name, read)))
@@ -68,12 +75,9 @@ class EditWriter(MatchWriter):
         spared = self.spared(nodes)
         self.origin(nodes)
         self.add(nodes, types, recorded)
-        if recorded:
-            bindings = [self.names[id(v)] for v in self.pattern.variables]
-            self.line(f"bound = ({''.join(f'{b}, ' for b in bindings)})")
         self.unlink(nodes)
         self.move(nodes, recorded)
-        self.remove(nodes, spared, recorded)
+        self.remove(nodes, spared, mode)
         return "\n".join(["def step(n0):", *self.lines])
 
     # ------------------------------------------------------------------ what can be refused
@@ -118,7 +122,11 @@ class EditWriter(MatchWriter):
         found = []
         for name in nodes:
             for term, source in zip(self.term_of(name).operands, self.sources[name], strict=True):
-                if source not in used and not isinstance(term, PatternNode) and source == self.names.get(id(term), source):
+                if (
+                    source not in used
+                    and not isinstance(term, PatternNode)
+                    and source == self.names.get(id(term), source)
+                ):
                     found.append(source)
         for source in found:  # a constant has no operands; whatever this is, it is nothing for straight lines
             self.line(f"if pred[{source}] and node[{source}].get('type') == 'constant': return general(n0)")
@@ -141,7 +149,9 @@ class EditWriter(MatchWriter):
             if level != {True}  # an op that only changes levels carries none
         ]
         listed = f"({''.join(f'{part}, ' for part in parts)})"
-        self.line(f"o = tuple(dict.fromkeys({listed}))" if len(parts) > 1 else f"o = {listed}")
+        self.line(f"o = {listed}")
+        if len(parts) > 1:
+            self.line("if len({*o}) < len(o): o = tuple(dict.fromkeys(o))")
         pending = " or ".join(f"{name} in pending" for name in nodes)
         mixed = any(len(level) > 1 for level in levels)
         self.line(f"late = {'True' if mixed else f'not 0 < len(o) < {SHORT} or (pending and ({pending}))'}")
@@ -197,6 +207,7 @@ class EditWriter(MatchWriter):
     def move(self, nodes: list[str], recorded: bool) -> None:
         """Write that the readers of the root read its replacement."""
         target = self.name(self.value)
+        self.known["joined"] = joined
         if isinstance(self.value, Hole):  # which may have readers among them
             self.line("readers, known = succ.pop(n0), succ[%s]" % target)
             self.line("old = {}")
@@ -205,7 +216,7 @@ class EditWriter(MatchWriter):
             self.line("    del q[n0]")
             self.line("    if u in known:")
             self.line("        old[u] = known[u]")
-            self.line("        q[%s] = known[u] = {'slots': (*known[u]['slots'], *e['slots'])}" % target)
+            self.line("        q[%s] = known[u] = joined(known[u], e)" % target)
             self.line("    else: q[%s] = known[u] = e" % target)
         else:
             self.line(f"readers = succ[{target}] = succ.pop(n0)")
@@ -216,15 +227,18 @@ class EditWriter(MatchWriter):
         if recorded:
             self.line("moved = [(u, e.copy()) for u, e in readers.items()]")
 
-    def remove(self, nodes: list[str], spared: list[str], recorded: bool) -> None:
-        """Write that the matched nodes go, and what is to be looked at again."""
-        old = "old" if isinstance(self.value, Hole) else "None"
-        self.line("sources = (%s)" % "".join(f"pred[{n}], " for n in nodes)) if recorded else None
-        self.line("del " + ", ".join([f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in nodes if n != "n0"]))
-        self.line("gone = []") if recorded else None
+    def remove(self, nodes: list[str], spared: list[str], mode: str) -> None:
+        """Write that the matched nodes go, what is told of it, and what is to be looked at again."""
+        if mode != "bare":
+            self.line("sources = (%s)" % "".join(f"pred[{n}], " for n in nodes))
+            self.line("gone = ()")
+        self.line(
+            "del " + ", ".join([f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in nodes if n != "n0"])
+        )
         for name in spared:
             self.line(f"if {name} in node and not succ[{name}] and node[{name}].get('type') == 'constant':")
-            self.line(f"    gone.append(({name}, node[{name}]))") if recorded else None
+            if mode != "bare":
+                self.line(f"    gone = (*gone, ({name}, node[{name}]))")
             self.line(f"    del node[{name}], pred[{name}], succ[{name}]")
         for i, new in enumerate(self.template.nodes):
             self.line(f"if {new.op.name!r} in roots: push(f{i}, n0)")
@@ -234,10 +248,29 @@ class EditWriter(MatchWriter):
         self.line(f"if wakes: above({target}, readers, n0)")
         for name in dict.fromkeys(left):
             self.line(f"if drops: released({name}, n0)")
-        if not recorded:
+        if mode == "bare":
             self.line("return True")
             return
-        new = "".join(f"{f}, " for f in self.made.values())
-        added = "".join(f"d_{f}, " for f in self.made.values())
-        listed, data = "".join(f"{n}, " for n in nodes), "".join(f"d_{n}, " for n in nodes)
-        self.line(f"return ({new}), ({listed}), ({data}), sources, ({added}), moved, {old}, gone, bound")
+
+        def listed(names: Iterable[str]) -> str:
+            return f"({''.join(f'{name}, ' for name in names)})"
+
+        is_new = not isinstance(self.value, Hole)
+        moved = "moved" if mode == "full" else "None" if is_new else "list(readers.items())"
+        parts = [
+            "rule",
+            listed(self.made.values()),
+            listed(nodes),
+            listed(f"d_{n}" for n in nodes),
+            "sources",
+            listed(f"d_{f}" for f in self.made.values() if mode == "full"),
+            moved,
+            "None" if is_new else "old",
+            "gone",
+            listed(self.names[id(v)] for v in self.pattern.variables),
+        ]
+        if mode == "full":
+            self.line(f"return {', '.join(parts)}")
+        else:
+            self.line(f"note(({', '.join(parts)}))")
+            self.line("return True")

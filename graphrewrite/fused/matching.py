@@ -137,7 +137,9 @@ class MatchWriter:
             elif isinstance(t, Literal):
                 data = self.new("d")
                 self.line(f"{data} = node[{s}]")
-                self.line(f"if {data}.get('type') != 'constant' or not {self.let(t.admits)}({data}['value']): {self.stop}")
+                self.line(
+                    f"if {data}.get('type') != 'constant' or not {self.let(t.admits)}({data}['value']): {self.stop}"
+                )
         for t, s in below:
             self.node(t, s)
 
@@ -165,7 +167,9 @@ class MatchWriter:
             self.line("e = e.get('slots')")
             self.line(f"if e == {first}:")
             self.line(f"    if f.get('slots') != {second}: return general(n0)")
-            self.line(f"elif e == {second} and f.get('slots') == {first}: {found[0]}, {found[1]} = {found[1]}, {found[0]}")
+            self.line(
+                f"elif e == {second} and f.get('slots') == {first}: {found[0]}, {found[1]} = {found[1]}, {found[0]}"
+            )
             self.line("else: return general(n0)")
         else:
             listed, slots = ", ".join(found), self.let([slot(i) for i in range(count)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from graphrewrite.edit import Edit
@@ -10,7 +9,7 @@ from graphrewrite.graph import Operand
 from graphrewrite.match import Match
 from graphrewrite.template import Hole
 
-__all__ = ["Record"]
+__all__ = ["Record", "joined"]
 
 
 class Record:
@@ -20,27 +19,42 @@ class Record:
 
     Parameters
     ----------
-    rule : Rule
-        What was applied.
     parts : tuple
-        What the function returned that `graphrewrite.fused.editing` writes.
+        What the function told that `graphrewrite.fused.editing` writes.
+    graph : Graph, optional
+        As it was just after the step, where the parts are those of a journal.
     """
 
-    def __init__(self, rule: Any, parts: tuple[Any, ...]) -> None:
-        self.rule, self.parts = rule, parts
+    __slots__ = ("_edit", "graph", "parts")
+
+    def __init__(self, parts: tuple[Any, ...], graph: Any = None) -> None:
+        self.parts, self.graph = parts, graph
+        self._edit: Edit | None = None
+
+    @property
+    def rule(self) -> Any:
+        """What was applied."""
+        return self.parts[0]
 
     @property
     def match(self) -> Match:
         """What was matched."""
         kinds = self.rule.pattern.kinds
-        values = [Operand(value) if kind == "value" else value for kind, value in zip(kinds, self.parts[8], strict=True)]
-        return Match(self.rule, self.parts[1], tuple(values))
+        values = [
+            Operand(value) if kind == "value" else value for kind, value in zip(kinds, self.parts[9], strict=True)
+        ]
+        return Match(self.rule, self.parts[2], tuple(values))
 
-    @cached_property
+    @property
     def edit(self) -> Edit:
         """What was changed, as if it had been planned and carried out."""
-        new, matched, data, sources, added, moved, old, gone, bound = self.parts
-        template = self.rule.definition.template
+        if self._edit is None:
+            self._edit = self._found()
+        return self._edit
+
+    def _found(self) -> Edit:
+        rule, new, matched, data, sources, added, moved, old, gone, bound = self.parts
+        template = rule.definition.template
         made = {id(term): name for term, name in zip(template.nodes, new, strict=True)}
 
         def name_of(value: Any) -> str:
@@ -55,12 +69,19 @@ class Record:
         linked: list[tuple[Any, Any, dict[str, Any]]] = [(a, b, {"slots": slots}) for (a, b), slots in edges.items()]
         (value,) = template.values
         target = name_of(value)
+        if moved is None:
+            moved = list(self.graph._succ[target].items())
         for reader, edge_data in moved:
             known = old.get(reader) if old else None
             linked.append((target, reader, edge_data if known is None else joined(known, edge_data)))
         spared = [name for name, _ in gone]
-        edit = Edit(list(zip(new, added, strict=True)), linked, removed=[*reversed(matched), *sorted(spared)], matched=matched)
-        root = self.rule.definition.root_place
+        edit = Edit(
+            list(zip(new, added or [{}] * len(new), strict=True)),
+            linked,
+            removed=[*reversed(matched), *sorted(spared)],
+            matched=matched,
+        )
+        root = rule.definition.root_place
         edit.lost = [(target, reader, known) for reader, known in (old or {}).items()]
         rows = list(zip(matched, data, sources, strict=True))
         edit.lost += [(name, d, s, dict(moved) if name == matched[root] else {}) for name, d, s in reversed(rows)]
@@ -70,4 +91,4 @@ class Record:
 
 def joined(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """Return the data of an edge whose reader has read the value already."""
-    return {"slots": (*known["slots"], *more["slots"])}
+    return {**known, "slots": (*known["slots"], *more["slots"])}
