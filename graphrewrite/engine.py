@@ -136,7 +136,7 @@ class Engine:
         nodes, pred = self.graph._node, self.graph._pred
         self.pairs = [(index, WorkList(self.strategy.places(self.graph, index.kinds))) for index in self.indices]
         while True:
-            for index, work in self.pairs:
+            for index, work in self.pairs:  # noqa: B007  # the index of the first list that holds a place is used below
                 node = work.pop()
                 if node is not None:
                     break
@@ -278,10 +278,17 @@ class Engine:
 
     def above(self, source: Any, readers: dict[Any, Any], near: Any) -> None:
         """Queue the places that new readers of a value can have enabled."""
-        found: dict[Any, None] = {}
-        self.wake.over(self.graph, source, readers, found)
-        for node in found:
-            self.push(node, near)
+        nodes = self.graph._node
+        kinds, deep = self.wake.above(nodes[source].get("type", ANY))
+        if kinds:
+            for reader in readers:
+                if nodes[reader].get("type") in kinds:
+                    self.push(reader, near)
+        if deep:
+            found: dict[Any, None] = {}
+            self.wake.climb(self.graph, [(position, reader) for position in deep for reader in readers], found)
+            for node in found:
+                self.push(node, near)
 
     def released(self, name: Any, near: Any) -> None:
         """Queue the places that a value can have enabled that lost a reader."""

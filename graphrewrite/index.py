@@ -96,7 +96,7 @@ class _ByKind(dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]])
 
 
 class Index:
-    """Entries by the type of the node and of one of its operands: many rules cost little more than those that could fire.
+    """Entries by the type of the node and of one of its operands: many rules cost little more than those that fit.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class Wake:
                     _extend(self.inner.setdefault(kind, []), above)
 
     def above(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
-        """Return where readers of a new node of some type may stand: types that are roots there, and other positions."""
+        """Return where readers of a new node of some type may stand: types that are roots, and other positions."""
         found = self._above.get(kind)
         if found is None:
             found = self._above[kind] = self._split([*self.starts.get(kind, ()), *self.starts.get(ANY, ())])
@@ -301,7 +301,7 @@ class Wake:
         if kinds:
             found.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
         if deep:
-            self._climb(graph, [(position, reader) for position in deep for reader in readers], found)
+            self.climb(graph, [(position, reader) for position in deep for reader in readers], found)
 
     def around(self, graph: Any, name: Any, found: dict[Any, None]) -> None:
         """Tell which roots may have been enabled where a value lost a reader."""
@@ -309,9 +309,9 @@ class Wake:
         kinds, deep = self.beside(node[name].get("type", ANY))
         if (kinds or deep) and (len(readers) <= self.widest or self.boundless):
             found.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
-            self._climb(graph, [(position, reader) for position in deep for reader in readers], found)
+            self.climb(graph, [(position, reader) for position in deep for reader in readers], found)
 
-    def _climb(self, graph: Any, work: list[tuple[Position, Any]], found: dict[Any, None]) -> None:
+    def climb(self, graph: Any, work: list[tuple[Position, Any]], found: dict[Any, None]) -> None:
         """Follow readers along positions up to the roots."""
         node, succ = graph._node, graph._succ
         seen: set[tuple[int, Any]] = set()

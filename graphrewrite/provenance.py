@@ -71,7 +71,7 @@ class Provenance:
 
     def is_bridge(self, data: dict[str, Any]) -> bool:
         """Tell whether a node's op only changes between levels."""
-        kind = data.get("type")
+        kind = data.get("type", "")
         op = self.graph.ops.get(kind) or LIBRARY.get(kind)
         return op is not None and op.level == "bridge"
 

@@ -166,12 +166,13 @@ def rewrite(
             f"{passes[0].name!r} is a pass, which cannot be taken back; rewrite with copy=True, or leave it out"
         )
     strategy.check(graph, own, limit)
-    options = {"verify": verify, "limit": 1000 + 100 * len(graph) if limit is None else limit, "watcher": watcher}
+    most = 1000 + 100 * len(graph) if limit is None else limit
+    options: dict[str, Any] = {"verify": verify, "limit": most, "watcher": watcher}
     foreign = not isinstance(graph, Graph) and any(isinstance(m, Rule) or m in passes for m in members)
     edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
     journal = Journal(graph) if not copy and not foreign else None
     names = graph._node if journal is None else journal.names
-    # What a rewrite makes, it makes to stay: looking through all of it for cycles, again and again as it grows, would take
+    # What a rewrite makes, it makes to stay: looking through all of it for cycles, again and again, would take
     # half of the time for large graphs and find nothing.
     collects = gc.isenabled()
     gc.disable()
@@ -196,7 +197,7 @@ def _like(given: G, edited: Graph, copy: bool) -> G:
         made.remove_nodes_from(list(made))
     made.add_nodes_from(edited.nodes(data=True))
     made.add_edges_from(edited.edges(data=True))
-    return made
+    return made  # type: ignore[no-any-return]  # networkx is untyped
 
 
 def _checked(rules: Rules) -> list[Any]:

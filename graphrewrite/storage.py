@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-__all__ = ["copy_directly", "copy_into", "stores_plainly"]
+__all__ = ["copy_into", "stores_plainly"]
 
 
 def stores_plainly(graph: nx.DiGraph) -> bool:
@@ -24,21 +24,6 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
         and type(graph._node) is type(graph._succ) is type(graph._pred) is dict
         and kind.edge_attr_dict_factory is kind.node_attr_dict_factory is kind.adjlist_inner_dict_factory is dict
     )
-
-
-def copy_into(source: Any, target: Any) -> None:
-    """Copy the nodes and edges of a graph to another that is empty; the values in their dictionaries are shared.
-
-    Parameters
-    ----------
-    source, target : networkx.DiGraph
-        Of the same class.
-    """
-    if stores_plainly(source):
-        copy_directly(source, target)
-        return
-    target.add_nodes_from((name, dict(data)) for name, data in source._node.items())
-    target.add_edges_from((a, b, dict(data)) for a, readers in source._succ.items() for b, data in readers.items())
 
 
 def copy_into(source: Any, target: Any) -> None:

@@ -335,7 +335,7 @@ def test_a_pass_needs_a_copy():
     def spoil(graph):
         return []
 
-    with pytest.raises(RuleError, match="'spoil' is a pass.*copy=True"):
+    with pytest.raises(RuleError, match=r"'spoil' is a pass.*copy=True"):
         rewrite(Graph("g"), [spoil], copy=False)
 
 

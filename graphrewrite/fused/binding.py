@@ -14,7 +14,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.pattern import Pattern
 from graphrewrite.template import Hole, Template
 
-__all__ = ["Surroundings", "Step", "fuse"]
+__all__ = ["Step", "Surroundings", "fuse"]
 
 _REMEMBERED = 4096
 """So many combinations of types a fused rule tells by their identity."""
@@ -124,7 +124,7 @@ def fuse(pattern: Pattern, template: Template) -> Callable[[Any, Graph, Surround
 
 
 def _typer(graph: Graph, template: Template, known: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:
-    """Return what finds the types of the new nodes; None where they do not fit, which the general way complains about."""
+    """Return what finds the types of new nodes; None where they do not fit, which the general way complains about."""
     (value,) = template.values
     read = [v for v in [*(v for new in template.nodes for v in new.operands), value] if isinstance(v, Hole)]
     places = list(dict.fromkeys(v.place for v in read))

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphrewrite.fused.matching import MatchWriter, NotPlainError
 from graphrewrite.fused.record import joined
-from graphrewrite.pattern import Pattern, PatternNode, Variable
+from graphrewrite.pattern import Pattern, PatternNode
 from graphrewrite.provenance import SHORT
 from graphrewrite.template import Hole, Template, TemplateNode
 
@@ -21,8 +21,8 @@ __all__ = ["EditWriter"]
 class EditWriter(MatchWriter):
     """Writes the source of a function ``step(n0)``: it rewrites the first match at a node.
 
-    The function returns None where nothing matches, what ``general(n0)`` returns where that did the work, and otherwise the
-    parts of a `graphrewrite.fused.record.Record` or, where none is wanted, True.
+    The function returns None where nothing matches, what ``general(n0)`` returns where that did the work, and otherwise
+    the parts of a `graphrewrite.fused.record.Record` or, where none is wanted, True.
 
     Parameters
     ----------
@@ -193,9 +193,9 @@ class EditWriter(MatchWriter):
             if new is not self.value:
                 self.line(f"succ[{f}] = {{}}")
         if self.template.nodes:
-            new = "".join(f"{f}, " for f in self.made.values())
+            fresh = "".join(f"{f}, " for f in self.made.values())
             listed, data = "".join(f"{n}, " for n in nodes), "".join(f"d_{n}, " for n in nodes)
-            self.line(f"if late: later(({new}), ({listed}), ({data}))")
+            self.line(f"if late: later(({fresh}), ({listed}), ({data}))")
 
     def unlink(self, nodes: list[str]) -> None:
         """Write that what the match has read loses these readers."""
@@ -209,15 +209,15 @@ class EditWriter(MatchWriter):
         target = self.name(self.value)
         self.known["joined"] = joined
         if isinstance(self.value, Hole):  # which may have readers among them
-            self.line("readers, known = succ.pop(n0), succ[%s]" % target)
+            self.line(f"readers, known = succ.pop(n0), succ[{target}]")
             self.line("old = {}")
             self.line("for u, e in readers.items():")
             self.line("    q = pred[u]")
             self.line("    del q[n0]")
             self.line("    if u in known:")
             self.line("        old[u] = known[u]")
-            self.line("        q[%s] = known[u] = joined(known[u], e)" % target)
-            self.line("    else: q[%s] = known[u] = e" % target)
+            self.line(f"        q[{target}] = known[u] = joined(known[u], e)")
+            self.line(f"    else: q[{target}] = known[u] = e")
         else:
             self.line(f"readers = succ[{target}] = succ.pop(n0)")
             self.line("for u, e in readers.items():")
@@ -230,7 +230,7 @@ class EditWriter(MatchWriter):
     def remove(self, nodes: list[str], spared: list[str], mode: str) -> None:
         """Write that the matched nodes go, what is told of it, and what is to be looked at again."""
         if mode != "bare":
-            self.line("sources = (%s)" % "".join(f"pred[{n}], " for n in nodes))
+            self.line(f"sources = ({''.join(f'pred[{n}], ' for n in nodes)})")
             self.line("gone = ()")
         self.line(
             "del " + ", ".join([f"node[{n}], pred[{n}]" for n in nodes] + [f"succ[{n}]" for n in nodes if n != "n0"])

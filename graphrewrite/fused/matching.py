@@ -1,7 +1,7 @@
 """The first half of a fused rule: Python source that finds the first match of a plain pattern at a node.
 
-It reads the dictionaries of the graph as they almost always are: every edge with one slot, every operand the first result
-of its node, every inner node read by its parents in the pattern alone. At anything else it says ``return general(n0)``,
+It reads the dictionaries of the graph as they almost always are: every edge with one slot, every operand the first
+result of its node, every inner node read by its parents in the pattern alone. At anything else it says ``return general(n0)``,
 and the ordinary way sees to that node: what is unusual is slow, never wrong.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from graphrewrite.index import top_of
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Variable, Where, same
 
 __all__ = ["MatchWriter", "NotPlainError", "slot"]
@@ -50,7 +51,7 @@ class MatchWriter:
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
-        self.root: PatternNode = pattern.roots[0]
+        self.root = top_of(pattern.roots[0])
         self.lines: list[str] = []
         self.known: dict[str, Any] = {"has_others": has_others, "ordered": ordered, "same": same}
         self.names: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""What a fused rule did at one place: references to what it took out and put in, from which an edit is made when asked."""
+"""What a fused rule did at one place, from which an edit is made when it is asked for."""
 
 from __future__ import annotations
 
