@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -138,9 +139,9 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
         raise complain("keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse', 'keep' or 'duplicate'")
     if sum(step.opname == "YIELD_VALUE" for step in dis.get_instructions(code)) > 1:
         raise complain("yields twice; a rule has one yield")
-    if _returns_nothing(code):
-        raise complain("returns nothing; return the replacement, decline(reason), or rule.nothing for nodes that just go")
     pattern = _trace(function, complain)
+    if _returns_nothing(code):
+        raise complain("returns nothing; return the replacement, a refusal, or rule.nothing for nodes that just go")
     _check_names(function, complain)
     names = frozenset(name for inner in _codes(code) for name in inner.co_names)
     template = read_template(function, pattern, complain)
@@ -175,17 +176,13 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
 
 def _returns_nothing(code: CodeType) -> bool:
     """Tell whether a function can only return None: its author has forgotten the return."""
-    steps = list(dis.get_instructions(code))
-    values = [
-        before.argval if step.opname == "RETURN_VALUE" and before.opname == "LOAD_CONST" else step.argval
-        for before, step in zip(steps, steps[1:], strict=False)
-        if step.opname == "RETURN_CONST" or (step.opname == "RETURN_VALUE" and before.opname == "LOAD_CONST")
-    ]
-    computed = any(
-        step.opname == "RETURN_VALUE" and before.opname != "LOAD_CONST"
-        for before, step in zip(steps, steps[1:], strict=False)
-    )
-    return bool(values) and not computed and all(value is None for value in values)
+    returned = []
+    for before, step in pairwise(dis.get_instructions(code)):
+        if step.opname == "RETURN_CONST":
+            returned.append(step.argval)
+        elif step.opname == "RETURN_VALUE":
+            returned.append(before.argval if before.opname == "LOAD_CONST" else code)
+    return all(value is None for value in returned)
 
 
 def _names_in(function: Any) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ class Graph(Displayed, Dataflow):
         Value
         """
         array = np.asarray(value)
-        name = name or self.fresh("constant")
+        name = self.fresh("constant") if name is None else name
         result = Tensor(element_of(array.dtype), array.shape) if type is None else type
         self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
         return Value(self, name)
@@ -196,7 +196,7 @@ class Graph(Displayed, Dataflow):
         ]
         results = op.result_types(tuple(types), attributes)
         values = [x if isinstance(x, Value) else self.constant(constants[i]) for i, x in enumerate(given)]
-        name = name or self.fresh(op.name)
+        name = self.fresh(op.name) if name is None else name
         data = {
             "type": op.name,
             **attributes,

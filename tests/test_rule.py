@@ -38,6 +38,8 @@ def written(body: str):
             "def r(x):\n  if x.shape: pass\n  yield op.relu(x)\n  return x",
             "'shape' of a matched node is known only below",
         ),
+        ("def r(x):\n  yield op.relu(x)", "returns nothing; return the replacement"),
+        ("def r(x):\n  yield op.output(x)\n  return x", "inputs and outputs are the graph's own"),
         ("def r(x):\n  a, b = op.relu(x)\n  yield a\n  return x", "has one result, which cannot be unpacked"),
         ("def r(x):\n  yield op.relu(x), op.relu\n  return x", "which is no op"),
         ("def r(x):\n  a = op.relu(x)\n  yield a, a\n  return x, x", "yields one node twice"),
@@ -87,7 +89,7 @@ RELU = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)"
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("def r(x):\n  yield op.relu(x)", "returns nothing"),
+        ("def r(x):\n  yield op.relu(x)\n  if x.readers: return\n  return x", "returns nothing"),
         ("def r(x):\n  yield op.relu(x)\n  return np.ones(2), x", "yields 1 nodes and returns 2 values"),
         ("def r(x):\n  yield op.relu(x)\n  return 1 / 0", "fails below its yield, at 'r': ZeroDivisionError"),
         ("def r(x):\n  yield op.relu(x)\n  return x.value", "'x': has no value to read.*annotate.*Constant"),

@@ -14,7 +14,7 @@ from graphrewrite.graph_rule.pattern import Complain, GraphPattern
 from graphrewrite.pattern.condition import Where, same
 from graphrewrite.replacement import Declined
 
-__all__ = ["Difference", "check_replacement", "plan_change"]
+__all__ = ["Difference", "check_replacement", "loses_operands", "plan_change"]
 
 _Data = dict[str, Any]
 
@@ -235,3 +235,23 @@ def _given(data: _Data, old: _Data) -> _Data:
     return {
         key: value for key, value in data.items() if not (key in old and (value is old[key] or same(value, old[key])))
     }
+
+
+def loses_operands(graph: nx.DiGraph, edit: Edit) -> Any:
+    """Return a node of a dataflow that stays and would not have all of its operand slots any more, if there is one."""
+    gone, new = set(edit.removed), {(a, b): data for a, b, data in edit.linked}
+    cut = set(edit.unlinked)
+    touched = dict.fromkeys([b for _, b, _ in edit.linked] + [b for _, b in edit.unlinked])
+    touched.update(dict.fromkeys(reader for node in edit.removed for reader in graph._succ[node]))
+    for node in touched:
+        if node in gone or node not in graph._node:
+            continue
+        before = graph._pred[node]
+        kept = {a: data for a, data in before.items() if a not in gone and (a, node) not in cut}
+        after = {**kept, **{a: data for (a, b), data in new.items() if b == node}}
+        slots = [
+            sorted(slot for data in edges.values() for slot, _ in data.get("slots", ())) for edges in (before, after)
+        ]
+        if slots[0] != slots[1]:
+            return node
+    return None

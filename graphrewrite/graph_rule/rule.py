@@ -8,9 +8,10 @@ from weakref import WeakKeyDictionary
 
 import networkx as nx
 
+from graphrewrite.dataflow import Dataflow
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, RuleError, did_you_mean
-from graphrewrite.graph_rule.change import Difference, check_replacement, plan_change
+from graphrewrite.graph_rule.change import Difference, check_replacement, loses_operands, plan_change
 from graphrewrite.graph_rule.fits import DataTest, PredicateError
 from graphrewrite.graph_rule.found import GraphMatch
 from graphrewrite.graph_rule.naming import Names, in_order
@@ -168,7 +169,10 @@ class GraphRule:
         difference = self._difference or self._computed(match)
         if isinstance(difference, Declined):
             return difference
-        return plan_change(difference, self.pattern, graph, match.bindings, names)
+        planned = plan_change(difference, self.pattern, graph, match.bindings, names)
+        if isinstance(planned, Edit) and isinstance(graph, Dataflow) and (node := loses_operands(graph, planned)):
+            return Declined("its operands would be missing or collide; a rule made of ops knows which is which", node)
+        return planned
 
     def enabled_by(self, graph: nx.DiGraph, edit: Edit) -> list[Any]:
         """Return the nodes at which the rule may match, or no longer decline, since an edit.

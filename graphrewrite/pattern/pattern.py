@@ -108,6 +108,9 @@ class Pattern:
             if id(term) in positive:
                 nodes.extend(term.unit.nodes if isinstance(term, Repeated | Every) else ())
                 nodes.extend((term,) if isinstance(term, PatternNode) else ())
+        for node in nodes:
+            if node.kinds & {"input", "output"}:
+                raise complain(f"matches {node!r}, but inputs and outputs are the graph's own; match what is between")
         kinds = tuple(_kind_of(v, list(reached.values())) for v in variables)
         return cls(tuple(roots), tuple(forbidden), tuple(made), tuple(nodes), variables, kinds)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.op.op import Op
-from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.pattern import (
     Either,
     Every,
@@ -157,9 +157,6 @@ class _Drawn(Symbolic):
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         return self._run.make((op,), operands, attributes)
 
-    def apply_form(self) -> Any:
-        return self._run.next_made()
-
     def __or__(self, other: Any) -> Any:
         return self._run.next_made()
 
@@ -223,6 +220,14 @@ class _Run:
         """Return what stands for the next term that the source makes above the yield."""
         return self.pending.pop(0)
 
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Stand for a node whose operands are literals, or missing."""
+        return self.next_made()
+
+    def apply_form(self, *_: Any) -> Any:
+        """Stand for a form of the pattern."""
+        return self.next_made()
+
     def make(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Stand for an application of an op, above or below the yield."""
         if not self.below:
@@ -261,7 +266,11 @@ class _Run:
     def returned(self) -> tuple[Any, ...] | None:
         """The terms that the rule returns; nothing if it declines."""
         run = self.rule.function(*(self.value(v) for v in self.rule.pattern.variables))
-        next(run)
+        token = CURRENT.set(self)
+        try:
+            next(run)
+        finally:
+            CURRENT.reset(token)
         self.below = True
         try:
             next(run)

@@ -72,7 +72,7 @@ def either_operand(x):
 def options_with_variables_of_their_own(x, y):
     """The absolute value of a relu, or of a minus."""
     yield op.abs(op.relu(x) | op.neg(y))
-    return op.relu(x) if x is not None else op.abs(y)
+    return op.relu(x) if x else op.abs(y)
 
 
 @rule
