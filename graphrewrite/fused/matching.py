@@ -1,8 +1,8 @@
 """The first half of a fused rule: Python source that finds the first match of a plain pattern at a node.
 
 It reads the dictionaries of the graph as they almost always are: every edge with one slot, every operand the first
-result of its node, every inner node read by its parents in the pattern alone. At anything else it says ``return general(n0)``,
-and the ordinary way sees to that node: what is unusual is slow, never wrong.
+result of its node, every inner node read by its parents in the pattern alone. At anything else it says
+``return general(n0)``, and the ordinary way sees to that node: what is unusual is slow, never wrong.
 """
 
 from __future__ import annotations
