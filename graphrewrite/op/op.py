@@ -90,7 +90,7 @@ class Op:
     stateful: bool = False
     results: int = 1
     __doc__: str | None = field(default=None, repr=False)
-    remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False)
+    remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
     at_hand: dict[tuple[int, ...], tuple[tuple[Type, ...], tuple[Type, ...]]] = field(default_factory=dict, repr=False)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
@@ -236,6 +236,10 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Let IPython and hypothesis print an op as it prints itself."""
+        printer.text(repr(self))
 
     def __copy__(self) -> Op:
         return self
