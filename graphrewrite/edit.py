@@ -62,6 +62,16 @@ class Edit:
         self.matched = matched
         self.lost: list[tuple[Any, ...]] = []
 
+    def __repr__(self) -> str:
+        counts = {
+            "nodes new": len(self.added),
+            "removed": len(self.removed),
+            "changed": len(self.changed),
+            "edges": len(self.linked),
+            "edges cut": len(self.unlinked),
+        }
+        return f"<edit: {', '.join(f'{count} {what}' for what, count in counts.items() if count) or 'nothing'}>"
+
     @property
     def is_empty(self) -> bool:
         """Whether it changes nothing."""
@@ -150,7 +160,7 @@ def edit_publicly(graph: nx.DiGraph, edit: Edit) -> None:
 
 
 def take_back(graph: nx.DiGraph, edit: Edit) -> None:
-    """Undo the edit that was carried out last.
+    """Undo the edit that was carried out last; the graph is equal to what it was, its nodes perhaps in another order.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from graphrewrite.edit import Edit, carry_out, edit_directly, edit_publicly
 from graphrewrite.errors import RewriteError
 from graphrewrite.fused import Record, Surroundings
 from graphrewrite.graph import Graph
-from graphrewrite.index import ANY, Entry, Index, Wake, entries_of
+from graphrewrite.index import ANY, Entry, Index, entries_of
 from graphrewrite.journal import Journal
 from graphrewrite.neighbourhood import Neighbourhood
 from graphrewrite.provenance import Provenance
@@ -24,6 +24,7 @@ from graphrewrite.storage import stores_plainly
 from graphrewrite.strategy import Strategy
 from graphrewrite.template import is_plain
 from graphrewrite.verify import verify as verify_graph
+from graphrewrite.wake import Wake
 from graphrewrite.worklist import WorkList
 
 __all__ = ["Engine"]
@@ -75,7 +76,9 @@ class Engine:
             journal,
         )
         groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
-        self.indices = [Index([e for m in group for e in _entries(m)]) for group in groups]
+        # Where a place is looked at once, a rule of several roots is entered at the first of them only.
+        roots = 1 if strategy.is_single else None
+        self.indices = [Index([e for m in group for e in _entries(m)[:roots]]) for group in groups]
         open_ = any(index.kinds is None for index in self.indices)
         self.kinds = None if open_ else frozenset().union(*(index.kinds or () for index in self.indices))
         own = [m for m in rules if isinstance(m, Rule)]
@@ -83,7 +86,7 @@ class Engine:
         # Where all patterns are plain, what an edit may have enabled is known from a few types.
         self.is_plain = (
             len(own) == len(rules)
-            and not self.neighbourhood.radius
+            and not self.neighbourhood.is_asked
             and not self.neighbourhood.is_unbounded
             and all(is_plain(m.pattern) and len(m.pattern.roots) == 1 for m in own)
         )
@@ -159,8 +162,8 @@ class Engine:
         """Raise an error that names the rules that do not end."""
         names = ", ".join(f"{name} ({times})" for name, times in Counter(self.last).most_common())
         raise RewriteError(
-            f"the rules do not end: {self.limit} steps, of the last 100 fired {names}; one undoes the "
-            "other, or a rule matches its own result; give a measure that must fall, or once=True",
+            f"the rules do not end: more than {self.limit} steps, of the last {len(self.last)} fired {names}; one undoes "
+            "the other, or a rule matches its own result; give a measure that must fall, or once=True",
             node=node,
         )
 
@@ -269,7 +272,7 @@ class Engine:
     def look_again(self, edit: Edit, near: Any) -> None:
         """Queue the places where an edit can have enabled a match."""
         found = self.wake.after(self.graph, edit, self.kinds)
-        if self.neighbourhood.radius:
+        if self.neighbourhood.is_asked:
             self.neighbourhood.after(self.graph, edit, found)
         if near in self.graph._node:
             found[near] = None

@@ -24,17 +24,27 @@ class Neighbourhood:
         self.is_unbounded = False
         self.kinds: frozenset[str] | None = frozenset()
         self.radius = 0
+        self.telling: list[Any] = []
         for rule in rules:
             radius = rule.definition.radius if isinstance(rule, Rule) else rule.radius
             if radius is None:
                 self.is_unbounded = True
+            elif not isinstance(rule, Rule):
+                self.telling.append(rule)  # it says itself where
             elif radius:
                 self.radius = max(self.radius, radius)
-                kinds = rule.definition.root_kinds if isinstance(rule, Rule) else rule.kinds
+                kinds = rule.definition.root_kinds
                 self.kinds = None if kinds is None or self.kinds is None else self.kinds | kinds
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there is any such rule."""
+        return bool(self.radius or self.telling)
 
     def after(self, graph: Any, edit: Edit, found: dict[Any, None]) -> None:
         """Tell which nodes to look at again after an edit; see `graphrewrite.index.Wake.after`."""
+        for rule in self.telling:
+            found.update(dict.fromkeys(rule.enabled_by(graph, edit)))
         if not self.radius:
             return
         node, succ, pred = graph._node, graph._succ, graph._pred

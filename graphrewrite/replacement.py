@@ -131,9 +131,7 @@ class Members(Part):
     def __init__(self, replay: Replay, several: Several, own: tuple[str, ...], is_run: bool) -> None:
         self.replay, self.is_run = replay, is_run
         self.nodes = tuple(Bound(replay, Operand(top)) for top in several.tops)
-        self._own = {
-            name: tuple(replay.bound(row[i]) for row in several.values) for i, name in enumerate(own)
-        }
+        self._own = {name: tuple(replay.bound(row[i]) for row in several.values) for i, name in enumerate(own)}
 
     @property
     def links(self) -> tuple[Bound, ...]:

@@ -11,7 +11,7 @@ import networkx as nx
 from graphrewrite.attempt import Change
 from graphrewrite.edit import Edit
 from graphrewrite.engine import Engine
-from graphrewrite.errors import RuleError
+from graphrewrite.errors import GraphError, RuleError
 from graphrewrite.fused import Record
 from graphrewrite.graph import Graph
 from graphrewrite.journal import Journal
@@ -58,6 +58,9 @@ class GraphRewriting(Protocol):
     def edit(self, graph: Any, match: Any) -> Edit | Declined:
         """Plan the rewrite of a match."""
 
+    def enabled_by(self, graph: Any, edit: Edit) -> Iterable[Any]:
+        """Return the nodes at which an edit that was carried out may have enabled a match."""
+
 
 class Watcher(Protocol):
     """Is told of every step of a rewrite; `graphrewrite.trace.trace` is one."""
@@ -76,8 +79,8 @@ class Watcher(Protocol):
 
 
 Member = Rule | GraphRewriting
-Rules = Iterable[Rule | GraphRewriting | WholeGraph]
-"""A rule set: rules and passes."""
+Rules = Iterable[Rule | GraphRewriting | WholeGraph] | Rule | GraphRewriting | WholeGraph
+"""A rule set: rules and passes; or one of them."""
 
 
 def rewrite(
@@ -157,6 +160,8 @@ def rewrite(
     j = identity(x) : f32[N]
     y = output(j)
     """
+    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+        raise GraphError(f"{type(graph).__name__} is no graph that can be rewritten; make it a networkx.DiGraph")
     strategy = Strategy(at=at, once=once, order=order, first=first, measure=measure)
     members = _checked(rules)
     own: list[Any] = [m for m in members if isinstance(m, Rule | GraphRewriting)]
@@ -169,14 +174,15 @@ def rewrite(
     most = 1000 + 100 * len(graph) if limit is None else limit
     options: dict[str, Any] = {"verify": verify, "limit": most, "watcher": watcher}
     foreign = not isinstance(graph, Graph) and any(isinstance(m, Rule) or m in passes for m in members)
-    edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
-    journal = Journal(graph) if not copy and not foreign else None
-    names = graph._node if journal is None else journal.names
     # What a rewrite makes, it makes to stay: looking through all of it for cycles, again and again, would take
     # half of the time for large graphs and find nothing.
     collects = gc.isenabled()
     gc.disable()
+    journal = None
     try:
+        edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
+        journal = Journal(graph) if not copy and not foreign else None
+        names = graph._node if journal is None else journal.names
         Engine(edited, own, passes, strategy, names=names, journal=journal, **options).run()
     except BaseException:
         if journal is not None:
@@ -201,15 +207,17 @@ def _like(given: G, edited: Graph, copy: bool) -> G:
 
 
 def _checked(rules: Rules) -> list[Any]:
-    """Return the members of a rule set, each once."""
+    """Return the members of a rule set, each once; one rule is a set of its own."""
     members: dict[int, Any] = {}
     names: dict[str, Any] = {}
-    for member in rules:
+    for member in rules if isinstance(rules, Iterable) else (rules,):
+        if hasattr(member, "phases"):
+            raise RuleError(f"{member!r} is a pipeline; call it on the graph")
         if not isinstance(member, Rule | WholeGraph | GraphRewriting):
             raise RuleError(f"{member!r} is neither a rule nor a pass; decorate it with @rule")
         members[id(member)] = member
         other = names.setdefault(member.name, member)
         if other is not member:
-            place = ", ".join(f"{m.file}:{m.line}" for m in (other, member) if hasattr(m, "file"))
+            place = ", ".join(f"{m.file}:{m.line}" for m in (other, member) if isinstance(m, Rule | GraphRewriting))
             raise RuleError(f"two rules of the set are called {member.name!r} ({place}); rename one, or leave one out")
     return list(members.values())

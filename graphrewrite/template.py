@@ -269,7 +269,12 @@ def _is_closed(code: CodeType, function: Callable[..., Any]) -> bool:
                 return False
         else:
             continue
-        if not (value is ops or value is decline or isinstance(value, Op) or getattr(value, "is_rule_language", False) is True):
+        if not (
+            value is ops
+            or value is decline
+            or isinstance(value, Op)
+            or getattr(value, "is_rule_language", False) is True
+        ):
             return False
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
@@ -10,6 +11,7 @@ from typing import Any
 
 from graphrewrite.attempt import Change
 from graphrewrite.edit import Edit, carry_out, difference
+from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.profile import Profile
 from graphrewrite.replacement import Declined
@@ -66,7 +68,10 @@ class Step:
             for reader, data in entry[3].items():
                 if reader in sources:
                     sources[reader][name] = data
-        return {name: line_of_data(name, gone[name][1], sources[name]) for name in self.edit.removed}
+        # Operands first, as a graph is printed.
+        order = dict.fromkeys([n for n in self.edit.matched if n in gone])
+        order = dict.fromkeys([*(n for n in self.edit.removed if n not in order), *order])
+        return {name: line_of_data(name, gone[name][1], sources[name]) for name in order}
 
     @cached_property
     def added(self) -> dict[str, str]:
@@ -77,11 +82,22 @@ class Step:
                 sources[destination][source] = data
         return {name: line_of_data(name, data, sources[name]) for name, data in self.edit.added}
 
+    @property
+    def moved(self) -> list[str]:
+        """What changed of nodes that stay, in a rewrite of a graph that is no dataflow: attributes and edges."""
+        edit = self.edit
+        new = {name for name, _ in edit.added}
+        changed = [f"~ {name}: {data}" for name, data in edit.changed]
+        cut = [f"- {a} -> {b}" for a, b in edit.unlinked]
+        linked = [f"+ {a} -> {b}" for a, b, data in edit.linked if not {a, b} & new and "slots" not in data]
+        return [*changed, *(cut if linked or changed else ()), *linked]
+
     def __str__(self) -> str:
         lines = [
             self.bindings,
             *(f"- {line}" for line in self.removed.values()),
             *(f"+ {line}" for line in self.added.values()),
+            *self.moved,
         ]
         return "\n".join(lines)
 
@@ -126,6 +142,8 @@ class Trace:
         Graph
             Without the origins of new nodes, which are written down at the end.
         """
+        if not 0 <= steps <= len(self.steps):
+            raise RewriteError(f"there is no step {steps}; the trace has {len(self.steps)}")
         graph = self.before.copy()
         for step in self.steps[:steps]:
             edit = step.edit
@@ -170,7 +188,7 @@ def trace(graph: Graph, rules: Rules, **options: Any) -> Trace:
     1. drop_identity at i with x=x
     - i = identity(x) : f32[N]
     """
-    members = list(rules)
+    members = list(rules) if isinstance(rules, Iterable) else [rules]
     before = graph if options.get("copy", True) else graph.copy()
     recorder = _Recorder(members)
     after = rewrite(graph, members, watcher=recorder, **options)

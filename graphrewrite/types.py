@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,9 +10,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from graphrewrite.errors import ParseError, TypeMismatchError
+from graphrewrite.errors import TypeMismatchError
 
-__all__ = ["Dimension", "FixedPoint", "Stream", "Tensor", "Type", "element_dtype", "element_of", "parse_type"]
+__all__ = ["Dimension", "FixedPoint", "Stream", "Tensor", "Type", "element_dtype", "element_of", "one_object"]
 
 Dimension = int | str
 """A size, or the name of a size that is not known until run time (``"N"``)."""
@@ -312,45 +311,3 @@ def element_of(dtype: Any) -> str:
     raise TypeMismatchError(
         f"no element type for numpy's {np.dtype(dtype)}; convert it to one of {', '.join(_FLOATS_AND_INTEGERS)}"
     )
-
-
-_TYPE = re.compile(r"(?P<stream>stream\s+)?(?P<element>[a-z]+\d*(?:f-?\d+)?)\[(?P<shape>[^\]]*)\]\Z")
-_FIXED = re.compile(r"(?P<sign>[su])(?P<width>\d+)f(?P<fraction>-?\d+)\Z")
-
-
-def parse_type(text: str) -> Type:
-    """Return the type that a text such as ``"f32[N,10]"`` or ``"stream u8f0[3,4,5]"`` writes.
-
-    Parameters
-    ----------
-    text : str
-        What ``str`` of a type gives.
-
-    Returns
-    -------
-    Tensor or Stream
-
-    Raises
-    ------
-    ParseError
-        If the text is no type.
-
-    Examples
-    --------
-    >>> parse_type("s8f4[N,3]")
-    Tensor(element=FixedPoint(signed=True, width=8, fraction=4), shape=('N', 3))
-    """
-    found = _TYPE.match(text.strip())
-    if found is None:
-        raise ParseError(f"{text!r} is no type; write it as f32[N,8,26,26], s8f4[N,3] or stream u8f0[3,4,5]")
-    fixed = _FIXED.match(found["element"])
-    element: Element = found["element"]
-    if fixed is not None:
-        element = FixedPoint(fixed["sign"] == "s", int(fixed["width"]), int(fixed["fraction"]))
-    words = [word.strip() for word in found["shape"].split(",")] if found["shape"].strip() else []
-    shape: tuple[Dimension, ...] = tuple(int(word) if word.lstrip("-").isdigit() else word for word in words)
-    if found["stream"] is None:
-        return Tensor(element, shape)
-    if isinstance(element, str) or not all(isinstance(d, int) for d in shape):
-        raise ParseError(f"{text!r}: a stream has a fixed-point element and whole sizes")
-    return Stream(element, tuple(int(d) for d in shape))

@@ -171,7 +171,9 @@ class _Writer:
                 if term is not root and readers < len(nodes) - 1:
                     name = self.names[id(term)]
                     matched = f"{{{', '.join(nodes)}}}"
-                    self.line(f"if len(succ[{name}]) > {readers} and not {matched}.issuperset(succ[{name}]): {self.stop}")
+                    self.line(
+                        f"if len(succ[{name}]) > {readers} and not {matched}.issuperset(succ[{name}]): {self.stop}"
+                    )
         self.line(f"yield ({', '.join([*nodes, *values])},)")
         return "\n".join(["def find(n0):", *self.lines])
 

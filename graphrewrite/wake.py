@@ -1,0 +1,242 @@
+"""Which nodes to look at again after an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrewrite.edit import Edit
+from graphrewrite.index import ANY, top_of
+from graphrewrite.pattern import (
+    Either,
+    Every,
+    Literal,
+    Pattern,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Variable,
+    Where,
+    Without,
+    walk,
+)
+
+__all__ = ["Position", "Wake"]
+
+
+@dataclass(eq=False)
+class Position:
+    """A place in a pattern, seen from below: what may read it there.
+
+    Attributes
+    ----------
+    kinds : frozenset of str
+        Types of the node that reads it; empty for any.
+    above : list of Position
+        Where that node may itself be read; empty where only a root ends the way.
+    is_root : bool
+        Whether that node may be a root.
+    """
+
+    kinds: frozenset[str]
+    above: list[Position] = field(default_factory=list)
+    is_root: bool = False
+
+
+class Wake:
+    """Finds the roots of matches that an edit can have enabled.
+
+    A new match holds a new node, or an edge that is new, or a node that lost a reader. From there, the way up to a root
+    leads along the positions of the patterns, and over readers of fitting types only.
+
+    Parameters
+    ----------
+    patterns : iterable of (Pattern, bool)
+        And whether the rule looks at the values that its variables bind.
+    is_plain : bool
+        Whether all patterns are plain, each with one root.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[Pattern, bool]], *, is_plain: bool = False) -> None:
+        self.starts: dict[str, list[Position]] = {}
+        self.inner: dict[str, list[Position]] = {}
+        self._same: dict[Any, Position] = {}
+        self._above: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
+        self._beside: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
+        self.widest = 0
+        self.boundless = False
+        self.is_plain = is_plain
+        for pattern, curious in patterns:
+            self._enter(pattern, curious)
+
+    def _enter(self, pattern: Pattern, curious: bool) -> None:
+        self.widest = max(self.widest, len(pattern.nodes))
+        self.boundless |= any(isinstance(t, Repeated) for t in pattern.made)
+        parents: dict[int, list[tuple[PatternNode, bool]]] = {}
+        terms = [t for root in pattern.roots for t in walk(root)]
+        for node in (t for t in terms if isinstance(t, PatternNode)):
+            for operand in node.operands:
+                for term in _alternatives(operand):
+                    parents.setdefault(id(term), []).append((node, isinstance(operand, Without)))
+        tops = {id(top_of(root)) for root in pattern.roots}
+        for repeated in (t for t in terms if isinstance(t, Repeated)):
+            top, hole = repeated.unit.top, repeated.unit.hole
+            # A link is read by what reads the run, and by what reads the hole of the next link.
+            parents.setdefault(id(top), []).extend([*parents.get(id(repeated), []), *parents.get(id(hole), [])])
+            parents.setdefault(id(repeated.base), []).extend(parents.get(id(hole), []))
+        cyclic = any(isinstance(t, Repeated) for t in terms)
+        made: dict[int, Position] = {}
+
+        def position(node: PatternNode) -> Position:
+            known = made.get(id(node))
+            if known is not None:
+                return known
+            place = Position(node.kinds, [], id(node) in tops)
+            made[id(node)] = place
+            place.above = [position(parent) for parent, _ in parents.get(id(node), [])]
+            if not cyclic:
+                key = (place.kinds, place.is_root, tuple(map(id, place.above)))
+                place = made[id(node)] = self._same.setdefault(key, place)
+            return place
+
+        uses: dict[int, int] = {}
+        for term in terms:
+            for operand in term.operands if isinstance(term, PatternNode) else ():
+                for inner in _alternatives(operand):
+                    uses[id(inner)] = uses.get(id(inner), 0) + 1
+        shared = {id(t.of) for t in terms if isinstance(t, Every)}
+        for term in {id(t): t for t in terms}.values():
+            above = [position(parent) for parent, _ in parents.get(id(term), [])]
+            watched = curious or uses.get(id(term), 0) > 1 or id(term) in shared
+            for kind in _triggers(term, watched, parents.get(id(term), [])):
+                _extend(self.starts.setdefault(kind, []), above)
+            if isinstance(term, PatternNode):
+                for kind in term.kinds or (ANY,):
+                    _extend(self.inner.setdefault(kind, []), above)
+
+    def above(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Return where readers of a new node of some type may stand: types that are roots, and other positions."""
+        found = self._above.get(kind)
+        if found is None:
+            found = self._above[kind] = self._split([*self.starts.get(kind, ()), *self.starts.get(ANY, ())])
+        return found
+
+    def beside(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Return where readers of a node of some type that lost one may stand, as `above` does."""
+        found = self._beside.get(kind)
+        if found is None:
+            found = self._beside[kind] = self._split([*self.inner.get(kind, ()), *self.inner.get(ANY, ())])
+        return found
+
+    @staticmethod
+    def _split(positions: list[Position]) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Tell positions that are nothing but roots of some types from the others."""
+        direct = [p for p in positions if p.is_root and p.kinds and not p.above]
+        return frozenset(k for p in direct for k in p.kinds), tuple(p for p in positions if p not in direct)
+
+    def after(self, graph: Any, edit: Edit, kinds: frozenset[str] | None) -> dict[Any, None]:
+        """Return which nodes to look at again after an edit.
+
+        Parameters
+        ----------
+        graph : Graph
+            As it is after the edit.
+        edit : Edit
+            What was changed.
+        kinds : frozenset of str, optional
+            Types of nodes that can be roots; all where not given.
+
+        Returns
+        -------
+        dict
+            The nodes, as keys.
+        """
+        node = graph._node
+        found: dict[Any, None] = {}
+        new = {name for name, _ in edit.added}
+        for name, data in edit.added:
+            if kinds is None or data.get("type", ANY) in kinds:
+                found[name] = None
+        for source, reader, _ in edit.linked:
+            # A match of plain patterns that holds a new node holds a reader of it as well, or the node is a root.
+            if not (self.is_plain and reader in new):
+                self.over(graph, source, (reader,), found)
+        for entry in edit.lost:
+            released = entry[2] if len(entry) == 4 else entry[:1] if len(entry) == 3 else ()
+            for name in released:
+                if name in node:
+                    if kinds is None or node[name].get("type", ANY) in kinds:
+                        found[name] = None
+                    self.around(graph, name, found)
+        return found
+
+    def over(self, graph: Any, source: Any, readers: Iterable[Any], found: dict[Any, None]) -> None:
+        """Tell which roots may have been enabled where readers have a new operand."""
+        node = graph._node
+        kinds, deep = self.above(node[source].get("type", ANY))
+        if kinds:
+            found.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
+        if deep:
+            self.climb(graph, [(position, reader) for position in deep for reader in readers], found)
+
+    def around(self, graph: Any, name: Any, found: dict[Any, None]) -> None:
+        """Tell which roots may have been enabled where a value lost a reader."""
+        node, readers = graph._node, graph._succ[name]
+        kinds, deep = self.beside(node[name].get("type", ANY))
+        if (kinds or deep) and (len(readers) <= self.widest or self.boundless):
+            found.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
+            self.climb(graph, [(position, reader) for position in deep for reader in readers], found)
+
+    def climb(self, graph: Any, work: list[tuple[Position, Any]], found: dict[Any, None]) -> None:
+        """Follow readers along positions up to the roots."""
+        node, succ = graph._node, graph._succ
+        seen: set[tuple[int, Any]] = set()
+        while work:
+            position, name = work.pop()
+            if position.kinds and node[name].get("type") not in position.kinds:
+                continue
+            key = (id(position), name)
+            if key in seen:
+                continue
+            seen.add(key)
+            if position.is_root:
+                found[name] = None
+            for above in position.above:
+                work.extend([(above, reader) for reader in succ[name]])
+
+
+def _extend(known: list[Position], more: Iterable[Position]) -> None:
+    known.extend(p for p in more if not any(p is k for k in known))
+
+
+def _alternatives(term: Any) -> Iterator[Any]:
+    """The terms that may stand for an operand: through alternatives, results and negations."""
+    yield term
+    if isinstance(term, Either):
+        for option in term.options:
+            yield from _alternatives(option)
+    elif isinstance(term, Result):
+        yield from _alternatives(term.node)
+    elif isinstance(term, Without):
+        yield from _alternatives(term.term_)
+    elif isinstance(term, Rest):
+        yield term.variable
+
+
+def _triggers(term: Any, watched: bool, parents: list[tuple[PatternNode, bool]]) -> Iterator[str]:
+    """The types of nodes that, new at a place, can enable a match."""
+    if any(negated for _, negated in parents):
+        yield ANY
+    elif isinstance(term, PatternNode):
+        yield from term.kinds or (ANY,)
+    elif isinstance(term, Literal):
+        yield "constant"
+    elif isinstance(term, Where | Without):
+        yield ANY
+    elif isinstance(term, Variable):
+        if watched or term.condition is not None:
+            yield ANY
+        elif term.constant:
+            yield "constant"
