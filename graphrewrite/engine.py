@@ -162,8 +162,8 @@ class Engine:
         """Raise an error that names the rules that do not end."""
         names = ", ".join(f"{name} ({times})" for name, times in Counter(self.last).most_common())
         raise RewriteError(
-            f"the rules do not end: more than {self.limit} steps, of the last {len(self.last)} fired {names}; one undoes "
-            "the other, or a rule matches its own result; give a measure that must fall, or once=True",
+            f"the rules do not end: more than {self.limit} steps, of the last {len(self.last)} fired {names}; one "
+            "undoes the other, or a rule matches its own result; give a measure that must fall, or once=True",
             node=node,
         )
 

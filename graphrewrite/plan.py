@@ -86,7 +86,7 @@ class _Plan:
 
     def finish(self) -> Edit:
         """Settle the edges, and find out what nothing reads any more."""
-        edit, succ = self.edit, self.graph._succ
+        edit, nodes, succ, pred = self.edit, self.graph._node, self.graph._succ, self.graph._pred
         fed = {source for (source, _), slots in self.edges.items() if slots}
         gone: set[str] = set()
         candidates = set(self.matched)
@@ -97,8 +97,7 @@ class _Plan:
                 continue
             if all(reader in gone or self.edges.get((node, reader)) == () for reader in succ[node]):
                 gone.add(node)
-                sources = dict.fromkeys(o.node for o in self.graph.operands(node))
-                work += [s for s in sources if s in candidates or self.graph._node[s].get("type") == "constant"]
+                work += [s for s in pred[node] if s in candidates or nodes[s].get("type") == "constant"]
         # What was matched goes from the root to the leaves, then what only that has read, by name.
         left = gone - candidates
         edit.removed = [n for n in reversed(self.matched) if n in gone] + (sorted(left) if left else [])
