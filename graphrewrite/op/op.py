@@ -91,7 +91,6 @@ class Op:
     results: int = 1
     __doc__: str | None = field(default=None, repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
-    at_hand: dict[tuple[int, ...], tuple[tuple[Type, ...], tuple[Type, ...]]] = field(default_factory=dict, repr=False)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
@@ -214,24 +213,6 @@ class Op:
             if len(self.remembered) >= _REMEMBERED:
                 self.remembered.clear()
             self.remembered[key] = found
-        return found
-
-    def plain_types(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
-        """Return what `infer` returns without attributes, and note it in `at_hand`.
-
-        Parameters
-        ----------
-        types : tuple of Tensor or Stream
-            Operand types, in order.
-
-        Returns
-        -------
-        tuple of Tensor or Stream
-        """
-        found = self.result_types(types, {})
-        if len(self.at_hand) >= _REMEMBERED:
-            self.at_hand.clear()
-        self.at_hand[tuple(map(id, types))] = (found, types)  # which are kept alive, and so are their identities
         return found
 
     def __repr__(self) -> str:
