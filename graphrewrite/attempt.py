@@ -26,7 +26,7 @@ class Change(NamedTuple):
     edit: Edit
 
 
-def attempt_of(entry: Entry, graph: Any) -> Attempt:
+def attempt_of(entry: Entry, graph: Any, places: dict[Any, list[str]] | None = None) -> Attempt:
     """Return how a rule is tried at the nodes of a graph.
 
     Parameters
@@ -35,6 +35,8 @@ def attempt_of(entry: Entry, graph: Any) -> Attempt:
         The rule, and which root of its pattern the nodes are.
     graph : Graph or networkx.DiGraph
         Whose nodes; it may change between two tries.
+    places : dict, optional
+        Where nodes were looked for, to be cleared whenever the graph changes.
 
     Returns
     -------
@@ -44,7 +46,7 @@ def attempt_of(entry: Entry, graph: Any) -> Attempt:
     if not isinstance(member, Rule):
         return _planned(member, graph)
     compiled = member.definition.matcher if entry.root == 0 else None
-    matches = _searched(member, graph, entry.root) if compiled is None else _compiled(member, compiled(graph))
+    matches = _searched(member, graph, entry.root, places) if compiled is None else _compiled(member, compiled(graph))
 
     def attempt(node: str) -> Iterator[Any]:
         try:
@@ -64,9 +66,12 @@ def _planned(member: Any, graph: Any) -> Attempt:
     return attempt
 
 
-def _searched(rule: Rule, graph: Graph, root: int) -> Callable[[str], Iterator[Match]]:
+def _searched(
+    rule: Rule, graph: Graph, root: int, places: dict[Any, list[str]] | None
+) -> Callable[[str], Iterator[Match]]:
     def matches(node: str) -> Iterator[Match]:
-        for found in find_at(rule.pattern, graph, node, shared=rule.shared, entry=root, leader=False):
+        options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "places": places}
+        for found in find_at(rule.pattern, graph, node, **options):
             yield Match(rule, found.made, found.values)
 
     return matches

@@ -96,6 +96,7 @@ class Engine:
         self.carry_out = carry_out if watcher is not None else edit_directly if self.stores_plainly else edit_publicly
         if isinstance(graph, Graph):
             graph._fresh = GreatestNumbers(names)
+        self.places: dict[Any, list[str]] = {}
         self.steps = 0
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
@@ -121,6 +122,7 @@ class Engine:
         self.provenance.settle()
         if self.watcher is not None:
             self.watcher.passing(self.graph)
+        self.places.clear()
         removed = member.apply_in_place(self.graph)
         if not removed:
             return False
@@ -152,6 +154,7 @@ class Engine:
             always, known = index.by_kind[kind]
             for entry in index.at(kind, pred[node], nodes) if known else always:
                 if (entry.attempt or self.prepare(entry))(node):
+                    self.places.clear()
                     self.last.append(entry.member.name)
                     self.steps += 1
                     if self.steps > self.limit:
@@ -185,7 +188,7 @@ class Engine:
     def ordinary(self, entry: Entry) -> Callable[[Any], bool]:
         """Return what tries a rule the ordinary way."""
         graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
-        planned_at = attempt_of(entry, graph)
+        planned_at = attempt_of(entry, graph, self.places)
 
         def attempt(node: Any) -> bool:
             for match, planned in planned_at(node):
