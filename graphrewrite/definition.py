@@ -15,11 +15,10 @@ from typing import Any
 from graphrewrite import op as ops
 from graphrewrite.errors import GraphRewriteError, RuleError, did_you_mean
 from graphrewrite.fused.binding import Step, Surroundings, fuse
-from graphrewrite.index import top_of
 from graphrewrite.match.compiled import Matcher, compile_pattern
 from graphrewrite.match.several import height_of
 from graphrewrite.op.symbolic import CURRENT
-from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated, Tracing, Where, Without, variables_of
+from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated, Tracing, Where, Without, top_of, variables_of
 from graphrewrite.template import Template, is_plain, matches_itself, read_template
 
 __all__ = ["Definition", "read_definition"]

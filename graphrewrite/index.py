@@ -6,15 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrewrite.pattern import (
-    Every,
-    Pattern,
-    PatternNode,
-    Repeated,
-    Result,
-)
+from graphrewrite.pattern import Pattern, PatternNode, top_of
 
-__all__ = ["ANY", "Entry", "Index", "entries_of", "top_of"]
+__all__ = ["ANY", "Entry", "Index", "entries_of"]
 
 ANY = "*"
 """Stands for every type."""
@@ -55,14 +49,6 @@ def entries_of(member: Any, pattern: Pattern) -> Iterator[Entry]:
         # The rarest is not known, the deepest says most.
         needs = max(needed, key=_depth, default=None)
         yield Entry(member, top.kinds, needs.kinds if needs is not None else frozenset(), i)
-
-
-def top_of(root: Any) -> PatternNode:
-    """Return the node of a root that is read from outside."""
-    top: PatternNode = (
-        root.node if isinstance(root, Result) else root.unit.top if isinstance(root, Repeated | Every) else root
-    )
-    return top
 
 
 def _depth(term: Any) -> int:

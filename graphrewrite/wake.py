@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.edit import Edit
-from graphrewrite.index import ANY, top_of
+from graphrewrite.index import ANY
 from graphrewrite.pattern import (
     Either,
     Every,
@@ -20,6 +20,7 @@ from graphrewrite.pattern import (
     Variable,
     Where,
     Without,
+    top_of,
     walk,
 )
 

@@ -8,10 +8,11 @@ result of its node, every inner node read by its parents in the pattern alone. A
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from typing import Any
 
-from graphrewrite.index import top_of
-from graphrewrite.pattern import Literal, Pattern, PatternNode, Variable, Where, same
+from graphrewrite.match.source import Source
+from graphrewrite.pattern import Literal, Pattern, PatternNode, Variable, Where, same, top_of
 
 __all__ = ["MatchWriter", "NotPlainError", "slot"]
 
@@ -29,7 +30,7 @@ def slot(index: int) -> tuple[tuple[int, int], ...]:
     return ((index, 0),)
 
 
-class MatchWriter:
+class MatchWriter(Source):
     """Writes the source of a function that matches a pattern at ``n0``.
 
     Parameters
@@ -39,33 +40,20 @@ class MatchWriter:
 
     Attributes
     ----------
-    lines : list of str
-        The source so far.
-    known : dict
-        Objects that the source names.
-    names : dict
-        Identity of a term of the pattern to the name of the node, or attribute, that it matched.
     sources : dict
         Name of a matched node to the names of its operands.
     """
 
+    failing = "return None"
+
     def __init__(self, pattern: Pattern) -> None:
-        self.pattern = pattern
+        super().__init__(pattern)
+        self.known.update(has_others=has_others, ordered=ordered, same=same)
         self.root = top_of(pattern.roots[0])
-        self.lines: list[str] = []
-        self.known: dict[str, Any] = {"has_others": has_others, "ordered": ordered, "same": same}
-        self.names: dict[int, str] = {}
         self.sources: dict[str, list[str]] = {}
-        self.depth = 1
         self.count = 0
         self.matched: list[PatternNode] = []
-        self.parents: dict[int, set[int]] = {}
-        uses: dict[int, int] = {}
-        for node in pattern.nodes:
-            for term in node.operands:
-                uses[id(term)] = uses.get(id(term), 0) + 1
-                if isinstance(term, PatternNode):
-                    self.parents.setdefault(id(term), set()).add(id(node))
+        uses = Counter(id(term) for node in pattern.nodes for term in node.operands)
         self.repeated = {key for key, count in uses.items() if count > 1}
         self._check()
 
@@ -83,21 +71,6 @@ class MatchWriter:
                     raise NotPlainError
 
     # ------------------------------------------------------------------ writing
-
-    @property
-    def stop(self) -> str:
-        """What to do where something does not fit."""
-        return "continue" if self.depth > 1 else "return None"
-
-    def line(self, text: str) -> None:
-        """Write a line."""
-        self.lines.append("    " * self.depth + text)
-
-    def let(self, value: Any) -> str:
-        """Give an object a name that the source can use."""
-        name = f"k{len(self.known)}"
-        self.known[name] = value
-        return name
 
     def new(self, stem: str) -> str:
         """Return a name that is not used yet."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphrewrite.graph import Graph
+from graphrewrite.match.source import Source
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Variable, Where, same
 
 __all__ = ["Matcher", "compile_pattern", "ordered"]
@@ -49,35 +50,13 @@ def ordered(sources: dict[str, Any]) -> Any:
     return None if None in found else found
 
 
-class _Writer:
+class _Writer(Source):
     """Writes the source of one matcher."""
 
     def __init__(self, pattern: Pattern, shared: str) -> None:
-        self.pattern, self.shared = pattern, shared
-        self.lines: list[str] = []
-        self.depth = 1
-        self.names: dict[int, str] = {}
-        self.known: dict[str, Any] = {}
+        super().__init__(pattern)
+        self.shared = shared
         self.inside: list[PatternNode] = []
-        self.parents: dict[int, set[int]] = {}
-        for node in pattern.nodes:
-            for term in node.operands:
-                if isinstance(term, PatternNode):
-                    self.parents.setdefault(id(term), set()).add(id(node))
-
-    @property
-    def stop(self) -> str:
-        """What to do where something does not fit."""
-        return "continue" if self.depth > 1 else "return"
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def let(self, value: Any) -> str:
-        """Give a value a name that the source can use."""
-        name = f"k{len(self.known)}"
-        self.known[name] = value
-        return name
 
     def node(self, term: PatternNode, name: str) -> None:
         """Write what must hold of a node, and of all below it."""

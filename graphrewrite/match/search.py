@@ -29,6 +29,7 @@ from graphrewrite.pattern import (
     Variable,
     Where,
     Without,
+    top_of,
 )
 
 __all__ = ["Search", "find_at"]
@@ -174,7 +175,7 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
 
     def next_root(self, root: Any) -> Options:
         """Embed a root wherever it fits with what is bound."""
-        top = _top(root)
+        top = top_of(root)
         if top in self.at:
             return DONE
         places = self.candidates(top)
@@ -278,10 +279,3 @@ def _is_bushy(term: PatternNode) -> bool:
     return sum(isinstance(t, PatternNode) for t in term.operands) > 0 and (
         not term.ops or any(op.commutative for op in term.ops)
     )
-
-
-def _top(root: Any) -> PatternNode:
-    top: PatternNode = (
-        root.node if isinstance(root, Result) else root.unit.top if isinstance(root, Repeated | Every) else root
-    )
-    return top

@@ -2,7 +2,7 @@
 
 from graphrewrite.pattern.condition import Literal, Where, same
 from graphrewrite.pattern.constant import Constant
-from graphrewrite.pattern.pattern import Pattern, Root, parts_of, walk
+from graphrewrite.pattern.pattern import Pattern, Root, parts_of, top_of, walk
 from graphrewrite.pattern.terms import (
     Either,
     Every,
@@ -39,6 +39,7 @@ __all__ = [
     "Without",
     "parts_of",
     "same",
+    "top_of",
     "variables_of",
     "walk",
 ]

@@ -19,7 +19,7 @@ from graphrewrite.pattern.terms import (
     Without,
 )
 
-__all__ = ["Pattern", "Root", "parts_of", "walk"]
+__all__ = ["Pattern", "Root", "parts_of", "top_of", "walk"]
 
 Root = PatternNode | Result | Repeated | Every
 
@@ -184,3 +184,10 @@ def walk(term: Any, *, negated: bool = True) -> Iterator[Any]:
         if isinstance(found, Rest):
             work.append(found.variable)
         work.extend(parts_of(found))
+
+
+def top_of(root: Root) -> PatternNode:
+    """Return the node of a root that is read from outside."""
+    if isinstance(root, Result):
+        return root.node
+    return root.unit.top if isinstance(root, Repeated | Every) else root
