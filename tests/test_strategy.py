@@ -210,3 +210,18 @@ def test_one_rule_is_a_rule_set():
         rewrite(CHAIN, Pipeline([cancel]))
     with pytest.raises(RuleError, match="is a pipeline; call it on the graph"):
         rewrite(CHAIN, [Pipeline([cancel])])
+
+
+def test_nodes_without_types_are_named():
+    plain = nx.DiGraph()
+    plain.add_nodes_from([("x", {"type": "input"}), ("a", {"type": "neg"}), ("b", {"type": "neg"})])
+    plain.add_edge("x", "a", slots=((0, 0),))
+    plain.add_edge("a", "b", slots=((0, 0),))
+    with pytest.raises(GraphError, match=r"node 'b': .*without a result type; give every node"):
+        rewrite(plain, [cancel])
+
+
+@pytest.mark.parametrize("graph", [nx.Graph(), nx.MultiDiGraph()], ids=["undirected", "multigraph"])
+def test_what_is_no_digraph_is_refused(graph):
+    with pytest.raises(GraphError, match=r"is no graph that can be rewritten; make it a networkx\.DiGraph"):
+        rewrite(graph, [cancel])
