@@ -282,6 +282,14 @@ class GreatestNumbers(dict[str, int]):
         super().__init__()
         self.names = names
 
+    def fresh(self, stem: str, taken: Collection[Any]) -> str:
+        """Return the next name of a stem that is not taken, and remember its number."""
+        count = self[stem] + 1
+        while (name := f"{stem}_{count}") in taken:
+            count += 1
+        self[stem] = count
+        return name
+
     def __missing__(self, stem: str) -> int:
         start = f"{stem}_"
         found = [n[len(start) :] for n in self.names if isinstance(n, str) and n.startswith(start)]

@@ -11,7 +11,7 @@ import networkx as nx
 from graphrewrite.attempt import Change, attempt_of
 from graphrewrite.dataflow import GreatestNumbers
 from graphrewrite.edit import Edit, carry_out, edit_directly, edit_publicly
-from graphrewrite.errors import GraphError, RewriteError
+from graphrewrite.errors import RewriteError
 from graphrewrite.fused import Record, Surroundings
 from graphrewrite.graph import Graph
 from graphrewrite.index import ANY, Entry, Index, entries_of
@@ -97,7 +97,6 @@ class Engine:
         if isinstance(graph, Graph):
             graph._fresh = GreatestNumbers(names)
         self.places: dict[Any, list[str]] = {}
-        self.place: Any = None
         self.steps = 0
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
@@ -139,17 +138,6 @@ class Engine:
 
     def sweep(self) -> None:
         """Look at every place, and again at those that an edit has enabled, until nothing is left to look at."""
-        self.place = None
-        try:
-            self.look()
-        except KeyError as error:  # what compiled rules read without asking
-            if error.args != ("result",):
-                raise
-            reason = "meets a node without a result type; give every node but the outputs one, as its `result`"
-            raise GraphError(f"a rule that is tried here {reason}", node=self.place) from None
-
-    def look(self) -> None:
-        """Take one place after the other."""
         nodes, pred = self.graph._node, self.graph._pred
         self.pairs = [(index, WorkList(self.strategy.places(self.graph, index.kinds))) for index in self.indices]
         while True:
@@ -162,7 +150,6 @@ class Engine:
             data = nodes.get(node)
             if data is None:
                 continue
-            self.place = node
             kind = data.get("type", ANY)
             always, known = index.by_kind[kind]
             for entry in index.at(kind, pred[node], nodes) if known else always:

@@ -74,11 +74,7 @@ class Graph(Displayed, Dataflow):
         -------
         str
         """
-        count = self._fresh[stem] + 1
-        while f"{stem}_{count}" in self._node:
-            count += 1
-        self._fresh[stem] = count
-        return f"{stem}_{count}"
+        return self._fresh.fresh(stem, self._node)
 
     def input(self, name: str, type: Type) -> Value:
         """Add an input and return its value.
@@ -294,7 +290,7 @@ class Graph(Displayed, Dataflow):
         """
         found = self._node[node].get("result")
         if found is None:
-            raise GraphError("has no result type", node=node)
+            raise GraphError("has no result type; give every node but the outputs one, as its `result`", node=node)
         chosen: Type = found[result] if isinstance(found, tuple) else found
         return chosen
 

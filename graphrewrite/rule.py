@@ -240,15 +240,7 @@ def _names_for(graph: Graph) -> Callable[[str], str]:
     """Return a giver of names that leaves the graph as it is."""
     given = GreatestNumbers(graph._node)
     given.update(graph._fresh)
-
-    def fresh(stem: str) -> str:
-        count = given[stem] + 1
-        while f"{stem}_{count}" in graph._node:
-            count += 1
-        given[stem] = count
-        return f"{stem}_{count}"
-
-    return fresh
+    return lambda stem: given.fresh(stem, graph._node)
 
 
 class _Language:

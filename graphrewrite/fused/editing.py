@@ -84,7 +84,7 @@ class EditWriter(MatchWriter):
 
     def types(self, nodes: list[str]) -> list[str]:
         """Write what the types of the new nodes are; return their names."""
-        self.line("w = node[n0]['result']")
+        self.line("w = node[n0].get('result')")
         for name in [*nodes, *self.read]:
             self.line(f"d_{name} = node[{name}]")
         for new in self.template.nodes:

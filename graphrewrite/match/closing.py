@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.match.state import State
+from graphrewrite.match.state import NONE, State
 from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated, Rest, Result, Variable
 
 __all__ = ["Closing"]
-
-_NONE = object()
 
 
 class Closing(State):
@@ -68,7 +66,7 @@ class Closing(State):
         """Tell whether every value that must not be something is not."""
         mark = len(self.trail)
         for term, value in list(self.denied.items()):
-            if next(self.solve([(self.term, term.term_, value)]), _NONE) is not _NONE:
+            if next(self.solve([(self.term, term.term_, value)]), NONE) is not NONE:
                 self.undo(mark)
                 self.fail(value.node, f"is what the pattern forbids here: {term.term_!r}", beyond=1)
                 return False
@@ -79,7 +77,7 @@ class Closing(State):
         mark = len(self.trail)
         for term in self.pattern.forbidden:
             for name in self.candidates(term):
-                if name not in self.used and next(self.solve([(self.node, term, name)]), _NONE) is not _NONE:
+                if name not in self.used and next(self.solve([(self.node, term, name)]), NONE) is not NONE:
                     self.undo(mark)
                     self.fail(name, f"is there, and the pattern forbids {term!r}", beyond=1)
                     return True

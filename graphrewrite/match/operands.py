@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match.conditions import node_of
-from graphrewrite.match.state import State
+from graphrewrite.match.state import DONE, FAILED, Goal, Options, State
 from graphrewrite.pattern import PatternNode, Rest, Term, Variable
 
 __all__ = ["OperandSteps"]
-
-Goal = tuple[Any, ...]
-Options = Iterable[tuple[Goal, ...]]
-DONE: tuple[tuple[Goal, ...], ...] = ((),)
-FAILED: tuple[tuple[Goal, ...], ...] = ()
 
 
 class OperandSteps(State):

@@ -16,7 +16,7 @@ from graphrewrite.match.conditions import ConditionSteps, node_of, shown
 from graphrewrite.match.found import Found, Obstacle
 from graphrewrite.match.operands import OperandSteps
 from graphrewrite.match.several import SeveralSteps
-from graphrewrite.match.state import State
+from graphrewrite.match.state import DONE, FAILED, Goal, Options, State
 from graphrewrite.pattern import (
     Either,
     Every,
@@ -33,12 +33,6 @@ from graphrewrite.pattern import (
 )
 
 __all__ = ["Search", "find_at"]
-
-Goal = tuple[Any, ...]
-Options = Iterable[tuple[Goal, ...]]
-DONE: tuple[tuple[Goal, ...], ...] = ((),)
-"""One way to go on, with nothing more to do."""
-FAILED: tuple[tuple[Goal, ...], ...] = ()
 
 
 def find_at(

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match.found import Several
-from graphrewrite.match.state import State
+from graphrewrite.match.state import NONE, State
 from graphrewrite.pattern import Every, PatternNode, Repeated, Result, Unit, Variable
 
 __all__ = ["SeveralSteps", "height_of"]
-
-_NONE = object()
 
 
 class SeveralSteps(State):
@@ -101,7 +99,7 @@ class SeveralSteps(State):
         used, self.used = self.used, {}
         mark = len(self.trail)
         self.forget(unit)
-        found = next(self.solve([(self.result_of, unit.top, 0, lower)]), _NONE) is not _NONE
+        found = next(self.solve([(self.result_of, unit.top, 0, lower)]), NONE) is not NONE
         self.undo(mark)
         self.used = used
         return found
@@ -134,7 +132,7 @@ class SeveralSteps(State):
         used, self.used = self.used, {}
         members: list[Any] = []
         for candidate in self.above(value.node, height_of(unit.top), unit.top):
-            if next(self.solve([(self.node, unit.top, candidate)]), _NONE) is not _NONE:
+            if next(self.solve([(self.node, unit.top, candidate)]), NONE) is not NONE:
                 members.append(self.keep(unit)[0])
                 self.used = {}
                 if self.leader and members[0][2] != member:

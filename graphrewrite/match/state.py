@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["State"]
+__all__ = ["DONE", "FAILED", "NONE", "Goal", "Options", "State"]
+
+Goal = tuple[Any, ...]
+"""A step to take, and its arguments."""
+Options = Iterable[tuple[Goal, ...]]
+"""Ways to go on, each the goals that it takes."""
+DONE: tuple[tuple[Goal, ...], ...] = ((),)
+"""One way to go on, with nothing more to do."""
+FAILED: tuple[tuple[Goal, ...], ...] = ()
+NONE = object()
+"""What stands for no embedding, where the search gives None for each."""
 
 _ABSENT = object()
 
