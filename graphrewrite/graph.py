@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-import networkx as nx
 import numpy as np
 
 from graphrewrite import op as ops
+from graphrewrite.composed import Composed
 from graphrewrite.dataflow import Dataflow, GreatestNumbers, Operand, Reader
 from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
+from graphrewrite.marks import RESERVED
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.storage import copy_into
 from graphrewrite.types import Tensor, Type, element_of, one_object
@@ -19,11 +20,8 @@ from graphrewrite.value import Value
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
 
-RESERVED = frozenset({"type", "result", "origin"})
-"""Keys of a node's data that are not attributes of its op."""
 
-
-class Graph(Displayed, Dataflow):
+class Graph(Composed, Displayed, Dataflow):
     """A directed graph of ops; every networkx function works on it.
 
     Parameters
@@ -175,7 +173,6 @@ class Graph(Displayed, Dataflow):
         given = [x for x in operands if x is not None]
         attributes = {k: as_attribute(v) for k, v in (attributes or {}).items()}
         op.check(len(given), attributes)
-        attributes = op.stored(attributes)
         like = next((x for x in given if isinstance(x, Value)), None)
         for value in given:
             if isinstance(value, Value) and value.graph is not self:
@@ -191,16 +188,16 @@ class Graph(Displayed, Dataflow):
             for i, x in enumerate(given)
         ]
         results = op.result_types(tuple(types), attributes)
+        name = self.fresh(op.name) if name is None else self._free(name)
         values = [x if isinstance(x, Value) else self.constant(constants[i]) for i, x in enumerate(given)]
-        name = self.fresh(op.name) if name is None else name
         data = {
             "type": op.name,
-            **attributes,
+            **op.stored(attributes),
             "result": results[0] if len(results) == 1 else results,
             "origin": tuple(origin),
         }
-        self._new(name, data)
         self.adopt(op)
+        self._new(name, data)
         for slot, value in enumerate(values):
             self._connect(value.node, name, slot, value.result)
         made = tuple(Value(self, name, i) for i in range(len(results)))
@@ -212,15 +209,27 @@ class Graph(Displayed, Dataflow):
         Parameters
         ----------
         op : Op
-            Any op.
-        """
-        if op.name not in ops.LIBRARY:
-            self.ops.setdefault(op.name, op)
+            Any op. One that was defined anew, by the same function, takes the place of the old one.
 
-    def _new(self, name: str, data: dict[str, Any]) -> None:
+        Raises
+        ------
+        GraphError
+            If the graph knows another op of that name.
+        """
+        known = self.ops.get(op.name) or ops.LIBRARY.get(op.name)
+        if known is op:
+            return
+        if known is not None and not known.stands_for(op):
+            raise GraphError(f"the graph knows another op that is called {op.name!r}; rename one of them")
+        self.ops[op.name] = op
+
+    def _free(self, name: str) -> str:
         if name in self._node:
             raise GraphError("that name is taken; choose another or leave it out for a fresh one", node=name)
-        self.add_node(name)
+        return name
+
+    def _new(self, name: str, data: dict[str, Any]) -> None:
+        self.add_node(self._free(name))
         self._node[name].update(data)
 
     def _connect(self, source: str, destination: str, slot: int, result: int = 0) -> None:
@@ -329,18 +338,3 @@ class Graph(Displayed, Dataflow):
         new = self.__class__(ops=self.ops.values(), **self.graph)
         copy_into(self, new)
         return new
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both have the same nodes, data, operands and graph attributes."""
-        from graphrewrite.text import fingerprint  # the text form is built on graphs
-
-        return isinstance(other, Graph) and fingerprint(self) == fingerprint(other)
-
-    __hash__ = nx.DiGraph.__hash__  # graphs are mutable: hashed by identity, as networkx does
-
-    @classmethod
-    def parse(cls, text: str, *, ops: Iterable[Op] = ()) -> Graph:
-        """Return the graph that a text form writes; see `graphrewrite.parse.parse`."""
-        from graphrewrite.parse import parse  # see above
-
-        return parse(text, ops=ops)

@@ -11,8 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 CORE = (
-    {"errors", "types", "data"},
-    {"dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module", "summary"},
+    {"errors", "types", "data", "marks"},
+    {
+        *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
+        "summary",
+    },
     {
         *(
             "attempt",

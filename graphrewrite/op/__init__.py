@@ -32,10 +32,11 @@ from graphrewrite.op import (
     structure,
 )
 from graphrewrite.op.define import define_op
+from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Type, element_dtype
 
-__all__ = ["LIBRARY", "Op", "as_constant", "define_op"]
+__all__ = ["LIBRARY", "Op", "as_constant", "define_op", "generic"]
 
 _FAMILIES = (
     activation,

@@ -103,6 +103,11 @@ class Op:
         self.check(len(operands), attributes)
         return self.function(*operands, **attributes)
 
+    def stands_for(self, other: Op) -> bool:
+        """Tell whether another op of the same name is this one, defined again."""
+        mine, its = self.function, other.function
+        return (type(self), mine.__module__, mine.__qualname__) == (type(other), its.__module__, its.__qualname__)
+
     def interchangeable(self, count: int) -> int:
         """Return how many of the first operands may be permuted, where there are that many operands."""
         if not self.commutative:
