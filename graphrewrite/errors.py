@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
+    "DataError",
     "EvaluationError",
+    "FieldError",
     "GraphError",
     "GraphRewriteError",
     "MissingDependencyError",
@@ -66,11 +69,27 @@ class RewriteError(GraphRewriteError):
 
 
 class VerificationError(GraphRewriteError):
-    """The verifier found a fault in a graph."""
+    """The verifier found faults in a graph; `faults` lists them as data."""
+
+    def __init__(self, message: str, *, node: str | None = None, faults: Iterable[Any] = ()) -> None:
+        self.faults = tuple(faults)
+        super().__init__(message, node=node)
 
 
 class ParseError(GraphRewriteError):
     """Text or data is no graph; names line and column."""
+
+
+class DataError(GraphRewriteError):
+    """Typed data does not have the type that its field says; the message starts with the path of the field."""
+
+    def __init__(self, message: str, *, path: str = "", node: str | None = None) -> None:
+        self.path = path
+        super().__init__(f"{path}: {message}" if path else message, node=node)
+
+
+class FieldError(DataError, AttributeError):
+    """Typed data has no such field, or no value for it."""
 
 
 class MissingDependencyError(GraphRewriteError):
