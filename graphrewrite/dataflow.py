@@ -30,7 +30,8 @@ class Reader(NamedTuple):
 class Dataflow(nx.DiGraph):
     """A digraph with ordered operands, inputs and outputs; it knows no ops and no types.
 
-    An edge's ``slots`` are pairs: the position of the operand, and which result of the source it is.
+    An edge's ``slots`` are pairs: the position of the operand, and which result of the source it is. An edge with a
+    ``kind`` is no data flow, or not only: it says that its destination comes after its source.
 
     Examples
     --------
@@ -85,11 +86,15 @@ class Dataflow(nx.DiGraph):
                 return (Operand(source, data["slots"][0][1]),)
         found = {}
         count = 0
+        is_whole = True
         for source, data in sources.items():
-            for slot, result in data.get("slots", ()):
+            slots = data.get("slots", ())
+            if not slots and "kind" not in data:
+                is_whole = False
+            for slot, result in slots:
                 found[slot] = Operand(source, result)
                 count += 1
-        if len(found) != count or (count and max(found) != count - 1) or (len(sources) and not count):
+        if len(found) != count or (count and max(found) != count - 1) or not is_whole:
             raise GraphError(
                 "the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node
             )
@@ -108,6 +113,52 @@ class Dataflow(nx.DiGraph):
         tuple of Reader
         """
         return tuple(sorted(Reader(n, s, r) for n, data in self._succ[node].items() for s, r in data.get("slots", ())))
+
+    def add_control(self, source: str, destination: str, kind: str = "control") -> None:
+        """Let a node come after another one that it does not read.
+
+        Parameters
+        ----------
+        source, destination : str
+            What comes first, and what comes after it.
+        kind : str
+            What kind of order it is.
+
+        Raises
+        ------
+        GraphError
+            If one of them is not in the graph, or both are the same.
+
+        Examples
+        --------
+        >>> d = Dataflow()
+        >>> d.add_nodes_from(["store", "load"])
+        >>> d.add_control("store", "load", kind="memory")
+        >>> d.controls("load"), d.operands("load")
+        ((('store', 'memory'),), ())
+        """
+        for node in (source, destination):
+            if node not in self._node:
+                raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node)
+        if source == destination:
+            raise GraphError("cannot come after itself", node=source)
+        slots = self._succ[source].get(destination, {}).get("slots", ())
+        self.add_edge(source, destination, slots=slots, kind=kind)
+
+    def controls(self, node: str) -> tuple[tuple[str, str], ...]:
+        """Return the nodes that a node comes after, whether it reads them or not, each with the kind of the order.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+
+        Returns
+        -------
+        tuple of (node, kind)
+            By name.
+        """
+        return tuple(sorted((source, data["kind"]) for source, data in self._pred[node].items() if "kind" in data))
 
     def origin(self, node: str) -> tuple[str, ...]:
         """Return the nodes of the imported graph that a node comes from; itself where it does not say.
@@ -166,7 +217,8 @@ class Dataflow(nx.DiGraph):
                             if source in begun:
                                 raise self._cycle(source)
                         if len(waiting) > 1:
-                            waiting = [o.node for o in reversed(self.operands(node)) if o.node not in done]
+                            read = [o.node for o in reversed(self.operands(node)) if o.node not in done]
+                            waiting = [*sorted(set(waiting) - set(read), reverse=True), *read]
                         work += waiting
                         continue
                 done[node] = None

@@ -27,6 +27,7 @@ class _Plan:
     edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = field(default_factory=dict)
     made: dict[int, str] = field(default_factory=dict)
     moved: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
 
     def place(self, parts: Sequence[Any]) -> list[Operand]:
         """Add what is new of the parts of a replacement, operands first; return where each part is."""
@@ -75,6 +76,9 @@ class _Plan:
             for slot, read in self.edges.get((root, reader), data["slots"]):
                 (moved if result is None or read == result else kept).append((slot, read))
             if not moved:
+                if "kind" in data and result is None:  # what comes after the root comes after what replaces it
+                    self.edges[root, reader] = ()
+                    self.ordered.append((target.node, reader, data))
                 continue
             self.edges[root, reader] = tuple(kept)
             self.moved.setdefault((target.node, reader), data)
@@ -87,7 +91,7 @@ class _Plan:
     def finish(self) -> Edit:
         """Settle the edges, and find out what nothing reads any more."""
         edit, nodes, succ, pred = self.edit, self.graph._node, self.graph._succ, self.graph._pred
-        fed = {source for (source, _), slots in self.edges.items() if slots}
+        fed = {source for (source, _), slots in self.edges.items() if slots} | {source for source, _, _ in self.ordered}
         gone: set[str] = set()
         candidates = set(self.matched)
         work = list(reversed(self.matched))
@@ -110,7 +114,25 @@ class _Plan:
                 edit.linked.append((source, destination, {**known, "slots": slots}))
             elif source not in gone:
                 edit.unlinked.append((source, destination))
+        edit.linked += [
+            (source, destination, data)
+            for source, destination, data in self.ordered
+            if destination not in gone
+            and not self.edges.get((source, destination))
+            and destination not in succ.get(source, ())
+        ]
         return edit
+
+    def loses_order(self) -> Declined | None:
+        """Refuse an edit that removes a node which comes after another one: nothing says what would come after it."""
+        gone = set(self.edit.removed)
+        for node in self.edit.removed:
+            for source, data in self.graph._pred[node].items():
+                if "kind" in data and not data["slots"] and source not in gone:
+                    return Declined(
+                        f"would disappear, but it comes after {source!r}; move that control edge first", node
+                    )
+        return None
 
 
 def new_data(part: New) -> dict[str, Any]:
@@ -185,7 +207,7 @@ def plan(
     for (node, result, _), target in zip(moves, targets, strict=True):
         work.move(node, result, target)
     edit = work.finish()
-    return Declined("its replacement would change nothing") if edit.is_empty else edit
+    return Declined("its replacement would change nothing") if edit.is_empty else work.loses_order() or edit
 
 
 def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:

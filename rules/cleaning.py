@@ -48,7 +48,7 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     merged = []
     for node in graph.in_order():
         op = graph.op(node)
-        if op.name in ("input", "output") or op.stateful:
+        if op.name in ("input", "output") or op.stateful or _is_ordered(graph, node):
             continue
         data = graph.nodes[node]
         attributes = tuple((k, format_exactly(v)) for k, v in sorted(data.items()) if k not in RESERVED)
@@ -61,3 +61,8 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
             graph.remove_node(node)
             merged.append(node)
     return merged
+
+
+def _is_ordered(graph: Graph, node: str) -> bool:
+    """Tell whether a control edge says what comes before or after a node."""
+    return any("kind" in data for edges in (graph.pred[node], graph.succ[node]) for data in edges.values())

@@ -40,7 +40,7 @@ class Closing(State):
             if results is None:
                 continue
             for reader, data in self.graph._succ[name].items():
-                if reader not in self.used and any(r not in results for _, r in data["slots"]):
+                if reader not in self.used and ("kind" in data or any(r not in results for _, r in data["slots"])):
                     self.fail(name, f"would disappear, but {reader!r} outside the match reads it", beyond=1)
                     return False
         return True
