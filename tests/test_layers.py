@@ -14,7 +14,7 @@ CORE = (
     {"errors", "types", "data", "marks"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
-        "summary",
+        *("cycles", "infer", "structure", "summary"),
     },
     {
         *(

@@ -1,0 +1,59 @@
+"""Checks of constants: what they hold is what they are declared, and is what a module says that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.types import FixedPoint, Stream, Tensor, element_dtype
+from graphrewrite.verify.check import check
+
+__all__ = ["constants_hold", "shared_constants_are_kept"]
+
+
+@check(types=["constant"])
+def constants_hold(graph: Any, node: Any) -> Iterator[str]:
+    """A constant holds an array of the shape, the dtype and the range that its type says."""
+    data = graph._node[node]
+    declared = data.get("result")
+    if "value" not in data or declared is None:
+        return  # said by other checks
+    if not isinstance(declared, Tensor):
+        if isinstance(declared, Stream | tuple):
+            yield f"holds one array and is declared {declared!s}; a constant is a Tensor"
+        return
+    wrong = contradiction(declared, data["value"])
+    if wrong is not None:
+        yield f"{wrong}, and is declared {declared}"
+
+
+@check(module=True)
+def shared_constants_are_kept(module: Any) -> Iterator[tuple[str, Any, str]]:
+    """A constant that is shared holds the module's array: to change it for one graph, give that one its own."""
+    for name, graph in module.items():
+        for node, data in graph.nodes(data=True):
+            shared = data.get("shared")
+            if shared is None or data.get("type") != "constant":
+                continue
+            if shared not in module.constants:
+                yield name, node, f"shares the constant {shared!r}, which the module does not have"
+            elif data.get("value") is not module.constants[shared]:
+                yield name, node, f"holds another array than the constant {shared!r} that it shares; drop its mark"
+
+
+def contradiction(declared: Tensor, value: Any) -> str | None:
+    """Return what of an array contradicts a type, if anything does."""
+    array = np.asarray(value)
+    if array.shape != declared.shape:
+        return f"holds an array of shape {list(array.shape)}"
+    if isinstance(declared.element, FixedPoint):
+        if array.dtype.kind not in "iu":
+            return f"holds an array of {array.dtype}, not of mantissas"
+        low, high = declared.element.minimum, declared.element.maximum
+        if array.size and not low <= int(array.min()) <= int(array.max()) <= high:
+            return f"holds mantissas from {array.min()} to {array.max()}, not from {low} to {high}"
+    elif array.dtype != element_dtype(declared.element):
+        return f"holds an array of {array.dtype}"
+    return None

@@ -1,0 +1,78 @@
+"""Looking at a graph that may be broken: nothing here raises."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from graphrewrite.dataflow import Operand
+from graphrewrite.errors import did_you_mean
+from graphrewrite.marks import RESERVED
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.op import Op
+from graphrewrite.types import Stream, Tensor, Type
+
+__all__ = ["advice_for", "known_op", "names_of", "op_attributes", "operands_or_fault", "results_of", "slots_of"]
+
+
+def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
+    """Return the slots that an edge's data says, none of a control edge; None where it says nothing sensible."""
+    slots = edge.get("slots")
+    if not isinstance(slots, tuple | list) or (not slots and edge.get("kind") is None):
+        return None
+    for pair in slots:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+            return None
+        if not (type(pair[0]) is int is type(pair[1]) and pair[0] >= 0 <= pair[1]):
+            return None
+    return tuple(slots)
+
+
+def operands_or_fault(graph: Any, node: Any) -> tuple[Operand, ...] | str:
+    """Return the operands of a node in order, or what is wrong with its slots."""
+    found: dict[int, Operand] = {}
+    for source, edge in graph._pred[node].items():
+        slots = slots_of(edge)
+        if slots is None:
+            return f"the edge from {source!r} says {edge.get('slots')!r}"
+        for slot, result in slots:
+            if slot in found:
+                return f"slot {slot} is both {found[slot].node!r} and {source!r}"
+            found[slot] = Operand(source, result)
+    for slot in range(len(found)):
+        if slot not in found:
+            return f"there is no slot {slot}"
+    return tuple([found[slot] for slot in range(len(found))])
+
+
+def known_op(graph: Any, node: Any) -> Op | None:
+    """Return the op that a node's type names, if there is one."""
+    kind = graph._node[node].get("type")
+    return (graph.ops.get(kind) or LIBRARY.get(kind)) if isinstance(kind, str) else None
+
+
+@lru_cache(maxsize=256)
+def advice_for(kind: str, own: tuple[str, ...]) -> str:
+    """Return which known op may have been meant by a name; own are those beside the library's."""
+    return did_you_mean(kind, [*LIBRARY, *own])
+
+
+def op_attributes(graph: Any, node: Any) -> dict[str, Any]:
+    """Return the attributes that a node states."""
+    return {key: value for key, value in graph._node[node].items() if key not in RESERVED}
+
+
+def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:
+    """Return the types that a node declares, or None where it declares none, or something else."""
+    found = graph._node[node].get("result")
+    if isinstance(found, Tensor | Stream):
+        return (found,)
+    if isinstance(found, tuple) and all(isinstance(t, Tensor | Stream) for t in found):
+        return found
+    return None
+
+
+def names_of(operands: tuple[Operand, ...]) -> str:
+    """Return the text of some operands: ``'x' and 'split_1':1``."""
+    shown = [f"{o.node!r}:{o.result}" if o.result else repr(o.node) for o in operands]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

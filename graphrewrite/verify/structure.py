@@ -1,0 +1,116 @@
+"""Checks of names, ops, edges and attributes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from graphrewrite.cycles import holds_state, order_of, shown
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.verify.check import check
+from graphrewrite.verify.reading import advice_for, known_op, op_attributes, operands_or_fault
+
+__all__ = [
+    "attributes_fit",
+    "cycles_pass_state",
+    "names_are_unique",
+    "nodes_have_types",
+    "operands_fit",
+    "ops_are_known",
+    "slots_are_numbered",
+]
+
+
+@check(whole=True)
+def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
+    """Names are texts: one that prints like another is a duplicate."""
+    plain = [node for node in graph if isinstance(node, str) and node]
+    if len(plain) == len(graph):
+        return
+    printed = Counter(map(str, graph))
+    for node in graph:
+        if isinstance(node, str) and node:
+            continue
+        if printed[str(node)] > 1:
+            yield node, f"there is another node whose name prints as {str(node)!r}; rename one of them"
+        else:
+            yield node, f"its name is no text but {node!r}; rename it, for example with networkx.relabel_nodes"
+
+
+@check
+def nodes_have_types(graph: Any, node: Any) -> Iterator[str]:
+    """Every node has a type: the name of its op."""
+    kind = graph._node[node].get("type")
+    if not isinstance(kind, str) or not kind:
+        said = "says none" if kind is None else f"says {kind!r}"
+        yield f"has a type, and this {said}; write the name of its op as its `type`"
+
+
+@check
+def ops_are_known(graph: Any, node: Any) -> Iterator[str]:
+    """The op that a type names is the library's, or one that the graph was given."""
+    kind = graph._node[node].get("type")
+    if isinstance(kind, str) and kind and known_op(graph, node) is None:
+        hint = advice_for(kind, tuple(graph.ops))
+        yield f"no op is called {kind!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule"
+
+
+@check
+def slots_are_numbered(graph: Any, node: Any) -> Iterator[str]:
+    """The operands of a node are numbered 0, 1, … on its edges, each number once."""
+    found = operands_or_fault(graph, node)
+    if isinstance(found, str):
+        yield f"the slots of its operands are missing or collide: {found}; number them 0, 1, … on the edges"
+
+
+@check
+def operands_fit(graph: Any, node: Any) -> Iterator[str]:
+    """A node has the operands that its op asks for: no fewer and no more."""
+    operands, op = operands_or_fault(graph, node), known_op(graph, node)
+    if op is None or isinstance(operands, str):
+        return
+    if op.name == "output":
+        if len(operands) != 1:
+            yield f"an output has one operand, this has {len(operands)}"
+    elif op.name == "constant":
+        for operand in operands:
+            yield f"is a constant and {operand.node!r} writes to it; make a node of its own of what it computes"
+    else:
+        try:
+            op.check(len(operands), {}, complete=False)
+        except TypeMismatchError as error:
+            yield str(error)
+
+
+@check
+def attributes_fit(graph: Any, node: Any) -> Iterator[str]:
+    """A node has attributes of its op only, and all of those that have no default."""
+    op = known_op(graph, node)
+    if op is None:
+        return
+    attributes = op_attributes(graph, node)
+    try:
+        op.check(op.required, attributes)
+    except TypeMismatchError as error:
+        first = str(error)
+        yield first
+        for key, value in attributes.items():
+            try:
+                op.check(op.required, {key: value}, complete=False)
+            except TypeMismatchError as error:
+                if str(error) != first:
+                    yield str(error)
+
+
+@check(whole=True)
+def cycles_pass_state(graph: Any) -> Iterator[tuple[Any, str]]:
+    """A cycle is legal where it passes an op of the stream level that holds state, and nowhere else."""
+    for cycle in order_of(graph).cycles:
+        if len(cycle) == 2:
+            yield cycle[0], f"reads itself: is on a cycle {shown(cycle)}; remove that edge"
+        else:
+            yield cycle[0], f"is on a cycle {shown(cycle)}; break it or put a register on it"
+    for node, readers in graph._succ.items():
+        if node in readers and not readers[node].get("slots") and holds_state(graph, node):
+            yield node, "runs after itself; remove that edge"

@@ -1,0 +1,41 @@
+"""The table of contents of the verifier."""
+
+from __future__ import annotations
+
+from graphrewrite.verify.check import Check
+from graphrewrite.verify.constants import constants_hold, shared_constants_are_kept
+from graphrewrite.verify.ports import outputs_are_reached, ports_are_numbered
+from graphrewrite.verify.structure import (
+    attributes_fit,
+    cycles_pass_state,
+    names_are_unique,
+    nodes_have_types,
+    operands_fit,
+    ops_are_known,
+    slots_are_numbered,
+)
+from graphrewrite.verify.typing import results_are_there, results_follow, values_are_typed
+
+__all__ = ["CHECKS"]
+
+CHECKS: tuple[Check, ...] = (
+    names_are_unique,
+    # What a node is.
+    nodes_have_types,
+    ops_are_known,
+    attributes_fit,
+    # What it reads.
+    slots_are_numbered,
+    operands_fit,
+    results_are_there,
+    cycles_pass_state,
+    # What its values are.
+    values_are_typed,
+    results_follow,
+    constants_hold,
+    shared_constants_are_kept,
+    # What the graph offers.
+    ports_are_numbered,
+    outputs_are_reached,
+)
+"""What every graph fulfils. ``verify(graph, (*CHECKS, mine))`` asks for more."""

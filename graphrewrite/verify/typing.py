@@ -1,0 +1,76 @@
+"""Checks of types: every value has one, and each follows from those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.infer import infer_node
+from graphrewrite.types import Type
+from graphrewrite.verify.check import check
+from graphrewrite.verify.reading import known_op, operands_or_fault, results_of
+from graphrewrite.verify.structure import attributes_fit, operands_fit
+
+__all__ = ["results_are_there", "results_follow", "values_are_typed"]
+
+
+@check
+def values_are_typed(graph: Any, node: Any) -> Iterator[str]:
+    """Every node but the outputs declares the types of its results."""
+    data = graph._node[node]
+    kind, result = data.get("type"), data.get("result")
+    if result is None:
+        if kind == "input":
+            yield "an input needs a result type: what it carries, as its `result`"
+        elif kind != "output":
+            yield "has no result type; infer(graph) gives every node one"
+    elif results_of(graph, node) is None:
+        yield f"its result is no type but {result!r}; give a Tensor or a Stream, or a tuple of them"
+
+
+@check
+def results_are_there(graph: Any, node: Any) -> Iterator[str]:
+    """A node reads results that there are."""
+    operands = operands_or_fault(graph, node)
+    if isinstance(operands, str):
+        return
+    for source, result in operands:
+        data = graph._node[source]
+        if data.get("type") == "output":
+            yield f"reads {source!r}, which is an output and gives nothing; read what it reads"
+            continue
+        given = data.get("result")
+        if isinstance(given, tuple):
+            count = len(given)
+        else:
+            op = known_op(graph, source)
+            count = op.results if op is not None and given is None else 1
+        if result >= count:
+            yield f"reads result {result} of {source!r}, which has fewer: {count}"
+
+
+@check
+def results_follow(graph: Any, node: Any) -> Iterator[str]:
+    """What a node declares is what its op gives for the operands and attributes that it has; layouts included."""
+    op, declared = known_op(graph, node), results_of(graph, node)
+    if op is None or op.name in ("input", "constant") or (declared is None and op.name != "output"):
+        return
+    operands = operands_or_fault(graph, node)
+    if isinstance(operands, str):
+        return
+    types: list[Type] = []
+    for source, result in operands:
+        given = results_of(graph, source)
+        if given is None or result >= len(given):
+            return  # said by another check
+        types.append(given[result])
+    try:
+        inferred = infer_node(graph, node, op, operands, tuple(types))
+    except GraphRewriteError as error:
+        if not (any(operands_fit(graph, node)) or any(attributes_fit(graph, node))):
+            yield str(error).removeprefix(f"node {node!r}: ")
+        return
+    if declared is not None and inferred != declared:
+        shown, wanted = (", ".join(map(str, found)) or "nothing" for found in (inferred, declared))
+        yield f"{op.name} gives {shown}, and the node is declared {wanted}"

@@ -1,0 +1,182 @@
+"""Find what is wrong with a graph or a module, and name it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError, VerificationError
+from graphrewrite.graph import Graph
+from graphrewrite.graph_rule.rule import GraphRule
+from graphrewrite.replacement import Declined
+from graphrewrite.rule import Rule
+from graphrewrite.verify.check import Check, Fault
+from graphrewrite.verify.table import CHECKS
+
+__all__ = ["Checks", "faults", "verify"]
+
+Checks = Iterable[Check | Rule | GraphRule]
+"""A table of checks; a rule is one that every match breaks."""
+
+
+def verify(graph: Any, checks: Checks = CHECKS) -> None:
+    r"""Raise unless a graph, or every graph of a module, is well formed.
+
+    Parameters
+    ----------
+    graph : Graph, networkx.DiGraph or Module
+        Anything that has nodes with types, or named graphs of them.
+    checks : iterable of Check and Rule
+        What must hold. A rule among them is broken wherever it matches.
+
+    Raises
+    ------
+    VerificationError
+        Naming every fault with its node; its ``faults`` are the same as data.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
+    >>> verify(g)
+    >>> del g.edges["x", "r"]["slots"]
+    >>> verify(g)
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.VerificationError: node 'r': the slots of its operands are missing or collide: ...
+    """
+    found = faults(graph, checks)
+    if found:
+        raise VerificationError("\n".join(map(str, found)), faults=found)
+
+
+def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
+    r"""Return what is wrong with a graph, or with the graphs of a module, in the order of nodes and then of checks.
+
+    Parameters
+    ----------
+    graph : Graph, networkx.DiGraph or Module
+        Anything that has nodes with types, or named graphs of them.
+    checks : iterable of Check and Rule
+        What must hold.
+
+    Returns
+    -------
+    tuple of Fault
+
+    Raises
+    ------
+    GraphError
+        If it is no graph.
+    RuleError
+        If a member of the table is no check, or fails.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
+    >>> g.nodes["r"].update(type="rellu", alpha=1)
+    >>> [(fault.check, fault.node) for fault in faults(g)]
+    [('ops_are_known', 'r')]
+    """
+    table = _Table(checks)
+    if isinstance(graph, Mapping):
+        inside = [replace(f, graph=name) for name, member in graph.items() for f in table.faults_of(member)]
+        return (*inside, *table.module_faults(graph))
+    return tuple(table.faults_of(graph))
+
+
+class _Table:
+    """Checks, by what they look at."""
+
+    def __init__(self, checks: Checks) -> None:
+        members = tuple(checks)
+        for member in members:
+            if not isinstance(member, Check | Rule | GraphRule):
+                raise RuleError(f"{member!r} is neither a check nor a rule; decorate it with @check")
+        own = [m for m in members if isinstance(m, Check)]
+        self.rules = [m for m in members if not isinstance(m, Check)]
+        self.nodes = [c for c in own if c.scope == "node"]
+        self.graphs = [c for c in own if c.scope == "graph"]
+        self.modules = [c for c in own if c.scope == "module"]
+        self.by_type: dict[Any, list[Check]] = {}
+
+    def faults_of(self, given: Any) -> list[Fault]:
+        """Return the faults of one graph."""
+        if not isinstance(given, nx.DiGraph) or given.is_multigraph():
+            raise GraphError(f"{type(given).__name__} is no graph that can be verified; make it a networkx.DiGraph")
+        graph = given if isinstance(given, Graph) else Graph(given)
+        found: list[Fault] = []
+        for node, data in graph._node.items():
+            kind = data.get("type")
+            for check in self.for_type(kind if isinstance(kind, str) else None):
+                for message in _run(check, (graph, node), found, node):
+                    found.append(Fault(check.name, node, message))  # noqa: PERF401  # _run looks at what was found
+        for check in self.graphs:
+            for said in _run(check, (graph,), found, None):
+                node, message = said if isinstance(said, tuple) else (None, said)
+                found.append(Fault(check.name, node, message))
+        for rule in self.rules:
+            found += _matches(rule, graph, found)
+        return found
+
+    def module_faults(self, module: Any) -> list[Fault]:
+        """Return the faults of a module apart from its graphs."""
+        found: list[Fault] = []
+        for check in self.modules:
+            for said in _run(check, (module,), found, None):
+                *where, message = said if isinstance(said, tuple) else (said,)
+                name, node = (*where, None, None)[:2]
+                found.append(Fault(check.name, node, message, name))
+        return found
+
+    def for_type(self, kind: str | None) -> list[Check]:
+        """Return the checks that look at nodes of a type."""
+        found = self.by_type.get(kind)
+        if found is None:
+            found = self.by_type[kind] = [c for c in self.nodes if c.types is None or kind in c.types]
+        return found
+
+
+def _run(check: Check, subject: tuple[Any, ...], found: list[Fault], node: Any) -> Iterator[Any]:
+    """Yield what a check says. One that stumbles over what other checks have found says nothing."""
+    try:
+        said = check(*subject)
+        yield from (said,) if isinstance(said, str) else said or ()
+    except GraphRewriteError as error:
+        if not found:
+            yield str(error).removeprefix(f"node {node!r}: ")
+    except Exception as error:
+        where = inspect.getsourcefile(check.function), check.function.__code__.co_firstlineno
+        place = "" if node is None else f" at {node!r}"
+        raise RuleError(
+            f"check {check.name!r} ({where[0]}:{where[1]}): fails{place}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _matches(rule: Any, graph: Graph, found: list[Fault]) -> Iterator[Fault]:
+    """Yield a fault for every match of a rule that the rule does not decline."""
+    kinds = rule.definition.root_kinds if isinstance(rule, Rule) else rule.kinds
+    doc = (inspect.getdoc(rule) if isinstance(rule, Rule) else None) or "has no such place"
+    reason = f"{rule.name} matches here, and a sound graph has no such place: {doc.splitlines()[0]}"
+    try:
+        for node, data in list(graph._node.items()):
+            if kinds is not None and data.get("type") not in kinds:
+                continue
+            for match in rule.matches_at(graph, node):
+                if not _declines(rule, graph, match):
+                    yield Fault(rule.name, node, reason)
+    except RuleError:
+        raise
+    except GraphRewriteError as error:
+        if not found:
+            yield Fault(rule.name, error.node, str(error).removeprefix(f"node {error.node!r}: "))
+
+
+def _declines(rule: Any, graph: Graph, match: Any) -> bool:
+    try:
+        return isinstance(rule.edit(graph, match), Declined)
+    except RewriteError:
+        return False  # it matches, even if what it would put there could not stand
