@@ -14,7 +14,7 @@ from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.marks import RESERVED
 from graphrewrite.op.op import Op, as_attribute
-from graphrewrite.storage import copy_into
+from graphrewrite.storage import copy_into, own
 from graphrewrite.types import Tensor, Type, element_of, one_object
 from graphrewrite.value import Value
 
@@ -322,7 +322,7 @@ class Graph(Composed, Displayed, Dataflow):
         return Value(self, node, result)
 
     def copy(self, as_view: bool = False) -> Self:
-        """Return a copy whose nodes and edges can be changed freely; arrays are shared.
+        """Return a copy that can be changed freely, but for its arrays: they are shared; `copy.deepcopy` copies all.
 
         Parameters
         ----------
@@ -335,6 +335,9 @@ class Graph(Composed, Displayed, Dataflow):
         """
         if as_view:
             return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
-        new = self.__class__(ops=self.ops.values(), **self.graph)
+        new = self.__class__(ops=self.ops.values(), **own(self.graph))
         copy_into(self, new)
         return new
+
+    def __copy__(self) -> Self:
+        return self.copy()

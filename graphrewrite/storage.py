@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-__all__ = ["copy_into", "stores_plainly"]
+__all__ = ["copy_into", "own", "stores_plainly"]
 
 
 def stores_plainly(graph: nx.DiGraph) -> bool:
@@ -26,19 +26,55 @@ def stores_plainly(graph: nx.DiGraph) -> bool:
     )
 
 
+def own(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of an attribute dictionary: lists and dictionaries are copied at any depth, all else is shared.
+
+    Parameters
+    ----------
+    data : dict
+        Attributes of a node, an edge or a graph.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> given = {"shape": {"length": 4}}
+    >>> own(given)["shape"]["length"] = 5
+    >>> given
+    {'shape': {'length': 4}}
+    """
+    new = data.copy()
+    for value in data.values():
+        if type(value) in _SHARED_NEVER:
+            return {key: _own(value) for key, value in data.items()}
+    return new
+
+
+_SHARED_NEVER = frozenset({dict, list, set})
+
+
+def _own(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return {key: _own(v) for key, v in value.items()}
+    return kind(map(_own, value)) if kind in (list, tuple, set) else value
+
+
 def copy_into(source: Any, target: Any) -> None:
     """Copy the nodes and edges of a graph to another that is empty.
 
     Parameters
     ----------
     source, target : networkx.DiGraph
-        The values in the dictionaries are shared, the dictionaries are not.
+        Arrays and types are shared; the dictionaries, and lists and dictionaries in them, are not.
     """
     if not (stores_plainly(source) and stores_plainly(target)):
-        target.add_nodes_from((name, data.copy()) for name, data in source._node.items())
-        target.add_edges_from((a, b, data.copy()) for a, readers in source._succ.items() for b, data in readers.items())
+        target.add_nodes_from((name, own(data)) for name, data in source._node.items())
+        target.add_edges_from((a, b, own(data)) for a, readers in source._succ.items() for b, data in readers.items())
         return
-    target._node.update({name: data.copy() for name, data in source._node.items()})
+    target._node.update({name: own(data) for name, data in source._node.items()})
     # Edge by edge in the order of the sources, as networkx copies: the order of the predecessors follows from it.
     pred = target._pred
     for name in source._node:
