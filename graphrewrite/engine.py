@@ -23,7 +23,8 @@ from graphrewrite.rule import Rule
 from graphrewrite.storage import stores_plainly
 from graphrewrite.strategy import Strategy
 from graphrewrite.template import is_plain
-from graphrewrite.verify import verify as verify_graph
+from graphrewrite.verify import CHECKS, Checks
+from graphrewrite.verify.verifier import Table
 from graphrewrite.wake import Wake
 from graphrewrite.worklist import WorkList
 
@@ -45,8 +46,8 @@ class Engine:
         Where and in which order.
     names : collection
         All names that came in: fresh ones follow from them, those of nodes included that are gone when one is needed.
-    verify : bool
-        Whether to check the whole graph after every step.
+    verify : bool or iterable of Check
+        Whether, or by which checks, to verify the whole graph after every step.
     limit : int
         So many steps are too many.
     watcher : Watcher, optional
@@ -63,18 +64,16 @@ class Engine:
         strategy: Strategy,
         *,
         names: Any,
-        verify: bool,
+        verify: bool | Checks,
         limit: int,
         watcher: Any,
         journal: Journal | None,
     ) -> None:
         self.graph, self.rules, self.passes, self.strategy = graph, rules, passes, strategy
-        self.verify, self.limit, self.watcher, self.journal = (
-            verify and isinstance(graph, Graph),
-            limit,
-            watcher,
-            journal,
-        )
+        self.limit, self.watcher, self.journal = limit, watcher, journal
+        # A digraph whose types are no ops' is verified where somebody says by which checks.
+        wanted = (CHECKS if isinstance(graph, Graph) else ()) if isinstance(verify, bool) else verify
+        self.table = Table(wanted) if verify and wanted else None
         groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
         # Where a place is looked at once, a rule of several roots is entered at the first of them only.
         roots = 1 if strategy.is_single else None
@@ -132,8 +131,8 @@ class Engine:
             self.complain(removed[0])
         if self.watcher is not None:
             self.watcher.passed(self.graph, member.name, removed)
-        if self.verify:
-            verify_graph(self.graph)
+        if self.table is not None:
+            self.table.verify(self.graph, after=member.name)
         return True
 
     def sweep(self) -> None:
@@ -217,7 +216,7 @@ class Engine:
             return None
         again = not self.strategy.is_single
         inline = again and self.is_plain
-        full = self.watcher is not None or self.verify or again != inline
+        full = self.watcher is not None or self.table is not None or again != inline
         journal = self.journal
         around = Surroundings(
             general=general,
@@ -260,8 +259,8 @@ class Engine:
             self.journal.append(entry)
         if self.watcher is not None:
             self.watcher.rewritten(self.graph, member, change)
-        if self.verify:
-            verify_graph(self.graph)
+        if self.table is not None:
+            self.table.verify(self.graph, after=member.name)
 
     # ------------------------------------------------------------------ what to look at again
 

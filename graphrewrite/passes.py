@@ -9,6 +9,7 @@ from typing import Any
 
 from graphrewrite.graph import Graph
 from graphrewrite.rewrite import rewrite
+from graphrewrite.verify import Checks
 
 __all__ = ["Pass", "Pipeline", "pass_"]
 
@@ -118,7 +119,7 @@ class Pipeline:
         object.__setattr__(self, "phases", phases)
         object.__setattr__(self, "name", name)
 
-    def __call__(self, graph: Graph, *, verify: bool = False) -> Graph:
+    def __call__(self, graph: Graph, *, verify: bool | Checks = False) -> Graph:
         """Return the graph with every phase applied; the argument is untouched."""
         for phase in self.phases:
             graph = phase(graph) if callable(phase) else rewrite(graph, phase, verify=verify)

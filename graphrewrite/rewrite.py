@@ -18,6 +18,7 @@ from graphrewrite.journal import Journal
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
 from graphrewrite.strategy import Strategy
+from graphrewrite.verify import Checks
 
 __all__ = ["GraphRewriting", "Member", "Rules", "Watcher", "WholeGraph", "rewrite"]
 
@@ -93,7 +94,7 @@ def rewrite(
     first: str = "place",
     measure: Callable[[dict[str, Any]], float] | None = None,
     copy: bool = True,
-    verify: bool = False,
+    verify: bool | Checks = False,
     limit: int | None = None,
     watcher: Watcher | None = None,
 ) -> G:
@@ -122,8 +123,8 @@ def rewrite(
     copy : bool
         Whether to edit a copy. If false, the graph itself is edited and returned, which saves the time and the memory
         of the copy; if anything fails, all is taken back. Passes need a copy.
-    verify : bool
-        Whether to check the whole graph after every step.
+    verify : bool or iterable of Check and Rule
+        Whether to check the whole graph after every step; and by which checks, where not by `verify.CHECKS`.
     limit : int, optional
         Steps after which a rule set counts as endless; a multiple of the graph's size where not given.
     watcher : Watcher, optional

@@ -14,7 +14,7 @@ from graphrewrite.verify.structure import (
     ops_are_known,
     slots_are_numbered,
 )
-from graphrewrite.verify.typing import results_are_there, results_follow, values_are_typed
+from graphrewrite.verify.values import results_are_there, results_follow, values_are_typed
 
 __all__ = ["CHECKS"]
 

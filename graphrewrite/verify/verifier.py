@@ -17,7 +17,7 @@ from graphrewrite.rule import Rule
 from graphrewrite.verify.check import Check, Fault
 from graphrewrite.verify.table import CHECKS
 
-__all__ = ["Checks", "faults", "verify"]
+__all__ = ["Checks", "Table", "faults", "verify"]
 
 Checks = Iterable[Check | Rule | GraphRule]
 """A table of checks; a rule is one that every match breaks."""
@@ -48,9 +48,7 @@ def verify(graph: Any, checks: Checks = CHECKS) -> None:
     ...
     graphrewrite.errors.VerificationError: node 'r': the slots of its operands are missing or collide: ...
     """
-    found = faults(graph, checks)
-    if found:
-        raise VerificationError("\n".join(map(str, found)), faults=found)
+    Table(checks).verify(graph)
 
 
 def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
@@ -81,15 +79,28 @@ def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
     >>> [(fault.check, fault.node) for fault in faults(g)]
     [('ops_are_known', 'r')]
     """
-    table = _Table(checks)
-    if isinstance(graph, Mapping):
-        inside = [replace(f, graph=name) for name, member in graph.items() for f in table.faults_of(member)]
-        return (*inside, *table.module_faults(graph))
-    return tuple(table.faults_of(graph))
+    return Table(checks).faults(graph)
 
 
-class _Table:
-    """Checks, by what they look at."""
+class Table:
+    """Checks, by what they look at.
+
+    Parameters
+    ----------
+    checks : iterable of Check and Rule
+        In order.
+
+    Raises
+    ------
+    RuleError
+        If one of them is neither.
+
+    Examples
+    --------
+    >>> from graphrewrite.verify import CHECKS
+    >>> Table(CHECKS).faults(Graph("empty"))
+    ()
+    """
 
     def __init__(self, checks: Checks) -> None:
         members = tuple(checks)
@@ -102,6 +113,28 @@ class _Table:
         self.graphs = [c for c in own if c.scope == "graph"]
         self.modules = [c for c in own if c.scope == "module"]
         self.by_type: dict[Any, list[Check]] = {}
+
+    def verify(self, graph: Any, *, after: str | None = None) -> None:
+        """Raise unless a graph fulfils all of them.
+
+        Parameters
+        ----------
+        graph : Graph, networkx.DiGraph or Module
+            What to look at.
+        after : str, optional
+            Name of the rule or the pass that is to blame.
+        """
+        found = self.faults(graph)
+        if found:
+            blamed = "" if after is None else f"{after} left a graph that is not well formed:\n"
+            raise VerificationError(blamed + "\n".join(map(str, found)), faults=found)
+
+    def faults(self, graph: Any) -> tuple[Fault, ...]:
+        """Return what is wrong with a graph or a module."""
+        if not isinstance(graph, Mapping):
+            return tuple(self.faults_of(graph))
+        inside = [replace(f, graph=name) for name, member in graph.items() for f in self.faults_of(member)]
+        return (*inside, *self.module_faults(graph))
 
     def faults_of(self, given: Any) -> list[Fault]:
         """Return the faults of one graph."""
