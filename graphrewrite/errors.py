@@ -17,6 +17,7 @@ __all__ = [
     "RewriteError",
     "RuleError",
     "TypeMismatchError",
+    "UnknownGraphError",
     "UnknownOpError",
     "VerificationError",
     "did_you_mean",
@@ -50,6 +51,13 @@ class GraphError(GraphRewriteError):
 
 class UnknownOpError(GraphError):
     """A node's type names no op that the graph knows."""
+
+
+class UnknownGraphError(GraphError, KeyError):
+    """A module or library has no graph of a name."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a KeyError would put its message into quotes
 
 
 class TypeMismatchError(GraphRewriteError):

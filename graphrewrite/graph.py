@@ -189,6 +189,7 @@ class Graph(Composed, Displayed, Dataflow):
         ]
         results = op.result_types(tuple(types), attributes)
         name = self.fresh(op.name) if name is None else self._free(name)
+        self.adopt(op)
         values = [x if isinstance(x, Value) else self.constant(constants[i]) for i, x in enumerate(given)]
         data = {
             "type": op.name,
@@ -196,7 +197,6 @@ class Graph(Composed, Displayed, Dataflow):
             "result": results[0] if len(results) == 1 else results,
             "origin": tuple(origin),
         }
-        self.adopt(op)
         self._new(name, data)
         for slot, value in enumerate(values):
             self._connect(value.node, name, slot, value.result)
@@ -214,13 +214,14 @@ class Graph(Composed, Displayed, Dataflow):
         Raises
         ------
         GraphError
-            If the graph knows another op of that name.
+            If the graph knows another op of that name, or the op is a graph that contains this one.
         """
         known = self.ops.get(op.name) or ops.LIBRARY.get(op.name)
         if known is op:
             return
         if known is not None and not known.stands_for(op):
             raise GraphError(f"the graph knows another op that is called {op.name!r}; rename one of them")
+        op.enter(self)
         self.ops[op.name] = op
 
     def _free(self, name: str) -> str:

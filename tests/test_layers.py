@@ -15,17 +15,18 @@ CORE = (
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
         *("cycles", "infer", "structure", "summary"),
+        *("edit", "expansion", "membership", "nested", "operator", "shared", "sharing", "sizes"),
     },
     {
         *(
             "attempt",
             "definition",
-            "edit",
             "engine",
             "fused",
             "graph_rule",
             "index",
             "journal",
+            "levels",
             "match",
             "neighbourhood",
         ),
@@ -50,6 +51,7 @@ LAZY = {
     ("graph_rule", "rewrite"): "a rule applies itself",
     ("graph_rule", "view"): "a rule draws itself",
     ("display", "view"): "a graph draws itself",
+    ("nested", "evaluate"): "a graph that is an op computes itself",
     ("rule", "view"): "a rule draws itself",
     ("rule", "rewrite"): "a rule applies itself",
     ("trace", "view"): "a trace draws itself",

@@ -108,6 +108,9 @@ class Op:
         mine, its = self.function, other.function
         return (type(self), mine.__module__, mine.__qualname__) == (type(other), its.__module__, its.__qualname__)
 
+    def enter(self, graph: Any) -> None:
+        """Raise if a graph cannot have nodes of this op: an op that is a graph may contain that very graph."""
+
     def interchangeable(self, count: int) -> int:
         """Return how many of the first operands may be permuted, where there are that many operands."""
         if not self.commutative:
