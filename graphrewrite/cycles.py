@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
+from graphrewrite.errors import GraphRewriteError
 from graphrewrite.op import LIBRARY
 
 __all__ = ["Order", "holds_state", "order_of"]
@@ -55,7 +56,10 @@ def holds_state(graph: Any, node: str) -> bool:
     """
     kind = graph._node[node].get("type")
     op = (graph.ops.get(kind) or LIBRARY.get(kind)) if isinstance(kind, str) else None
-    return op is not None and op.stateful and op.level == "stream"
+    try:
+        return op is not None and op.stateful and op.level == "stream"
+    except GraphRewriteError:  # a graph as an op, whose graph is missing
+        return False
 
 
 def order_of(graph: Any) -> Order:

@@ -12,7 +12,15 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.types import Stream, Tensor, Type
 
-__all__ = ["advice_for", "known_op", "names_of", "op_attributes", "operands_or_fault", "results_of", "slots_of"]
+__all__ = [
+    "advice_for",
+    "kind_of",
+    "known_op",
+    "op_attributes",
+    "operands_or_fault",
+    "results_of",
+    "slots_of",
+]
 
 
 def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
@@ -45,6 +53,12 @@ def operands_or_fault(graph: Any, node: Any) -> tuple[Operand, ...] | str:
     return tuple([found[slot] for slot in range(len(found))])
 
 
+def kind_of(graph: Any, node: Any) -> str | None:
+    """Return a node's type; None where it has none, or something that is no text."""
+    kind = graph._node[node].get("type")
+    return kind if isinstance(kind, str) and kind else None
+
+
 def known_op(graph: Any, node: Any) -> Op | None:
     """Return the op that a node's type names, if there is one."""
     kind = graph._node[node].get("type")
@@ -70,9 +84,3 @@ def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:
     if isinstance(found, tuple) and all(isinstance(t, Tensor | Stream) for t in found):
         return found
     return None
-
-
-def names_of(operands: tuple[Operand, ...]) -> str:
-    """Return the text of some operands: ``'x' and 'split_1':1``."""
-    shown = [f"{o.node!r}:{o.result}" if o.result else repr(o.node) for o in operands]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

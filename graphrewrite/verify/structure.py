@@ -9,7 +9,7 @@ from typing import Any
 from graphrewrite.cycles import holds_state, order_of, shown
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.verify.check import check
-from graphrewrite.verify.reading import advice_for, known_op, op_attributes, operands_or_fault
+from graphrewrite.verify.reading import advice_for, kind_of, known_op, op_attributes, operands_or_fault, slots_of
 
 __all__ = [
     "attributes_fit",
@@ -41,8 +41,8 @@ def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
 @check
 def nodes_have_types(graph: Any, node: Any) -> Iterator[str]:
     """Every node has a type: the name of its op."""
-    kind = graph._node[node].get("type")
-    if not isinstance(kind, str) or not kind:
+    if kind_of(graph, node) is None:
+        kind = graph._node[node].get("type")
         said = "says none" if kind is None else f"says {kind!r}"
         yield f"has a type, and this {said}; write the name of its op as its `type`"
 
@@ -50,8 +50,8 @@ def nodes_have_types(graph: Any, node: Any) -> Iterator[str]:
 @check
 def ops_are_known(graph: Any, node: Any) -> Iterator[str]:
     """The op that a type names is the library's, or one that the graph was given."""
-    kind = graph._node[node].get("type")
-    if isinstance(kind, str) and kind and known_op(graph, node) is None:
+    kind = kind_of(graph, node)
+    if kind is not None and known_op(graph, node) is None:
         hint = advice_for(kind, tuple(graph.ops))
         yield f"no op is called {kind!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule"
 
@@ -112,5 +112,5 @@ def cycles_pass_state(graph: Any) -> Iterator[tuple[Any, str]]:
         else:
             yield cycle[0], f"is on a cycle {shown(cycle)}; break it or put a register on it"
     for node, readers in graph._succ.items():
-        if node in readers and not readers[node].get("slots") and holds_state(graph, node):
+        if node in readers and not slots_of(readers[node]) and holds_state(graph, node):
             yield node, "runs after itself; remove that edge"

@@ -9,7 +9,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.infer import infer_node
 from graphrewrite.types import Type
 from graphrewrite.verify.check import check
-from graphrewrite.verify.reading import known_op, operands_or_fault, results_of
+from graphrewrite.verify.reading import kind_of, known_op, operands_or_fault, results_of
 from graphrewrite.verify.structure import attributes_fit, operands_fit
 
 __all__ = ["results_are_there", "results_follow", "values_are_typed"]
@@ -18,8 +18,7 @@ __all__ = ["results_are_there", "results_follow", "values_are_typed"]
 @check
 def values_are_typed(graph: Any, node: Any) -> Iterator[str]:
     """Every node but the outputs declares the types of its results."""
-    data = graph._node[node]
-    kind, result = data.get("type"), data.get("result")
+    kind, result = kind_of(graph, node), graph._node[node].get("result")
     if result is None:
         if kind == "input":
             yield "an input needs a result type: what it carries, as its `result`"
@@ -36,11 +35,10 @@ def results_are_there(graph: Any, node: Any) -> Iterator[str]:
     if isinstance(operands, str):
         return
     for source, result in operands:
-        data = graph._node[source]
-        if data.get("type") == "output":
+        if kind_of(graph, source) == "output":
             yield f"reads {source!r}, which is an output and gives nothing; read what it reads"
             continue
-        given = data.get("result")
+        given = graph._node[source].get("result")
         if isinstance(given, tuple):
             count = len(given)
         else:

@@ -179,7 +179,7 @@ def _run(check: Check, subject: tuple[Any, ...], found: list[Fault], node: Any) 
         said = check(*subject)
         yield from (said,) if isinstance(said, str) else said or ()
     except GraphRewriteError as error:
-        if not found:
+        if not found or (node is not None and found[-1].node != node):
             yield str(error).removeprefix(f"node {node!r}: ")
     except Exception as error:
         where = inspect.getsourcefile(check.function), check.function.__code__.co_firstlineno
