@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Graph
+from graphrewrite.levels import KINDS, levels_in, new_levels, unlike
 from graphrewrite.rewrite import rewrite
 from graphrewrite.verify import Checks
 
@@ -28,28 +30,37 @@ class Pass:
         Takes a graph that it may change, returns the names of the nodes that it removed or replaced.
     keeps : str
         As for rules: ``"exact"``, ``"rounding"`` or ``"assumes"``.
+    kind : str
+        As for rules: ``"transformation"`` or ``"lowering"``.
     """
 
     name: str
     function: Callable[[Graph], list[str]]
     keeps: str = "exact"
     __doc__: str | None = None
+    kind: str = "transformation"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise RuleError(f"pass {self.name!r}: kind is 'transformation' or 'lowering', not {self.kind!r}")
 
     def __call__(self, graph: Graph) -> Graph:
         """Return the transformed graph; the argument is untouched."""
-        new = graph.copy()
-        self.apply_in_place(new)
-        return new
+        return rewrite(graph, self, once=True)
 
     def apply_in_place(self, graph: Graph) -> list[str]:
         """Transform a graph that may be changed; return the names of the nodes that went."""
-        return self.function(graph)
+        before = levels_in(graph)
+        gone = self.function(graph)
+        if gone and (wrong := unlike(self.kind, before.values(), new_levels(before, levels_in(graph)))):
+            raise RewriteError(f"pass {self.name!r} {wrong}")
+        return gone
 
     def __repr__(self) -> str:
         return f"<pass {self.name}>"
 
 
-def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact") -> Pass:
+def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact", kind: str = "transformation") -> Pass:
     """Make a pass of a function that changes the graph that it is given and returns the nodes that went.
 
     Parameters
@@ -58,6 +69,8 @@ def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact") ->
         Takes a graph, changes it, returns the names of the nodes that it removed or replaced.
     keeps : {"exact", "rounding", "assumes"}
         What it keeps.
+    kind : {"transformation", "lowering"}
+        Whether it stays on its level, or goes to a more specific one.
 
     Returns
     -------
@@ -72,7 +85,7 @@ def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact") ->
     >>> nothing(Graph("g"))
     <Graph 'g': 0 nodes, 0 edges>
     """
-    return Pass(function.__name__, function, keeps, inspect.getdoc(function))
+    return Pass(function.__name__, function, keeps, inspect.getdoc(function), kind)
 
 
 @dataclass(frozen=True, init=False, eq=False)

@@ -11,6 +11,7 @@ from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule import from_graphs
+from graphrewrite.levels import wrong_kind, wrong_levels
 from graphrewrite.match import Match, Obstacle, Root, find_at
 from graphrewrite.pattern import Constant, Every, Pattern, forms
 from graphrewrite.plan import plan
@@ -34,13 +35,22 @@ class Rule:
     shared : str
         What becomes of a matched node that is no root and has a reader outside of the match: ``"refuse"`` the match,
         ``"keep"`` the node for that reader, or ``"duplicate"`` it where the replacement uses it.
+    kind : str
+        ``"transformation"``, which stays on its level, or ``"lowering"``, which goes to a more specific one.
     file, line : str, int
         Where it is written.
     """
 
-    def __init__(self, function: Callable[..., Any], *, keeps: str = "exact", shared: str = "refuse") -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        keeps: str = "exact",
+        shared: str = "refuse",
+        kind: str = "transformation",
+    ) -> None:
         self.definition: Definition = read_definition(function, keeps=keeps, shared=shared)
-        self.function, self.keeps, self.shared = function, keeps, shared
+        self.function, self.keeps, self.shared, self.kind = function, keeps, shared, kind
         self.name, self.file, self.line = self.definition.name, self.definition.file, self.definition.line
         self.pattern: Pattern = self.definition.pattern
         self.__doc__ = self.definition.doc
@@ -49,6 +59,8 @@ class Rule:
             function.__module__,
             function.__qualname__,
         )
+        if wrong := wrong_kind(kind, self.definition):
+            raise self.complain(wrong)
 
     def complain(self, message: str) -> RuleError:
         """Return an error that names this rule and its place."""
@@ -143,7 +155,10 @@ class Rule:
         roots = [root for group in replaced for root in group]
         try:
             parts = [p if p is NOTHING else replay.part(p) for p in self._aligned(returned, replaced)]
-            return plan(graph, match.nodes, roots, parts, fresh=fresh or _names_for(graph), shared=self.shared)
+            planned = plan(graph, match.nodes, roots, parts, fresh=fresh or _names_for(graph), shared=self.shared)
+            if isinstance(planned, Edit) and (wrong := wrong_levels(self.kind, graph, planned)):
+                raise RewriteError(wrong)
+            return planned
         except GraphRewriteError as error:
             raise self.named(error) from error
 
@@ -254,6 +269,8 @@ class _Language:
         operand that may be missing.
     keeps : {"exact", "rounding", "assumes"}
         What the rewrite keeps: the same bits, the same up to rounding of floats, or the same under a stated assumption.
+    kind : {"transformation", "lowering"}
+        Whether it stays on its level, or goes to a more specific one, such as from layers to integer arithmetic.
     shared : {"refuse", "keep", "duplicate"}
         What to do about an inner node with a reader outside the match: refuse the match, keep the node for that reader,
         or duplicate it where the replacement uses it.
@@ -308,12 +325,14 @@ class _Language:
     @overload
     def __call__(self, function: Callable[..., Any], /) -> Rule: ...
     @overload
-    def __call__(self, /, *, keeps: str = ..., shared: str = ...) -> Callable[[Callable[..., Any]], Rule]: ...
     def __call__(
-        self, function: Callable[..., Any] | None = None, /, *, keeps: str = "exact", shared: str = "refuse"
+        self, /, *, keeps: str = ..., shared: str = ..., kind: str = ...
+    ) -> Callable[[Callable[..., Any]], Rule]: ...
+    def __call__(
+        self, function: Callable[..., Any] | None = None, /, **options: str
     ) -> Rule | Callable[[Callable[..., Any]], Rule]:
         def wrap(body: Callable[..., Any]) -> Rule:
-            return Rule(body, keeps=keeps, shared=shared)
+            return Rule(body, **options)
 
         return wrap if function is None else wrap(function)
 

@@ -59,7 +59,7 @@ def absorb_clip(x):
     return op.quantise(x, like=rounded, low=low, high=high)
 
 
-@rule
+@rule(kind="lowering")
 def enter_fixed(x):
     """What comes in from outside is rounded to mantissas."""
     rounded = op.quantise(x)
@@ -82,7 +82,7 @@ def _requantised(sums, fractions, rounded):
     return _real(op.requantise(sums, shift=shift, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
 
 
-@rule(keeps="assumes", shared="keep")
+@rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_linear(x, w: Constant, b: Constant):
     """A fully-connected layer on a grid is integer arithmetic; assumes exact float sums (24 bits in float32)."""
     rounded = op.quantise(op.linear(op.from_fixed(x), w, b))
@@ -97,7 +97,7 @@ def lower_linear(x, w: Constant, b: Constant):
     )
 
 
-@rule(keeps="assumes", shared="keep")
+@rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_conv(x, w: Constant, b: Constant):
     """A convolution on a grid is integer arithmetic; assumes that the float sums are exact (24 bits in float32)."""
     conv = op.conv(op.from_fixed(x), w, b)
@@ -112,7 +112,7 @@ def lower_conv(x, w: Constant, b: Constant):
     return _requantised(sums, found.fractions, rounded)
 
 
-@rule(keeps="assumes", shared="keep")
+@rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_add(x, y):
     """A sum of two values on grids is an integer sum on the finer one; assumes an exact float sum (24 bits)."""
     total = op.add(op.from_fixed(x), op.from_fixed(y))
@@ -131,7 +131,7 @@ def lower_add(x, y):
     return _requantised(sums, [fraction], rounded)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_doubling(x):
     """A value added to itself is twice its mantissas; the pattern of a sum needs two different operands."""
     real = op.from_fixed(x)
@@ -145,7 +145,7 @@ def lower_doubling(x):
     return _requantised(sums, [element.fraction], rounded)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_rounding(x):
     """Rounding a value that lies on a grid already is a shift."""
     rounded = op.quantise(op.from_fixed(x))
@@ -155,7 +155,7 @@ def lower_rounding(x):
     return _requantised(x, [x.type.element.fraction], rounded)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_relu(x):
     """Rectifying mantissas is rectifying the numbers."""
     real = op.from_fixed(x)
@@ -171,7 +171,7 @@ def absorb_integer_relu(x):
     return op.requantise(x, like=narrow, low=max(0, narrow.element.minimum if narrow.low is None else narrow.low))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_clip(x):
     """Limiting mantissas is limiting the numbers, where the limits are on the grid."""
     real = op.from_fixed(x)
@@ -187,7 +187,7 @@ def lower_clip(x):
     return op.from_fixed(op.clip(x, low=bounds[0], high=bounds[1]), like=real)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_max_pool(x):
     """The greatest mantissa is the mantissa of the greatest number."""
     real = op.from_fixed(x)
@@ -196,7 +196,7 @@ def lower_max_pool(x):
     return op.from_fixed(op.max_pool(x, like=pool), like=real)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_reshape(x):
     """Reshaping mantissas is reshaping the numbers."""
     real = op.from_fixed(x)
@@ -205,7 +205,7 @@ def lower_reshape(x):
     return op.from_fixed(op.reshape(x, like=shaped), like=real)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_transpose(x):
     """Transposing mantissas is transposing the numbers."""
     real = op.from_fixed(x)
@@ -214,7 +214,7 @@ def lower_transpose(x):
     return op.from_fixed(op.transpose(x, like=moved), like=real)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def lower_arg_max(x):
     """The place of the greatest mantissa is the place of the greatest number."""
     place = op.arg_max(op.from_fixed(x))

@@ -34,7 +34,7 @@ def _plane(shape, count=2):
     return shape[2:] if len(shape) == 2 + count else None
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_linear(x, w: Constant, b: Constant):
     """A fully-connected layer is a matrix times the lanes of the one beat of a frame."""
     layer = op.integer_linear(leave(x), w, b)
@@ -42,7 +42,7 @@ def map_linear(x, w: Constant, b: Constant):
     return leave(matvec(x, weights=w.value, bias=b.value, element=layer.element))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_conv(x, w: Constant, b: Constant):
     """A convolution is a matrix times the lanes of a sliding window; groups and dilation are zeros in the matrix."""
     conv = op.integer_conv(leave(x), w, b)
@@ -77,7 +77,7 @@ def _within_pads(w, pads):
     return np.pad(w, ((0, 0), (0, 0), (0, rows), (0, columns))), (top, left, bottom + rows, right + columns)
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_max_pool(x):
     """A pooling is the greatest lane of a sliding window, channel by channel; the border holds the least mantissa."""
     pool = op.max_pool(leave(x))
@@ -91,7 +91,7 @@ def map_max_pool(x):
     return leave(maximum(windows, groups=taps))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_requantise(x):
     """A shift with rounding and saturation is done lane by lane."""
     narrow = op.requantise(leave(x))
@@ -103,7 +103,7 @@ def map_requantise(x):
     return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_relu(x):
     """Rectifying is limiting from below at zero."""
     yield op.relu(leave(x))
@@ -111,7 +111,7 @@ def map_relu(x):
     return leave(clip(x, low=0, high=element.maximum))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_clip(x):
     """Limiting is done lane by lane."""
     limited = op.clip(leave(x))
@@ -122,7 +122,7 @@ def map_clip(x):
     return leave(clip(x, low=low, high=high))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_reshape(x):
     """A reshape collects the beats of a frame and gives them in the new order."""
     shaped = op.reshape(leave(x))
@@ -134,7 +134,7 @@ def map_reshape(x):
     return leave(reshape(x, shape=tuple(shaped.shape[1:])))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_transpose(x):
     """A transpose between one channel and many positions, or the reverse, is a reshape."""
     moved = op.transpose(leave(x))
@@ -150,7 +150,7 @@ def _size(x, axis):
     return 2 if axis == 0 else x.shape[axis - 1]
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_add(x, y):
     """A sum of two streams takes a beat of each."""
     total = op.integer_add(leave(x), leave(y))
@@ -158,7 +158,7 @@ def map_add(x, y):
     return leave(add(x, y, shifts=total.shifts, element=total.element))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_doubling(x):
     """A sum of a stream with itself, whose pattern needs one operand twice."""
     given = leave(x)
@@ -167,7 +167,7 @@ def map_doubling(x):
     return leave(add(x, x, shifts=total.shifts, element=total.element))
 
 
-@rule(shared="keep")
+@rule(shared="keep", kind="lowering")
 def map_arg_max(x):
     """The first greatest lane of a beat."""
     place = op.arg_max(leave(x))
