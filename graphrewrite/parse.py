@@ -14,9 +14,9 @@ from graphrewrite.errors import GraphRewriteError, ParseError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
-from graphrewrite.types import Dimension, Element, FixedPoint, Stream, Tensor, Type, element_dtype
+from graphrewrite.types import element_dtype, parse_element, parse_type
 
-__all__ = ["parse", "parse_type"]
+__all__ = ["parse"]
 
 _HEADER = re.compile(r"graph(\s+(?P<name>[^\s=].*))?\Z")
 _LINE = re.compile(r"(?P<name>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s=]+)\s*=\s*(?P<op>\w+)\(")
@@ -173,54 +173,12 @@ def _literal(node: ast.AST) -> Any:
         case ast.UnaryOp(ast.USub(), operand):
             return -_literal(operand)
         case ast.BinOp(ast.Name(name), ast.Sub(), ast.Constant(int(value))) if _FORMAT.match(f"{name}-{value}"):
-            return parse_type(f"{name}-{value}[]").element
+            return parse_element(f"{name}-{value}")
         case ast.Name(name) if name in _NUMBERS:
             return _NUMBERS[name]
         case ast.Name(name) if _FORMAT.match(name):
-            return parse_type(f"{name}[]").element
+            return parse_element(name)
         case ast.Subscript(ast.Name(name), inside):
             entries = _literal(inside)
             return np.asarray(entries if isinstance(inside, ast.Tuple) else [entries], element_dtype(name))
     raise ValueError("neither a literal nor a format")
-
-
-_TYPE = re.compile(r"(?P<stream>stream\s+)?(?P<element>[a-z]+\d*(?:f-?\d+)?)\[(?P<shape>[^\]]*)\]\Z")
-_FIXED = re.compile(r"(?P<sign>[su])(?P<width>\d+)f(?P<fraction>-?\d+)\Z")
-
-
-def parse_type(text: str) -> Type:
-    """Return the type that a text such as ``"f32[N,10]"`` or ``"stream u8f0[3,4,5]"`` writes.
-
-    Parameters
-    ----------
-    text : str
-        What ``str`` of a type gives.
-
-    Returns
-    -------
-    Tensor or Stream
-
-    Raises
-    ------
-    ParseError
-        If the text is no type.
-
-    Examples
-    --------
-    >>> parse_type("s8f4[N,3]")
-    Tensor(element=FixedPoint(signed=True, width=8, fraction=4), shape=('N', 3))
-    """
-    found = _TYPE.match(text.strip())
-    if found is None:
-        raise ParseError(f"{text!r} is no type; write it as f32[N,8,26,26], s8f4[N,3] or stream u8f0[3,4,5]")
-    fixed = _FIXED.match(found["element"])
-    element: Element = found["element"]
-    if fixed is not None:
-        element = FixedPoint(fixed["sign"] == "s", int(fixed["width"]), int(fixed["fraction"]))
-    words = [word.strip() for word in found["shape"].split(",")] if found["shape"].strip() else []
-    shape: tuple[Dimension, ...] = tuple(int(word) if word.lstrip("-").isdigit() else word for word in words)
-    if found["stream"] is None:
-        return Tensor(element, shape)
-    if isinstance(element, str) or not all(isinstance(d, int) for d in shape):
-        raise ParseError(f"{text!r}: a stream has a fixed-point element and whole sizes")
-    return Stream(element, tuple(int(d) for d in shape))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Stream, Tensor
 from graphrewrite.errors import ParseError, TypeMismatchError
-from graphrewrite.parse import parse_type
-from graphrewrite.types import element_dtype, element_of
+from graphrewrite.types import element_dtype, element_of, parse_type
 
 formats = st.builds(FixedPoint, st.booleans(), st.integers(1, 63), st.integers(-70, 70))
 elements = st.one_of(formats, st.sampled_from(["f16", "f32", "f64", "bool", "i8", "i64", "u16"]))

@@ -1,0 +1,45 @@
+"""What an edge carries: tensors of numbers in a format, with a shape and perhaps a layout, and streams of them.
+
+Examples
+--------
+>>> print(Tensor("bf16", ("N", 26, 26, 8), "NHWC"), parse_type("i8<0.5:3>[N,4]").element.scale)
+bf16[N,26,26,8] NHWC 0.5
+"""
+
+from __future__ import annotations
+
+from graphrewrite.types.edge import Type, one_object
+from graphrewrite.types.element import Element, check_element, element_dtype, element_kind, element_of
+from graphrewrite.types.fixed_point import FixedPoint
+from graphrewrite.types.held import contradiction, hold
+from graphrewrite.types.layout import check_layout, permutation
+from graphrewrite.types.named import NAMES, integer_limits
+from graphrewrite.types.quantised import STORAGES, Quantised
+from graphrewrite.types.stream import Stream
+from graphrewrite.types.tensor import Dimension, Tensor
+from graphrewrite.types.text import parse_element, parse_type, parse_types
+
+__all__ = [
+    "NAMES",
+    "STORAGES",
+    "Dimension",
+    "Element",
+    "FixedPoint",
+    "Quantised",
+    "Stream",
+    "Tensor",
+    "Type",
+    "check_element",
+    "check_layout",
+    "contradiction",
+    "element_dtype",
+    "element_kind",
+    "element_of",
+    "hold",
+    "integer_limits",
+    "one_object",
+    "parse_element",
+    "parse_type",
+    "parse_types",
+    "permutation",
+]

@@ -1,0 +1,108 @@
+"""FixedPoint: an integer mantissa times a power of two."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+
+__all__ = ["FixedPoint"]
+
+_FARTHEST = 1000
+"""Bits between a mantissa and its binary point, so that the value of each mantissa is a float64."""
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """A number format: an integer mantissa times a power of two.
+
+    Parameters
+    ----------
+    signed : bool
+        Two's complement if true.
+    width : int
+        Bits of the mantissa, sign included, 1 to 63.
+    fraction : int
+        Bits right of the binary point; the value is ``mantissa * 2**-fraction``. May be negative or exceed the width.
+
+    Examples
+    --------
+    >>> fmt = FixedPoint(True, 8, 4)
+    >>> print(fmt, fmt.minimum, fmt.maximum, fmt.step)
+    s8f4 -128 127 0.0625
+    """
+
+    signed: bool
+    width: int
+    fraction: int = 0
+
+    def __post_init__(self) -> None:
+        if not (type(self.signed) is bool and type(self.width) is int and type(self.fraction) is int):
+            self._convert()
+        if not 1 <= self.width <= 63:
+            raise TypeMismatchError(f"a fixed-point width is 1 to 63 bits, not {self.width}")
+        if abs(self.fraction) > _FARTHEST:
+            raise TypeMismatchError(f"a fraction is -{_FARTHEST} to {_FARTHEST} bits, not {self.fraction}")
+
+    def _convert(self) -> None:
+        """Numbers of numpy, say, become Python's, which print alike everywhere."""
+        try:
+            found = bool(operator.index(self.signed)), operator.index(self.width), operator.index(self.fraction)
+        except TypeError as error:
+            raise TypeMismatchError(f"signed, width and fraction of a format are whole numbers: {error}") from error
+        for name, value in zip(("signed", "width", "fraction"), found, strict=True):
+            object.__setattr__(self, name, value)
+
+    @property
+    def minimum(self) -> int:
+        """The least mantissa."""
+        return -(1 << (self.width - 1)) if self.signed else 0
+
+    @property
+    def maximum(self) -> int:
+        """The greatest mantissa."""
+        return (1 << (self.width - self.signed)) - 1
+
+    @property
+    def step(self) -> float:
+        """The value of one unit of the mantissa."""
+        return math.ldexp(1.0, -self.fraction)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The narrowest numpy integer type that holds every mantissa."""
+        bits = next(size for size in (8, 16, 32, 64) if self.width <= size)
+        return np.dtype(f"{'int' if self.signed else 'uint'}{bits}")
+
+    @classmethod
+    def holding(cls, low: int, high: int, fraction: int = 0) -> FixedPoint:
+        """Return the narrowest format whose mantissas include ``low`` and ``high``.
+
+        Parameters
+        ----------
+        low, high : int
+            The least and the greatest mantissa.
+        fraction : int
+            Bits right of the binary point.
+
+        Returns
+        -------
+        FixedPoint
+            Signed if ``low`` is negative.
+
+        Examples
+        --------
+        >>> print(FixedPoint.holding(-5, 100), FixedPoint.holding(0, 9, fraction=2))
+        s8f0 u4f2
+        """
+        if low < 0:
+            return cls(True, max(int(-low - 1).bit_length(), max(int(high), 0).bit_length()) + 1, fraction)
+        return cls(False, max(int(high).bit_length(), 1), fraction)
+
+    def __str__(self) -> str:
+        return f"{'s' if self.signed else 'u'}{self.width}f{self.fraction}"

@@ -1,0 +1,95 @@
+"""Element types that have a name: floats, integers and bool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError, did_you_mean
+
+__all__ = ["NAMES", "check_name", "integer_limits", "named_dtype"]
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "bf16": np.dtype(np.float32),
+    "bool": np.dtype(np.bool_),
+    "i4": np.dtype(np.int8),
+    **{f"i{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
+    "u4": np.dtype(np.uint8),
+    **{f"u{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
+}
+
+NAMES: tuple[str, ...] = tuple(_DTYPES)
+"""Every element type that is written as one word."""
+
+
+def named_dtype(name: str) -> np.dtype[Any]:
+    """Return the numpy dtype that holds the values of a named element type.
+
+    numpy has no bfloat16 and no integers of 4 bits: they are held in the next wider type of their kind.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+
+    Returns
+    -------
+    numpy.dtype
+
+    Examples
+    --------
+    >>> named_dtype("bf16"), named_dtype("u4")
+    (dtype('float32'), dtype('uint8'))
+    """
+    return _DTYPES[name]
+
+
+def check_name(name: object) -> None:
+    """Raise unless an element type has that name.
+
+    Parameters
+    ----------
+    name : object
+        Perhaps a name.
+
+    Raises
+    ------
+    TypeMismatchError
+        With the names that there are.
+
+    Examples
+    --------
+    >>> check_name("f32")
+    """
+    if not isinstance(name, str) or name not in _DTYPES:
+        raise TypeMismatchError(
+            f"unknown element type {name!r}; known are {', '.join(NAMES)}, FixedPoint and Quantised"
+            + did_you_mean(str(name), NAMES)
+        )
+
+
+def integer_limits(name: str) -> tuple[int, int] | None:
+    """Return the least and the greatest number of a named integer type; None if it is not one.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+
+    Returns
+    -------
+    tuple of int or None
+
+    Examples
+    --------
+    >>> integer_limits("i4"), integer_limits("u8"), integer_limits("f32")
+    ((-8, 7), (0, 255), None)
+    """
+    if name[0] not in "iu":
+        return None
+    bits = int(name[1:])
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if name[0] == "i" else (0, (1 << bits) - 1)

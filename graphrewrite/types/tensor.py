@@ -1,0 +1,156 @@
+"""Tensor: element type, shape and layout, one object of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+from weakref import WeakValueDictionary
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.types.element import Element, check_element
+from graphrewrite.types.layout import check_layout, permuted
+from graphrewrite.types.quantised import Quantised
+
+__all__ = ["MOST_AXES", "Dimension", "Tensor", "checked_shape"]
+
+Dimension = int | str
+"""A size, or the name of a size that is not known until run time (``"N"``)."""
+
+MOST_AXES = 32
+"""So many axes a tensor has at most, as numpy's arrays had before its version 2."""
+
+_LARGEST = (1 << 63) - 1
+
+_TENSORS: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+"""Every tensor type that is in use, by what it is made of."""
+
+
+def checked_shape(shape: Iterable[Any]) -> tuple[Dimension, ...]:
+    """Return a shape as it is kept: a tuple of sizes and of names.
+
+    Parameters
+    ----------
+    shape : iterable of int or str
+        Sizes; whole numbers of any type, and identifiers.
+
+    Returns
+    -------
+    tuple of int or str
+
+    Raises
+    ------
+    TypeMismatchError
+        If a size is negative, absurd, or no identifier, or there are too many.
+
+    Examples
+    --------
+    >>> checked_shape(["N", 3])
+    ('N', 3)
+    """
+    if isinstance(shape, str) or not isinstance(shape, Iterable):
+        raise TypeMismatchError(f"a shape is a tuple of sizes, as in ('N', 3), not {shape!r}")
+    sizes = tuple(map(_checked_size, shape))
+    if len(sizes) > MOST_AXES:
+        raise TypeMismatchError(f"a tensor has at most {MOST_AXES} axes, not {len(sizes)}")
+    return sizes
+
+
+def _checked_size(size: Any) -> Dimension:
+    if isinstance(size, str):
+        if size.isidentifier():
+            return str(size)
+        raise TypeMismatchError(f"a size that run time decides has an identifier as its name, such as N, not {size!r}")
+    if isinstance(size, SupportsIndex) or (isinstance(size, float) and size.is_integer()):
+        whole = int(size)
+        if 0 <= whole <= _LARGEST:
+            return whole
+    raise TypeMismatchError(f"a size is a whole number from 0 to 2**63 - 1 or a name such as 'N', not {size!r}")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Tensor:
+    """A tensor: element type and shape, batch included where there is one, and perhaps the names of its axes.
+
+    Parameters
+    ----------
+    element : str, FixedPoint or Quantised
+        ``"f32"``, ``"i4"``, ``"bool"``, …, or a number format.
+    shape : tuple of int or str
+        Sizes; a string is a size that run time decides.
+    layout : str, optional
+        A capital letter for each axis; None where they are not known.
+
+    Raises
+    ------
+    TypeMismatchError
+        If there is no such element type, size or layout.
+
+    Examples
+    --------
+    >>> print(Tensor("f32", ("N", 8, 26, 26)), Tensor("i4", ("N", 26, 26, 8), "NHWC"))
+    f32[N,8,26,26] i4[N,26,26,8] NHWC
+    """
+
+    element: Element
+    shape: tuple[Dimension, ...]
+    layout: str | None = None
+
+    def __new__(cls, element: Element, shape: tuple[Dimension, ...], layout: str | None = None) -> Tensor:
+        """Return the one object of its kind, as long as somebody has it: rewriting compares types by identity first."""
+        if type(shape) is tuple:
+            try:
+                known = _TENSORS.get((cls, element, shape, layout))
+            except TypeError:  # cannot be hashed: said below
+                known = None
+            if known is not None:
+                return known
+        check_element(element)
+        sizes = checked_shape(shape)
+        if layout is not None:
+            check_layout(layout, len(sizes))
+            layout = layout or None  # a tensor without axes has nothing to name
+        if isinstance(element, Quantised) and element.axis is not None:
+            channels = sizes[element.axis] if element.axis < len(sizes) else "no"
+            if channels != len(element.channels):
+                raise TypeMismatchError(
+                    f"{element} has {len(element.channels)} channels, "
+                    f"and axis {element.axis} of [{','.join(map(str, sizes))}] has {channels}"
+                )
+        made = super().__new__(cls)
+        made.__dict__.update(element=element, shape=sizes, layout=layout)
+        return _TENSORS.setdefault((cls, element, sizes, layout), made)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.element, self.shape, self.layout)
+
+    def permuted(self, perm: Sequence[int]) -> Tensor:
+        """Return the type of a transposed tensor: axis i of it is axis ``perm[i]`` of this one.
+
+        Parameters
+        ----------
+        perm : sequence of int
+            A permutation of the axes.
+
+        Returns
+        -------
+        Tensor
+            With the channels of a quantised element on their new axis.
+
+        Examples
+        --------
+        >>> print(Tensor("f32", ("N", 8, 5, 6), "NCHW").permuted((0, 2, 3, 1)))
+        f32[N,5,6,8] NHWC
+        """
+        element = self.element
+        if isinstance(element, Quantised) and element.axis is not None:
+            element = element.at_axis(list(perm).index(element.axis))
+        return Tensor(element, tuple(self.shape[p] for p in perm), permuted(self.layout, perm))
+
+    def __str__(self) -> str:
+        name = f"{self.element}[{','.join(map(str, self.shape))}]"
+        return name if self.layout is None else f"{name} {self.layout}"
+
+    def __repr__(self) -> str:
+        layout = "" if self.layout is None else f", layout={self.layout!r}"
+        return f"{type(self).__name__}(element={self.element!r}, shape={self.shape!r}{layout})"
