@@ -1,0 +1,95 @@
+"""What happens when a class of typed data is defined: its annotations are read, its fields checked."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, get_args, get_origin
+
+from graphrewrite.data.field import MISSING, Field
+
+__all__ = ["check_definition", "is_class_variable", "signature_of", "specialised_fields"]
+
+
+def is_class_variable(annotation: Any) -> bool:
+    """Tell whether an annotation says that a name is the class's own, and no field.
+
+    Examples
+    --------
+    >>> is_class_variable("ClassVar[int]"), is_class_variable(int)
+    (True, False)
+    """
+    if isinstance(annotation, str):
+        return re.match(r"(\w+\.)?ClassVar\b", annotation) is not None
+    return annotation is ClassVar or get_origin(annotation) is ClassVar
+
+
+def specialised_fields(cls: type) -> dict[str, Field]:
+    """Return the fields of generic parents whose type variables the class has types for.
+
+    Parameters
+    ----------
+    cls : type
+        Such as ``class Lengths(Box[int])``.
+
+    Returns
+    -------
+    dict of str to Field
+    """
+    found: dict[str, Field] = {}
+    for alias in reversed(vars(cls).get("__orig_bases__", ())):
+        origin: Any = get_origin(alias)
+        fields = getattr(origin, "_fields", None)
+        if fields:
+            variables = dict(zip(origin.__parameters__, get_args(alias), strict=True))
+            found.update({name: one.specialised(variables) for name, one in fields.items()})
+    return found
+
+
+def signature_of(fields: Mapping[str, Field]) -> inspect.Signature:
+    """Return the signature of the constructor: each field by keyword.
+
+    Parameters
+    ----------
+    fields : mapping
+        By name.
+
+    Returns
+    -------
+    inspect.Signature
+    """
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if one.required else ... if one.factory else one.default,
+                annotation=one.annotation,
+            )
+            for name, one in fields.items()
+            if one.init
+        ]
+    )
+
+
+def check_definition(fields: Iterable[Field]) -> None:
+    """Raise if a field or its default is wrong; leave alone what mentions names that are defined later.
+
+    Parameters
+    ----------
+    fields : iterable of Field
+        Of one class.
+
+    Raises
+    ------
+    DataError
+        Naming class and field.
+    """
+    for one in fields:
+        try:
+            kind = one.kind
+        except NameError:
+            continue
+        if one.default is not MISSING:
+            kind.store(one.default, one.where)

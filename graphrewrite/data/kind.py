@@ -1,0 +1,227 @@
+"""Kinds: how values of one Python type are stored as JSON-able data, and read back. Here: those without parts."""
+
+from __future__ import annotations
+
+import enum
+import reprlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.data.place import Place
+from graphrewrite.errors import DataError
+
+__all__ = ["BOOL", "FLOAT", "INT", "NONE", "STR", "Array", "Choice", "DType", "Instance", "Kind", "Scalar", "describe"]
+
+
+def describe(value: Any) -> str:
+    """Return a value with its type, as messages show it.
+
+    Examples
+    --------
+    >>> describe("x"), describe(None), describe(np.zeros((2, 3)))
+    ("str 'x'", 'None', 'array float64[2,3]')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, np.ndarray):
+        return f"array {value.dtype}[{','.join(map(str, value.shape))}]"
+    return f"{type(value).__name__} {reprlib.repr(value)}"
+
+
+class Kind(ABC):
+    """A Python type, and the form in which its values are data."""
+
+    name: str
+    """As it is written in an annotation."""
+
+    @abstractmethod
+    def store(self, value: Any, path: str) -> Any:
+        """Return the stored form of a value.
+
+        Parameters
+        ----------
+        value : object
+            What was assigned.
+        path : str
+            Of the field, for messages.
+
+        Returns
+        -------
+        object
+            A primitive, a fresh container of them, an array, a type of this library, or the data of an `IrData`.
+
+        Raises
+        ------
+        DataError
+            If it has another type.
+        """
+
+    @abstractmethod
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
+        """Return the value of a stored form; views of containers write through.
+
+        Parameters
+        ----------
+        stored : object
+            A part of the data.
+        path : str
+            Of the field, for messages.
+        parent : Place, optional
+            What it is a part of.
+        key : str, optional
+            Where it will be in its parent, if it is a default that is not there yet.
+
+        Returns
+        -------
+        object
+
+        Raises
+        ------
+        DataError
+            If somebody wrote something else into the data.
+        """
+
+    def check(self, stored: Any, path: str) -> None:
+        """Raise unless a stored form is one of this kind, with all its parts."""
+        self.load(stored, path)
+
+    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:
+        """Yield path and type of each required field that a stored form lacks."""
+        return iter(())
+
+    def wrong(self, value: Any, path: str, advice: str = "") -> DataError:
+        """Return the error that a value is not of this kind."""
+        return DataError(f"expected {self.name}, got {describe(value)}{advice and '; ' + advice}", path=path)
+
+
+@dataclass(frozen=True)
+class Scalar(Kind):
+    """A primitive; numpy's scalars become Python's."""
+
+    name: str
+    accepted: tuple[type, ...]
+    refused: tuple[type, ...]
+    convert: Callable[[Any], Any]
+
+    def store(self, value: Any, path: str) -> Any:  # noqa: D102  # as in Kind, here and below
+        if not isinstance(value, self.accepted) or isinstance(value, self.refused):
+            raise self.wrong(value, path)
+        try:
+            return self.convert(value)
+        except OverflowError:
+            raise self.wrong(value, path, "it is too large") from None
+
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+        return self.store(stored, path)
+
+
+NONE = Scalar("None", (type(None),), (), lambda value: None)
+BOOL = Scalar("bool", (bool, np.bool_), (), bool)
+INT = Scalar("int", (int, np.integer), (bool, np.timedelta64), int)
+FLOAT = Scalar("float", (int, float, np.integer, np.floating), (bool, np.timedelta64), float)
+STR = Scalar("str", (str,), (), str.__str__)
+
+
+class Choice(Kind):
+    """One of some values, each stored as a primitive: a `Literal` or an enum.
+
+    Parameters
+    ----------
+    name : str
+        As it is written in an annotation.
+    options : mapping
+        From the values to their stored forms.
+    """
+
+    def __init__(self, name: str, options: list[tuple[Any, Any]]) -> None:
+        self.name, self.options = name, options
+
+    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+        for option, stored in self.options:
+            if _is_same(value, option):
+                return stored
+        raise self._wrong(value, path)
+
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+        for option, form in self.options:
+            if _is_same(_as_tuple(stored), form):
+                return option
+        raise self._wrong(stored, path)
+
+    def _wrong(self, value: Any, path: str) -> DataError:
+        return self.wrong(value, path, f"it is one of {', '.join(str(option) for option, _ in self.options)}")
+
+
+def _is_same(value: Any, option: Any) -> bool:
+    return value is option or (type(value) is type(option) and not isinstance(value, enum.Enum) and value == option)
+
+
+def _as_tuple(stored: Any) -> Any:
+    """Return lists, in which JSON has tuples, as tuples."""
+    return tuple(map(_as_tuple, stored)) if isinstance(stored, list | tuple) else stored
+
+
+@dataclass(frozen=True)
+class Instance(Kind):
+    """An object of a class, stored as it is."""
+
+    name: str
+    kind: type
+
+    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+        if not isinstance(value, self.kind):
+            raise self.wrong(value, path)
+        return value
+
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+        return self.store(stored, path)
+
+
+@dataclass(frozen=True)
+class Array(Kind):
+    """A numpy array, stored as it is: whoever writes the data to a file has a form for arrays."""
+
+    name: str
+    dtype: Any = np.generic
+
+    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+        if not isinstance(value, np.ndarray):
+            raise self.wrong(value, path, "np.asarray makes an array of it")
+        if value.dtype.hasobject:
+            raise self.wrong(value, path, "an array of Python objects is no data")
+        if not np.issubdtype(value.dtype, self.dtype):
+            raise self.wrong(value, path, "convert it with astype")
+        return value
+
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+        return self.store(stored, path)
+
+
+class DType(Kind):
+    """A numpy dtype, stored as its name."""
+
+    name = "numpy.dtype"
+
+    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+        if isinstance(value, type) and issubclass(value, np.generic):  # np.float32 passes for a dtype everywhere
+            value = np.dtype(value)
+        if not isinstance(value, np.dtype) or value.hasobject or value.names or value.subdtype:
+            raise self.wrong(value, path, "np.dtype('float32'), for instance")
+        return value.name if _named(value.name) == value else value.str
+
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+        found = _named(stored) if isinstance(stored, str) else None
+        if found is None:
+            raise self.wrong(stored, path, "dtypes are stored by name")
+        return found
+
+
+def _named(name: str) -> np.dtype[Any] | None:
+    try:
+        return np.dtype(name)
+    except (TypeError, ValueError, SyntaxError):
+        return None

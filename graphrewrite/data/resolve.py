@@ -1,0 +1,225 @@
+"""From an annotation to the kind that it names."""
+
+from __future__ import annotations
+
+import collections.abc as abc
+import enum
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import types as library
+from graphrewrite.data.compound import ANY, Dict, Either, List, Nested, Tuple
+from graphrewrite.data.kind import BOOL, FLOAT, INT, NONE, STR, Array, Choice, DType, Instance, Kind
+from graphrewrite.errors import DataError
+
+__all__ = ["Scope", "kind_of", "words_for"]
+
+_SCALARS: dict[Any, Kind] = {bool: BOOL, int: INT, float: FLOAT, str: STR, None: NONE, type(None): NONE}
+_UNIONS = (typing.Union, types.UnionType)
+_OF_THE_LIBRARY = tuple(k for a in (library.Type, library.Element) for k in typing.get_args(a) if k is not str)
+"""What the nodes of a graph have in their data beside primitives and arrays."""
+
+
+class Scope:
+    """The names that the annotations of one class may mention, those that are defined later included.
+
+    Parameters
+    ----------
+    owner : type
+        The class.
+    """
+
+    def __init__(self, owner: type) -> None:
+        frame: types.FrameType | None = sys._getframe(1)
+        inside = sys._getframe(1).f_globals
+        while frame is not None and frame.f_globals is inside:
+            frame = frame.f_back  # out of the methods that make the class
+        self.owner = owner
+        self.globals: dict[str, Any] = {} if frame is None else frame.f_globals
+        self.unknown: set[str] = set()
+        self.frames: list[types.FrameType] = []
+        while frame is not None:
+            if frame.f_globals is self.globals and frame.f_locals is not self.globals:
+                self.frames.append(frame)
+            frame = frame.f_back
+
+    def evaluate(self, annotation: Any, name: str) -> Any:
+        """Return the type that an annotation means.
+
+        Parameters
+        ----------
+        annotation : object
+            A string, or a type that may contain strings.
+        name : str
+            Of the field.
+
+        Returns
+        -------
+        object
+
+        Raises
+        ------
+        NameError
+            If it mentions a name that is not defined, yet.
+        """
+        known: dict[str, Any] = {}
+        for frame in reversed(self.frames):
+            known |= frame.f_locals
+        known |= {name: value for name, value in vars(self.owner).items() if isinstance(value, type)}
+        known.setdefault(self.owner.__name__, self.owner)
+        holder = types.SimpleNamespace(__annotations__={"field": annotation})
+        found = typing.get_type_hints(holder, self.globals, known, include_extras=True)["field"]
+        self.unknown.discard(name)
+        if not self.unknown:
+            self.frames = []  # lets go of the functions in which the class was defined
+        return found
+
+
+def words_for(annotation: Any) -> str:
+    """Return an annotation as it is written.
+
+    Examples
+    --------
+    >>> words_for(int | None), words_for("list[Shape]"), words_for(np.ndarray)
+    ('int | None', 'list[Shape]', 'ndarray')
+    """
+    if isinstance(annotation, str):
+        return annotation
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation.__name__
+    return str(annotation).replace("typing.", "")
+
+
+def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_converted: bool = False) -> Kind:
+    """Return the kind that an annotation names.
+
+    Parameters
+    ----------
+    annotation : object
+        A type, without strings in it.
+    known : mapping, optional
+        What type variables stand for.
+    is_converted : bool
+        Whether the field has functions that convert: then any class will do.
+
+    Returns
+    -------
+    Kind
+
+    Raises
+    ------
+    DataError
+        If values of the type are no data.
+
+    Examples
+    --------
+    >>> kind_of(list[int]).store([1, np.int8(2)], "sizes")
+    [1, 2]
+    >>> kind_of(set[int])
+    Traceback (most recent call last):
+    graphrewrite.errors.DataError: set[int] is no type of JSON-able data; write list[…], or field(set_convert=…, ...
+    """
+    known = known or {}
+
+    def inner(part: Any) -> Kind:
+        return kind_of(part, known=known, is_converted=is_converted)
+
+    while True:
+        if typing.get_origin(annotation) is typing.Annotated:
+            annotation = typing.get_args(annotation)[0]
+        elif isinstance(annotation, typing.TypeVar):
+            annotation = known[annotation] if annotation in known else _limit(annotation)
+        elif hasattr(annotation, "__supertype__"):  # NewType
+            annotation = annotation.__supertype__
+        elif hasattr(annotation, "__value__"):  # type X = …
+            annotation = annotation.__value__
+        else:
+            break
+    origin, args = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
+    if origin is Any or origin is object:
+        return ANY
+    if origin in _UNIONS:
+        return Either([inner(part) for part in args])
+    if origin is typing.Literal:
+        return Choice(words_for(annotation), [(value, _option(value, annotation)) for value in args])
+    if isinstance(origin, abc.Hashable) and origin in _SCALARS:
+        return _SCALARS[origin]
+    if origin in (list, abc.MutableSequence):
+        return List(inner(args[0]) if args else ANY)
+    if origin in (dict, abc.Mapping, abc.MutableMapping):
+        keys, item = args or (str, Any)
+        return Dict(_key(keys, inner(keys)), inner(item))
+    if origin is tuple:
+        if len(args) == 2 and args[1] is Ellipsis:
+            return Tuple((inner(args[0]),), is_long=True)
+        bare = annotation in (tuple, typing.Tuple)  # noqa: UP006  # somebody may have written it
+        return Tuple((ANY,), is_long=True) if bare else Tuple(tuple(map(inner, args)), is_long=False)
+    if origin is abc.Sequence:
+        return Tuple((inner(args[0]) if args else ANY,), is_long=True, is_sequence=True)
+    if isinstance(origin, type):
+        found = _class(origin, args, annotation, known)
+        if found is not None:
+            return found
+        if is_converted:
+            return Instance(words_for(annotation), origin)
+    elif is_converted:
+        return Instance(words_for(annotation), object)
+    list_instead = "write list[…], or " if origin in (set, frozenset) else "derive it from IrData, or write "
+    raise DataError(
+        f"{words_for(annotation)} is no type of JSON-able data; {list_instead}field(set_convert=…, get_convert=…)"
+    )
+
+
+def _class(origin: type, args: tuple[Any, ...], annotation: Any, known: Mapping[Any, Any]) -> Kind | None:
+    """Return the kind of a class that is no container."""
+    from graphrewrite.data.record import IrData  # its fields have kinds
+
+    if issubclass(origin, IrData):
+        generic: Any = origin
+        return Nested(_specialised(generic, tuple(known.get(a, a) for a in args)) if args else origin, origin)
+    if issubclass(origin, enum.Enum):
+        return Choice(origin.__name__, [(member, _option(member.value, origin)) for member in origin])
+    if issubclass(origin, np.ndarray):
+        kind = typing.get_args(args[1])[0] if len(args) == 2 and typing.get_args(args[1]) else np.generic
+        if not isinstance(kind, type) or kind is np.generic:  # a type variable, or Any
+            return Array("numpy.ndarray")
+        return Array(f"array of {kind.__name__}", kind)
+    if issubclass(origin, np.dtype):
+        return DType()
+    if issubclass(origin, _OF_THE_LIBRARY):
+        return Instance(origin.__name__, origin)
+    return None
+
+
+@lru_cache(maxsize=256)
+def _specialised(origin: Any, args: tuple[Any, ...]) -> Any:
+    """Return a class of generic data whose type variables stand for types: ``Box[int]``."""
+    name = f"{origin.__name__}[{', '.join(map(words_for, args))}]"
+    return types.new_class(name, (origin[args],), exec_body=lambda space: space.update(__module__=origin.__module__))
+
+
+def _limit(variable: typing.TypeVar) -> Any:
+    if variable.__constraints__:
+        return typing.Union[variable.__constraints__]  # noqa: UP007  # of a tuple
+    return Any if variable.__bound__ is None else variable.__bound__
+
+
+def _key(annotation: Any, kind: Kind) -> Kind:
+    if kind is STR or (isinstance(kind, Choice) and all(type(stored) is str for _, stored in kind.options)):
+        return kind
+    raise DataError(f"a dictionary in JSON-able data has keys of type str, not {words_for(annotation)}")
+
+
+def _option(value: Any, annotation: Any) -> Any:
+    try:
+        return ANY.store(value, "")
+    except DataError:
+        raise DataError(
+            f"{words_for(annotation)}: {value!r} is no JSON-able value; write field(set_convert=…, …)"
+        ) from None
