@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ACTIVATED, CLIPPED
 from graphrewrite.types import Tensor
 
 __all__ = ["clip", "leaky_relu", "relu", "sigmoid", "tanh"]
@@ -26,7 +27,7 @@ def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, x.dtype.type(0))
 
 
-@define_op(infer=_same)
+@define_op(infer=_same, derived=ACTIVATED)
 def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
     """Leaky rectified linear unit, ``x if x >= 0 else alpha * x`` (ONNX LeakyRelu).
 
@@ -63,7 +64,7 @@ def tanh(x: np.ndarray) -> np.ndarray:
     return np.tanh(x)
 
 
-@define_op(infer=_same)
+@define_op(infer=_same, derived=CLIPPED)
 def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) -> np.ndarray:
     """Limit to ``[low, high]``; a missing bound does not limit (ONNX Clip). Works on mantissas as well.
 

@@ -9,6 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["conv", "convolve", "pad_spatial", "spatial_sizes"]
@@ -162,7 +163,7 @@ def infer_conv(
     return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)))
 
 
-@define_op(infer=infer_conv)
+@define_op(infer=infer_conv, derived=CONVOLUTION)
 def conv(
     x: np.ndarray,
     w: np.ndarray,

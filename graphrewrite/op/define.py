@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.op import Infer, Op
 from graphrewrite.types import Dimension, Element, FixedPoint, Tensor
 
@@ -76,6 +76,17 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
     return Tensor(elements[0], broadcast_shape(*(t.shape for t in types)))
 
 
+def _check_derived(derived: Mapping[str, str | Callable[[Any], Any]], names: Sequence[str]) -> None:
+    for name, meaning in derived.items():
+        if name in names or not name.isidentifier():
+            raise TypeMismatchError(f"the derived name {name!r} is taken or no name; choose another")
+        if isinstance(meaning, str) and meaning not in names:
+            raise TypeMismatchError(
+                f"{name!r} would be another name of {meaning!r}, which is no operand or attribute"
+                f"{did_you_mean(meaning, names)}"
+            )
+
+
 @overload
 def define_op(function: Callable[..., Any], /) -> Op: ...
 @overload
@@ -87,6 +98,7 @@ def define_op(
     commutative: bool = ...,
     stateful: bool = ...,
     results: int = ...,
+    derived: Mapping[str, str | Callable[[Any], Any]] | None = ...,
 ) -> Callable[[Callable[..., Any]], Op]: ...
 def define_op(
     function: Callable[..., Any] | None = None,
@@ -98,6 +110,7 @@ def define_op(
     commutative: bool = False,
     stateful: bool = False,
     results: int = 1,
+    derived: Mapping[str, str | Callable[[Any], Any]] | None = None,
 ) -> Op | Callable[[Callable[..., Any]], Op]:
     """Make an op of a numpy function.
 
@@ -121,11 +134,19 @@ def define_op(
         Whether it has a state or an effect.
     results : int
         Number of results.
+    derived : mapping, optional
+        Further names that the view of a node has: a word is another name of an operand or attribute, a function takes
+        the view and computes; see `graphrewrite.node.Node`.
 
     Returns
     -------
     Op
         Or a decorator, when called with keywords only.
+
+    Raises
+    ------
+    TypeMismatchError
+        If a derived name is taken, or stands for nothing.
 
     Examples
     --------
@@ -144,6 +165,7 @@ def define_op(
         parameters = inspect.signature(body).parameters.values()
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
+        _check_derived(derived or {}, [p.name for p in parameters])
         return Op(
             name=name or body.__name__.rstrip("_"),
             function=body,
@@ -156,6 +178,7 @@ def define_op(
             commutative=commutative,
             stateful=stateful,
             results=results,
+            derived=dict(derived or {}),
             __doc__=inspect.getdoc(body),
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.convolution import convolve, infer_conv
 from graphrewrite.op.define import broadcast_shape, define_op
+from graphrewrite.op.derived import CONVOLUTION, FULLY_CONNECTED
 from graphrewrite.op.linear_algebra import infer_linear
 from graphrewrite.types import FixedPoint, Tensor
 
@@ -72,7 +73,7 @@ def _infer_linear(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint) -> Te
     return Tensor(element, infer_linear(x, w, b).shape)
 
 
-@define_op(level="integer", infer=_infer_linear)
+@define_op(level="integer", infer=_infer_linear, derived=FULLY_CONNECTED)
 def integer_linear(x: np.ndarray, w: np.ndarray, b: np.ndarray, *, element: FixedPoint) -> np.ndarray:
     """Fully-connected layer on mantissas with an exact accumulator of the format ``element``.
 
@@ -95,7 +96,7 @@ def _infer_conv(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint, **attri
     return Tensor(element, infer_conv(x, w, b, **attributes).shape)  # type: ignore[arg-type]  # passed on as they came
 
 
-@define_op(level="integer", infer=_infer_conv)
+@define_op(level="integer", infer=_infer_conv, derived=CONVOLUTION)
 def integer_conv(
     x: np.ndarray,
     w: np.ndarray,

@@ -6,6 +6,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
+from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
 from graphrewrite.types import Tensor
 
 __all__ = ["gemm", "infer_linear", "linear", "matmul"]
@@ -40,7 +41,7 @@ def infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     return Tensor(x.element, (x.shape[0], w.shape[0]))
 
 
-@define_op(infer=infer_linear)
+@define_op(infer=infer_linear, derived=FULLY_CONNECTED)
 def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
     """Fully-connected layer ``x @ w.T + b``; weights [O, I], bias [O].
 
@@ -70,7 +71,7 @@ def _infer_gemm(
     return result
 
 
-@define_op(infer=_infer_gemm)
+@define_op(infer=_infer_gemm, derived=GENERAL_PRODUCT)
 def gemm(
     x: np.ndarray,
     w: np.ndarray,

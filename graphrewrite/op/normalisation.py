@@ -6,6 +6,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import NORM
 from graphrewrite.types import Tensor
 
 __all__ = ["batch_norm"]
@@ -18,7 +19,7 @@ def _infer(x: Tensor, *parameters: Tensor, epsilon: float = 1e-5) -> Tensor:
     return x
 
 
-@define_op(infer=_infer)
+@define_op(infer=_infer, derived=NORM)
 def batch_norm(
     x: np.ndarray, gain: np.ndarray, shift: np.ndarray, mean: np.ndarray, var: np.ndarray, *, epsilon: float = 1e-5
 ) -> np.ndarray:

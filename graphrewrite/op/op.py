@@ -76,6 +76,8 @@ class Op:
         Whether it has a state or an effect, so that it is never folded, merged or removed.
     results : int
         How many results it has.
+    derived : mapping
+        Further names in the view of a node (`graphrewrite.node.Node`): of an operand or attribute, or functions of it.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Op:
     commutative: bool = False
     stateful: bool = False
     results: int = 1
+    derived: Mapping[str, Any] = field(default_factory=dict, repr=False)
     __doc__: str | None = field(default=None, repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
 

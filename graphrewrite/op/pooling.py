@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.convolution import pad_spatial, spatial_sizes
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.types import Tensor
 
 __all__ = ["average_pool", "global_average_pool", "max_pool"]
@@ -44,7 +45,7 @@ def _taps(
     return [padded[pick] for pick in picks]
 
 
-@define_op(infer=_infer)
+@define_op(infer=_infer, derived=POOL)
 def max_pool(
     x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)
 ) -> np.ndarray:
@@ -63,7 +64,7 @@ def max_pool(
     return result
 
 
-@define_op(infer=_infer)
+@define_op(infer=_infer, derived=POOL)
 def average_pool(
     x: np.ndarray,
     *,
@@ -95,7 +96,7 @@ def _infer_global(x: Tensor) -> Tensor:
     return Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 
-@define_op(infer=_infer_global)
+@define_op(infer=_infer_global, derived=GLOBAL_POOL)
 def global_average_pool(x: np.ndarray) -> np.ndarray:
     """Mean over all positions of each channel (ONNX specification, GlobalAveragePool).
 

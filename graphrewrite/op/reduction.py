@@ -6,6 +6,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.types import FixedPoint, Tensor
 
 __all__ = ["arg_max", "softmax"]
@@ -23,7 +24,7 @@ def _infer_arg_max(x: Tensor, *, axis: int = -1, keep_dims: bool = True) -> Tens
     return Tensor("i64", shape)
 
 
-@define_op(infer=_infer_arg_max)
+@define_op(infer=_infer_arg_max, derived=ALONG_AXIS)
 def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True) -> np.ndarray:
     """Index of the first greatest entry (ONNX specification, ArgMax). Works on mantissas as well.
 
@@ -35,7 +36,7 @@ def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True) -> np.ndar
     return np.argmax(x, axis=axis, keepdims=keep_dims)
 
 
-@define_op(infer=lambda x, axis=-1: x)
+@define_op(infer=lambda x, axis=-1: x, derived=ALONG_AXIS)
 def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Normalised exponentials ``exp(x - max) / sum(exp(x - max))`` along an axis.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ALONG_AXIS, PADDED
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transpose", "unsqueeze"]
@@ -158,7 +159,7 @@ def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
     return Tensor(first.element, (*first.shape[:at], sum(int(s) for s in sizes), *first.shape[at + 1 :]))
 
 
-@define_op(infer=_infer_concat)
+@define_op(infer=_infer_concat, derived=ALONG_AXIS)
 def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
     """Operands one behind the other along an axis.
 
@@ -182,7 +183,7 @@ def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0) -> Tensor:
     return Tensor(x.element, tuple(sizes))
 
 
-@define_op(infer=_infer_pad)
+@define_op(infer=_infer_pad, derived=PADDED)
 def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0) -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad, constant mode).
 

@@ -1,0 +1,146 @@
+"""What the layers are called and counted by elsewhere: names that follow from operands, attributes and their types.
+
+Each table is the ``derived=`` of an op. A word is another name of an operand or attribute; a function takes the view of
+a node, see `graphrewrite.node.Node`. The names are those of the frameworks (PyTorch, `torch.nn`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.types import element_dtype
+
+__all__ = [
+    "ACTIVATED",
+    "ALONG_AXIS",
+    "CLIPPED",
+    "CONVOLUTION",
+    "FULLY_CONNECTED",
+    "GENERAL_PRODUCT",
+    "GLOBAL_POOL",
+    "NORM",
+    "PADDED",
+    "POOL",
+    "Derived",
+]
+
+Derived = Mapping[str, Any]
+"""Names to words or functions."""
+
+
+def _one_or_all(sizes: Any) -> Any:
+    """Return the size of a one-dimensional kernel as a number, those of others as a tuple."""
+    return sizes[0] if len(sizes) == 1 else tuple(sizes)
+
+
+def _weight_shape(node: Any) -> Any:
+    return node.operand_types[1].shape
+
+
+def bias_of(node: Any) -> Any:
+    """Return the addend of each output channel; an empty array if there is none."""
+    if node.b is not None:
+        return node.b
+    return np.zeros(0, element_dtype(node.operand_types[1].element))
+
+
+def _in_channels(node: Any) -> Any:
+    """Return the channels of the input: those that a filter sees, times the groups."""
+    return _weight_shape(node)[1] * node.groups
+
+
+def _out_channels(node: Any) -> Any:
+    """Return the channels of the result."""
+    return _weight_shape(node)[0]
+
+
+def _kernel_size(node: Any) -> Any:
+    """Return the size of the filters: a number for one spatial axis, else a tuple."""
+    return _one_or_all(_weight_shape(node)[2:])
+
+
+def _padding_value(node: Any) -> int:
+    """Return what the border holds: always zero."""
+    return 0
+
+
+CONVOLUTION: Derived = {
+    "weight": "w",
+    "bias": bias_of,
+    "in_channels": _in_channels,
+    "out_channels": _out_channels,
+    "kernel_size": _kernel_size,
+    "padding": "pads",
+    "padding_value": _padding_value,
+    "stride": "strides",
+    "dilation": "dilations",
+}
+
+
+def _in_features(node: Any) -> Any:
+    """Return how many numbers go in."""
+    return _weight_shape(node)[1]
+
+
+FULLY_CONNECTED: Derived = {
+    "weight": "w",
+    "bias": bias_of,
+    "in_features": _in_features,
+    "out_features": _out_channels,
+}
+
+
+def _product_sizes(node: Any) -> Any:
+    rows, columns = _weight_shape(node)
+    return (columns, rows) if node.trans_b else (rows, columns)
+
+
+def _rows(node: Any) -> Any:
+    """Return how many numbers go in."""
+    return _product_sizes(node)[0]
+
+
+def _columns(node: Any) -> Any:
+    """Return how many numbers come out."""
+    return _product_sizes(node)[1]
+
+
+GENERAL_PRODUCT: Derived = {"weight": "w", "bias": bias_of, "in_features": _rows, "out_features": _columns}
+
+
+def _num_features(node: Any) -> Any:
+    """Return how many channels have parameters of their own."""
+    return _weight_shape(node)[0]
+
+
+NORM: Derived = {
+    "weight": "gain",
+    "bias": "shift",
+    "running_mean": "mean",
+    "running_var": "var",
+    "eps": "epsilon",
+    "num_features": _num_features,
+}
+
+
+def _window(node: Any) -> Any:
+    """Return the size of the windows: a number for one spatial axis, else a tuple."""
+    return _one_or_all(node.kernel)
+
+
+POOL: Derived = {"kernel_size": _window, "stride": "strides", "padding": "pads"}
+
+
+def _all_positions(node: Any) -> Any:
+    """Return the size of the one window: all positions of a channel."""
+    return _one_or_all(node.operand_types[0].shape[2:])
+
+
+GLOBAL_POOL: Derived = {"kernel_size": _all_positions}
+ACTIVATED: Derived = {"negative_slope": "alpha"}
+CLIPPED: Derived = {"minimum": "low", "maximum": "high"}
+ALONG_AXIS: Derived = {"dim": "axis"}
+PADDED: Derived = {"padding": "pads", "padding_value": "fill"}
