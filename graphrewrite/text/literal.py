@@ -1,0 +1,182 @@
+"""Values of attributes, written: literals, formats, types, arrays."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import GraphError
+from graphrewrite.text.array import abbreviated, is_ordinary, shortest, whole_array
+from graphrewrite.types import FixedPoint, Stream, Tensor
+
+__all__ = ["DEPTH", "PEOPLE", "WHOLE", "Form", "format_attribute", "format_exactly", "quote"]
+
+DEPTH = 100
+"""So deep may lists and mappings nest."""
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
+_WORDS = frozenset({"True", "False", "None", "nan", "inf"})
+_DIGITS = 10_000
+"""Bits above which an integer is written in base 16: Python refuses to convert very long decimal ones."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How values are written.
+
+    Attributes
+    ----------
+    array : callable
+        Takes an array, and whether its text has to say its element type; returns the text.
+    strict : bool
+        Whether what nothing could read again is an error.
+    typed : bool
+        Whether arrays say their element types.
+    """
+
+    array: Callable[[np.ndarray, bool], str]
+    strict: bool
+    typed: bool = True
+
+
+PEOPLE = Form(abbreviated, strict=False)
+"""Large arrays are abbreviated."""
+WHOLE = Form(whole_array, strict=True)
+"""Everything is written out."""
+
+
+def quote(name: Any) -> str:
+    """Return how a name is written: as it is where it is a word, else quoted; a name that is no string as a literal.
+
+    Examples
+    --------
+    >>> quote("conv_1"), quote("a b"), quote(3)
+    ('conv_1', "'a b'", '3')
+    """
+    if isinstance(name, str):
+        return name if _PLAIN.match(name) and name not in _WORDS else str.__repr__(name)
+    if isinstance(name, int | float | tuple | bytes):
+        return f"({', '.join(map(_part, name))},)" if isinstance(name, tuple) else write(name, WHOLE)
+    raise GraphError(
+        f"a name is a string, a number, or a tuple of them, not a {type(name).__name__}; "
+        "networkx.relabel_nodes gives other names",
+        node=repr(name),
+    )
+
+
+def _part(name: Any) -> str:
+    return str.__repr__(name) if isinstance(name, str) else "None" if name is None else quote(name)
+
+
+def format_attribute(value: Any, *, whole: bool = False) -> str:
+    """Return the text of an attribute's value, for people: arrays look like lists.
+
+    Parameters
+    ----------
+    value : object
+        A primitive, a nested sequence or mapping of them, a format, or an array.
+    whole : bool
+        Whether to write large arrays out; otherwise they are abbreviated.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> format_attribute((1, 2)), format_attribute(FixedPoint(True, 8, 4)), format_attribute(np.float32([0.5]))
+    ('[1, 2]', 's8f4', '[0.5]')
+    """
+    return write(value, Form(whole_array if whole else abbreviated, strict=False, typed=False))
+
+
+def write(value: Any, form: Form, depth: int = 0) -> str:
+    """Return the text of a value in some form.
+
+    Parameters
+    ----------
+    value : object
+        A primitive, a nested sequence or mapping of them, a format, a type, or an array.
+    form : Form
+        How arrays are written.
+    depth : int
+        Inside of how many others it stands.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    GraphError
+        If it nests too deep, or if the form is strict and nothing could read the text.
+
+    Examples
+    --------
+    >>> write({"a": [1.5, None]}, WHOLE), write(Tensor("f32", ("N",)), WHOLE), write(np.int8([1, 2]), WHOLE)
+    ("{'a': [1.5, None]}", 'type(f32[N])', 'i8[1, 2]')
+    """
+    if depth > DEPTH:
+        raise GraphError(f"lists and mappings nest deeper than {DEPTH}; make the value flatter")
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, np.generic):
+        if is_ordinary(value.dtype):
+            return write(shortest(np.asarray(value)).item(), form, depth)
+        value = np.asarray(value)
+    if isinstance(value, str):
+        return str.__repr__(value)
+    if isinstance(value, int):
+        return hex(value) if value.bit_length() > _DIGITS else int.__repr__(value)
+    if isinstance(value, float):
+        return "-nan" if math.isnan(value) and math.copysign(1, value) < 0 else float.__repr__(value)
+    if isinstance(value, np.ndarray):
+        return form.array(value, form.typed)
+    if isinstance(value, tuple | list | range):
+        return "[" + ", ".join([write(v, form, depth + 1) for v in value]) + "]"
+    if isinstance(value, set | frozenset):  # as an op stores them
+        return "[" + ", ".join(sorted(write(v, form, depth + 1) for v in value)) + "]"
+    if isinstance(value, Mapping):
+        shown = [f"{write(k, form, depth + 1)}: {write(v, form, depth + 1)}" for k, v in value.items()]
+        return "{" + ", ".join(shown) + "}"
+    return _write_rare(value, form)
+
+
+def _write_rare(value: Any, form: Form) -> str:
+    if isinstance(value, FixedPoint):
+        return str(value)
+    if isinstance(value, Tensor | Stream):
+        return f"type({value})" if form.typed else str(value)
+    if isinstance(value, complex):
+        return f"complex({write(value.real, form)}, {write(value.imag, form)})"
+    if isinstance(value, bytes):
+        return bytes.__repr__(value)
+    if form.strict:
+        raise GraphError(
+            f"a value of type {type(value).__name__} cannot be written as text; "
+            "store numbers, strings, lists and mappings of them, types or arrays"
+        )
+    return repr(value)
+
+
+def format_exactly(value: Any) -> str:
+    """Return a text that two attribute values share if and only if they are equal, arrays bit for bit.
+
+    Lists and tuples are equal; mappings are if their order is, too.
+
+    Examples
+    --------
+    >>> format_exactly([0.5, np.int8([1])]) == format_exactly((0.5, np.int8([1])))
+    True
+    >>> format_exactly(np.int8([1])) == format_exactly(np.int16([1]))
+    False
+    """
+    return write(value, _EXACT)
+
+
+_EXACT = Form(lambda array, _: f"{array.dtype}{array.shape}{array.tobytes().hex()}", strict=False)
