@@ -14,7 +14,7 @@ CORE = (
     {"errors", "types", "data", "marks"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
-        *("cycles", "infer", "structure", "summary"),
+        *("cycles", "infer", "isomorphism", "structure", "summary"),
         *("edit", "expansion", "membership", "nested", "operator", "shared", "sharing", "sizes"),
     },
     {
