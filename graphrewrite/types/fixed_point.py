@@ -42,21 +42,16 @@ class FixedPoint:
     fraction: int = 0
 
     def __post_init__(self) -> None:
-        if not (type(self.signed) is bool and type(self.width) is int and type(self.fraction) is int):
-            self._convert()
+        try:  # numbers of numpy, say, become Python's, which print alike everywhere
+            found = operator.index(self.width), operator.index(self.fraction)
+        except TypeError as error:
+            raise TypeMismatchError(f"width and fraction of a format are whole numbers: {error}") from error
+        for name, value in zip(("signed", "width", "fraction"), (bool(self.signed), *found), strict=True):
+            object.__setattr__(self, name, value)
         if not 1 <= self.width <= 63:
             raise TypeMismatchError(f"a fixed-point width is 1 to 63 bits, not {self.width}")
         if abs(self.fraction) > _FARTHEST:
             raise TypeMismatchError(f"a fraction is -{_FARTHEST} to {_FARTHEST} bits, not {self.fraction}")
-
-    def _convert(self) -> None:
-        """Numbers of numpy, say, become Python's, which print alike everywhere."""
-        try:
-            found = bool(operator.index(self.signed)), operator.index(self.width), operator.index(self.fraction)
-        except TypeError as error:
-            raise TypeMismatchError(f"signed, width and fraction of a format are whole numbers: {error}") from error
-        for name, value in zip(("signed", "width", "fraction"), found, strict=True):
-            object.__setattr__(self, name, value)
 
     @property
     def minimum(self) -> int:

@@ -49,7 +49,7 @@ def hold(element: Element, array: Any) -> np.ndarray:
     if element == "bf16":
         return _rounded(array)
     dtype = element_dtype(element)
-    held = array if array.dtype == dtype else array.astype(dtype)
+    held: np.ndarray = array if array.dtype == dtype else array.astype(dtype)
     if element in ("i4", "u4"):
         return _wrapped(held, signed=element == "i4")
     return held

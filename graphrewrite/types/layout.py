@@ -30,7 +30,7 @@ def check_layout(layout: object, rank: int) -> None:
     """
     if not isinstance(layout, str) or len(layout) != rank or len(set(layout)) != rank:
         raise TypeMismatchError(f"a layout of {rank} axes has {rank} distinct capital letters, not {layout!r}")
-    if not (layout.isascii() and layout.isalpha() and layout.isupper()):
+    if not all("A" <= letter <= "Z" for letter in layout):
         raise TypeMismatchError(f"a layout is written in the capital letters A to Z, as in 'NHWC', not {layout!r}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 from weakref import WeakValueDictionary
 
 from graphrewrite.errors import TypeMismatchError
@@ -95,12 +95,13 @@ class Tensor:
     element: Element
     shape: tuple[Dimension, ...]
     layout: str | None = None
+    _hash: ClassVar[int]
 
     def __new__(cls, element: Element, shape: tuple[Dimension, ...], layout: str | None = None) -> Tensor:
         """Return the one object of its kind, as long as somebody has it: rewriting compares types by identity first."""
         if type(shape) is tuple:
             try:
-                known = _TENSORS.get((cls, element, shape, layout))
+                known: Tensor | None = _TENSORS.get((cls, element, shape, layout))
             except TypeError:  # cannot be hashed: said below
                 known = None
             if known is not None:
@@ -118,8 +119,13 @@ class Tensor:
                     f"and axis {element.axis} of [{','.join(map(str, sizes))}] has {channels}"
                 )
         made = super().__new__(cls)
-        made.__dict__.update(element=element, shape=sizes, layout=layout)
-        return _TENSORS.setdefault((cls, element, sizes, layout), made)
+        key = (cls, element, sizes, layout)
+        made.__dict__.update(element=element, shape=sizes, layout=layout, _hash=hash(key))
+        first: Tensor = _TENSORS.setdefault(key, made)
+        return first
+
+    def __hash__(self) -> int:
+        return self._hash  # asked for at every step of rewriting
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.element, self.shape, self.layout)

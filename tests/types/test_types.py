@@ -1,4 +1,9 @@
+"""Types: what is refused, one object of each kind, text and back."""
+
 from __future__ import annotations
+
+import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -6,20 +11,64 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Stream, Tensor
-from graphrewrite.errors import ParseError, TypeMismatchError
-from graphrewrite.types import element_dtype, element_of, parse_type
+from graphrewrite.errors import GraphRewriteError, ParseError, TypeMismatchError
+from graphrewrite.types import (
+    NAMES,
+    STORAGES,
+    Quantised,
+    element_dtype,
+    element_kind,
+    element_of,
+    integer_limits,
+    parse_element,
+    parse_type,
+    parse_types,
+    permutation,
+)
+from tests.types.kinds import formats, streams, tensors, types
 
-formats = st.builds(FixedPoint, st.booleans(), st.integers(1, 63), st.integers(-70, 70))
-elements = st.one_of(formats, st.sampled_from(["f16", "f32", "f64", "bool", "i8", "i64", "u16"]))
-sizes = st.one_of(st.integers(0, 300), st.sampled_from(["N", "batch", "seq_len"]))
-tensors = st.builds(Tensor, elements, st.lists(sizes, max_size=5).map(tuple))
-streams = st.builds(Stream, formats, st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple))
+WORDS = {"Tensor": Tensor, "Stream": Stream, "FixedPoint": FixedPoint, "Quantised": Quantised}
 
 
-@given(st.one_of(tensors, streams))
+@given(types)
 def test_what_is_printed_parses_to_an_equal_type(kind):
     assert parse_type(str(kind)) == kind
     assert hash(parse_type(str(kind))) == hash(kind)
+    assert parse_element(str(kind.element)) == kind.element
+    assert eval(repr(kind), WORDS) == kind
+
+
+@given(st.lists(types, max_size=4))
+def test_the_types_of_several_results_stand_side_by_side(kinds):
+    assert parse_types(", ".join(map(str, kinds))) == tuple(kinds)
+
+
+@given(tensors())
+def test_equal_tensor_types_are_one_object(kind):
+    from_numpy = tuple(np.int64(d) if isinstance(d, int) else d for d in kind.shape)
+    assert Tensor(kind.element, list(kind.shape), kind.layout) is kind
+    assert Tensor(kind.element, from_numpy, kind.layout) is kind
+    assert pickle.loads(pickle.dumps(kind)) is kind
+    assert copy.deepcopy(kind) is kind
+    assert copy.copy(kind) is kind
+
+
+@given(tensors(), tensors())
+def test_types_are_equal_where_their_text_is(a, b):
+    assert (a == b) == (str(a) == str(b)) == (a is b)
+
+
+@given(tensors(), st.data())
+def test_transposing_back_gives_the_type_again(kind, data):
+    perm = data.draw(st.permutations(range(len(kind.shape))))
+    moved = kind.permuted(perm)
+    assert moved.permuted([perm.index(i) for i in range(len(perm))]) is kind
+    assert moved.shape == tuple(kind.shape[p] for p in perm)
+    if kind.layout is not None:
+        assert moved.layout is not None
+        assert permutation(kind.layout, moved.layout) == tuple(perm)
+    if isinstance(kind.element, Quantised) and kind.element.axis is not None:
+        assert perm[moved.element.axis] == kind.element.axis
 
 
 @given(formats)
@@ -44,18 +93,6 @@ def test_holding_is_the_narrowest_format(a, b):
         assert narrower.minimum > low or high > narrower.maximum
 
 
-@pytest.mark.parametrize("width", [0, -1, 64])
-def test_a_width_out_of_range_is_refused(width):
-    with pytest.raises(TypeMismatchError, match="1 to 63"):
-        FixedPoint(True, width)
-
-
-@pytest.mark.parametrize("text", ["", "f32", "f32[N", "q9[3]", "stream f32[3]", "stream s8f0[N]", "s8f4 [3]x"])
-def test_what_is_no_type_is_refused(text):
-    with pytest.raises((ParseError, TypeMismatchError)):
-        parse_type(text)
-
-
 @given(streams, st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_beats_and_back(stream, batch, seed):
     values = np.random.default_rng(seed).integers(0, 9, (batch, *stream.shape))
@@ -67,9 +104,99 @@ def test_beats_and_back(stream, batch, seed):
 
 
 def test_element_types_and_dtypes_are_each_other_s_inverse():
-    for name in ("f16", "f32", "f64", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"):
-        assert element_of(element_dtype(name)) == name
+    for name in NAMES:
+        held_wider = name in ("bf16", "i4", "u4")
+        assert (element_of(element_dtype(name)) == name) != held_wider
+        assert element_dtype(element_of(element_dtype(name))) == element_dtype(name)
+        limits = integer_limits(name)
+        assert (limits is not None) == (element_kind(name) == "integer")
+        if limits is not None and not held_wider:
+            assert limits == (np.iinfo(element_dtype(name)).min, np.iinfo(element_dtype(name)).max)
+    assert element_of(">f4") == "f32"
     with pytest.raises(TypeMismatchError, match="complex"):
         element_of(np.complex64)
-    with pytest.raises(TypeMismatchError, match="unknown element type 'f99'"):
-        Tensor("f99", ())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: FixedPoint(True, 0), "1 to 63"),
+        (lambda: FixedPoint(True, -1), "1 to 63"),
+        (lambda: FixedPoint(True, 64), "1 to 63"),
+        (lambda: FixedPoint(True, 8, 10**9), "fraction"),
+        (lambda: FixedPoint(True, 8.5), "whole numbers"),
+        (lambda: Tensor("f99", ()), "unknown element type 'f99'"),
+        (lambda: Tensor("float32", ()), "unknown element type 'float32'"),
+        (lambda: Tensor(np.float32, ()), "unknown element type"),
+        (lambda: Tensor(["f32"], ()), "unknown element type"),
+        (lambda: Tensor("f32", (-1,)), "0 to 2"),
+        (lambda: Tensor("f32", (2**70,)), "0 to 2"),
+        (lambda: Tensor("f32", (2.5,)), "not 2.5"),
+        (lambda: Tensor("f32", (float("nan"),)), "not nan"),
+        (lambda: Tensor("f32", (None,)), "not None"),
+        (lambda: Tensor("f32", ("a b",)), "identifier"),
+        (lambda: Tensor("f32", ("",)), "identifier"),
+        (lambda: Tensor("f32", "NC"), "a shape is a tuple"),
+        (lambda: Tensor("f32", 3), "a shape is a tuple"),
+        (lambda: Tensor("f32", (1,) * 40), "at most 32 axes"),
+        (lambda: Tensor("f32", ("N", 3), "N"), "2 distinct capital letters"),
+        (lambda: Tensor("f32", ("N", 3), "NN"), "2 distinct capital letters"),
+        (lambda: Tensor("f32", ("N", 3), "nc"), "A to Z"),
+        (lambda: Tensor("f32", ("N", 3), ("N", "C")), "2 distinct capital letters"),
+        (lambda: Stream("f32", (3,)), "fixed-point"),
+        (lambda: Stream(FixedPoint(True, 8), ("N", 3)), "whole sizes"),
+        (lambda: Stream(FixedPoint(True, 8), ()), "channels first"),
+        (lambda: Stream(FixedPoint(True, 8), (3, -1)), "0 to 2"),
+        (lambda: Quantised("f32", 0.1), "stored as one of"),
+        (lambda: Quantised("i8", 0.0), "above zero"),
+        (lambda: Quantised("i8", -1.0), "above zero"),
+        (lambda: Quantised("i8", float("nan")), "above zero"),
+        (lambda: Quantised("i8", float("inf")), "above zero"),
+        (lambda: Quantised("i8", "much"), "a scale is a float"),
+        (lambda: Quantised("i4", 0.1, 8), "not a number of i4"),
+        (lambda: Quantised("u8", 0.1, -1), "not a number of u8"),
+        (lambda: Quantised("i8", 0.1, 0.5), "zero point an int"),
+        (lambda: Quantised("i8", (0.1, 0.2)), "need the axis"),
+        (lambda: Quantised("i8", 0.1, axis=1), "needs a tuple of scales"),
+        (lambda: Quantised("i8", (0.1, 0.2), (1, 2, 3), axis=1), "as many zero points"),
+        (lambda: Quantised("i8", (0.1, 0.2), axis=-1), "counted from 0"),
+        (lambda: Tensor(Quantised("i8", (0.1, 0.2), axis=1), ("N", 3)), "has 2 channels"),
+        (lambda: Tensor(Quantised("i8", (0.1, 0.2), axis=0), ("N", 3)), "axis 0 of .* has N"),
+        (lambda: Tensor(Quantised("i8", (0.1, 0.2), axis=2), ("N", 2)), "axis 2 of .* has no"),
+    ],
+)
+def test_what_is_no_type_is_refused(wrong, message):
+    with pytest.raises(TypeMismatchError, match=message):
+        wrong()
+
+
+def test_a_format_is_kept_in_python_s_own_numbers():
+    given_numpy = Quantised("i8", np.array([0.5, 0.25], np.float32), np.int8(3), axis=np.int64(1))
+    assert given_numpy == Quantised("i8", (0.5, 0.25), (3, 3), axis=1)
+    assert type(given_numpy.axis) is int
+    assert repr(FixedPoint(np.True_, np.int64(8), np.int8(4))) == repr(FixedPoint(True, 8, 4))
+    assert set(STORAGES) < set(NAMES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "f32", "f32[N", "q9[3]", "stream f32[3]", "stream s8f0[N]", "s8f4 [3]x", "f32[-1]", "f32[a b]", "f32[²]"),
+        *("f32[N,3] N", "f32[N,3] NHW", "f32[N,3] nc", "f32[N,,3]", "f32[1.5]", "f32[N] N C", "stream s8f0[3] C"),
+        *("i8<>[3]", "i8<0.1>[3]", "i8<0.1:3, 0.2:1>[2]", "i8<nan:0>[2]", "i8<0.1:300>[2]", "i8<0.1:3 @0>[2]"),
+        *("i8<0.1:3 @>[1]", "f32<0.1:3>[2]", "s64f0[3]", "s8f99999[3]", "f32[" + "1," * 50 + "1]", "f32[" + "9" * 5000),
+        *("s9999999999f0[1]", "i8<1e999:0>[1]", "i8<0.1:3><0.1:3>[2]", "f32[[3]]"),
+    ],
+)
+def test_text_that_is_no_type_is_refused(text):
+    with pytest.raises(ParseError):
+        parse_type(text)
+
+
+@given(st.text(alphabet="fiubs0123468<>[]:@,. NCHWe-²", max_size=30))
+def test_any_text_is_a_type_or_a_parse_error(text):
+    for read in (parse_type, parse_types, parse_element):
+        try:
+            read(text)
+        except GraphRewriteError as error:
+            assert type(error) is ParseError  # noqa: PT017 - anything else would be raised
