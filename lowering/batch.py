@@ -6,6 +6,7 @@ from typing import Any
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.graph import RESERVED
+from graphrewrite.op.generic import Generic
 
 __all__ = ["free_batch"]
 
@@ -52,9 +53,20 @@ def _infer_again(old: Graph, new: Graph, node: str, batch: str) -> None:
     before = [old.result_type(o.node, o.result) for o in old.operands(node)]
     if types != before:
         data.update(_general(data, before[0], batch))
+    if isinstance(new.op(node), Generic):
+        if types != before:
+            declared = data["result"] if isinstance(data["result"], tuple) else (data["result"],)
+            results = tuple(_with_batch(kind, before[0].shape[:1], batch) for kind in declared)
+            data["result"] = results[0] if len(results) == 1 else results
+        return
     attributes: dict[str, Any] = {k: v for k, v in data.items() if k not in RESERVED}
     results = new.op(node).infer(*types, **attributes)
     data["result"] = results[0] if len(results) == 1 else results
+
+
+def _with_batch(kind: Tensor, before: tuple[Any, ...], batch: str) -> Tensor:
+    """The type of a result that a node declares, where its first dimension was the exported batch."""
+    return Tensor(kind.element, (batch, *kind.shape[1:])) if kind.shape[:1] == before else kind
 
 
 def _general(data: dict[str, Any], before: Any, batch: str) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.batch import free_batch
-from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
+from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.onnx_table import TABLE, Entry
+from graphrewrite.lowering.unknown import Unknown, is_known, without_conversion
 from graphrewrite.types import element_of
 
 if TYPE_CHECKING:
@@ -44,14 +45,16 @@ def from_onnx(
     Returns
     -------
     Graph
-        Level ``nn``; each node's origin is the name of the ONNX node.
+        Level ``nn``; each node's origin is the name of the ONNX node. An op that is not known becomes a generic node;
+        where neither the model nor onnx's shape inference tells the type of its result, that of its first operand is
+        assumed.
 
     Raises
     ------
     ModelError
         If the file is missing, corrupt or contradicts itself, or an input's shape is open.
     UnsupportedOpsError
-        Naming all unknown ops with their nodes.
+        If a node holds what none here can hold: another graph, for one.
 
     Examples
     --------
@@ -108,15 +111,16 @@ def _load(model: Any) -> onnx.ModelProto:
     try:
         onnx.checker.check_model(proto)
     except onnx.checker.ValidationError as error:
-        foreign = [n for n in proto.graph.node if n.domain not in ("", "ai.onnx")]
-        if not foreign:
+        # onnx refuses what it has no schema of, which is no fault of the model.
+        if all(onnx.defs.has(n.op_type, n.domain) for n in proto.graph.node):
             raise ModelError(f"{name} is not a valid ONNX model: {str(error).splitlines()[0][:200]}") from None
     versions = [o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")]
-    _refuse_unknown(proto)
     if versions and versions[0] != _OPSET:
         try:
             proto = onnx.version_converter.convert_version(proto, _OPSET)
         except Exception as error:  # the converter raises whatever its C++ side throws
+            if without_conversion(proto, versions[0]):
+                return proto
             raise ModelError(
                 f"{name} of opset {versions[0]} cannot be converted to opset {_OPSET}: "
                 f"{str(error).splitlines()[0][:200]}; export it with opset {_OPSET}"
@@ -136,19 +140,6 @@ def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
         yield from (attribute.name for attribute in node.attribute)
 
 
-def _refuse_unknown(proto: onnx.ModelProto) -> None:
-    unknown = [
-        f"{n.domain + '.' if n.domain else ''}{n.op_type} ({n.name or n.output[0]})"
-        for n in proto.graph.node
-        if n.op_type != "Constant" and (n.domain not in ("", "ai.onnx") or n.op_type not in TABLE)
-    ]
-    if unknown:
-        raise UnsupportedOpsError(
-            f"{len(unknown)} nodes have ops that cannot be imported: {', '.join(unknown)}; replace them in the "
-            "model or export it without them"
-        )
-
-
 class _Importer:
     def __init__(self, proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int | str]]) -> None:
         import onnx
@@ -156,6 +147,7 @@ class _Importer:
         self.onnx, self.proto, self.shapes = onnx, proto, shapes
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
+        self.unknown = Unknown(proto)
         self.reserved = {i.name for i in proto.graph.input} | {o.name for o in proto.graph.output}
 
     def run(self) -> Graph:
@@ -218,6 +210,10 @@ class _Importer:
         if node.op_type == "Constant":
             self.constant(node.output[0], self.constant_array(label, given))
             return
+        inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
+        if not is_known(node):
+            self.values.update(self.unknown.add(self.graph, node, inputs, self.free(label)))
+            return
         entry = TABLE[node.op_type]
         for name, allowed in entry.required.items():
             if name in given and given[name] not in allowed:
@@ -225,11 +221,13 @@ class _Importer:
                     f"node {label!r} ({node.op_type}): {name}={given[name]!r} is not supported, only "
                     f"{' or '.join(map(repr, allowed))}"
                 )
-        inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
         try:
             attributes, operands = self.arguments(entry, given, inputs)
             made = self.graph.add(entry.op, operands, attributes, name=self.free(label), origin=(label,))
         except GraphRewriteError as error:
+            if self.unknown.is_assumed(node):  # it may be right, and the assumed type of its operand wrong
+                self.values.update(self.unknown.add(self.graph, node, inputs, self.free(label)))
+                return
             raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
         self.values[node.output[0]] = made
 

@@ -14,6 +14,7 @@ from graphrewrite.graph import Operand
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
 from graphrewrite.lowering.record import recorded
+from graphrewrite.lowering.unknown import refuse_unknown
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
 from graphrewrite.types import element_dtype
@@ -67,6 +68,8 @@ def quantise(
 
     Raises
     ------
+    UnsupportedOpsError
+        If there are generic nodes; names all of them.
     QuantisationError
         If samples are missing, empty, not finite or of the wrong shape, weights are not finite, or widths are out of
         range.
@@ -81,6 +84,7 @@ def quantise(
     >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
     ['s8f7', 's15f14']
     """
+    refuse_unknown(graph)
     folded = recorded(graph, (*FOLDING, *RULES), steps)
     inputs = _checked_samples(folded, samples)
     _check_weights(folded)

@@ -12,6 +12,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.op import constant
+from graphrewrite.op.generic import Generic
 from graphrewrite.program.call import Call, Values
 from graphrewrite.program.kernel import TABLE, Kernel
 from graphrewrite.program.translation import Translation
@@ -144,8 +145,10 @@ def _check_ops(graph: Graph, nodes: list[str]) -> None:
     unknown = []
     for node in nodes:
         try:
-            graph.op(node)
+            is_unknown = isinstance(graph.op(node), Generic)
         except UnknownOpError:
+            is_unknown = True
+        if is_unknown:
             unknown.append(f"{graph.nodes[node].get('type')} ({node})")
     if unknown:
         raise UnknownOpError(

@@ -18,8 +18,9 @@ def model(
     output: str = "y",
     input_name: str = "x",
     opset: int = 17,
+    domains: Iterable[str] = (),
 ) -> onnx.ModelProto:
-    """One input, one output, constants by name."""
+    """One input, one output, constants by name; nothing is said of the types that ops of other domains give."""
     graph = helper.make_graph(
         list(nodes),
         "test",
@@ -27,7 +28,10 @@ def model(
         [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    sets = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
+    proto = helper.make_model(graph, opset_imports=sets, ir_version=8)
+    if domains:
+        return proto
     inferred = onnx.shape_inference.infer_shapes(proto)
     if not inferred.graph.output[0].type.tensor_type.HasField("shape"):
         inferred.graph.output[0].type.tensor_type.shape.CopyFrom(onnx.TensorShapeProto())  # none can be inferred

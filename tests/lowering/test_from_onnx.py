@@ -5,8 +5,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from graphrewrite import evaluate, verify
-from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx
+from graphrewrite import Graph, GraphRewriteError, evaluate, op, rewrite, rule, verify
+from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, quantise
 from graphrewrite.models import path
 from tests.lowering.networks import mlp, model, residual_cnn, weights
 
@@ -122,15 +122,6 @@ class TestWrongInput:
                 continue
             pytest.fail(f"the first {length} of {len(whole)} bytes were taken for a model")
 
-    def test_all_unsupported_ops_at_once(self) -> None:
-        nodes = [
-            helper.make_node("Sin", ["x"], ["a"], name="first"),
-            helper.make_node("Cos", ["a"], ["b"], name="second"),
-            helper.make_node("Relu", ["b"], ["y"]),
-        ]
-        with pytest.raises(UnsupportedOpsError, match=r"2 nodes .*Sin \(first\), Cos \(second\)"):
-            from_onnx(model(nodes, {}, input_shape=(1, 2)))
-
     def test_open_shape(self) -> None:
         proto = model([helper.make_node("Relu", ["x"], ["y"])], {}, input_shape=("N", 3, "H", "W"))
         with pytest.raises(ModelError, match=r"'x'.*H, W are open.*shapes="):
@@ -156,3 +147,70 @@ class TestWrongInput:
         proto.graph.input.append(helper.make_tensor_value_info("s", TensorProto.INT64, (2,)))
         with pytest.raises(ModelError, match=r"shaped.*must be a constant"):
             from_onnx(proto)
+
+
+class TestUnknownOps:
+    """They load, and wait for a rule."""
+
+    def test_they_become_generic_nodes(self) -> None:
+        nodes = [
+            helper.make_node("Sin", ["x"], ["a"], name="first"),
+            helper.make_node("Relu", ["a"], ["b"]),
+            helper.make_node(
+                "Swirl", ["b"], ["y"], name="second", domain="com.acme", turns=3, kinds=["a", "b"], type=1
+            ),
+        ]
+        graph = from_onnx(model(nodes, {}, input_shape=(1, 2), domains=["com.acme"]))
+        assert graph.nodes["first"]["type"] == "Sin"
+        assert str(graph.result_type("first")) == "f32[N,2]"
+        assert graph.nodes["second"]["type"] == "com.acme.Swirl"
+        assert graph.attributes("second") == {"turns": 3, "kinds": ("a", "b"), "type_": 1}
+        assert graph.origin("second") == ("second",)
+        verify(graph)
+        assert Graph.parse(str(graph)) == graph
+        with pytest.raises(GraphRewriteError, match=r"Sin \(first\), com\.acme\.Swirl \(second\)"):
+            evaluate(graph, {"x": np.zeros((1, 2))})
+        with pytest.raises(UnsupportedOpsError, match=r"2 nodes .*Sin \(first\), com\.acme\.Swirl \(second\)"):
+            quantise(graph, np.zeros((1, 2), np.float32))
+
+    def test_a_rule_says_what_they_are(self) -> None:
+        nodes = [helper.make_node("Twice", ["x"], ["y"], domain="com.acme", name="t")]
+        graph = from_onnx(model(nodes, {}, input_shape=(1, 2), domains=["com.acme"]))
+
+        @rule
+        def know_twice(x):
+            """Twice x is x + x."""
+            yield op.generic("com.acme.Twice")(x)
+            return x + x
+
+        assert evaluate(rewrite(graph, know_twice), {"x": [[1, 2]]})["y"].tolist() == [[2, 4]]
+
+    def test_onnx_tells_the_types_that_it_knows(self) -> None:
+        nodes = [
+            helper.make_node("Split", ["x"], ["a", "b"], name="split", axis=1),
+            helper.make_node("Concat", ["b", "a"], ["y"], axis=1),
+        ]
+        graph = from_onnx(model(nodes, {}, input_shape=(1, 4)))
+        assert [str(graph.result_type("split", i)) for i in (0, 1)] == ["f32[N,2]", "f32[N,2]"]
+        (joined,) = graph.operands(graph.outputs[0])
+        assert [o.result for o in graph.operands(joined.node)] == [1, 0]
+
+    def test_an_operand_that_is_left_out_is_noted(self) -> None:
+        nodes = [helper.make_node("Resize", ["x", "", "scales"], ["y"], name="r")]
+        graph = from_onnx(model(nodes, {"scales": np.ones(2, np.float32)}, input_shape=(1, 4)))
+        assert graph.attributes("r")["left_out"] == (1,)
+        assert len(graph.operands("r")) == 2
+
+    def test_what_follows_an_assumed_type_loads_as_well(self) -> None:
+        nodes = [
+            helper.make_node("Shrink2", ["x"], ["a"], domain="com.acme", name="s"),
+            helper.make_node("Gemm", ["a", "w"], ["y"], name="g"),
+        ]
+        graph = from_onnx(model(nodes, {"w": weights(3, 5)}, input_shape=(1, 4), domains=["com.acme"]))
+        assert graph.nodes["g"]["type"] == "Gemm"
+
+    def test_a_graph_inside_a_node_is_refused(self) -> None:
+        inner = helper.make_graph([], "inner", [], [])
+        nodes = [helper.make_node("Loopy", ["x"], ["y"], domain="com.acme", body=inner, name="l")]
+        with pytest.raises(UnsupportedOpsError, match=r"'l'.*'body' is a GraphProto"):
+            from_onnx(model(nodes, {}, input_shape=(1, 4), domains=["com.acme"]))

@@ -1,0 +1,171 @@
+"""ONNX ops that the import table does not know: they become generic nodes, which a rule can replace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from graphrewrite import Graph, Tensor, op
+from graphrewrite.graph import Value
+from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
+from graphrewrite.lowering.onnx_table import TABLE
+from graphrewrite.marks import RESERVED
+from graphrewrite.op.generic import Generic
+from graphrewrite.types import element_of
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["Unknown", "is_known", "refuse_unknown", "without_conversion"]
+
+_OPSETS = range(13, 22)
+"""Versions whose models mean the same to the import table without conversion."""
+
+
+def is_known(node: Any) -> bool:
+    """Tell whether the import table has an entry for an ONNX node."""
+    return node.domain in ("", "ai.onnx") and (node.op_type == "Constant" or node.op_type in TABLE)
+
+
+def without_conversion(proto: onnx.ModelProto, version: int) -> bool:
+    """Tell whether a model that onnx cannot convert, for the ops in it that it does not know, can be read as it is."""
+    return version in _OPSETS and not all(map(is_known, proto.graph.node))
+
+
+class Unknown:
+    """Makes generic nodes; knows of each value whether its type is told or assumed.
+
+    Parameters
+    ----------
+    proto : onnx.ModelProto
+        The model; the types of its values come from itself and from onnx's shape inference.
+    """
+
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        import onnx
+
+        self.onnx = onnx
+        self.assumed: set[str] = set()
+        self.types: dict[str, Tensor] = {}
+        if all(map(is_known, proto.graph.node)):
+            return
+        with suppress(Exception):  # onnx raises what its C++ side throws; then the model says what it says
+            proto = onnx.shape_inference.infer_shapes(proto)
+        for value in (*proto.graph.value_info, *proto.graph.output):
+            told = self._told(value.type.tensor_type)
+            if told is not None:
+                self.types[value.name] = told
+
+    def _told(self, found: Any) -> Tensor | None:
+        if not found.elem_type or not found.HasField("shape"):
+            return None
+        shape: list[int | str] = []
+        for axis, d in enumerate(found.shape.dim):
+            if d.HasField("dim_value"):
+                shape.append(d.dim_value)
+            elif d.dim_param.isidentifier():
+                shape.append(d.dim_param)
+            elif axis == 0:
+                shape.append("N")
+            else:
+                return None
+        try:
+            return Tensor(element_of(self.onnx.helper.tensor_dtype_to_np_dtype(found.elem_type)), tuple(shape))
+        except Exception:  # a type that no tensor here has, such as text
+            return None
+
+    def is_assumed(self, node: Any) -> bool:
+        """Tell whether a node reads a value whose type nobody told."""
+        return any(name in self.assumed for name in node.input)
+
+    def add(self, graph: Graph, node: Any, inputs: list[Value | None], name: str) -> dict[str, Value]:
+        """Add a generic node; return its results by the names that the model gives them.
+
+        Parameters
+        ----------
+        graph : Graph
+            Changed.
+        node : onnx.NodeProto
+            The node. Operands that it leaves out are listed in the attribute ``left_out``.
+        inputs : list of Value or None
+            Its operands.
+        name : str
+            Of the new node.
+
+        Returns
+        -------
+        dict of str to Value
+        """
+        kind = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        attributes = dict(self._attributes(node))
+        left_out = tuple(i for i, x in enumerate(inputs) if x is None)
+        if left_out:
+            attributes["left_out"] = left_out
+        given = [x for x in inputs if x is not None]
+        types = [self._type(output, given, node) for output in node.output]
+        made = graph.add(
+            op.generic(kind, len(types)),
+            given,
+            {**attributes, "result": types[0] if len(types) == 1 else tuple(types)},
+            name=name,
+            origin=(node.name or node.output[0],),
+        )
+        values = made if isinstance(made, tuple) else (made,)
+        return {output: value for output, value in zip(node.output, values, strict=True) if output}
+
+    def _type(self, output: str, given: list[Value], node: Any) -> Tensor:
+        if output in self.types:
+            return self.types[output]
+        self.assumed.add(output)
+        like = next((x.type for x in given if isinstance(x.type, Tensor)), None)
+        if like is None:
+            raise ModelError(
+                f"node {node.name or output!r} ({node.op_type}): nothing tells the type of {output!r}; "
+                "add it to the model's value_info"
+            )
+        return like
+
+    def _attributes(self, node: Any) -> Iterator[tuple[str, Any]]:
+        for attribute in node.attribute:
+            value = self.onnx.helper.get_attribute_value(attribute)
+            label = f"node {node.name or node.output[0]!r} ({node.op_type})"
+            name = f"{attribute.name}_" if attribute.name in RESERVED | {"left_out"} else attribute.name
+            yield name, self._plain(value, f"{label}: its attribute {attribute.name!r}")
+
+    def _plain(self, value: Any, place: str) -> Any:
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "backslashreplace")
+        if isinstance(value, self.onnx.TensorProto):
+            return self.onnx.numpy_helper.to_array(value)
+        if isinstance(value, str | int | float):
+            return value
+        if hasattr(value, "__iter__"):
+            return tuple(self._plain(v, place) for v in value)
+        raise UnsupportedOpsError(f"{place} is a {type(value).__name__}, which a node here cannot hold")
+
+
+def refuse_unknown(graph: Graph) -> None:
+    """Raise if a graph holds nodes of which only the name is known.
+
+    Parameters
+    ----------
+    graph : Graph
+        A network that is to be lowered.
+
+    Raises
+    ------
+    UnsupportedOpsError
+        Naming all of them.
+    """
+    ops: Mapping[str, Any] = graph.ops
+    unknown = [
+        f"{graph.nodes[node]['type']} ({node})"
+        for node in graph.in_order()
+        if isinstance(ops.get(graph.nodes[node].get("type", "")), Generic)
+    ]
+    if unknown:
+        raise UnsupportedOpsError(
+            f"{len(unknown)} nodes have ops that are not known here: {', '.join(unknown)}; replace them by rules, or "
+            "export the model without them"
+        )
