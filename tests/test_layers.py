@@ -14,7 +14,7 @@ CORE = (
     {"errors", "types", "data", "marks"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
-        *("cycles", "infer", "isomorphism", "structure", "summary"),
+        *("cycles", "infer", "isomorphism", "node", "node_class", "soundness", "structure", "summary"),
         *("edit", "expansion", "membership", "nested", "operator", "shared", "sharing", "sizes"),
     },
     {
@@ -28,6 +28,7 @@ CORE = (
             "journal",
             "levels",
             "match",
+            "module_rewriting",
             "neighbourhood",
         ),
         *("pattern", "plan", "provenance"),

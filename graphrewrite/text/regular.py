@@ -49,7 +49,7 @@ def is_regular(
     if reads.others or op is None or isinstance(op, Generic) or not all(isinstance(key, str) for key in data):
         return False
     if kind in _OWN:
-        return _is_regular_port(str(kind), data, reads, position)
+        return _is_regular_port(str(kind), data, reads, position, types)
     attributes = {key: value for key, value in data.items() if key not in RESERVED}
     try:
         op.check(len(reads.operands), attributes)
@@ -69,7 +69,9 @@ def is_regular(
     return bool(given == (inferred[0] if len(inferred) == 1 else inferred))
 
 
-def _is_regular_port(kind: str, data: Mapping[str, Any], reads: Reads, position: int | None) -> bool:
+def _is_regular_port(
+    kind: str, data: Mapping[str, Any], reads: Reads, position: int | None, types: Callable[[Any], Any]
+) -> bool:
     """Whether an input, output or constant is as a graph makes it."""
     if not data.keys() <= _OWN[kind] or len(reads.operands) != (kind == "output"):
         return False
@@ -78,4 +80,8 @@ def _is_regular_port(kind: str, data: Mapping[str, Any], reads: Reads, position:
         return type(value) is np.ndarray and isinstance(data.get("result"), Tensor)
     if type(data.get("index")) is not int or position not in (None, data["index"]):
         return False
-    return kind == "output" or isinstance(data.get("result"), Tensor | Stream)
+    if kind == "input":
+        return isinstance(data.get("result"), Tensor | Stream)
+    ((source, result),) = reads.operands
+    found = types(source)
+    return found is None or result < (len(found) if isinstance(found, tuple) else 1)

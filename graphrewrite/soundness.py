@@ -1,0 +1,79 @@
+"""What the data of nodes and edges that come from outside must be, so that everything else can look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graphrewrite.marks import MARKS
+from graphrewrite.types import Stream, Tensor
+
+__all__ = ["unsound_edge", "unsound_node"]
+
+
+def unsound_node(data: Mapping[Any, Any]) -> tuple[str, str] | None:
+    """Return the key of a node's data that is not what it must be, and what it must be; None where all is well.
+
+    Whether a node makes sense is another question, which `graphrewrite.verify` answers.
+
+    Parameters
+    ----------
+    data : mapping
+        Attributes of a node.
+
+    Returns
+    -------
+    (key, reason) or None
+
+    Examples
+    --------
+    >>> unsound_node({"type": "relu"})
+    >>> unsound_node({"type": ["relu"]})
+    ('type', 'expected the name of an op')
+    """
+    if "type" in data and not isinstance(data["type"], str):
+        return "type", "expected the name of an op"
+    if "result" in data and not _is_result(data["result"]):
+        return "result", "expected a type or a sequence of types"
+    origin = data.get("origin", ())
+    if not isinstance(origin, tuple | list) or not all(isinstance(name, str | int) for name in origin):
+        return "origin", "expected a sequence of names"
+    if data.get("type") in ("input", "output") and type(data.get("index", 0)) is not int:
+        return "index", "expected a number"
+    for mark in sorted(MARKS & data.keys()):
+        if not isinstance(data[mark], str | int | float | None):
+            return mark, "expected a string or a number"
+    return None
+
+
+def _is_result(result: Any) -> bool:
+    each = result if isinstance(result, tuple) else (result,)
+    return result is None or all(isinstance(kind, Tensor | Stream) for kind in each)
+
+
+def unsound_edge(data: Mapping[Any, Any]) -> tuple[str, str] | None:
+    """Return the key of an edge's data that is not what it must be, and what it must be; None where all is well.
+
+    Parameters
+    ----------
+    data : mapping
+        Attributes of an edge.
+
+    Returns
+    -------
+    (key, reason) or None
+
+    Examples
+    --------
+    >>> unsound_edge({"slots": ((0, 0), (1, 0))})
+    >>> unsound_edge({"slots": ((0, -1),)})
+    ('slots', 'expected pairs of a slot and a result, both counted from 0')
+    """
+    slots = data.get("slots", ())
+    if not isinstance(slots, tuple) or not all(isinstance(p, tuple) and len(p) == 2 for p in slots):
+        return "slots", "expected pairs of a slot and a result, both counted from 0"
+    if not all(type(number) is int and number >= 0 for pair in slots for number in pair):
+        return "slots", "expected pairs of a slot and a result, both counted from 0"
+    if not isinstance(data.get("kind", ""), str):
+        return "kind", "expected a word for the kind of order"
+    return None
