@@ -22,6 +22,7 @@ CORE = (
             "attempt",
             "definition",
             "engine",
+            "following",
             "fused",
             "graph_rule",
             "index",
@@ -32,7 +33,7 @@ CORE = (
             "neighbourhood",
         ),
         *("pattern", "plan", "provenance"),
-        *("replacement", "rewrite", "rule", "strategy", "template", "verify", "wake", "wiring", "worklist"),
+        *("replaced", "replacement", "rewrite", "rule", "strategy", "template", "verify", "wake", "wiring", "worklist"),
     },
     {"passes", "profile", "trace", "diff", "evaluate", "program"},
     {"view", "testing"},
@@ -47,6 +48,8 @@ The ops of the level `stream` are the components, so what lowers to them imports
 ENTRY = {"cli", "models"}
 """Nobody imports these; they may import everything."""
 LAZY = {
+    ("graph_view", "evaluate"): "a view evaluates itself",
+    ("graph_view", "region"): "a view sets its element and layout",
     ("graph", "text"): "a graph prints itself",
     ("graph", "parse"): "a graph reads itself",
     ("graph_rule", "rewrite"): "a rule applies itself",

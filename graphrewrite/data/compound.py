@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from graphrewrite.data.kind import BOOL, FLOAT, INT, NONE, STR, Array, Choice, Kind, Scalar, describe
+from graphrewrite.data.kind import BOOL, FLOAT, INT, NONE, NUMBER, STR, Array, Choice, Kind, Scalar, describe
 from graphrewrite.data.place import Place
 from graphrewrite.data.views import DictView, ListView
 from graphrewrite.errors import DataError
@@ -166,7 +166,7 @@ class Nested(Kind):
 class Either(Kind):
     """One of several kinds: the first that takes a value; narrower ones are asked before wider ones."""
 
-    _WIDER: ClassVar[dict[Kind, int]] = {NONE: 0, BOOL: 2, INT: 3, FLOAT: 4, STR: 5}
+    _WIDER: ClassVar[dict[Kind, int]] = {NONE: 0, BOOL: 2, INT: 3, FLOAT: 4, NUMBER: 4, STR: 5}
 
     def __init__(self, members: list[Kind]) -> None:
         self.name = " | ".join(kind.name for kind in members)

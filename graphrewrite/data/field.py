@@ -128,7 +128,7 @@ class Field:
         if self.key in data:
             return self.known_kind().load(data[self.key], path, place)
         if self.required:
-            raise FieldError(f"is required and missing; assign it ({self.type})", path=path)
+            return record._absent(self, path)
         return self.known_kind().load(self.fresh_default(path), path, place, self.key)
 
     def __set__(self, record: IrData, value: Any) -> None:

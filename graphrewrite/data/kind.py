@@ -14,7 +14,21 @@ import numpy as np
 from graphrewrite.data.place import Place
 from graphrewrite.errors import DataError
 
-__all__ = ["BOOL", "FLOAT", "INT", "NONE", "STR", "Array", "Choice", "DType", "Instance", "Kind", "Scalar", "describe"]
+__all__ = [
+    "BOOL",
+    "FLOAT",
+    "INT",
+    "NONE",
+    "NUMBER",
+    "STR",
+    "Array",
+    "Choice",
+    "DType",
+    "Instance",
+    "Kind",
+    "Scalar",
+    "describe",
+]
 
 
 def describe(value: Any) -> str:
@@ -123,6 +137,8 @@ NONE = Scalar("None", (type(None),), (), lambda value: None)
 BOOL = Scalar("bool", (bool, np.bool_), (), bool)
 INT = Scalar("int", (int, np.integer), (bool, np.timedelta64), int)
 FLOAT = Scalar("float", (int, float, np.integer, np.floating), (bool, np.timedelta64), float)
+NUMBER = Scalar("float", FLOAT.accepted, FLOAT.refused, lambda value: getattr(value, "item", lambda: value)())
+"""A float that may be written as an int, and stays one."""
 STR = Scalar("str", (str,), (), str.__str__)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from graphrewrite.data.definition import check_definition, is_class_variable, signature_of, specialised_fields
 from graphrewrite.data.equality import same_data
@@ -227,6 +227,10 @@ class IrData:
         """
         return {path[1:]: kind for path, kind in self._missing_in(self.data, "")}
 
+    def _absent(self, field: Field, path: str) -> Any:
+        """Return the value of a required field that the data lacks, from somewhere else, or raise."""
+        raise FieldError(f"is required and missing; assign it ({field.type})", path=path)
+
     @classmethod
     def _missing_in(cls, data: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
         """Yield path and type of each required field that a dictionary lacks, at any depth."""
@@ -243,22 +247,24 @@ class IrData:
             if one.key in data:
                 one.known_kind().check(data[one.key], f"{path}.{name}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "data":
-            raise FieldError(
-                f"is the dictionary itself; change its entries, or use {type(self).__name__}.of",
-                path=f"{self._path}.data",
-            )
-        if not hasattr(inspect.getattr_static(type(self), name, None), "__set__"):
-            raise self._unknown(name)
-        object.__setattr__(self, name, value)
+    if not TYPE_CHECKING:  # type checkers know the fields, and that there are no others
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("_place", "_path") or (name.startswith("__") and name.endswith("__")):
-            raise AttributeError(name)  # asked for by copy, pickle, inspect, …
-        if hasattr(type(self), name):  # something that is there raised: let it say so
-            return object.__getattribute__(self, name)
-        raise self._unknown(name)
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "data":
+                raise FieldError(
+                    f"is the dictionary itself; change its entries, or use {type(self).__name__}.of",
+                    path=f"{self._path}.data",
+                )
+            if not hasattr(inspect.getattr_static(type(self), name, None), "__set__"):
+                raise self._unknown(name)
+            object.__setattr__(self, name, value)
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("_place", "_path") or (name.startswith("__") and name.endswith("__")):
+                raise AttributeError(name)  # asked for by copy, pickle, inspect, …
+            if hasattr(type(self), name):  # something that is there raised: let it say so
+                return object.__getattribute__(self, name)
+            raise self._unknown(name)
 
     def __delattr__(self, name: str) -> None:
         if name not in self._fields:

@@ -104,7 +104,7 @@ def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_conve
     annotation : object
         A type, without strings in it.
     known : mapping, optional
-        What type variables stand for.
+        What type variables stand for; for ``float``, another kind than the usual one.
     is_converted : bool
         Whether the field has functions that convert: then any class will do.
 
@@ -148,6 +148,9 @@ def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_conve
         return Either([inner(part) for part in args])
     if origin is typing.Literal:
         return Choice(words_for(annotation), [(value, _option(value, annotation)) for value in args])
+    if origin is float and float in known:
+        kind: Kind = known[float]
+        return kind
     if isinstance(origin, abc.Hashable) and origin in _SCALARS:
         return _SCALARS[origin]
     if origin in (list, abc.MutableSequence):

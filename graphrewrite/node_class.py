@@ -1,0 +1,95 @@
+"""The class of the views of an op's nodes, made from the op's definition: what help and tab completion show."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from typing import Any
+
+from graphrewrite.data.compound import ANY, Either
+from graphrewrite.data.kind import NONE, NUMBER, Instance, Kind
+from graphrewrite.data.resolve import kind_of
+from graphrewrite.errors import DataError
+from graphrewrite.op.op import Op
+
+__all__ = ["class_of", "kind_of_attribute"]
+
+_WHATEVER = Instance("object", object)
+
+
+class Following:
+    """What follows from the op's definition: the view looks it up, and knows what may be assigned."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name, self.__doc__ = name, doc
+
+    def __get__(self, view: Any, owner: Any = None) -> Any:
+        return self if view is None else view._read(self.name)
+
+    def __set__(self, view: Any, value: Any) -> None:
+        view._write(self.name, value)
+
+
+def kind_of_attribute(op: Op, name: str) -> Kind:
+    """Return the kind of an attribute, as the op's function annotates it; anything where it does not.
+
+    Parameters
+    ----------
+    op : Op
+        Any op.
+    name : str
+        One of its attributes.
+
+    Returns
+    -------
+    Kind
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> kind_of_attribute(op.conv, "strides").name, kind_of_attribute(op.clip, "low").name
+    ('Sequence[int]', 'float | None')
+    """
+    try:
+        annotation = typing.get_type_hints(op.function).get(name, Any)
+        kind = kind_of(annotation, known={float: NUMBER})  # the bounds of mantissas are whole numbers
+    except (DataError, NameError, TypeError, AttributeError):
+        return _WHATEVER
+    if kind is ANY:
+        return _WHATEVER  # an array, a format: whatever the op understands
+    return Either([NONE, kind]) if op.attributes.get(name, ...) is None and not isinstance(kind, Either) else kind
+
+
+def class_of(base: Any, op: Op) -> Any:
+    """Return the class of the views of an op's nodes.
+
+    Parameters
+    ----------
+    base : type
+        What it derives from: `Node`.
+    op : Op
+        Any op, which remembers its class.
+
+    Returns
+    -------
+    type
+    """
+    known = vars(op).get("node_class")
+    if known is None:
+        known = vars(op)["node_class"] = _make(base, op)
+    return known
+
+
+def _make(base: Any, op: Op) -> Any:
+    docs = {name: f"Operand {i}." for i, name in enumerate(op.operands)}
+    if op.variadic and op.operands:
+        docs[op.operands[-1]] = "All further operands, as a tuple."
+    for name, default in op.attributes.items():
+        ending = "required" if default is inspect.Parameter.empty else f"{default!r} if not given"
+        docs[name] = f"Attribute: {kind_of_attribute(op, name).name}, {ending}."
+    for name, meaning in op.derived.items():
+        docs[name] = f"Another name of `{meaning}`." if isinstance(meaning, str) else inspect.getdoc(meaning) or ""
+    taken = {name: Following(name, doc) for name, doc in docs.items() if not hasattr(base, name)}
+    title = "".join(part.capitalize() for part in op.name.split("_"))
+    space = {**taken, "_op": op, "__doc__": op.__doc__, "__module__": base.__module__}
+    return type(f"{title}Node" if title.isidentifier() else "Node", (base,), space)
