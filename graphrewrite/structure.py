@@ -15,7 +15,7 @@ from graphrewrite.nested import GraphOp
 from graphrewrite.text import format_exactly
 from graphrewrite.types import Type
 
-__all__ = ["Describe", "describe_data", "describe_edge", "equals", "structure_hash"]
+__all__ = ["Describe", "describe_data", "describe_edge", "equals", "inner_hashes", "structure_hash"]
 
 _NAMED = frozenset({"name", "views"})
 """Attributes of a graph that say names."""
@@ -60,7 +60,7 @@ def equals(a: nx.DiGraph, b: nx.DiGraph, *, names: bool = True) -> bool:
         return False
     if not names:
         return are_isomorphic(_Nameless(a), _Nameless(b))
-    of_a, of_b = Describe(a, _inner(a, names)), Describe(b, _inner(b, names))
+    of_a, of_b = Describe(a, inner_hashes(a, names)), Describe(b, inner_hashes(b, names))
     return all(node in b._node and of_a.line(node) == of_b.line(node) for node in a)
 
 
@@ -87,7 +87,7 @@ def structure_hash(graph: nx.DiGraph, *, names: bool = True) -> str:
     (True, False)
     """
     graph = _graph(graph)
-    return _hashed(graph, _inner(graph, names), names)
+    return _hashed(graph, inner_hashes(graph, names), names)
 
 
 class Describe:
@@ -122,7 +122,7 @@ class Describe:
         return f"{node!r}({read}) {self.data(node)}"
 
 
-def describe_data(data: Mapping[str, Any], hidden: Iterable[str], types: dict[Any, str] | None = None) -> str:
+def describe_data(data: Mapping[Any, Any], hidden: Iterable[str], types: dict[Any, str] | None = None) -> str:
     """Return a text that two nodes' data share if and only if it is equal, arrays bit for bit.
 
     Parameters
@@ -144,19 +144,19 @@ def describe_data(data: Mapping[str, Any], hidden: Iterable[str], types: dict[An
     "pads=[1, 2]; type='pad'"
     """
     shown = []
-    for key in sorted(data, key=str):
+    for key in sorted(data, key=repr):
         if key in hidden:
             continue
         value = data[key]
         if isinstance(value, str):
             text = repr(value)
         elif isinstance(value, np.ndarray) and value.dtype != object:
-            text = f"{value.dtype.str}{value.shape}{digest(np.ascontiguousarray(value).tobytes())}"
+            text = f"{value.dtype}{value.shape}{digest(np.ascontiguousarray(value).tobytes())}"
         elif types is not None and isinstance(value, Type):
             text = types.get(value) or types.setdefault(value, format_exactly(value))
         else:
             text = format_exactly(value.tolist() if isinstance(value, np.ndarray) else value)
-        shown.append(f"{key}={text}")
+        shown.append(f"{key if isinstance(key, str) and key.isidentifier() else repr(key)}={text}")
     return "; ".join(shown)
 
 
@@ -173,14 +173,16 @@ def describe_edge(edge: Mapping[str, Any]) -> str:
         text = " ".join([f"{slot}:{result}" for slot, result in (slots if len(slots) < 2 else sorted(slots))])
     except (TypeError, ValueError):  # malformed: compared as it is
         text = format_exactly(slots)
-    return text if len(edge) == 1 and "slots" in edge else f"{text} {describe_data(edge, ('slots',))}".strip()
+    if "slots" in edge:
+        return text if len(edge) == 1 else f"{text} {describe_data(edge, ('slots',))}".strip()
+    return f"- {describe_data(edge, ())}".strip()
 
 
 class _Nameless(Coloured):
     """What of a graph counts without names."""
 
     def __init__(self, graph: Graph) -> None:
-        describe = Describe(graph, _inner(graph, False))
+        describe = Describe(graph, inner_hashes(graph, False))
         ports = {"input": frozenset({"origin", "index"}), "output": frozenset({"origin", "index"})}
         hidden = frozenset({"origin"})
 
@@ -223,8 +225,8 @@ def _hashed(graph: Graph, inner: Mapping[str, str], names: bool) -> str:
     return digest("\n".join([_own(graph, names), *lines]).encode("utf-8", "surrogatepass"))
 
 
-def _inner(graph: Graph, names: bool) -> dict[str, str]:
-    """Return the hashes of the graphs that are ops of a graph's nodes, each with those in it."""
+def inner_hashes(graph: Graph, names: bool = True) -> dict[str, str]:
+    """Return the hashes of the graphs that are ops of a graph's nodes, by name, each with those in it."""
     if not any(isinstance(op, GraphOp) for op in graph.ops.values()):
         return {}
     done: dict[int, str] = {}

@@ -1,0 +1,218 @@
+"""Compare two graphs, or two modules, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, overload
+
+import networkx as nx
+
+from graphrewrite.diff.pairing import pair
+from graphrewrite.diff.result import Diff, Entry, ModuleDiff, NodeDiff
+from graphrewrite.errors import GraphError
+from graphrewrite.graph import Graph
+from graphrewrite.module import Module
+from graphrewrite.structure import Describe, describe_data, describe_edge, inner_hashes
+from graphrewrite.text import format_attribute, line_of_data
+from graphrewrite.text.order import in_writing_order
+
+__all__ = ["diff"]
+
+_WITHOUT = frozenset({"origin"})
+_PORTS = frozenset({"origin", "index"})
+
+
+@overload
+def diff(before: Module, after: Module) -> ModuleDiff: ...
+@overload
+def diff(before: nx.DiGraph, after: nx.DiGraph) -> Diff: ...
+def diff(before: Any, after: Any) -> Diff | ModuleDiff:
+    r"""Return what differs between two graphs, or between the graphs of two modules.
+
+    Nodes are compared by name. One that is called otherwise is the same where it has equal data and reads the same, is
+    read by the same, or is the only one with its data on either side.
+
+    Parameters
+    ----------
+    before, after : Graph, networkx.DiGraph or Module
+        Both graphs, or both modules.
+
+    Returns
+    -------
+    Diff or ModuleDiff
+        False if they are equal; ``str`` of it is for people.
+
+    Raises
+    ------
+    GraphError
+        If they are not two graphs and not two modules.
+
+    Examples
+    --------
+    >>> a = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> b = Graph.parse("graph g\nx = input() : f32[N]\nn = neg(x)\nr = relu(n)\ny = output(r)")
+    >>> print(diff(a, b))
+    + n = neg(x) : f32[N]
+    > r = relu(x) : f32[N]
+    >   -> r = relu(n) : f32[N]
+    (2 kept, 1 inserted, 1 moved)
+    >>> diff(a, b).inserted[0].name, bool(diff(a, a))
+    ('n', False)
+    """
+    if isinstance(before, Module) and isinstance(after, Module):
+        return _modules(before, after)
+    for given in (before, after):
+        if not isinstance(given, nx.DiGraph) or given.is_multigraph():
+            raise GraphError(
+                f"a {type(before).__name__} and a {type(after).__name__} cannot be compared; pass two graphs, "
+                "networkx.DiGraph or Graph, or two modules"
+            )
+    return _Comparison(before, after).found()
+
+
+class _Comparison:
+    """Two graphs, and which node is which."""
+
+    def __init__(self, before: nx.DiGraph, after: nx.DiGraph) -> None:
+        self.a, self.b = (g if isinstance(g, Graph) else Graph(g) for g in (before, after))
+        # Positions count as the order of the ports, where they are in order.
+        regular = _is_regular(self.a) and _is_regular(self.b)
+        self.hidden = {"input": _PORTS, "output": _PORTS} if regular else {}
+        self.of_a, self.of_b = (Describe(g, inner_hashes(g)) for g in (self.a, self.b))
+        self.order_a, self.order_b = in_writing_order(self.a), in_writing_order(self.b)
+        self.new = pair(
+            self.a,
+            self.b,
+            self.order_b,
+            lambda node: self.of_a.data(node, _WITHOUT),
+            lambda node: self.of_b.data(node, _WITHOUT),
+        )
+        self.old = {theirs: ours for ours, theirs in self.new.items()}
+
+    def found(self) -> Diff:
+        """Return what differs."""
+        sorted_in: dict[str, list[NodeDiff]] = {mark: [] for mark in " +-~>"}
+        order: list[tuple[str, NodeDiff]] = []
+        gone = self.gone()
+
+        def place(mark: str, node: NodeDiff) -> None:
+            sorted_in[mark].append(node)
+            if mark != " ":
+                order.append((mark, node))
+
+        for node in [None, *self.order_b]:
+            if node is not None:
+                place(*self.entry(node))
+            for lost in gone.get(node, ()):
+                place("-", NodeDiff(lost, lost, before=_line(self.a, lost)))
+        kept, inserted, removed, changed, moved = (tuple(sorted_in[mark]) for mark in " +-~>")
+        attributes = _entries(*({k: v for k, v in g.graph.items() if (k, v) != ("name", "")} for g in (self.a, self.b)))
+        return Diff(kept, inserted, removed, changed, moved, attributes, tuple(self.ports()), tuple(order))
+
+    def gone(self) -> dict[Any, list[Any]]:
+        """Return the nodes that went, by the node after which they are shown."""
+        gone: dict[Any, list[Any]] = {}
+        last = None
+        for node in self.order_a:
+            if node in self.new:
+                last = self.new[node]
+            else:
+                gone.setdefault(last, []).append(node)
+        return gone
+
+    def entry(self, node: Any) -> tuple[str, NodeDiff]:
+        """Return what became of a node that is there after, and the mark of that."""
+        after = _line(self.b, node)
+        if node not in self.old:
+            return "+", NodeDiff(node, after=after)
+        was = self.old[node]
+        before = _line(self.a, was)
+        kind = self.b._node[node].get("type")
+        hidden = self.hidden.get(kind, _WITHOUT) if isinstance(kind, str) else _WITHOUT
+        if self.of_a.data(was, hidden) != self.of_b.data(node, hidden):
+            return "~", NodeDiff(node, was, before, after, self.keys(was, node, hidden))
+        if was != node or not self.reads_the_same(was, node):
+            return ">", NodeDiff(node, was, before, after)
+        return " ", NodeDiff(node, was, before, after)
+
+    def keys(self, was: Any, node: Any, hidden: frozenset[str]) -> tuple[str, ...]:
+        """Return the keys of a node's data that say something else."""
+        ours, theirs = self.a._node[was], self.b._node[node]
+        different = [
+            key
+            for key in {**ours, **theirs}
+            if key not in hidden
+            and (key not in ours or key not in theirs or _text(key, ours[key]) != _text(key, theirs[key]))
+        ]
+        # A graph as an op may be another one although it has the same name.
+        return tuple(sorted(map(str, different))) or ("type",)
+
+    def reads_the_same(self, was: Any, node: Any) -> bool:
+        """Tell whether the edges into a node come from the same nodes."""
+        ours, theirs = self.a._pred[was], self.b._pred[node]
+        return len(ours) == len(theirs) and all(
+            (read := self.new.get(source)) in theirs and describe_edge(edge) == describe_edge(theirs[read])
+            for source, edge in ours.items()
+        )
+
+    def ports(self) -> list[Entry]:
+        """Return what differs in the order of inputs and outputs."""
+        found = []
+        for name in ("inputs", "outputs"):
+            ours, theirs = getattr(self.a, name), getattr(self.b, name)
+            if tuple(self.new.get(port) for port in ours) != theirs:
+                found.append(Entry(name, ", ".join(map(str, ours)) or "none", ", ".join(map(str, theirs)) or "none"))
+        return found
+
+
+def _is_regular(graph: Graph) -> bool:
+    """Tell whether inputs and outputs are numbered 0, 1, …."""
+    return all(
+        [graph._node[node].get("index") for node in ports] == list(range(len(ports)))
+        for ports in (graph.inputs, graph.outputs)
+    )
+
+
+def _line(graph: Graph, node: Any) -> str:
+    return line_of_data(node, graph._node[node], graph._pred[node])
+
+
+def _text(key: Any, value: Any) -> str:
+    return describe_data({key: value}, ())
+
+
+def _entries(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> tuple[Entry, ...]:
+    """Return the attributes that differ."""
+    return tuple(
+        Entry(
+            str(key),
+            format_attribute(before[key]) if key in before else None,
+            format_attribute(after[key]) if key in after else None,
+        )
+        for key in sorted({**before, **after}, key=repr)
+        if (key in before, key in after) != (True, True) or _text(key, before[key]) != _text(key, after[key])
+    )
+
+
+def _modules(before: Module, after: Module) -> ModuleDiff:
+    both = [name for name in before if name in after]
+    arrays = [name for name in before.constants if name in after.constants]
+    found = {name: _Comparison(before[name], after[name]).found() for name in both}
+    common: list[tuple[str, Mapping[Any, Any], Mapping[Any, Any]]] = [
+        ("constant", before.constants, after.constants),
+        ("type of", {n: before.type_of(n) for n in arrays}, {n: after.type_of(n) for n in arrays}),
+        ("placeholder", before.placeholders, after.placeholders),
+    ]
+    shared = [
+        Entry(f"{word} {entry.name}", entry.before, entry.after)
+        for word, ours, theirs in common
+        for entry in _entries(ours, theirs)
+    ]
+    own = _entries({"name": before.name, **before.attributes}, {"name": after.name, **after.attributes})
+    return ModuleDiff(
+        graphs={name: change for name, change in found.items() if change},
+        kept=tuple(name for name, change in found.items() if not change),
+        inserted=tuple(name for name in after if name not in before),
+        removed=tuple(name for name in before if name not in after),
+        attributes=(*own, *shared),
+    )
