@@ -111,10 +111,12 @@ class _Expansion:
                 node=node,
             )
         self.sizes = bind_sizes(self.body, types)
+        kinds = {data.get("type") for data in self.body._node.values()}
         for inner in self.body.ops.values():
-            if any(data.get("type") == inner.name for data in self.body._node.values()):
+            if inner.name in kinds:
                 graph.adopt(inner)
         self.names: dict[str, str] = {}
+        self.taken: set[str] = set()
         self.added: list[tuple[str, dict[str, Any]]] = []
         self.links: dict[tuple[str, str], dict[str, Any]] = {}
 
@@ -146,20 +148,30 @@ class _Expansion:
     def place(self, inner: str) -> None:
         """Add a node of the body, or find the constant that stands for it already."""
         data = dict(self.body._node[inner])
-        if data.get("type") == "constant" and data.get("shared") is not None:
-            for name, other in self.graph._node.items():
-                if other.get("shared") == data["shared"] and other.get("value") is data["value"]:
-                    self.names[inner] = name
-                    return
+        shared = data.get("shared") if data.get("type") == "constant" else None
+        if shared is not None and (there := self.shared_as(shared, data["value"])) is not None:
+            self.names[inner] = there
+            return
         above = self.graph._node[self.node]
         data.update({mark: above[mark] for mark in _INHERITED if mark in above and mark not in data})
         if (result := data.get("result")) is not None:
             of = tuple(with_sizes(each, self.sizes) for each in (result if isinstance(result, tuple) else (result,)))
             data["result"] = of if isinstance(result, tuple) else of[0]
         data["origin"] = self.graph.origin(self.node)
-        name = f"{self.node}.{inner}"
-        self.names[inner] = name if name not in self.graph else self.fresh(name)
-        self.added.append((self.names[inner], data))
+        name = stem = f"{self.node}.{inner}" if shared is None else str(shared)
+        while name in self.graph or name in self.taken:
+            name = self.fresh(stem)
+        self.names[inner] = name
+        self.taken.add(name)
+        self.added.append((name, data))
+
+    def shared_as(self, name: Any, value: Any) -> str | None:
+        """Return the node that has a constant of the module already."""
+        nodes = self.graph._node
+        for node in (name, *nodes) if name in nodes else nodes:
+            if nodes[node].get("shared") == name and nodes[node].get("value") is value:
+                return str(node)
+        return None
 
     def where(self, operand: Operand) -> Operand:
         """Return where a value of the body is now: an operand of the node, or a result of a new node."""

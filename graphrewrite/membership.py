@@ -54,7 +54,7 @@ def admit(module: Module, name: Any, graph: nx.DiGraph) -> None:
                 data["value"] = module._constants[shared]
 
 
-def rebind(graph: Graph, module: Module) -> None:
+def rebind(graph: Graph, module: Module, *, of: Module | None = None) -> None:
     """Let the graph ops of a graph be those of a module that has graphs of their names.
 
     Parameters
@@ -63,9 +63,11 @@ def rebind(graph: Graph, module: Module) -> None:
         Changed.
     module : Module
         Where its graph ops look their graphs up.
+    of : Module, optional
+        Whose graph ops they are now; all of them where not given.
     """
     for name, op in graph.ops.items():
-        if isinstance(op, GraphOp) and name in module:
+        if isinstance(op, GraphOp) and name in module and (of is None or op.library is of):
             graph.ops[name] = module.op(name)
 
 
@@ -107,7 +109,7 @@ def _graphs_with(module: Module, name: str, graph: Graph) -> dict[str, Graph]:
         for other, known in module._graphs.items():
             if known is found[key] and other != key:
                 raise GraphError(f"the graph {other!r} of the module {module.name!r} cannot be {key!r} too; copy it")
-        for op in nested_ops(found[key]):
+        for op in _named_ops(found[key]):
             if op.library is module:
                 continue
             here = found.get(op.name) or module._graphs.get(op.name)
@@ -126,6 +128,15 @@ def _graphs_with(module: Module, name: str, graph: Graph) -> dict[str, Graph]:
                 found[op.name] = op.body
                 work.append(op.name)
     return found
+
+
+def _named_ops(graph: Graph) -> list[GraphOp]:
+    """Return the graph ops that a graph's nodes are of, or name as their implementation, by name."""
+    named = {data.get("implementation") for data in graph._node.values()}
+    named.update(op.name for op in nested_ops(graph))
+    return sorted(
+        (op for op in graph.ops.values() if isinstance(op, GraphOp) and op.name in named), key=lambda op: op.name
+    )
 
 
 def _shared_with(module: Module, graphs: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -234,13 +234,11 @@ class Module(Sharing, MutableMapping[str, Graph]):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         new = memo[id(self)] = self.__class__(self.name)
         for name, array in self._constants.items():
-            new._constants[name] = memo[id(array)] = array.copy()
+            new._constants[name] = deepcopy(array, memo)
             new._constants[name].setflags(write=False)
         new._types = dict(self._types)
         new.attributes = deepcopy(self.attributes, memo)
         new._graphs = deepcopy(self._graphs, memo)
-        for graph in new._graphs.values():
-            rebind(graph, new)
         return new
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -256,4 +254,4 @@ class Module(Sharing, MutableMapping[str, Graph]):
     def __str__(self) -> str:
         from graphrewrite.text import to_text  # the text form is built on modules
 
-        return to_text(self)  # type: ignore[arg-type]  # until modules are printed
+        return to_text(self)

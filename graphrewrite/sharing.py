@@ -200,8 +200,9 @@ class Sharing:
             changed = [n for n, data in graph.nodes(data=True) if data.get("shared") == name]
             for node in changed:
                 graph.nodes[node].update(new)
+            readers = {reader for node in changed for reader in graph._succ[node]}
             try:
-                infer(graph, [*changed, *(n for n, data in graph.nodes(data=True) if data.get("type") in trial)])
+                infer(graph, readers | {n for n, data in graph.nodes(data=True) if data.get("type") in trial})
             except GraphRewriteError as error:
                 raise TypeMismatchError(f"{name!r} cannot be {new['result']}: graph {key!r}: {error}") from None
         for key, graph in self.items():

@@ -11,6 +11,7 @@ import networkx as nx
 from graphrewrite.dataflow import Dataflow
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, RuleError, did_you_mean
+from graphrewrite.graph import Graph
 from graphrewrite.graph_rule.change import Difference, check_replacement, loses_operands, plan_change
 from graphrewrite.graph_rule.fits import DataTest, PredicateError
 from graphrewrite.graph_rule.found import GraphMatch
@@ -29,6 +30,7 @@ from graphrewrite.graph_rule.plan import (
 )
 from graphrewrite.graph_rule.search import Search
 from graphrewrite.graph_rule.wake import enabled_by
+from graphrewrite.op.op import Op
 from graphrewrite.pattern.condition import Where
 from graphrewrite.replacement import Declined
 
@@ -86,8 +88,10 @@ class GraphRule:
         self.pattern = GraphPattern.of(pattern, interface, groups, induced, without, condition, self.complain)
         self.replacement: Replacement = replacement
         self._difference: Difference | None = None
+        self._ops: tuple[Op, ...] = ()
         if isinstance(replacement, nx.Graph) or not callable(replacement):
             self.replacement = copy_digraph(replacement, "its replacement", self.complain)
+            self._ops = _ops_of(replacement)
             self._difference = self._compare(self.replacement)
             if self._difference.is_empty:
                 raise self.complain("its replacement is its pattern; change an attribute, a node or an edge")
@@ -169,6 +173,8 @@ class GraphRule:
         difference = self._difference or self._computed(match)
         if isinstance(difference, Declined):
             return difference
+        for op in self._ops if isinstance(graph, Graph) else ():
+            graph.adopt(op)
         planned = plan_change(difference, self.pattern, graph, match.bindings, names)
         if isinstance(planned, Edit) and isinstance(graph, Dataflow) and (node := loses_operands(graph, planned)):
             return Declined("its operands would be missing or collide; a rule made of ops knows which is which", node)
@@ -291,6 +297,8 @@ class GraphRule:
             raise self.complain(f"its replacement fails at {where!r}: {type(error).__name__}: {error}") from error
         if isinstance(made, Declined):
             return made
+        for op in _ops_of(made) if isinstance(match._graph, Graph) else ():
+            match._graph.adopt(op)
         return self._compare(copy_digraph(made, "what its replacement returns", self.complain))
 
     def _compare(self, new: nx.DiGraph) -> Difference:
@@ -302,6 +310,11 @@ class GraphRule:
             return bool(condition.predicate(match))
         except Exception as error:
             raise PredicateError(match.roots[0], "the condition on the whole match", error) from error
+
+
+def _ops_of(replacement: Any) -> tuple[Op, ...]:
+    """Return the ops that a replacement knows, which the nodes that it makes may be of."""
+    return tuple(replacement.ops.values()) if isinstance(replacement, Graph) else ()
 
 
 def _check_digraph(graph: Any) -> None:

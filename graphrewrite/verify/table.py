@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from graphrewrite.verify.check import Check
 from graphrewrite.verify.constants import constants_hold, shared_constants_are_kept
+from graphrewrite.verify.modules import (
+    graphs_are_the_modules,
+    implementations_are_there,
+    nested_graphs_are_sound,
+    nesting_ends,
+    operators_agree,
+    placeholders_are_kept,
+)
 from graphrewrite.verify.ports import outputs_are_reached, ports_are_numbered
 from graphrewrite.verify.structure import (
     attributes_fit,
@@ -34,6 +42,13 @@ CHECKS: tuple[Check, ...] = (
     results_follow,
     constants_hold,
     shared_constants_are_kept,
+    placeholders_are_kept,
+    operators_agree,
+    # What it is made of.
+    nesting_ends,
+    nested_graphs_are_sound,
+    graphs_are_the_modules,
+    implementations_are_there,
     # What the graph offers.
     ports_are_numbered,
     outputs_are_reached,

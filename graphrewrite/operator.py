@@ -1,0 +1,232 @@
+"""Operator: an op with its attributes and parameters, that several nodes of a graph have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import GraphError, did_you_mean
+from graphrewrite.graph import Graph
+from graphrewrite.infer import infer
+from graphrewrite.marks import RESERVED
+from graphrewrite.op import as_constant
+from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.value import Value
+
+__all__ = ["Operator", "disagreements"]
+
+
+class Operator:
+    """An op with its attributes and parameters, apart from the nodes that it is applied in.
+
+    Each call makes a node. All of them say by their mark ``operator`` that they belong together; their attributes are
+    changed together.
+
+    Parameters
+    ----------
+    graph : Graph
+        Where the nodes are.
+    op : Op
+        What they do.
+    *parameters : Value or array
+        The last operands of each node, such as weights. An array becomes one constant.
+    name : str, optional
+        What the operator is called; a fresh name where not given.
+    **attributes
+        Attributes of each node.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> g = Graph("g")
+    >>> layer = Operator(g, op.linear, np.ones((2, 2), np.float32), name="fc")
+    >>> y = layer(layer(g.input("x", Tensor("f32", ("N", 2)))))
+    >>> layer.nodes, g.operands("linear_1")[1] == g.operands("linear_2")[1]
+    (('linear_1', 'linear_2'), True)
+    """
+
+    def __init__(self, graph: Graph, op: Op, *parameters: Any, name: str | None = None, **attributes: Any) -> None:
+        taken = operators_of(graph)
+        if name in taken:
+            raise GraphError(f"the graph {graph.name!r} has an operator {name!r} already; Operator.of(graph, {name!r})")
+        stems = (f"{op.name}_operator_{i}" for i in range(1, len(taken) + 2))
+        self.name = name or next(stem for stem in stems if stem not in taken)
+        for value in parameters:
+            if isinstance(value, Value) and value.graph is not graph:
+                raise GraphError("is a value of another graph; copy it over first", node=value.node)
+        self._given = {key: as_attribute(value) for key, value in attributes.items()}
+        op.check(max(len(op.operands), len(parameters)), self._given)
+        arrays = [None if isinstance(x, Value) else as_constant(x) for x in parameters]
+        self.graph, self.op = graph, op
+        self.parameters = tuple(
+            value if array is None else graph.constant(array) for value, array in zip(parameters, arrays, strict=True)
+        )
+
+    @classmethod
+    def of(cls, graph: Graph, name: str) -> Operator:
+        """Return an operator that nodes of a graph belong to.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph.
+        name : str
+            Of the operator.
+
+        Returns
+        -------
+        Operator
+            Its parameters are the operands that its nodes have in common from some slot on, the first left out.
+
+        Raises
+        ------
+        GraphError
+            If no node belongs to it.
+        """
+        nodes = operators_of(graph).get(name)
+        if nodes is None:
+            hint = did_you_mean(str(name), operators_of(graph))
+            raise GraphError(f"no node of the graph {graph.name!r} is of an operator {name!r}{hint}")
+        found = cls.__new__(cls)
+        found.graph, found.op, found.name = graph, graph.op(nodes[0]), name
+        found._given = _stated(graph, nodes[0])
+        common = [*graph.operands(nodes[0])[1:]]
+        for node in nodes[1:]:
+            here = graph.operands(node)
+            while common and [*here[len(here) - len(common) :]] != common:
+                del common[0]
+        found.parameters = tuple(graph.value(*operand) for operand in common)
+        return found
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes that it was applied in, in the order of the graph."""
+        own = set(operators_of(self.graph).get(self.name, ()))
+        return tuple(node for node in self.graph.in_order() if node in own)
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The attributes of each node, defaults filled in."""
+        nodes = operators_of(self.graph).get(self.name)
+        return {**self.op.attributes, **(_stated(self.graph, nodes[0]) if nodes else self._given)}
+
+    def __call__(self, *operands: Any) -> Any:
+        """Add a node and return its value, or its values.
+
+        Parameters
+        ----------
+        *operands : Value or array
+            The operands before the parameters.
+
+        Returns
+        -------
+        Value or tuple of Value
+        """
+        nodes = operators_of(self.graph).get(self.name)
+        stated = _stated(self.graph, nodes[0]) if nodes else self._given
+        made = self.graph.add(self.op, [*operands, *self.parameters], stated)
+        node = (made[0] if isinstance(made, tuple) else made).node
+        self.graph.nodes[node]["operator"] = self.name
+        return made
+
+    def set(self, **attributes: Any) -> None:
+        """Change attributes of all nodes, and the types that follow; or nothing, if it does not fit one of them.
+
+        Parameters
+        ----------
+        **attributes
+            New values.
+
+        Raises
+        ------
+        TypeMismatchError
+            If an op does not have the attribute, or a node does not fit it; the graph is as it was.
+        """
+        new = {**self.attributes, **{key: as_attribute(value) for key, value in attributes.items()}}
+        self.op.check(len(self.op.operands), new)
+        nodes = self.nodes
+        before = [dict(self.graph.nodes[node]) for node in nodes]
+        try:
+            for node, old in zip(nodes, before, strict=True):
+                data = self.graph.nodes[node]
+                data.clear()
+                data.update({key: value for key, value in old.items() if key in RESERVED})
+                data.update(self.op.stored(new))
+            infer(self.graph, nodes)
+        except BaseException:
+            for node, old in zip(nodes, before, strict=True):
+                self.graph.nodes[node].clear()
+                self.graph.nodes[node].update(old)
+            raise
+        self._given = self.op.stored(new)
+
+    def __repr__(self) -> str:
+        count = len(operators_of(self.graph).get(self.name, ()))
+        return f"<operator {self.name!r}: {self.op.name}, {count} node{'' if count == 1 else 's'}>"
+
+
+def operators_of(graph: Any) -> dict[str, list[Any]]:
+    """Return the nodes of each operator, in the order of the graph's dictionary.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        Any graph.
+
+    Returns
+    -------
+    dict of str to list
+    """
+    found: dict[str, list[Any]] = {}
+    for node, data in graph._node.items():
+        if (name := data.get("operator")) is not None:
+            found.setdefault(name, []).append(node)
+    return found
+
+
+def disagreements(graph: Any) -> Iterator[tuple[Any, str]]:
+    """Yield the nodes that differ from others of the same operator, and in what.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        Any graph.
+
+    Yields
+    ------
+    node, message
+    """
+    for name, nodes in operators_of(graph).items():
+        first, *others = sorted(nodes, key=str)
+        wanted = _signature(graph, first)
+        for node in others:
+            for what, value in _signature(graph, node).items():
+                if not _equal(value, wanted.get(what)):
+                    yield node, f"differs in {what} from {first!r}, of the same operator {name!r}; set it for both"
+                    break
+
+
+def _stated(graph: Any, node: Any) -> dict[str, Any]:
+    return {key: value for key, value in graph._node[node].items() if key not in RESERVED}
+
+
+def _signature(graph: Any, node: Any) -> dict[str, Any]:
+    """Return what nodes of an operator have in common."""
+    stated = _stated(graph, node)
+    read = sorted((slot, str(s), r) for s, edge in graph._pred[node].items() for slot, r in edge.get("slots", ()))
+    parameters = [(s, r) for slot, s, r in read if slot and graph._node.get(s, {}).get("type") == "constant"]
+    return {
+        "its op": graph._node[node].get("type"),
+        "its attributes": sorted(stated),
+        **stated,
+        "the number of its operands": len(read),
+        "its parameters": parameters,
+    }
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a == b)
