@@ -6,6 +6,7 @@ import numpy as np
 
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ACTIVATED, CLIPPED
+from graphrewrite.op.domain import FLOATS, ORDERED
 from graphrewrite.types import Tensor
 
 __all__ = ["clip", "leaky_relu", "relu", "sigmoid", "tanh"]
@@ -15,7 +16,7 @@ def _same(x: Tensor, **_: object) -> Tensor:
     return x
 
 
-@define_op(infer=_same)
+@define_op(infer=_same, elements=ORDERED)
 def relu(x: np.ndarray) -> np.ndarray:
     """Rectified linear unit, ``max(x, 0)``; works on mantissas as well.
 
@@ -27,7 +28,7 @@ def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, x.dtype.type(0))
 
 
-@define_op(infer=_same, derived=ACTIVATED)
+@define_op(infer=_same, elements=FLOATS, derived=ACTIVATED)
 def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
     """Leaky rectified linear unit, ``x if x >= 0 else alpha * x`` (ONNX LeakyRelu).
 
@@ -39,7 +40,7 @@ def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
     return np.where(x >= 0, x, x * x.dtype.type(alpha))
 
 
-@define_op(infer=_same)
+@define_op(infer=_same, elements=FLOATS)
 def sigmoid(x: np.ndarray) -> np.ndarray:
     """Logistic function ``1 / (1 + exp(-x))``, computed without overflow.
 
@@ -52,7 +53,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(x.dtype)
 
 
-@define_op(infer=_same)
+@define_op(infer=_same, elements=FLOATS)
 def tanh(x: np.ndarray) -> np.ndarray:
     """Hyperbolic tangent.
 
@@ -64,7 +65,7 @@ def tanh(x: np.ndarray) -> np.ndarray:
     return np.tanh(x)
 
 
-@define_op(infer=_same, derived=CLIPPED)
+@define_op(infer=_same, elements=ORDERED, derived=CLIPPED)
 def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) -> np.ndarray:
     """Limit to ``[low, high]``; a missing bound does not limit (ONNX Clip). Works on mantissas as well.
 

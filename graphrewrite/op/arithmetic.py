@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.op.define import define_op
+from graphrewrite.op.domain import FLOATS, NUMBERS
 
 __all__ = ["abs_", "add", "div", "exp", "fma", "log", "maximum", "minimum", "mul", "neg", "pow_", "sqrt", "sub"]
 
@@ -21,7 +22,7 @@ def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.add(x, y)
 
 
-@define_op
+@define_op(elements=NUMBERS)
 def sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Difference ``x - y``.
 
@@ -45,7 +46,7 @@ def mul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.multiply(x, y)
 
 
-@define_op
+@define_op(elements=FLOATS)
 def div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Quotient ``x / y`` of floats (IEEE 754: a division by zero gives an infinity or NaN).
 
@@ -94,7 +95,7 @@ def fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.add(np.multiply(x, y), z)
 
 
-@define_op
+@define_op(elements=NUMBERS)
 def neg(x: np.ndarray) -> np.ndarray:
     """Negation.
 
@@ -118,7 +119,7 @@ def abs_(x: np.ndarray) -> np.ndarray:
     return np.abs(x)
 
 
-@define_op
+@define_op(elements=FLOATS)
 def sqrt(x: np.ndarray) -> np.ndarray:
     """Square root; NaN below zero.
 
@@ -131,7 +132,7 @@ def sqrt(x: np.ndarray) -> np.ndarray:
         return np.sqrt(x)
 
 
-@define_op
+@define_op(elements=FLOATS)
 def exp(x: np.ndarray) -> np.ndarray:
     """Exponential function.
 
@@ -144,7 +145,7 @@ def exp(x: np.ndarray) -> np.ndarray:
         return np.exp(x)
 
 
-@define_op
+@define_op(elements=FLOATS)
 def log(x: np.ndarray) -> np.ndarray:
     """Natural logarithm.
 
@@ -157,7 +158,7 @@ def log(x: np.ndarray) -> np.ndarray:
         return np.log(x)
 
 
-@define_op
+@define_op(elements=NUMBERS)
 def pow_(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Power ``x ** y``.
 

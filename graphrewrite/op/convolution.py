@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -10,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
+from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["conv", "convolve", "pad_spatial", "spatial_sizes"]
@@ -163,7 +165,12 @@ def infer_conv(
     return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)))
 
 
-@define_op(infer=infer_conv, derived=CONVOLUTION)
+def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, **attributes: Any) -> Tensor:
+    one_element(x, w, b)
+    return infer_conv(x, w, b, **attributes)
+
+
+@define_op(infer=_infer, elements=NUMBERS, axes="NC*, OI*, O -> NC*", derived=CONVOLUTION)
 def conv(
     x: np.ndarray,
     w: np.ndarray,

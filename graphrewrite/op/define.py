@@ -7,10 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.op.axes import Axes, common_layout
+from graphrewrite.op.domain import NUMBERS, check_elements, one_element
 from graphrewrite.op.op import Infer, Op
-from graphrewrite.types import Dimension, Element, FixedPoint, Tensor
+from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["broadcast_shape", "define_op", "elementwise"]
+
+
+_COMPUTED = NUMBERS | {"bool"}
 
 
 def broadcast_shape(*shapes: Sequence[Dimension]) -> tuple[Dimension, ...]:
@@ -58,22 +63,22 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
     Returns
     -------
     Tensor
+        With the layout in which the operands that know theirs agree.
+
+    Raises
+    ------
+    TypeMismatchError
+        If element types, shapes or layouts do not fit.
 
     Examples
     --------
     >>> print(elementwise(Tensor("f32", ("N", 1)), Tensor("f32", (3,))))
     f32[N,3]
     """
-    elements: list[Element] = [t.element for t in types]
-    if any(e != elements[0] for e in elements):
-        raise TypeMismatchError(
-            f"operands have different element types {' and '.join(map(str, elements))}; cast one of them"
-        )
-    if isinstance(elements[0], FixedPoint):
-        raise TypeMismatchError(
-            "fixed-point operands need an op of the integer level, which states the result's format"
-        )
-    return Tensor(elements[0], broadcast_shape(*(t.shape for t in types)))
+    one_element(*types)
+    check_elements(_COMPUTED, types)
+    shape = broadcast_shape(*(t.shape for t in types))
+    return Tensor(types[0].element, shape, common_layout(types, len(shape)))
 
 
 def _check_derived(derived: Mapping[str, str | Callable[[Any], Any]], names: Sequence[str]) -> None:
@@ -98,6 +103,8 @@ def define_op(
     commutative: bool = ...,
     stateful: bool = ...,
     results: int = ...,
+    elements: frozenset[str] | None = ...,
+    axes: str | None = ...,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = ...,
 ) -> Callable[[Callable[..., Any]], Op]: ...
 def define_op(
@@ -110,6 +117,8 @@ def define_op(
     commutative: bool = False,
     stateful: bool = False,
     results: int = 1,
+    elements: frozenset[str] | None = None,
+    axes: str | None = None,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = None,
 ) -> Op | Callable[[Callable[..., Any]], Op]:
     """Make an op of a numpy function.
@@ -134,6 +143,13 @@ def define_op(
         Whether it has a state or an effect.
     results : int
         Number of results.
+    elements : frozenset of str, optional
+        Kinds of element types that it computes with, such as `graphrewrite.op.domain.FLOATS`; all others are refused
+        with advice. Where not given, ``infer`` decides.
+    axes : str, optional
+        The order in which the function has the axes of its operands and results, as in ``"NC*, OI*, O -> NC*"``: a
+        first operand whose layout is another is computed with between transposes. Where not given, ``infer`` sees
+        the layouts and says the result's.
     derived : mapping, optional
         Further names that the view of a node has: a word is another name of an operand or attribute, a function takes
         the view and computes; see `graphrewrite.node.Node`.
@@ -178,6 +194,8 @@ def define_op(
             commutative=commutative,
             stateful=stateful,
             results=results,
+            elements=elements,
+            axes=None if axes is None else Axes.of(axes),
             derived=dict(derived or {}),
             __doc__=inspect.getdoc(body),
         )

@@ -136,7 +136,9 @@ POOL: Derived = {"kernel_size": _window, "stride": "strides", "padding": "pads"}
 
 def _all_positions(node: Any) -> Any:
     """Return the size of the one window: all positions of a channel."""
-    return _one_or_all(node.operand_types[0].shape[2:])
+    x = node.operand_types[0]
+    layout = x.layout or "NC" + "*" * (len(x.shape) - 2)
+    return _one_or_all([size for axis, size in zip(layout, x.shape, strict=True) if axis not in "NC"])
 
 
 GLOBAL_POOL: Derived = {"kernel_size": _all_positions}

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.axes import common_layout
 from graphrewrite.op.convolution import convolve, infer_conv
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import CONVOLUTION, FULLY_CONNECTED
+from graphrewrite.op.domain import MANTISSAS
 from graphrewrite.op.linear_algebra import infer_linear
 from graphrewrite.types import FixedPoint, Tensor
 
@@ -73,7 +75,7 @@ def _infer_linear(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint) -> Te
     return Tensor(element, infer_linear(x, w, b).shape)
 
 
-@define_op(level="integer", infer=_infer_linear, derived=FULLY_CONNECTED)
+@define_op(level="integer", infer=_infer_linear, elements=MANTISSAS, axes="NC, OI, O -> NC", derived=FULLY_CONNECTED)
 def integer_linear(x: np.ndarray, w: np.ndarray, b: np.ndarray, *, element: FixedPoint) -> np.ndarray:
     """Fully-connected layer on mantissas with an exact accumulator of the format ``element``.
 
@@ -96,7 +98,7 @@ def _infer_conv(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint, **attri
     return Tensor(element, infer_conv(x, w, b, **attributes).shape)  # type: ignore[arg-type]  # passed on as they came
 
 
-@define_op(level="integer", infer=_infer_conv, derived=CONVOLUTION)
+@define_op(level="integer", infer=_infer_conv, elements=MANTISSAS, axes="NC*, OI*, O -> NC*", derived=CONVOLUTION)
 def integer_conv(
     x: np.ndarray,
     w: np.ndarray,
@@ -123,10 +125,11 @@ def integer_conv(
 def _infer_add(x: Tensor, y: Tensor, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Tensor:
     if min(shifts) < 0:
         raise TypeMismatchError(f"shifts {list(shifts)} must not be negative; an exact sum only shifts left")
-    return Tensor(element, broadcast_shape(x.shape, y.shape))
+    shape = broadcast_shape(x.shape, y.shape)
+    return Tensor(element, shape, common_layout((x, y), len(shape)))
 
 
-@define_op(level="integer", infer=_infer_add)
+@define_op(level="integer", infer=_infer_add, elements=MANTISSAS)
 def integer_add(x: np.ndarray, y: np.ndarray, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> np.ndarray:
     """Exact sum ``(x << shifts[0]) + (y << shifts[1])`` of mantissas whose binary points differ.
 
@@ -144,7 +147,7 @@ def _infer_requantise(x: Tensor, *, shift: int | Sequence[int], element: FixedPo
     return Tensor(element, x.shape)
 
 
-@define_op(level="integer", infer=_infer_requantise)
+@define_op(level="integer", infer=_infer_requantise, elements=MANTISSAS, axes="NC* -> NC*")
 def requantise(
     x: np.ndarray, *, shift: int | Sequence[int], element: FixedPoint, low: int | None = None, high: int | None = None
 ) -> np.ndarray:

@@ -7,20 +7,20 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
+from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.types import Tensor
 
 __all__ = ["gemm", "infer_linear", "linear", "matmul"]
 
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
-    if x.element != y.element:
-        raise TypeMismatchError(f"operands have different element types {x.element} and {y.element}; cast one of them")
+    one_element(x, y)
     if min(len(x.shape), len(y.shape)) < 2 or x.shape[-1] != y.shape[-2]:
         raise TypeMismatchError(f"the last size of {x} must be the last but one of {y}")
     return Tensor(x.element, (*broadcast_shape(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
 
 
-@define_op(infer=_infer_matmul)
+@define_op(infer=_infer_matmul, elements=NUMBERS)
 def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Matrix product over the last two axes, broadcast over the others (numpy.matmul).
 
@@ -41,7 +41,12 @@ def infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     return Tensor(x.element, (x.shape[0], w.shape[0]))
 
 
-@define_op(infer=infer_linear, derived=FULLY_CONNECTED)
+def _infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    one_element(x, w, b)
+    return infer_linear(x, w, b)
+
+
+@define_op(infer=_infer_linear, elements=NUMBERS, axes="NC, OI, O -> NC", derived=FULLY_CONNECTED)
 def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
     """Fully-connected layer ``x @ w.T + b``; weights [O, I], bias [O].
 
@@ -66,12 +71,13 @@ def _infer_gemm(
 ) -> Tensor:
     a = Tensor(x.element, x.shape[::-1] if trans_a else x.shape)
     result = _infer_matmul(a, Tensor(w.element, w.shape[::-1] if trans_b else w.shape))
+    one_element(x, b)
     if b is not None and broadcast_shape(result.shape, b.shape) != result.shape:
         raise TypeMismatchError(f"the addend {b} does not broadcast to {result}")
     return result
 
 
-@define_op(infer=_infer_gemm, derived=GENERAL_PRODUCT)
+@define_op(infer=_infer_gemm, elements=NUMBERS, derived=GENERAL_PRODUCT)
 def gemm(
     x: np.ndarray,
     w: np.ndarray,

@@ -7,19 +7,21 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import NORM
+from graphrewrite.op.domain import FLOATS, one_element
 from graphrewrite.types import Tensor
 
 __all__ = ["batch_norm"]
 
 
 def _infer(x: Tensor, *parameters: Tensor, epsilon: float = 1e-5) -> Tensor:
+    one_element(x, *parameters)
     for parameter in parameters:
         if len(x.shape) < 2 or parameter.shape != (x.shape[1],):
             raise TypeMismatchError(f"each parameter needs one entry a channel of {x}, got {parameter}")
     return x
 
 
-@define_op(infer=_infer, derived=NORM)
+@define_op(infer=_infer, elements=FLOATS, axes="NC*, C, C, C, C -> NC*", derived=NORM)
 def batch_norm(
     x: np.ndarray, gain: np.ndarray, shift: np.ndarray, mean: np.ndarray, var: np.ndarray, *, epsilon: float = 1e-5
 ) -> np.ndarray:

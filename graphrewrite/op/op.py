@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
+from graphrewrite.op.axes import Arrangement, Axes
+from graphrewrite.op.domain import check_elements
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.types import Type, one_object
 
@@ -76,6 +78,10 @@ class Op:
         Whether it has a state or an effect, so that it is never folded, merged or removed.
     results : int
         How many results it has.
+    elements : frozenset of str, optional
+        Kinds of element types that it computes with (`graphrewrite.op.domain`); None where inference decides.
+    axes : Axes, optional
+        The order in which the function has the axes of its operands; None where inference decides what layouts mean.
     derived : mapping
         Further names in the view of a node (`graphrewrite.node.Node`): of an operand or attribute, or functions of it.
     """
@@ -91,6 +97,8 @@ class Op:
     commutative: bool = False
     stateful: bool = False
     results: int = 1
+    elements: frozenset[str] | None = None
+    axes: Axes | None = None
     derived: Mapping[str, Any] = field(default_factory=dict, repr=False)
     __doc__: str | None = field(default=None, repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
@@ -186,10 +194,35 @@ class Op:
         """
         self.check(len(types), attributes)
         try:
-            found = self.infer_types(*types, **attributes)
+            if self.elements is not None:
+                check_elements(self.elements, types)
+            found = self.infer_types(*(types if self.axes is None else self.axes.in_order(types)), **attributes)
+            if self.axes is not None:
+                named = (found,) if not isinstance(found, tuple) else found
+                found = tuple(self.axes.as_given(t, types) for t in named)
         except TypeMismatchError as error:
             raise TypeMismatchError(f"{self.name}({', '.join(map(str, types))}): {error}") from None
         return found if isinstance(found, tuple) else (found,)
+
+    def arrangement(self, types: Sequence[Type]) -> Arrangement | None:
+        """Return the transposes that the function needs around it for operands of some types, if any.
+
+        Parameters
+        ----------
+        types : sequence of Tensor or Stream
+            Operand types, in order.
+
+        Returns
+        -------
+        Arrangement or None
+
+        Examples
+        --------
+        >>> from graphrewrite import Tensor, op
+        >>> op.max_pool.arrangement([Tensor("f32", ("N", 6, 8), "NLC")])
+        Arrangement(operand=(0, 2, 1), result=(0, 2, 1))
+        """
+        return None if self.axes is None else self.axes.arrangement(types)
 
     def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal."""

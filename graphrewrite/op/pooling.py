@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.convolution import pad_spatial, spatial_sizes
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
-from graphrewrite.types import Tensor
+from graphrewrite.op.domain import ORDERED
+from graphrewrite.types import Quantised, Tensor
 
 __all__ = ["average_pool", "global_average_pool", "max_pool"]
 
@@ -45,7 +47,13 @@ def _taps(
     return [padded[pick] for pick in picks]
 
 
-@define_op(infer=_infer, derived=POOL)
+def _infer_max(x: Tensor, **attributes: Any) -> Tensor:
+    if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
+        raise TypeMismatchError(f"windows of {x} hold numbers of several scales; op.from_quantised dequantises first")
+    return _infer(x, **attributes)
+
+
+@define_op(infer=_infer_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=POOL)
 def max_pool(
     x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)
 ) -> np.ndarray:
@@ -64,7 +72,7 @@ def max_pool(
     return result
 
 
-@define_op(infer=_infer, derived=POOL)
+@define_op(infer=_infer, elements=ORDERED, axes="NC* -> NC*", derived=POOL)
 def average_pool(
     x: np.ndarray,
     *,
@@ -96,7 +104,7 @@ def _infer_global(x: Tensor) -> Tensor:
     return Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 
-@define_op(infer=_infer_global, derived=GLOBAL_POOL)
+@define_op(infer=_infer_global, elements=ORDERED, axes="NC* -> NC*", derived=GLOBAL_POOL)
 def global_average_pool(x: np.ndarray) -> np.ndarray:
     """Mean over all positions of each channel (ONNX specification, GlobalAveragePool).
 

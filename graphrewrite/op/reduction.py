@@ -7,7 +7,8 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS
-from graphrewrite.types import FixedPoint, Tensor
+from graphrewrite.op.domain import ANY, FLOATS
+from graphrewrite.types import FixedPoint, Quantised, Tensor
 
 __all__ = ["arg_max", "softmax"]
 
@@ -19,12 +20,15 @@ def _infer_arg_max(x: Tensor, *, axis: int = -1, keep_dims: bool = True) -> Tens
     axis %= rank
     size = x.shape[axis]
     shape = (*x.shape[:axis], *([1] if keep_dims else []), *x.shape[axis + 1 :])
+    layout = x.layout if keep_dims or x.layout is None else x.layout[:axis] + x.layout[axis + 1 :]
+    if isinstance(x.element, Quantised) and x.element.axis == axis:
+        raise TypeMismatchError(f"the entries along axis {axis} have a scale each; op.from_quantised dequantises first")
     if isinstance(x.element, FixedPoint) and isinstance(size, int):
-        return Tensor(FixedPoint.holding(0, size - 1), shape)
-    return Tensor("i64", shape)
+        return Tensor(FixedPoint.holding(0, size - 1), shape, layout)
+    return Tensor("i64", shape, layout)
 
 
-@define_op(infer=_infer_arg_max, derived=ALONG_AXIS)
+@define_op(infer=_infer_arg_max, elements=ANY, derived=ALONG_AXIS)
 def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True) -> np.ndarray:
     """Index of the first greatest entry (ONNX specification, ArgMax). Works on mantissas as well.
 
@@ -36,7 +40,13 @@ def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True) -> np.ndar
     return np.argmax(x, axis=axis, keepdims=keep_dims)
 
 
-@define_op(infer=lambda x, axis=-1: x, derived=ALONG_AXIS)
+def _infer_softmax(x: Tensor, *, axis: int = -1) -> Tensor:
+    if not -len(x.shape) <= axis < len(x.shape):
+        raise TypeMismatchError(f"axis {axis} is outside of {x}")
+    return x
+
+
+@define_op(infer=_infer_softmax, elements=FLOATS, derived=ALONG_AXIS)
 def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Normalised exponentials ``exp(x - max) / sum(exp(x - max))`` along an axis.
 

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.axes import common_layout
+from graphrewrite.op.channels import joined, on_axes, reshaped
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS, PADDED
+from graphrewrite.op.domain import ORDERED
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transpose", "unsqueeze"]
@@ -44,7 +47,7 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
         wanted[wanted.index(-1)] = whole // known
     elif known != whole or -1 in wanted:
         raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {known} entries")
-    return Tensor(x.element, tuple(wanted))
+    return reshaped(x, wanted)
 
 
 @define_op(infer=_infer_reshape)
@@ -69,7 +72,7 @@ def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
         return symbols[0] if symbols else whole
 
     axis = axis % (len(x.shape) + 1) if axis < 0 else axis
-    return Tensor(x.element, (product(x.shape[:axis]), product(x.shape[axis:])))
+    return reshaped(x, (product(x.shape[:axis]), product(x.shape[axis:])))
 
 
 @define_op(infer=_infer_flatten)
@@ -91,7 +94,7 @@ def flatten(x: np.ndarray, *, axis: int = 1) -> np.ndarray:
 def _infer_transpose(x: Tensor, *, perm: Sequence[int]) -> Tensor:
     if sorted(perm) != list(range(len(x.shape))):
         raise TypeMismatchError(f"perm {list(perm)} is no permutation of the axes of {x}")
-    return Tensor(x.element, tuple(x.shape[p] for p in perm))
+    return x.permuted(perm)
 
 
 @define_op(infer=_infer_transpose)
@@ -107,10 +110,11 @@ def transpose(x: np.ndarray, *, perm: Sequence[int]) -> np.ndarray:
 
 
 def _infer_squeeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
-    gone = {a % len(x.shape) for a in axes}
-    if any(x.shape[a] != 1 for a in gone):
+    rank = len(x.shape)
+    gone = {a % rank for a in axes if -rank <= a < rank}
+    if len(gone) != len(axes) or any(x.shape[a] != 1 for a in gone):
         raise TypeMismatchError(f"axes {list(axes)} of {x} are not all of size 1")
-    return Tensor(x.element, tuple(d for i, d in enumerate(x.shape) if i not in gone))
+    return on_axes(x, [i for i in range(rank) if i not in gone])
 
 
 @define_op(infer=_infer_squeeze)
@@ -127,9 +131,11 @@ def squeeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
 
 def _infer_unsqueeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
     rank = len(x.shape) + len(axes)
-    new = {a % rank for a in axes}
-    rest = iter(x.shape)
-    return Tensor(x.element, tuple(1 if i in new else next(rest) for i in range(rank)))
+    new = {a % rank for a in axes if -rank <= a < rank}
+    if len(new) != len(axes):
+        raise TypeMismatchError(f"axes {list(axes)} are no {len(axes)} axes of a result of {rank}")
+    rest = iter(range(len(x.shape)))
+    return on_axes(x, [None if i in new else next(rest) for i in range(rank)])
 
 
 @define_op(infer=_infer_unsqueeze)
@@ -146,17 +152,18 @@ def unsqueeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
 
 def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
     first = xs[0]
-    at = axis % len(first.shape)
+    rank = len(first.shape)
+    if not -rank <= axis < rank:
+        raise TypeMismatchError(f"axis {axis} is outside of {first}")
+    at = axis % rank
     for x in xs:
-        if x.element != first.element or [*x.shape[:at], *x.shape[at + 1 :]] != [
-            *first.shape[:at],
-            *first.shape[at + 1 :],
-        ]:
+        if [*x.shape[:at], *x.shape[at + 1 :]] != [*first.shape[:at], *first.shape[at + 1 :]]:
             raise TypeMismatchError(f"{first} and {x} differ in more than the size of axis {axis}")
     sizes = [x.shape[at] for x in xs]
     if any(isinstance(s, str) for s in sizes):
         raise TypeMismatchError(f"axis {axis} has a symbolic size")
-    return Tensor(first.element, (*first.shape[:at], sum(int(s) for s in sizes), *first.shape[at + 1 :]))
+    shape = (*first.shape[:at], sum(int(s) for s in sizes), *first.shape[at + 1 :])
+    return Tensor(joined([x.element for x in xs], at), shape, common_layout(xs, rank))
 
 
 @define_op(infer=_infer_concat, derived=ALONG_AXIS)
@@ -180,10 +187,10 @@ def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0) -> Tensor:
         if isinstance(d, str) and (low or high):
             raise TypeMismatchError(f"the symbolic size {d!r} of {x} cannot be padded")
         sizes.append(d if isinstance(d, str) else d + low + high)
-    return Tensor(x.element, tuple(sizes))
+    return Tensor(x.element, tuple(sizes), x.layout)
 
 
-@define_op(infer=_infer_pad, derived=PADDED)
+@define_op(infer=_infer_pad, elements=ORDERED | {"bool"}, derived=PADDED)
 def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0) -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad, constant mode).
 

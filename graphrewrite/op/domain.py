@@ -1,0 +1,84 @@
+"""Which element types an op computes with, and what to do about the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.types import Tensor, Type, element_kind
+
+__all__ = ["ANY", "FLOATS", "MANTISSAS", "NUMBERS", "ORDERED", "check_elements", "one_element"]
+
+FLOATS = frozenset({"float"})
+"""Real numbers only."""
+NUMBERS = frozenset({"float", "integer"})
+"""What adds and multiplies."""
+MANTISSAS = frozenset({"integer", "fixed"})
+"""Whole numbers, with a binary point or without."""
+ORDERED = NUMBERS | {"fixed"}
+"""What has a greatest and a least, and a zero that is stored as 0."""
+ANY = ORDERED | {"bool", "quantised"}
+"""What can be stored."""
+
+_ADVICE = {
+    "float": "op.to_fixed(x, element=…) gives the mantissas of a format first",
+    "integer": "op.cast(x, element='f32') gives floats first",
+    "bool": "op.cast(x, element='f32') gives numbers first",
+    "fixed": "fixed-point operands need an op of the integer level, which states the result's format",
+    "quantised": "op.from_quantised(x, source=…) dequantises first",
+}
+
+
+def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:
+    """Raise unless all operands have element types of the accepted kinds.
+
+    Parameters
+    ----------
+    accepted : frozenset of str
+        Kinds, as `graphrewrite.types.element_kind` gives them.
+    types : iterable of Tensor or Stream
+        Of the operands.
+
+    Raises
+    ------
+    TypeMismatchError
+        With what to do first.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> check_elements(FLOATS, [Tensor("f32", ("N",))])
+    >>> check_elements(FLOATS, [Tensor("i8", ("N",))])
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.TypeMismatchError: does not compute with i8; op.cast(x, element='f32') gives floats first
+    """
+    for kind in types:
+        found = element_kind(kind.element)
+        if found not in accepted:
+            raise TypeMismatchError(f"does not compute with {kind.element}; {_ADVICE[found]}")
+
+
+def one_element(*types: Tensor | None) -> None:
+    """Raise unless all operands have one element type.
+
+    Parameters
+    ----------
+    *types : Tensor or None
+        Of the operands; None for one that is left out.
+
+    Raises
+    ------
+    TypeMismatchError
+        With what to do first.
+
+    Examples
+    --------
+    >>> one_element(Tensor("f32", ("N",)), None, Tensor("f32", ()))
+    """
+    given = [kind.element for kind in types if kind is not None]
+    if any(element != given[0] for element in given):
+        raise TypeMismatchError(
+            f"operands have different element types {' and '.join(map(str, given))}; "
+            "cast one of them with op.cast(x, element=…)"
+        )
