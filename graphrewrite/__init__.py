@@ -20,6 +20,7 @@ y = output(x)
 from typing import Any
 
 from graphrewrite import op
+from graphrewrite.data import IrData
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.evaluate import evaluate
 from graphrewrite.graph import Graph
@@ -38,6 +39,7 @@ __all__ = [
     "FixedPoint",
     "Graph",
     "GraphRewriteError",
+    "IrData",
     "Match",
     "Pass",
     "Pipeline",

@@ -94,6 +94,11 @@ class GraphOp(Op):
         return {}
 
     @property
+    def derived(self) -> Mapping[str, Any]:
+        """None: the view of its nodes has the names of its inputs."""
+        return {}
+
+    @property
     def stateful(self) -> bool:
         """Whether any op in it has a state or an effect."""
         return any(op.stateful for op in self._inner_ops())

@@ -219,6 +219,9 @@ class Node(IrData):
         return FieldError(f"has no {name!r} (known: {', '.join(known)}){did_you_mean(name, known)}", path=self._path)
 
     def _absent(self, field: Field, path: str) -> Any:
+        own = getattr(Node, field.name, None)
+        if isinstance(own, property):  # a subclass may annotate what every node has, such as its name
+            return field.known_kind().load(own.__get__(self), path)
         if field.name == "type" or self.op is None:
             return super()._absent(field, path)
         return field.known_kind().load(self._read(field.key), path, self._place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from functools import lru_cache
 from typing import Any
 
 from graphrewrite.data.compound import ANY, Either
@@ -30,6 +31,7 @@ class Following:
         view._write(self.name, value)
 
 
+@lru_cache(maxsize=1024)
 def kind_of_attribute(op: Op, name: str) -> Kind:
     """Return the kind of an attribute, as the op's function annotates it; anything where it does not.
 

@@ -16,6 +16,7 @@ from graphrewrite.data import IrData
 from graphrewrite.errors import DataError, FieldError, GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.marks import MARKS
+from graphrewrite.nested import graph_op
 from graphrewrite.node import Node
 from graphrewrite.node_class import class_of, kind_of_attribute
 from graphrewrite.op import LIBRARY, define_op
@@ -75,6 +76,8 @@ def test_other_layers():
     assert g.node("leaky_relu_1").negative_slope == 0.5
     assert (g.node("gemm_1").in_features, g.node("gemm_1").out_features, g.node("gemm_1").bias.shape) == (4, 3, (0,))
     assert g.node("softmax_1").dim == 1
+    op.global_average_pool(g.input("last", Tensor("f32", ("N", 5, 7, 4), "NHWC")))
+    assert g.node("global_average_pool_2").kernel_size == (5, 7)
     mantissas = Graph("mantissas")
     small = FixedPoint(True, 8)
     y = mantissas.input("x", Tensor(small, ("N", 3)))
@@ -191,6 +194,14 @@ def test_views_of_one_s_own_classes():
     assert g.nodes["conv_2"]["groups"] == 3
     with pytest.raises(DataError, match=r"^nodes.conv_2.groups: expected int"):
         conv.groups = "x"  # type: ignore[assignment]
+
+    class Named(Node):
+        name: str
+        input_shape: tuple[int | str, ...]
+
+    assert (g.node("conv_1", Named).name, g.node("conv_1", Named).input_shape) == ("conv_1", ("N", 4, 9))
+    with pytest.raises(FieldError, match=r"^nodes.conv_1.name: is computed from other data"):
+        g.node("conv_1").name = "other"
     mine = g.node("conv_2", Mine)
     mine.note = "by hand"
     assert g.nodes["conv_2"]["note"] == "by hand"
@@ -255,6 +266,20 @@ def test_ops_of_one_s_own_and_generic_ones():
         define_op(derived={"gain": "facto"})(scale_by.function)
     with pytest.raises(TypeMismatchError, match="the derived name 'factor' is taken"):
         define_op(derived={"factor": "x"})(scale_by.function)
+
+
+def test_a_node_of_a_graph_has_the_names_of_its_inputs():
+    block = Graph("block")
+    block.output("y", op.relu(block.input("x", Tensor("f32", ("N", 4)))))
+    g = Graph("main")
+    graph_op(block)(g.input("z", Tensor("f32", ("N", 4))))
+    view = g.node("block_1")
+    assert view.x.node == "z"
+    block.input("later", Tensor("f32", ("N", 4)))
+    assert view.later is None
+    assert "later" in dir(view)
+    with pytest.raises(FieldError, match=r"nodes.block_1: has no 'latre' .*did you mean 'later'"):
+        print(view.latre)
 
 
 def test_copies_and_pickles():

@@ -255,8 +255,11 @@ class IrData:
                     f"is the dictionary itself; change its entries, or use {type(self).__name__}.of",
                     path=f"{self._path}.data",
                 )
-            if not hasattr(inspect.getattr_static(type(self), name, None), "__set__"):
+            found = inspect.getattr_static(type(self), name, None)
+            if not hasattr(found, "__set__"):
                 raise self._unknown(name)
+            if isinstance(found, property) and found.fset is None:
+                raise FieldError("is computed from other data; assign that", path=f"{self._path}.{name}")
             object.__setattr__(self, name, value)
 
         def __getattr__(self, name: str) -> Any:
