@@ -12,9 +12,12 @@ from graphrewrite.attempt import Change
 from graphrewrite.edit import Edit
 from graphrewrite.engine import Engine
 from graphrewrite.errors import GraphError, RuleError
+from graphrewrite.following import Following, followed
 from graphrewrite.fused import Record
 from graphrewrite.graph import Graph
 from graphrewrite.journal import Journal
+from graphrewrite.module import Module
+from graphrewrite.module_rewriting import rewrite_graphs
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
 from graphrewrite.strategy import Strategy
@@ -22,7 +25,7 @@ from graphrewrite.verify import Checks
 
 __all__ = ["GraphRewriting", "Member", "Rules", "Watcher", "WholeGraph", "rewrite"]
 
-G = TypeVar("G", bound=nx.DiGraph)
+G = TypeVar("G", bound=nx.DiGraph | Module)
 
 
 @runtime_checkable
@@ -104,8 +107,9 @@ def rewrite(
 
     Parameters
     ----------
-    graph : Graph or networkx.DiGraph
-        Any graph; what comes out is of its class.
+    graph : Graph, networkx.DiGraph or Module
+        Any graph; what comes out is of its class. Of a module, every graph is rewritten, those included that a rule
+        brings along as graph ops.
     rules : iterable of Rule and Pass
         A rule set.
     at : node or list of nodes, optional
@@ -132,7 +136,7 @@ def rewrite(
 
     Returns
     -------
-    Graph or networkx.DiGraph
+    Graph, networkx.DiGraph or Module
 
     Raises
     ------
@@ -161,6 +165,13 @@ def rewrite(
     j = identity(x) : f32[N]
     y = output(j)
     """
+    if isinstance(graph, Module):
+        if at is not None or not copy:
+            raise RuleError("a module is rewritten as a whole and into a new one; rewrite one of its graphs instead")
+        members = _checked(rules)
+        options: dict[str, Any] = {"once": once, "order": order, "first": first, "measure": measure}
+        options.update(verify=verify, limit=limit, watcher=watcher)
+        return rewrite_graphs(graph, lambda each: rewrite(each, members, **options))  # type: ignore[return-value]
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
         raise GraphError(f"{type(graph).__name__} is no graph that can be rewritten; make it a networkx.DiGraph")
     strategy = Strategy(at=at, once=once, order=order, first=first, measure=measure)
@@ -173,7 +184,7 @@ def rewrite(
         )
     strategy.check(graph, own, limit)
     most = 1000 + 100 * len(graph) if limit is None else limit
-    options: dict[str, Any] = {"verify": verify, "limit": most, "watcher": watcher}
+    options = {"verify": verify, "limit": most}
     foreign = not isinstance(graph, Graph) and any(isinstance(m, Rule) or m in passes for m in members)
     # What a rewrite makes, it makes to stay: looking through all of it for cycles, again and again, would take
     # half of the time for large graphs and find nothing.
@@ -184,7 +195,10 @@ def rewrite(
         edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
         journal = Journal(graph) if not copy and not foreign else None
         names = graph._node if journal is None else journal.names
+        options["watcher"] = follower = followed(edited, watcher)
         Engine(edited, own, passes, strategy, names=names, journal=journal, **options).run()
+        if isinstance(follower, Following):
+            follower.settle()
     except BaseException:
         if journal is not None:
             journal.take_back()
@@ -193,18 +207,19 @@ def rewrite(
         if collects:
             gc.enable()
     if foreign:
-        return _like(graph, edited, copy)
+        return _like(graph, edited, copy)  # type: ignore[no-any-return]  # of the class that came in
     return edited  # type: ignore[no-any-return]  # of the class that came in
 
 
-def _like(given: G, edited: Graph, copy: bool) -> G:
+def _like(given: Any, edited: Graph, copy: bool) -> Any:
     """Return a graph of the class of the one that was given, or that one itself, with other nodes and edges."""
-    made = given.__class__(**given.graph) if copy else given
+    made = given.__class__(**edited.graph) if copy else given
     if not copy:
         made.remove_nodes_from(list(made))
+        made.graph.update(edited.graph)  # views have followed
     made.add_nodes_from(edited.nodes(data=True))
     made.add_edges_from(edited.edges(data=True))
-    return made  # type: ignore[no-any-return]  # networkx is untyped
+    return made
 
 
 def _checked(rules: Rules) -> list[Any]:

@@ -48,6 +48,8 @@ from graphrewrite.rules.layers import (
     global_average_pool_as_conv,
     matmul_as_linear,
 )
+from graphrewrite.rules.nesting import inline, outline
+from graphrewrite.rules.outlining import outline_nodes
 from graphrewrite.rules.shapes import (
     drop_reshape,
     drop_transpose,
@@ -83,11 +85,14 @@ __all__ = [
     "fold_scale",
     "gemm_as_linear",
     "global_average_pool_as_conv",
+    "inline",
     "matmul_as_linear",
     "merge_clips",
     "merge_equal_nodes",
     "merge_reshapes",
     "merge_transposes",
+    "outline",
+    "outline_nodes",
     "permute_linear_weights",
     "subtract_as_add",
     "transpose_as_reshape",

@@ -1,0 +1,139 @@
+"""One node in place of some: what they compute becomes a graph of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from graphrewrite.dataflow import Operand
+from graphrewrite.edit import Edit, carry_out
+from graphrewrite.errors import GraphError
+from graphrewrite.extraction import extract
+from graphrewrite.graph import Graph
+from graphrewrite.graph_view import GraphView
+from graphrewrite.nested import GraphOp, graph_op
+from graphrewrite.passes import Pass
+
+__all__ = ["outline_nodes"]
+
+
+def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> tuple[Graph, GraphOp]:
+    """Return a graph with one node in place of some, and the graph op that this node is of.
+
+    Constants that the nodes read go with them; the others stay for whoever else reads them.
+
+    Parameters
+    ----------
+    graph : Graph
+        Untouched.
+    nodes : GraphView or iterable of str
+        Nodes of the graph. What a view says of the order of its inputs and outputs holds for the node.
+    name : str
+        What the new graph, and the type of the node, is called.
+
+    Returns
+    -------
+    graph : Graph
+    op : GraphOp
+
+    Raises
+    ------
+    GraphError
+        If a node is not in the graph, nothing is left to be computed, or a path leaves the nodes and comes back.
+
+    Examples
+    --------
+    >>> g = Graph.parse('''graph g
+    ... x = input() : f32[N]
+    ... n = neg(x)
+    ... r = relu(n)
+    ... y = output(r)''')
+    >>> outer, block = outline_nodes(g, ["n", "r"], "block")
+    >>> print(outer.nodes["block_1"]["type"], outer.operands("block_1"))
+    block (Operand(node='x', result=0),)
+    >>> print(block.body)
+    graph block
+    x = input() : f32[N]
+    n = neg(x) : f32[N]
+    r = relu(n) : f32[N]
+    y = output(r)
+    """
+    order: dict[str, Any] = {}
+    if isinstance(nodes, GraphView):
+        if nodes.graph is not graph:
+            raise GraphError(f"{nodes!r} is of another graph than {graph!r}; name the nodes of this one")
+        order = {"inputs": nodes.inputs, "outputs": [o for o in nodes.outputs if not _is_constant(graph, o.node)]}
+        nodes = nodes.nodes
+    trial = graph.copy()
+    trial.graph = {**graph.graph, "views": {}}
+    view = trial.view(
+        name, nodes if isinstance(nodes, str) else [n for n in nodes if not _is_constant(graph, n)], **order
+    )
+    inside = {n for n in view if graph.nodes[n].get("type") not in ("input", "output")}
+    if not inside:
+        raise GraphError(f"there is no node that {name!r} could compute; choose nodes of ops")
+    _check_convex(graph, inside)
+    body = extract(view).graph
+    body.ops = {kind: op for kind, op in body.ops.items() if any(d.get("type") == kind for d in body._node.values())}
+    op = graph_op(body)
+
+    def put_node(changed: Graph) -> list[str]:
+        """Put a node of the op in place of the nodes."""
+        edit = _outlined(changed, inside, view.inputs, view.outputs, op)
+        changed.adopt(op)
+        carry_out(changed, edit)
+        return edit.removed
+
+    return Pass("outline_nodes", put_node)(graph), op
+
+
+def _is_constant(graph: Graph, node: str) -> bool:
+    return bool(node in graph and graph.nodes[node].get("type") == "constant")
+
+
+def _check_convex(graph: Graph, inside: set[str]) -> None:
+    """Raise if a path leaves some nodes and comes back: one node in their place would be on a cycle."""
+    left: dict[str, str] = {}
+    work = [(reader, node) for node in sorted(inside) for reader in graph._succ[node] if reader not in inside]
+    while work:
+        node, came = work.pop()
+        if node in left:
+            continue
+        left[node] = came
+        for reader in graph._succ[node]:
+            if reader in inside:
+                raise GraphError(
+                    f"lies on a path that leaves the chosen nodes and comes back to {reader!r}; choose it too",
+                    node=node,
+                )
+            work.append((reader, came))
+
+
+def _outlined(graph: Graph, inside: set[str], inputs: Any, outputs: Any, op: GraphOp) -> Edit:
+    """Plan to put a node in place of some."""
+    name = graph.fresh(op.name)
+    results = op.infer(*(graph.result_type(*value) for value in inputs))
+    origin = tuple(dict.fromkeys(o for n in graph.in_order() if n in inside for o in graph.origin(n)))
+    data = {"type": op.name, "result": results[0] if len(results) == 1 else results, "origin": origin}
+    links: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def link(source: str, destination: str, known: dict[str, Any], slots: tuple[tuple[int, int], ...] = ()) -> None:
+        made = links.setdefault((source, destination), {**known, "slots": ()})
+        made["slots"] += slots
+
+    for slot, value in enumerate(inputs):
+        link(value.node, name, {}, ((slot, value.result),))
+    for node in sorted(inside):
+        for source, edge in graph._pred[node].items():
+            if source not in inside and "kind" in edge:
+                link(source, name, {"kind": edge["kind"]})
+        for reader, edge in graph._succ[node].items():
+            if reader not in inside:
+                known = {k: v for k, v in edge.items() if k != "slots"}
+                link(name, reader, known, tuple((s, outputs.index(Operand(node, r))) for s, r in edge["slots"]))
+    read = {source for node in inside for source in graph._pred[node] if _is_constant(graph, source)}
+    read -= {value.node for value in inputs}
+    alone = {source for source in read if inside.issuperset(graph._succ[source])}
+    removed = [n for n in reversed(graph.in_order()) if n in inside or n in alone]
+    linked = [(source, destination, data) for (source, destination), data in links.items()]
+    return Edit(added=[(name, data)], linked=linked, removed=removed, matched=tuple(removed))
