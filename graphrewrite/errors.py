@@ -16,6 +16,7 @@ __all__ = [
     "ParseError",
     "RewriteError",
     "RuleError",
+    "SerialError",
     "TypeMismatchError",
     "UnknownGraphError",
     "UnknownOpError",
@@ -98,6 +99,14 @@ class DataError(GraphRewriteError):
 
 class FieldError(DataError, AttributeError):
     """Typed data has no such field, or no value for it."""
+
+
+class SerialError(GraphRewriteError):
+    """Stored data is no graph, or a graph cannot be stored; the message starts with the path of the place."""
+
+    def __init__(self, message: str, *, path: str = "", node: str | None = None) -> None:
+        self.path = path
+        super().__init__(f"{path}: {message}" if path else message, node=node)
 
 
 class MissingDependencyError(GraphRewriteError):
