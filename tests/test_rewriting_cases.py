@@ -19,6 +19,8 @@ from graphrewrite.dataflow import Dataflow
 from graphrewrite.edit import carry_out
 from graphrewrite.errors import RuleError
 from graphrewrite.graph_rule import GraphRule, fresh_name, from_graphs, non_overlapping
+from graphrewrite.module import Module
+from graphrewrite.nested import graph_op
 from graphrewrite.pattern.condition import Where
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rules import eliminate_dead_nodes
@@ -27,10 +29,8 @@ FILE = Path(__file__).parents[2] / "shared" / "cases" / "rewriting.json"
 CASES = {case["id"]: case for case in json.loads(FILE.read_text("utf-8"))["cases"]} if FILE.is_file() else {}
 
 LACKING = {
-    "C02": "issue 4: a Module, whose unused graphs can be dropped",
     "L06": "hdl wires whole payloads; nothing is wired by index",
     "L07": "hdl has no component of a truth table",
-    "W07": "issue 4: a Module, to which a rule can add a graph",
 }
 """What the library does not have yet."""
 
@@ -434,10 +434,53 @@ def check_change_by_path(case: dict[str, Any]) -> None:
     assert graph.attributes(node)["data"] == case["expected"]
 
 
+def check_collection(case: dict[str, Any]) -> None:
+    """What a graph needs stays in the module, what nobody needs goes, what is missing is no error."""
+    module = Module("net")
+    for name in case["graph"]["library"]:
+        module.graph(name)
+    main = module["main"]
+    for node, implementation in case["graph"]["main"].items():
+        main.add_node(node, type="x", implementation=implementation)
+    assert list(module.collect("main")) == case["expected"]["library"]
+    assert module.implementation("main", "b") is None
+    assert list(module) == case["graph"]["library"]
+
+
+def check_added_graph(case: dict[str, Any]) -> None:
+    """A replacement knows the graphs that it makes nodes of as its ops; they come into the module."""
+    added = case["replacement"]["registry_add"]
+
+    def replacement(match: Any) -> Graph:
+        made = Graph(without_anchor_type(digraph(case["replacement"])))
+        for name, data in added.items():
+            graph = Graph(name)
+            graph.add_node("only", **data)
+            made.adopt(graph_op(graph))
+            made.nodes["b"]["implementation"] = name
+        for source, destination in made.edges:
+            made.edges[source, destination]["slots"] = ((0, 0),)
+        return made
+
+    module = Module("net")
+    module["main"] = digraph(case["graph"])
+    for source, destination in module["main"].edges:
+        module["main"].edges[source, destination]["slots"] = ((0, 0),)
+    for rewritten in (rewrite(module, rule_of(case, replacement)), rewrite(module, rule_of(case, replacement(None)))):
+        assert types_in_order(rewritten["main"]) == ["input", "y", "output"]
+        assert [name for name in rewritten if name != "main"] == case["expected"]["registry_keys"]
+        (node,) = (n for n, data in rewritten["main"].nodes(data=True) if data["type"] == "y")
+        found = rewritten.implementation("main", node)
+        assert found is not None
+        assert found.nodes["only"]["type"] == added[found.name]["type"]
+    assert list(module) == ["main"]
+
+
 OWN: dict[str, Callable[[dict[str, Any]], None]] = {
     "S03": check_plain_attributes,
     "S04": check_change_by_path,
     "C01": check_dead_and_independent,
+    "C02": check_collection,
     "L02": check_register,
     "L03": check_remembered_stride,
     "L04": check_handshake,
@@ -449,6 +492,7 @@ OWN: dict[str, Callable[[dict[str, Any]], None]] = {
     "W02": check_computed,
     "W03": check_adjacent_blocks,
     "W05": check_missing_anchor,
+    "W07": check_added_graph,
     "W08": check_reordered,
     "W09": check_compensated,
 }
