@@ -16,6 +16,7 @@ from graphrewrite.data import IrData
 from graphrewrite.errors import DataError, FieldError, GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.marks import MARKS
+from graphrewrite.module import Module
 from graphrewrite.nested import graph_op
 from graphrewrite.node import Node
 from graphrewrite.node_class import class_of, kind_of_attribute
@@ -160,6 +161,20 @@ def test_marks_and_what_every_node_has():
     assert g.result_type("conv_1") == Tensor("f32", ("N", 6, 9))
     view.data["result"] = (Tensor("f32", ()), Tensor("f32", ()))
     assert len(view.result) == 2
+
+
+def test_E14_a_node_for_vhdl_has_shapes_and_an_implementation_in_a_library_of_graphs():
+    class VhdlNode(Node):
+        implementation: str
+
+    module = Module("design")
+    main, matvec = module.graph("main"), module.graph("matvec")
+    op.relu(main.input("x", Tensor("f32", ("N", 3, 8))))
+    node = main.node("relu_1", VhdlNode)
+    assert node.get_missing_required_fields() == {"implementation": "str"}
+    node.implementation = "matvec"
+    assert module.implementation("main", "relu_1") is matvec
+    assert (node.input_shape, node.output_shape) == (("N", 3, 8), ("N", 3, 8))
 
 
 def test_help_completion_and_printing():

@@ -18,7 +18,7 @@ __all__ = ["DictView", "ListView"]
 class ListView(MutableSequence[Any]):
     """A list in some data, with entries of one kind.
 
-    It can do what a list can; `data` is the list that it writes to.
+    It can do what a list can, and is none: `data` is the list that it writes to, `list(view)` a copy.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class ListView(MutableSequence[Any]):
 class DictView(MutableMapping[str, Any]):
     """A dictionary in some data, with values of one kind.
 
-    It can do what a dictionary can; `data` is the dictionary that it writes to.
+    It can do what a dictionary can, and is none: `data` is the dictionary that it writes to, `dict(view)` a copy.
 
     Examples
     --------
