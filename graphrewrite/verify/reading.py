@@ -29,20 +29,24 @@ def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
     if not isinstance(slots, tuple | list) or (not slots and edge.get("kind") is None):
         return None
     for pair in slots:
-        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
             return None
-        if not (type(pair[0]) is int is type(pair[1]) and pair[0] >= 0 <= pair[1]):
+        slot, result = pair
+        if type(slot) is not int or type(result) is not int or slot < 0 or result < 0:
             return None
-    return tuple(slots)
+    return slots if type(slots) is tuple else tuple(slots)
 
 
 def operands_or_fault(graph: Any, node: Any) -> tuple[Operand, ...] | str:
     """Return the operands of a node in order, or what is wrong with its slots."""
     found: dict[int, Operand] = {}
-    for source, edge in graph._pred[node].items():
+    sources = graph._pred[node]
+    for source, edge in sources.items():
         slots = slots_of(edge)
         if slots is None:
             return f"the edge from {source!r} says {edge.get('slots')!r}"
+        if len(slots) == 1 == len(sources) and slots[0][0] == 0:
+            return (Operand(source, slots[0][1]),)
         for slot, result in slots:
             if slot in found:
                 return f"slot {slot} is both {found[slot].node!r} and {source!r}"

@@ -145,10 +145,11 @@ class Table:
         for node, data in graph._node.items():
             kind = data.get("type")
             for check in self.for_type(kind if isinstance(kind, str) else None):
-                for message in _run(check, (graph, node), found, node):
-                    found.append(Fault(check.name, node, message))  # noqa: PERF401  # _run looks at what was found
+                said = _said(check, (graph, node), found, node)
+                if said:
+                    found += [Fault(check.name, node, message) for message in said]
         for check in self.graphs:
-            for said in _run(check, (graph,), found, None):
+            for said in _said(check, (graph,), found):
                 node, message = said if isinstance(said, tuple) else (None, said)
                 found.append(Fault(check.name, node, message))
         for rule in self.rules:
@@ -159,7 +160,7 @@ class Table:
         """Return the faults of a module apart from its graphs."""
         found: list[Fault] = []
         for check in self.modules:
-            for said in _run(check, (module,), found, None):
+            for said in _said(check, (module,), found):
                 *where, message = said if isinstance(said, tuple) else (said,)
                 name, node = (*where, None, None)[:2]
                 found.append(Fault(check.name, node, message, name))
@@ -173,30 +174,32 @@ class Table:
         return found
 
 
-def _run(check: Check, subject: tuple[Any, ...], found: list[Fault], node: Any) -> Iterator[Any]:
-    """Yield what a check says. One that stumbles over what other checks have found says nothing."""
+def _said(check: Check, subject: tuple[Any, ...], found: list[Fault], node: Any = None) -> list[Any]:
+    """Return what a check says. One that stumbles over what other checks have found says nothing."""
     try:
-        said = check(*subject)
-        yield from (said,) if isinstance(said, str) else said or ()
+        said = check.function(*subject)
+        return [said] if isinstance(said, str) else list(said or ())
     except GraphRewriteError as error:
-        if not found or (node is not None and found[-1].node != node):
-            yield str(error).removeprefix(f"node {node!r}: ")
+        is_known = found and (node is None or found[-1].node == node)
+        return [] if is_known else [str(error).removeprefix(f"node {node!r}: ")]
     except Exception as error:
-        where = inspect.getsourcefile(check.function), check.function.__code__.co_firstlineno
+        file, line = inspect.getsourcefile(check.function), check.function.__code__.co_firstlineno
         place = "" if node is None else f" at {node!r}"
         raise RuleError(
-            f"check {check.name!r} ({where[0]}:{where[1]}): fails{place}: {type(error).__name__}: {error}"
+            f"check {check.name!r} ({file}:{line}): fails{place}: {type(error).__name__}: {error}"
         ) from error
 
 
 def _matches(rule: Any, graph: Graph, found: list[Fault]) -> Iterator[Fault]:
     """Yield a fault for every match of a rule that the rule does not decline."""
     kinds = rule.definition.root_kinds if isinstance(rule, Rule) else rule.kinds
-    doc = (inspect.getdoc(rule) if isinstance(rule, Rule) else None) or "has no such place"
-    reason = f"{rule.name} matches here, and a sound graph has no such place: {doc.splitlines()[0]}"
+    reason = f"{rule.name} matches here, which it must not"
+    if isinstance(rule, Rule) and rule.__doc__:
+        reason += f": {inspect.cleandoc(rule.__doc__).splitlines()[0]}"
     try:
         for node, data in list(graph._node.items()):
-            if kinds is not None and data.get("type") not in kinds:
+            kind = data.get("type")
+            if kinds is not None and (not isinstance(kind, str) or kind not in kinds):
                 continue
             for match in rule.matches_at(graph, node):
                 if not _declines(rule, graph, match):
@@ -204,8 +207,11 @@ def _matches(rule: Any, graph: Graph, found: list[Fault]) -> Iterator[Fault]:
     except RuleError:
         raise
     except GraphRewriteError as error:
-        if not found:
+        if not found:  # else it stumbled over what other checks have found
             yield Fault(rule.name, error.node, str(error).removeprefix(f"node {error.node!r}: "))
+    except Exception as error:
+        if not found:
+            raise RuleError(f"rule {rule.name!r} fails: {type(error).__name__}: {error}") from error
 
 
 def _declines(rule: Any, graph: Graph, match: Any) -> bool:

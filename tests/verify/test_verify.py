@@ -441,6 +441,23 @@ def test_rewriting_is_verified_by_own_checks():
         rewrite(graph, [negate_twice], verify=[negate_twice, "x"])
 
 
+@rule
+def names_as_texts(x, w):
+    """A product that is added."""
+    yield op.add(op.mul(x, w), x)
+    return op.mul(x, op.add(w, 1))
+
+
+def test_a_graph_rule_finds_faults():
+    pattern = nx.DiGraph()
+    pattern.add_node("n", type="relu")
+    other = nx.DiGraph()
+    other.add_node("n", type="neg")
+    looked = rule.from_graphs(pattern, other, name="no_relu", interface=["n"])
+    with pytest.raises(VerificationError, match="node 'relu_1': no_relu matches here"):
+        verify(sound(), [looked])
+
+
 def _damage(draw, graph):
     """Change one thing somewhere, in any way."""
     nodes = sorted(graph, key=str)
@@ -465,6 +482,6 @@ def _damage(draw, graph):
 def test_whatever_is_broken_is_a_fault_and_never_another_error(graph, data):
     for _ in range(data.draw(st.integers(1, 3))):
         _damage(data.draw, graph)
-    for fault in faults(graph):
+    for fault in faults(graph, (*CHECKS, no_double_negation, names_as_texts)):
         assert isinstance(str(fault), str)
         assert fault.node is None or fault.node in graph
