@@ -13,8 +13,8 @@ import numpy as np
 from graphrewrite.errors import ParseError
 from graphrewrite.parse.cursor import Cursor
 from graphrewrite.parse.quoted import QUOTED, unquote
-from graphrewrite.serial.raw import array_from
 from graphrewrite.text.literal import DEPTH
+from graphrewrite.text.raw import array_from
 from graphrewrite.types import NAMES, Element, element_dtype, parse_element, parse_type
 
 __all__ = ["array_of", "read_name", "read_value"]

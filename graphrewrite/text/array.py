@@ -10,7 +10,7 @@ import numpy as np
 from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.types import element_of
 
-__all__ = ["LARGE", "abbreviated", "is_ordinary", "raw_bytes", "shortest", "whole_array"]
+__all__ = ["LARGE", "abbreviated", "check_storable", "is_ordinary", "raw_bytes", "shortest", "whole_array"]
 
 LARGE = 32
 """An array of more entries is abbreviated for people, and kept in a side file for machines."""
@@ -117,12 +117,32 @@ def raw_bytes(array: np.ndarray) -> tuple[str, bytes]:
     >>> raw_bytes(np.int16([1, 2]))
     ('<i2', b'\x01\x00\x02\x00')
     """
+    check_storable(array)
+    return array.dtype.str, array.tobytes()
+
+
+def check_storable(array: np.ndarray) -> None:
+    """Raise unless the bytes of an array say all that it is.
+
+    Parameters
+    ----------
+    array : ndarray
+        Any array.
+
+    Raises
+    ------
+    GraphError
+        If its entries are Python objects, or records, or if some are masked.
+
+    Examples
+    --------
+    >>> check_storable(np.array(["a", "b"]))
+    """
     name = array.dtype.str
     if array.dtype.hasobject or np.dtype(name) != array.dtype or not array.dtype.itemsize:
         raise GraphError(f"an array of {array.dtype} cannot be stored; store numbers, strings or times")
     if isinstance(array, np.ma.MaskedArray):
         raise GraphError("a masked array cannot be stored; store its data and its mask apart")
-    return name, array.tobytes()
 
 
 def abbreviated(array: np.ndarray, typed: bool = True) -> str:

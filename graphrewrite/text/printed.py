@@ -173,6 +173,8 @@ def _lines(
     ops: Mapping[str, Op] = getattr(graph, "ops", {})
     nodes = graph.nodes
     foreign = {op.name for op in nested_ops(graph) if not _is_one_of(op, inner)} if ops else set()
+    if foreign and form.strict:
+        raise GraphError(f"the graph {min(foreign)!r}, which is a node, is another one than that of the module")
     count = {"input": 0, "output": 0}
     for node in in_writing_order(graph):
         data, reads = nodes[node], reads_of(graph.pred[node])
