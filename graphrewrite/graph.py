@@ -184,13 +184,15 @@ class Graph(Composed, Displayed, Dataflow):
             i: ops.as_constant(x, like.type if like else None) for i, x in enumerate(given) if not isinstance(x, Value)
         }
         types = [
-            x.type if isinstance(x, Value) else Tensor(element_of(constants[i].dtype), constants[i].shape)
+            x.type if isinstance(x, Value) else ops.constant_type(constants[i], x, like.type if like else None)
             for i, x in enumerate(given)
         ]
         results = op.result_types(tuple(types), attributes)
         name = self.fresh(op.name) if name is None else self._free(name)
         self.adopt(op)
-        values = [x if isinstance(x, Value) else self.constant(constants[i]) for i, x in enumerate(given)]
+        values = [
+            x if isinstance(x, Value) else self.constant(constants[i], type=types[i]) for i, x in enumerate(given)
+        ]
         data = {
             "type": op.name,
             **op.stored(attributes),

@@ -11,11 +11,11 @@ import numpy as np
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Matched, Several
-from graphrewrite.op import as_constant
+from graphrewrite.op import as_constant, constant_type
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated
-from graphrewrite.types import Tensor, Type, element_dtype, element_of
+from graphrewrite.types import Tensor, Type, element_dtype, element_of, hold
 
 __all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
 
@@ -251,10 +251,11 @@ class Replay:
         first = next((x for x in given if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in given)
         if not op.stateful and all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts):
-            types = op.infer(*(p.type for p in parts), **attributes)
-            value = np.asarray(op.function(*(p.value for p in parts), **attributes))  # type: ignore[attr-defined]  # both kinds have a value
-            if value.dtype == element_dtype(types[0].element):
-                return Known(self, value, types[0])
+            kinds = [p.type for p in parts]
+            types = op.infer(*kinds, **attributes)
+            values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))  # type: ignore[attr-defined]  # both kinds have a value
+            if len(values) == 1 and values[0].dtype == element_dtype(types[0].element):
+                return Known(self, hold(types[0].element, values[0]), types[0])
         types = op.result_types(tuple(p.type for p in parts), attributes)
         if len(types) == 1:
             return New(self, op, parts, attributes, types)
@@ -273,7 +274,9 @@ class Replay:
             return value
         if isinstance(value, Symbolic):
             raise RuleError(f"uses {value!r}, which belongs to another graph or rule, as a value")
-        return Known(self, as_constant(value, like.type if like is not None else None))
+        kind = like.type if like is not None else None
+        array = as_constant(value, kind)
+        return Known(self, array, constant_type(array, value, kind))
 
 
 def _is_operand(value: tuple[Any, ...]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import FixedPoint
-from graphrewrite.op.quantised import mantissas
+from graphrewrite.op.fixed import mantissas
 
 __all__ = ["accumulator", "best_fraction", "fractions_of", "on_grid"]
 

@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import UnknownOpError, did_you_mean
+from graphrewrite.errors import TypeMismatchError, UnknownOpError, did_you_mean
 from graphrewrite.op import (
     activation,
     arithmetic,
+    conversion,
     convolution,
+    fixed,
     integer,
     linear_algebra,
     normalisation,
@@ -34,14 +36,16 @@ from graphrewrite.op import (
 from graphrewrite.op.define import define_op
 from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type, element_dtype
+from graphrewrite.types import Tensor, Type, contradiction, element_dtype, element_of, hold
 
-__all__ = ["LIBRARY", "Op", "as_constant", "define_op", "generic"]
+__all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "generic"]
 
 _FAMILIES = (
     activation,
     arithmetic,
+    conversion,
     convolution,
+    fixed,
     integer,
     linear_algebra,
     normalisation,
@@ -72,9 +76,49 @@ def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
     -------
     ndarray
     """
-    if isinstance(value, int | float | bool) and like is not None:
-        return np.asarray(value, element_dtype(like.element))
-    return np.asarray(value)
+    if not isinstance(value, int | float | bool) or like is None:
+        return np.asarray(value)
+    try:
+        array = np.asarray(value, element_dtype(like.element))
+    except (OverflowError, ValueError) as error:
+        raise TypeMismatchError(f"{value} is no number of {like.element}: {error}") from error
+    return hold(like.element, array) if like.element == "bf16" else array
+
+
+def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Tensor:
+    """Return the type of a literal operand that `as_constant` has made an array of.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array.
+    value : array-like
+        What it was made of: a bare number has the element type of the values that it meets.
+    like : Tensor or Stream, optional
+        The type of another operand.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeMismatchError
+        If the element type has no such number.
+
+    Examples
+    --------
+    >>> x = Tensor("i4", ("N",))
+    >>> print(constant_type(as_constant(7, x), 7, x))
+    i4[]
+    """
+    if isinstance(value, int | float | bool) and like is not None and like.element in ("bf16", "i4", "u4"):
+        kind = Tensor(like.element, ())
+        wrong = contradiction(kind, array)
+        if wrong is not None:
+            raise TypeMismatchError(f"the operand {value} {wrong}")
+        return kind
+    return Tensor(element_of(array.dtype), array.shape)
 
 
 def __getattr__(name: str) -> Op:

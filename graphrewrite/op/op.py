@@ -224,6 +224,41 @@ class Op:
         """
         return None if self.axes is None else self.axes.arrangement(types)
 
+    def compute(
+        self, arrays: Sequence[np.ndarray], attributes: Mapping[str, Any], arrangement: Arrangement | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """Return the results for operands whose axes lie as their types say.
+
+        Parameters
+        ----------
+        arrays : sequence of ndarray
+            The operands.
+        attributes : mapping
+            Keyword attributes.
+        arrangement : Arrangement, optional
+            What `arrangement` gives for the operands' types.
+
+        Returns
+        -------
+        tuple of ndarray
+            One a result.
+
+        Examples
+        --------
+        >>> from graphrewrite import Tensor, op
+        >>> order = op.max_pool.arrangement([Tensor("f32", (1, 4, 1), "NLC")])
+        >>> sizes = {"kernel": (4,), "strides": (1,), "pads": (0, 0)}
+        >>> op.max_pool.compute([np.arange(4.0).reshape(1, 4, 1)], sizes, order)
+        (array([[[3.]]]),)
+        """
+        if arrangement is None:
+            found = self.function(*arrays, **attributes)
+            return tuple(map(np.asarray, found)) if isinstance(found, tuple) else (np.asarray(found),)
+        first, *others = arrays
+        found = self.function(np.transpose(first, arrangement.operand), *others, **attributes)
+        results = found if isinstance(found, tuple) else (found,)
+        return tuple(np.transpose(array, arrangement.result) for array in results)
+
     def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal."""
         return {

@@ -1,120 +1,75 @@
-"""Between real numbers and fixed point."""
+"""Between real numbers and quantised ones, which have a scale and a zero point."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.types import FixedPoint, Tensor, element_dtype
+from graphrewrite.op.domain import FLOATS
+from graphrewrite.types import Quantised, Tensor, check_element, element_kind, hold
 
-__all__ = ["from_fixed", "mantissas", "quantise", "to_fixed"]
-
-
-def _steps(element: FixedPoint, fractions: Sequence[int] | None, axis: int, rank: int) -> np.ndarray:
-    if fractions is None:
-        return np.asarray(element.step)
-    shape = [1] * rank
-    shape[axis] = len(fractions)
-    return np.ldexp(1.0, -np.asarray(fractions)).reshape(shape)
+__all__ = ["from_quantised", "to_quantised"]
 
 
-def mantissas(
-    x: np.ndarray,
-    *,
-    element: FixedPoint,
-    fractions: Sequence[int] | None = None,
-    axis: int = 0,
-    low: int | None = None,
-    high: int | None = None,
-) -> np.ndarray:
-    """Return the mantissas nearest to real numbers: rounded half to even, then limited to the format.
+def _per_channel(element: Quantised, rank: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scales and zero points, to be broadcast against an array of that many axes."""
+    shape = () if element.axis is None else tuple(-1 if i == element.axis else 1 for i in range(rank))
+    scales, zero_points = zip(*element.channels, strict=True)
+    return np.asarray(scales, dtype).reshape(shape), np.asarray(zero_points, np.int64).reshape(shape)
 
-    Parameters
-    ----------
-    x : ndarray of float
-        Real numbers; NaN has no mantissa and stays NaN.
-    element : FixedPoint
-        The format.
-    fractions : sequence of int, optional
-        A fraction for each index of ``axis``, instead of the format's own.
-    axis : int
-        The channel axis.
-    low, high : int, optional
-        Tighter limits, as mantissas.
 
-    Returns
-    -------
-    ndarray of float64
-        Whole numbers.
+def _infer_to_quantised(x: Tensor, *, element: object) -> Tensor:
+    if not isinstance(element, Quantised):
+        raise TypeMismatchError(f"give a Quantised format as the element, not {element!r}")
+    return Tensor(element, x.shape, x.layout)
+
+
+@define_op(level="bridge", infer=_infer_to_quantised, elements=FLOATS)
+def to_quantised(x: np.ndarray, *, element: Quantised) -> np.ndarray:
+    """The stored integers nearest to real numbers: ``round(x / scale) + zero_point``, half to even, saturated.
+
+    Computed in float32, or float64 for such operands (ONNX specification, QuantizeLinear).
 
     Examples
     --------
-    >>> mantissas(np.array([0.5, 1.5, 99.0]), element=FixedPoint(True, 4)).tolist()
-    [0.0, 2.0, 7.0]
+    >>> to_quantised(np.array([0.25, 0.3, 99.0]), element=Quantised("i8", 0.5, 3)).tolist()
+    [3, 4, 127]
     """
-    least = element.minimum if low is None else max(low, element.minimum)
-    most = element.maximum if high is None else min(high, element.maximum)
-    scaled = np.asarray(x, np.float64) / _steps(element, fractions, axis, np.ndim(x))
-    return np.clip(np.rint(scaled) + 0.0, least, most)  # + 0.0: a mantissa has one zero
-
-
-def _infer_quantise(
-    x: Tensor, *, element: FixedPoint, fractions: Sequence[int] | None = None, axis: int = 0, **_: object
-) -> Tensor:
-    if fractions is not None and (not -len(x.shape) <= axis < len(x.shape) or x.shape[axis] != len(fractions)):
-        raise TypeMismatchError(f"{len(fractions)} fractions do not fit axis {axis} of {x}")
-    return x
-
-
-@define_op(infer=_infer_quantise)
-def quantise(
-    x: np.ndarray,
-    *,
-    element: FixedPoint,
-    fractions: Sequence[int] | None = None,
-    axis: int = 0,
-    low: int | None = None,
-    high: int | None = None,
-) -> np.ndarray:
-    """The nearest numbers of a fixed-point format, still as floats: rounded half to even, saturated.
-
-    With ``fractions``, each index of ``axis`` has a binary point of its own; ``low`` and ``high`` are tighter limits,
-    as mantissas.
-
-    Examples
-    --------
-    >>> quantise(np.array([0.3, 9.0]), element=FixedPoint(True, 4, 2)).tolist()
-    [0.25, 1.75]
-    """
-    whole = mantissas(x, element=element, fractions=fractions, axis=axis, low=low, high=high)
-    return (whole * _steps(element, fractions, axis, np.ndim(x))).astype(x.dtype)
-
-
-@define_op(level="bridge", infer=lambda x, element, low=None, high=None: Tensor(element, x.shape))
-def to_fixed(x: np.ndarray, *, element: FixedPoint, low: int | None = None, high: int | None = None) -> np.ndarray:
-    """The mantissas of the nearest numbers of a fixed-point format: rounded half to even, saturated.
-
-    Examples
-    --------
-    >>> to_fixed(np.array([0.3, 9.0]), element=FixedPoint(True, 4, 2)).tolist()
-    [1, 7]
-    """
-    whole = mantissas(x, element=element, low=low, high=high)
+    kind = np.promote_types(x.dtype, np.float32)
+    scale, zero_point = _per_channel(element, x.ndim, kind)
+    with np.errstate(over="ignore", under="ignore"):  # what is beyond the floats saturates
+        whole = np.rint(np.asarray(x, kind) / scale).astype(np.float64)
     if np.isnan(whole).any():
-        raise EvaluationError("NaN has no mantissa; remove such samples, or find where they come from")
-    return whole.astype(element.dtype)
+        raise EvaluationError("NaN has no quantised number; remove such samples, or find where they come from")
+    shifted = np.clip(whole, element.minimum - zero_point, element.maximum - zero_point).astype(np.int64)
+    return np.asarray(shifted + zero_point, element.dtype)
 
 
-@define_op(level="bridge", infer=lambda x, fraction, element="f32": Tensor(element, x.shape))
-def from_fixed(x: np.ndarray, *, fraction: int, element: str = "f32") -> np.ndarray:
-    """The real numbers that mantissas stand for: ``x * 2**-fraction``.
+def _infer_from_quantised(x: Tensor, *, source: object, element: str = "f32") -> Tensor:
+    if not isinstance(source, Quantised) or x.element not in (source, source.storage):
+        raise TypeMismatchError(f"the operand holds {x.element}, not the numbers of source={source}")
+    check_element(element)
+    if element_kind(element) != "float":
+        raise TypeMismatchError(f"dequantising gives floats, not {element}; op.cast(x, element=…) converts those")
+    return Tensor(element, Tensor(source, x.shape).shape, x.layout)
+
+
+@define_op(level="bridge", infer=_infer_from_quantised, elements=frozenset({"quantised", "integer"}))
+def from_quantised(x: np.ndarray, *, source: Quantised, element: str = "f32") -> np.ndarray:
+    """The real numbers that stored integers stand for: ``scale * (q - zero_point)`` (ONNX, DequantizeLinear).
+
+    ``source`` is the operand's format, whether its type says so or not: an array does not carry its own. Computed in
+    float32, or float64 for that element type.
 
     Examples
     --------
-    >>> from_fixed(np.array([1, 7]), fraction=2).tolist()
-    [0.25, 1.75]
+    >>> from_quantised(np.array([3, 4], np.int8), source=Quantised("i8", 0.5, 3)).tolist()
+    [0.0, 0.5]
     """
-    return np.ldexp(x.astype(np.float64), -fraction).astype(element_dtype(element))
+    kind = np.dtype(np.float64 if element == "f64" else np.float32)
+    scale, zero_point = _per_channel(source, x.ndim, kind)
+    with np.errstate(over="ignore", under="ignore"):
+        return hold(element, (x.astype(np.int64) - zero_point).astype(kind) * scale)

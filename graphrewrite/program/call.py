@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import EvaluationError, GraphError
+from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op import output
+from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
-from graphrewrite.types import FixedPoint, Type
+from graphrewrite.types import Type, hold
 
 __all__ = ["Call", "Values"]
 
@@ -36,6 +37,8 @@ class Call:
         Where its operands come from.
     results : tuple of Type
         Types of its results; empty if none are stated.
+    arrangement : Arrangement, optional
+        Transposes around the op's function, where the axes lie in another order.
     """
 
     node: str
@@ -43,6 +46,7 @@ class Call:
     attributes: Mapping[str, Any]
     operands: tuple[Operand, ...]
     results: tuple[Type, ...]
+    arrangement: Arrangement | None = None
 
     @classmethod
     def of(cls, graph: Graph, node: str) -> Call:
@@ -61,7 +65,9 @@ class Call:
         """
         stated = graph.nodes[node].get("result", ())
         results = stated if isinstance(stated, tuple) else (stated,)
-        return cls(node, graph.op(node), graph.attributes(node), graph.operands(node), results)
+        op, operands = graph.op(node), graph.operands(node)
+        arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
+        return cls(node, op, graph.attributes(node), operands, results, arrangement)
 
     def run(self, values: Values) -> None:
         """Compute the node by its op's function.
@@ -78,18 +84,27 @@ class Call:
         """
         arrays = [values[o.node][o.result] for o in self.operands]
         try:
-            found = self.op.function(*arrays, **self.attributes)
+            results = self.op.compute(arrays, self.attributes, self.arrangement)
+            if self.op is not output:
+                results = tuple(self._held(i, array) for i, array in enumerate(results))
+        except GraphError:
+            raise
         except Exception as error:
             shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
             raise EvaluationError(f"{self.op.name}({shapes}) failed: {error}", node=self.node) from error
-        results = found if isinstance(found, tuple) else (found,)
-        if self.op is not output:
-            results = tuple(self._held(i, array) for i, array in enumerate(results))
         values[self.node] = results
 
     def _held(self, result: int, array: np.ndarray) -> np.ndarray:
-        """Mantissas in the dtype of their format, in which an index, for one, is not computed."""
+        """The result as its type holds it: in its dtype, in which an index, for one, is not computed."""
         if result >= len(self.results):
             raise GraphError("has no result type", node=self.node)
-        element = self.results[result].element
-        return array.astype(element.dtype, copy=False) if isinstance(element, FixedPoint) else array
+        return hold(self.results[result].element, array)
+
+
+def _arrangement(graph: Graph, node: str, op: Op, operands: tuple[Operand, ...]) -> Arrangement | None:
+    stated = [graph.nodes[source].get("result") for source, _ in operands]
+    types = [found[o.result] if isinstance(found, tuple) else found for found, o in zip(stated, operands, strict=True)]
+    try:
+        return None if None in types else op.arrangement(types)
+    except TypeMismatchError as error:
+        raise EvaluationError(str(error), node=node) from error

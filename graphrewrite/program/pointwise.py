@@ -130,7 +130,7 @@ def translate_from_fixed(t: Translation, call: Call, given: list[Held]) -> Held 
     """Scale: exact in the carrier, and rounded at most once, when it is stored."""
     (x,) = given
     fraction, name = call.attributes["fraction"], call.attributes["element"]
-    if x.low is None or x.high is None or isinstance(name, FixedPoint):
+    if x.low is None or x.high is None or name in ("bf16", "i4", "u4"):  # held in a wider dtype
         return None
     dtype = element_dtype(name)
     if dtype.kind in "iu":

@@ -16,7 +16,7 @@ from graphrewrite.op.generic import Generic
 from graphrewrite.program.call import Call, Values
 from graphrewrite.program.kernel import TABLE, Kernel
 from graphrewrite.program.translation import Translation
-from graphrewrite.types import Stream, Type, element_dtype
+from graphrewrite.types import Stream, Type, hold
 
 __all__ = ["Program", "compile_graph"]
 
@@ -89,7 +89,10 @@ class Program:
                 if name in self.needed:
                     raise EvaluationError(f"the input {name!r} is missing: {kind}")
                 continue
-            array = np.asarray(inputs[name], element_dtype(kind.element))
+            try:
+                array = hold(kind.element, inputs[name])
+            except (TypeError, ValueError, OverflowError) as error:
+                raise EvaluationError(f"the input {name!r} is {kind}, which takes no such values: {error}") from error
             shape = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
             if array.ndim != len(shape) or any(
                 isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)

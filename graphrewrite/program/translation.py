@@ -93,6 +93,7 @@ class Translation:
         translate = self.table.get(call.op)
         if (
             translate is None
+            or call.arrangement is not None
             or any(o.result for o in call.operands)
             or call.attributes.keys() != call.op.attributes.keys()
         ):

@@ -8,7 +8,7 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Matched
 from graphrewrite.pattern import Literal, Where
 from graphrewrite.testing.demand import Pick, Unfit, admits
-from graphrewrite.types import FixedPoint, Type, element_dtype
+from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype
 
 __all__ = ["constant_array", "holds", "literal_array"]
 
@@ -43,7 +43,7 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     if style == 1:
         return np.zeros(shape, dtype)
     rng = np.random.default_rng(style)
-    if isinstance(element, FixedPoint):
+    if isinstance(element, FixedPoint | Quantised):
         return rng.integers(max(element.minimum, -128), min(element.maximum, 127), shape, endpoint=True).astype(dtype)
     if np.issubdtype(dtype, np.floating):
         quarters = rng.integers(1 if positive else -8, 8, shape, endpoint=True)

@@ -19,7 +19,7 @@ from graphrewrite.testing.context import Builder
 from graphrewrite.testing.demand import Demand, Pick, T, Unfit
 from graphrewrite.testing.instance import NoInstanceError, feasible_kinds, tensor_of
 from graphrewrite.testing.tables import CONTINUOUS, DEFAULT_OPS, kinds_of, meet
-from graphrewrite.types import Dimension, FixedPoint, Stream, Type, element_dtype
+from graphrewrite.types import Dimension, FixedPoint, Quantised, Stream, Type, element_dtype, hold
 
 __all__ = ["DEFAULT_OPS", "attributes_of", "graphs", "inputs_for"]
 
@@ -158,7 +158,7 @@ def attributes_of(draw: Any, op: Op) -> dict[str, Any]:
 
 
 _ROWS = 24
-_WITHOUT_NAN = frozenset({"to_fixed", "quantise", "arg_max", "max_pool", "requantise"})
+_WITHOUT_NAN = frozenset({"to_fixed", "quantise", "arg_max", "max_pool", "requantise", "to_quantised"})
 
 
 def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dict[str, np.ndarray]]:
@@ -198,7 +198,7 @@ def _batch(kind: Type, seed: int, tame: bool) -> np.ndarray:
     shape: tuple[Dimension, ...] = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
     frame = tuple(_ROWS if isinstance(d, str) else int(d) for d in shape)
     element, dtype = kind.element, element_dtype(kind.element)
-    low, high = (element.minimum, element.maximum) if isinstance(element, FixedPoint) else (-3, 3)
+    low, high = (element.minimum, element.maximum) if isinstance(element, FixedPoint | Quantised) else (-3, 3)
     if np.issubdtype(dtype, np.unsignedinteger) or dtype == np.bool_:
         low = 0
     near = rng.integers(max(low, -3), min(high, 3), frame, endpoint=True)
@@ -210,7 +210,7 @@ def _batch(kind: Type, seed: int, tame: bool) -> np.ndarray:
         if tame:
             edges = [0.0, -0.0, 0.5, -0.5, 1.5, -0.03125, -8.0, 8.0]
     mixed = _mixed(rng, near, wide, edges)
-    return mixed.astype(dtype)
+    return hold(element, mixed.astype(dtype))
 
 
 def _mixed(rng: np.random.Generator, near: np.ndarray, wide: np.ndarray, edges: Sequence[Any]) -> np.ndarray:

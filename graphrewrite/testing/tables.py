@@ -17,7 +17,7 @@ from graphrewrite.testing.demand import (
     unknown,
 )
 from graphrewrite.testing.layers import LAYERS
-from graphrewrite.types import Dimension, FixedPoint, Tensor
+from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Tensor
 
 __all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "SIZES", "kinds_of", "meet"]
 
@@ -60,6 +60,8 @@ def kinds_of(op_name: str) -> tuple[tuple[Any, int], ...]:
     -------
     tuple of (element, rank)
     """
+    if op_name in _RESULTS:
+        return tuple((element, rank) for element in _RESULTS[op_name] for rank in (2, 1, 3))
     return tuple(k for k in KINDS if op_name not in _FLOATS or k[0] in ("f32", "f64"))
 
 
@@ -97,6 +99,13 @@ def meet(demand: Demand) -> Need:
     return demand.checked(need)
 
 
+_QUANTISED = (Quantised("i8", 0.5, 3), Quantised("u4", 0.25), Quantised("i16", 0.125, -7))
+_RESULTS: Mapping[str, tuple[Element, ...]] = {
+    "cast": ("f32", "i8", "bool", "bf16", "i4", "u8", "f16", "i64"),
+    "to_quantised": _QUANTISED,
+    "from_quantised": ("f32", "f64", "bf16"),
+}
+"""What the result may be of ops that reach element types beyond `ELEMENTS`."""
 _ACTIVATIONS = ("sigmoid", "tanh", "sqrt", "exp", "log")
 _LAYERS = ("linear", "conv", "gemm", "matmul", "batch_norm", "average_pool", "global_average_pool")
 _FLOATS = frozenset({*_ACTIVATIONS, *_LAYERS, "leaky_relu", "softmax", "div", "pow", "quantise", "from_fixed"})
@@ -244,6 +253,26 @@ def _from_fixed(d: Demand) -> Need:
     )
 
 
+def _cast(d: Demand) -> Need:
+    source = d.pick(("f32", "i64", "bool", "f64", "u4", "bf16"))
+    return d.need(Tensor(source, d.result.shape), element=d.choose("element", (d.result.element,)))
+
+
+def _to_quantised(d: Demand) -> Need:
+    if not isinstance(d.result.element, Quantised):
+        raise Unfit("to_quantised gives quantised numbers")
+    return d.need(Tensor("f32", d.result.shape), element=d.choose("element", (d.result.element,)))
+
+
+def _from_quantised(d: Demand) -> Need:
+    sources: list[Quantised] = [*_QUANTISED]
+    channels = next((s for s in d.result.shape[1:2] if isinstance(s, int)), None)
+    if channels:
+        sources.append(Quantised("i8", (0.5, 0.25, 2.0)[:channels], axis=1))
+    source = d.choose("source", sources)
+    return d.need(Tensor(source, d.result.shape), source=source, element=d.result.element)
+
+
 TABLE: Mapping[str, Entry] = {
     **LAYERS,
     **dict.fromkeys((*_ACTIVATIONS, "relu", "neg", "abs", "identity"), _same),
@@ -260,6 +289,10 @@ TABLE: Mapping[str, Entry] = {
     "softmax": _axis,
     "arg_max": _arg_max,
     "quantise": _quantise,
+    "cast": _cast,
+    "name_axes": lambda d: d.need(d.result, layout=d.choose("layout", (None,))),
+    "to_quantised": _to_quantised,
+    "from_quantised": _from_quantised,
     "to_fixed": _to_fixed,
     "from_fixed": _from_fixed,
 }

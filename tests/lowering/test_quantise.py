@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import QuantisationError, from_onnx, quantise
 from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
-from graphrewrite.op.quantised import mantissas
+from graphrewrite.op.fixed import mantissas
 from tests.lowering.networks import mlp, model, residual_cnn, weights
 from tests.lowering.random_networks import Network, networks, numbers, quantised, widths
 

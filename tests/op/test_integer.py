@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphrewrite import FixedPoint, Tensor, op
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.integer import exact_matmul, round_shift
-from graphrewrite.op.quantised import mantissas
+from graphrewrite.op.fixed import mantissas
 
 
 def product(x, w):

@@ -1,0 +1,77 @@
+"""Between element types that are no number formats, and the names of axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.domain import ANY
+from graphrewrite.types import Element, FixedPoint, Quantised, Tensor, check_element, hold, integer_limits
+
+__all__ = ["cast", "name_axes"]
+
+_INTO = {FixedPoint: "op.to_fixed(x, element=…)", Quantised: "op.to_quantised(x, element=…)"}
+_OUT_OF = {FixedPoint: "op.from_fixed(x, fraction=…)", Quantised: "op.from_quantised(x, source=…)"}
+
+
+def _infer_cast(x: Tensor, *, element: Element) -> Tensor:
+    check_element(element)
+    for kind, advice in ((element, _INTO), (x.element, _OUT_OF)):
+        if not isinstance(kind, str):
+            raise TypeMismatchError(f"a cast knows no scales; convert with {advice[type(kind)]}")
+    return Tensor(element, x.shape, x.layout)
+
+
+@define_op(infer=_infer_cast)
+def cast(x: np.ndarray, *, element: str) -> np.ndarray:
+    """The same numbers in another element type (ONNX specification, Cast).
+
+    Floats round to the nearest, ties to even; to integers they are truncated. Integers wrap around, in two's
+    complement. True is 1, and all but 0 is True. What ONNX leaves open: floats beyond an integer type give its nearest
+    number, NaN gives 0.
+
+    Examples
+    --------
+    >>> cast(np.array([-1.9, 2.5, 300.0, np.nan]), element="i8").tolist()
+    [-1, 2, 127, 0]
+    >>> cast(np.array([200, 17]), element="i4").tolist()
+    [-8, 1]
+    >>> cast(np.array([0.1], np.float32), element="bf16").tolist()
+    [0.10009765625]
+    """
+    x = np.asarray(x)
+    if element == "bool":
+        return np.asarray(x != 0)
+    limits = integer_limits(element)
+    with np.errstate(over="ignore", under="ignore"):  # a float beyond the others is infinite
+        return hold(element, x if limits is None or x.dtype.kind != "f" else _truncated(x, *limits))
+
+
+def _truncated(x: np.ndarray, low: int, high: int) -> np.ndarray:
+    whole = np.trunc(x).astype(np.float64)
+    # high + 1 is a power of two, and so a float64, which high may not be.
+    inside = np.where((whole >= low) & (whole < high + 1), whole, 0.0)
+    kind = np.int64 if low else np.uint64
+    exact = inside.astype(kind)
+    return np.where(whole < low, kind(low), np.where(whole >= high + 1, kind(high), exact))
+
+
+def _infer_name_axes(x: Tensor, *, layout: str | None) -> Tensor:
+    if None not in (layout, x.layout) and layout != x.layout:
+        raise TypeMismatchError(
+            f"the axes are {x.layout}; op.transpose(x, perm=…) changes their order, and layout=None forgets them"
+        )
+    return Tensor(x.element, x.shape, layout)
+
+
+@define_op(infer=_infer_name_axes, elements=ANY)
+def name_axes(x: np.ndarray, *, layout: str | None) -> np.ndarray:
+    """The operand itself, with names of its axes where they were not known; ``layout=None`` forgets them.
+
+    Examples
+    --------
+    >>> name_axes(np.array([[1, 2]]), layout="NC").tolist()
+    [[1, 2]]
+    """
+    return x
