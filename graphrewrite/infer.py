@@ -105,10 +105,11 @@ def infer_node(
     >>> from graphrewrite import op
     >>> g = Graph("g")
     >>> _ = op.relu(g.input("x", Tensor("f32", ("N", 4))))
-    >>> print(*infer_node(g, "relu_1", op.relu, g.operands("relu_1"), (Tensor("bool", ("N", 4)),)))
-    bool[N,4]
+    >>> print(*infer_node(g, "relu_1", op.relu, g.operands("relu_1"), (Tensor("f16", ("N", 4)),)))
+    f16[N,4]
     """
-    attributes = {key: value for key, value in graph._node[node].items() if key not in RESERVED}
+    own = op.attributes
+    attributes = {key: value for key, value in graph._node[node].items() if key not in RESERVED or key in own}
     if isinstance(op, Generic):
         attributes["result"] = graph._node[node].get("result")
     try:

@@ -230,18 +230,17 @@ def inner_hashes(graph: Graph, names: bool = True) -> dict[str, str]:
     if not any(isinstance(op, GraphOp) for op in graph.ops.values()):
         return {}
     done: dict[int, str] = {}
-    begun = {id(graph)}
-    work = [graph]
+    path = [(graph, dict(_bodies(graph)))]
     while True:
-        bodies = dict(_bodies(work[-1]))
-        waiting = [body for body in bodies.values() if id(body) not in begun]
-        if waiting:
-            begun.update(map(id, waiting))
-            work += waiting
+        last, bodies = path[-1]
+        on_path = {id(each) for each, _ in path}
+        inner = next((body for body in bodies.values() if id(body) not in done and id(body) not in on_path), None)
+        if inner is not None:
+            path.append((inner, dict(_bodies(inner))))
             continue
         found = {name: done.get(id(body), "contains itself") for name, body in bodies.items()}
-        last = work.pop()
-        if not work:
+        path.pop()
+        if not path:
             return found
         done[id(last)] = _hashed(last, found, names)
 

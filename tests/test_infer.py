@@ -22,6 +22,12 @@ def delay(x):
     return x
 
 
+@define_op(infer=lambda x, backend: x)
+def placed(x, *, backend):
+    """The operand, elsewhere."""
+    return x
+
+
 @given(graphs())
 def test_what_was_inferred_stays(graph):
     before = to_text(graph, whole=True)
@@ -160,3 +166,13 @@ def test_a_deep_graph():
 def test_what_is_no_graph(thing):
     with pytest.raises(GraphError, match="make it a networkx"):
         infer(thing)
+
+
+def test_a_mark_that_is_an_attribute_too():
+    graph = Graph("g", ops=[placed])
+    graph.output("y", placed(graph.input("x", F), backend="gpu"))
+    assert infer(graph) == ()
+    verify(graph)
+    del graph.nodes["placed_1"]["backend"]
+    with pytest.raises(TypeMismatchError, match="'placed_1': placed needs the attribute 'backend'"):
+        infer(graph)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.errors import GraphError
+from graphrewrite.nested import graph_op
 from graphrewrite.op.generic import generic
 from graphrewrite.structure import equals, structure_hash
 from graphrewrite.testing import graphs
@@ -277,8 +278,6 @@ def test_hashes_are_the_same_under_any_hash_seed():
 
 
 def test_graphs_in_graphs_count():
-    from graphrewrite.nested import graph_op
-
     def nested(function, name="x"):
         block = Graph("block")
         block.output("out", function(block.input(name, F)))
@@ -294,6 +293,26 @@ def test_graphs_in_graphs_count():
     assert a.structure_hash(names=False) != nested(op.neg).structure_hash(names=False)
     assert a != nested(op.relu, "z")
     assert a.equals(nested(op.relu, "z"), names=False)
+
+
+def test_graphs_in_graphs_that_share_one_or_have_each_their_own():
+    def made(*, shared):
+        def block():
+            graph = Graph("block")
+            graph.output("out", op.relu(graph.input("x", F)))
+            return graph
+
+        one = graph_op(block())
+        inner = Graph("inner")
+        inner.output("y", one(inner.input("x", F)))
+        graph = Graph("g")
+        x = graph.input("x", F)
+        graph.output("y", graph_op(inner)((one if shared else graph_op(block()))(x)))
+        return graph
+
+    for names in (True, False):
+        assert equals(made(shared=True), made(shared=False), names=names)
+        assert structure_hash(made(shared=True), names=names) == structure_hash(made(shared=False), names=names)
 
 
 @pytest.mark.parametrize("thing", [nx.MultiDiGraph(), nx.Graph(), 3, None], ids=repr)

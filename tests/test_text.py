@@ -1,14 +1,26 @@
 from __future__ import annotations
 
+import contextlib
+import functools
+import re
+
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from graphrewrite import FixedPoint, Graph, Tensor, define_op, op
-from graphrewrite.errors import ParseError
+from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op
+from graphrewrite.errors import GraphError, ParseError
+from graphrewrite.module import Module
+from graphrewrite.nested import graph_op
+from graphrewrite.parse import parse_module, read
+from graphrewrite.structure import equals
 from graphrewrite.testing import graphs
 from graphrewrite.text import format_attribute, to_text
+from graphrewrite.text.order import in_writing_order
+from tests.awkward import digraphs, rebuilt
 
 X = "graph g\nx = input() : f32[N,2]\n"
 
@@ -142,3 +154,238 @@ def test_a_negative_fraction_and_comments_are_read():
 def test_what_is_no_graph_is_refused_with_its_place(text, message):
     with pytest.raises(ParseError, match=message):
         Graph.parse(text)
+
+
+@given(digraphs())
+def test_every_digraph_survives(graph):
+    text = to_text(graph, whole=True)
+    again = Graph.parse(text)
+    assert equals(again, graph)
+    assert again == graph
+    assert to_text(again, whole=True) == text
+    assert str(again) == str(graph)
+
+
+@given(digraphs() | graphs())
+def test_equal_graphs_print_the_same_text_in_whatever_order_they_were_built(graph):
+    other = rebuilt(graph)
+    assert other == graph
+    assert to_text(other, whole=True) == to_text(graph, whole=True)
+
+
+@given(graphs())
+def test_nodes_are_printed_operands_first(graph):
+    assert in_writing_order(graph) == graph.in_order()
+
+
+MUTATIONS = ["'", '"', "(", ")", "[", "{", "<", ">", ":", ",", "=", "?", "^", "~", "@", "-", "\\", "#", "1", "9" * 5000]
+MUTATIONS += ["\n", "graph g\n", "module m\n", "x", "nan", "array(", "type(", "i8<0.1:3>", "f32[", "**{", " : ", "0x"]
+
+
+@given(digraphs() | graphs(), st.randoms(use_true_random=False))
+def test_mutated_texts_are_refused_with_their_place_or_read(graph, random):
+    text = to_text(graph, whole=True)
+    for _ in range(20):
+        i, j = sorted(random.choices(range(len(text) + 1), k=2))
+        j = random.choice([i, i + 1, j])
+        k = random.randrange(len(text) + 1)
+        mutated = text[:i] + random.choice([*MUTATIONS, "", text[k : k + 9]]) + text[j:]
+        try:
+            again = Graph.parse(mutated)
+        except ParseError as error:
+            assert re.match(r"line \d+, column \d+: ", str(error)), error
+        else:
+            str(again)
+
+
+@given(st.text(max_size=60))
+def test_what_nobody_has_printed_is_refused_with_its_place_or_read(text):
+    with contextlib.suppress(ParseError):
+        Graph.parse(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 10**5, "-" * 10**5, "{0: " * 10**4, "f32[" * 10**4, "(" * 10**5])
+def test_what_nests_too_deep_is_refused(text):
+    with pytest.raises(ParseError, match="line 3, column"):
+        Graph.parse(X + f"r = ?Foo(x, a={text}")
+
+
+def test_what_nests_too_deep_is_not_written():
+    graph = Graph("g", deep=functools.reduce(lambda inner, _: (inner,), range(200), ()))
+    with pytest.raises(GraphError, match="nest deeper than 100"):
+        to_text(graph, whole=True)
+
+
+def test_a_value_that_could_not_be_read_is_not_written():
+    graph = Graph("g")
+    graph.add_node("n", type="Foo", value=object())
+    assert "object object" in str(graph)
+    with pytest.raises(GraphError, match="node 'n': a value of type object cannot be written"):
+        to_text(graph, whole=True)
+
+
+def test_attributes_marks_order_and_unknown_ops_have_a_place_in_the_text():
+    graph = Graph.parse(
+        "graph net(author='me', sizes=[1, 2])\n"
+        "x = input() : f32[N,2]\n"
+        "m = ?'a.b::C'(x, alpha=1, backend='gpu') : f32[N,3], i64[N]\n"
+        "r = relu(m, ^x, backend='cpu') : f32[N,3]\n"
+        "s = neg(r, ^m:memory) : f32[N,3]\n"
+        "y = output(s)"
+    )
+    assert graph.graph == {"name": "net", "author": "me", "sizes": (1, 2)}
+    assert graph.attributes("m") == {"alpha": 1}
+    assert graph.nodes["m"]["backend"] == "gpu"
+    assert graph.op("m").results == 2
+    assert graph.controls("s") == (("m", "memory"),)
+    assert Graph.parse(str(graph)) == graph
+
+
+def test_a_digraph_of_something_else_survives():
+    graph = nx.DiGraph([("Aachen", "Buir"), ("Buir", "Köln")])
+    graph.nodes["Buir"]["type"] = "halt"
+    graph.edges["Aachen", "Buir"]["weight"] = 7
+    assert to_text(graph) == "graph\nAachen = ?()\nBuir = ?halt(~Aachen{'weight': 7})\n'Köln' = ?(~Buir)"
+    assert Graph.parse(to_text(graph)) == Graph(graph)
+
+
+@define_op(level="stream", stateful=True, infer=lambda x, y: x)
+def register(x, y):
+    return x
+
+
+def test_a_cycle_through_a_register_survives():
+    graph = Graph("g", ops=[register])
+    x = graph.input("x", Tensor("f32", (2,)))
+    held = register(x, x)
+    total = held + x
+    graph.add_edge("x", held.node, slots=((0, 0),))
+    graph.add_edge(total.node, held.node, slots=((1, 0),))
+    graph.output("y", total)
+    again = Graph.parse(str(graph), ops=[register])
+    assert again == graph
+    assert "?" not in str(graph)
+
+
+def test_a_forward_reference_needs_a_type():
+    with pytest.raises(ParseError, match="line 3, column 10: 's' stands further below, and its line does not say"):
+        Graph.parse(X + "r = relu(s)\ns = relu(x)")
+
+
+def test_a_node_that_is_not_what_its_op_makes_is_marked_and_survives():
+    graph = Graph.parse(X + "r = relu(x)\ny = output(r)")
+    graph.nodes["r"]["result"] = Tensor("f32", (3,))
+    assert "r = ?relu(x) : f32[3]" in str(graph)
+    assert Graph.parse(str(graph)) == graph
+
+
+def block() -> Graph:
+    return Graph.parse("graph block\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
+
+
+def test_graphs_that_are_nodes_stand_below():
+    inner = Graph("outer block")
+    inner.output("y", graph_op(block())(graph_op(block())(inner.input("x", Tensor("f32", ("N", 2))))))
+    graph = Graph("main")
+    x = graph.input("x", Tensor("f32", (3, 2)))
+    graph.output("y", graph_op(inner)(graph_op(block())(x)))
+    again = Graph.parse(to_text(graph, whole=True))
+    assert again == graph
+    assert str(again) == str(graph)
+    values = {"x": np.float32([[1, -1], [2, -2], [-3, 3]])}
+    assert evaluate(again, values)["y"].tolist() == evaluate(graph, values)["y"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("graph a\nx = input() : f32[N]\ny = block(x)\n\ngraph block\nx = input() : f32[N]\ny = block(x)", "itself"),
+        ("graph a\nx = input() : f32[N]\n\ngraph b\nx = input() : f32[N]", "is no node of 'a'"),
+        ("graph a\nx = input() : f32[N]\nmodule b", "not its first line"),
+        ("module m\nx = relu()", "expected a constant or placeholder"),
+        ("module m\nx = placeholder()", "a placeholder needs a type"),
+        ("module m\nx = placeholder() : f32[N]\nx = placeholder() : f32[N]", "already"),
+        ("module m\n\ngraph a\n\ngraph a", "there is a graph 'a' already"),
+        ("module m\n\ngraph\nx = input() : f32[N]", "a graph of several needs a name"),
+        ("module m\n\ngraph a\nc = constant(shared='w') : f32[2]", "a constant needs a value"),
+        ("module m\n\ngraph relu\nx = input() : f32[N]\ny = relu(x)\n\ngraph b\ny = b()", "itself"),
+    ],
+)
+def test_wrong_sections_are_refused(text, message):
+    with pytest.raises(ParseError, match=rf"line \d+, column \d+: .*{message}"):
+        read(text)
+
+
+def net() -> Module:
+    module = Module("net", author="me")
+    w = module.constant("w", np.arange(64, dtype=np.float32).reshape(32, 2))
+    module.placeholder("p", Tensor("f32", ("N", 2)))
+    inner = module.graph("block", kind=(1, 2))
+    x = module.shared("p").on(inner)
+    inner.output("y", op.linear(x, w.on(inner)))
+    main = module.graph("main")
+    main.output("y", module.op("block")(op.relu(main.input("x", Tensor("f32", ("N", 2))))))
+    return module
+
+
+def test_modules_survive():
+    module = net()
+    text = to_text(module, whole=True)
+    again = parse_module(text)
+    assert again == module
+    assert to_text(again, whole=True) == text
+    assert text.count("63.0") == 1, "a shared constant is written once"
+    node = next(n for n, d in again["block"].nodes(data=True) if d.get("shared") == "w")
+    assert again["block"].nodes[node]["value"] is again.constants["w"]
+    values = {"x": np.float32([[1, -1]])}
+    assert evaluate(again["main"], values)["y"].tolist() == evaluate(module["main"], values)["y"].tolist()
+    with pytest.raises(ParseError, match="this is a module"):
+        Graph.parse(text)
+    with pytest.raises(ParseError, match="this is a graph"):
+        parse_module("graph g")
+
+
+@given(hnp.arrays(st.sampled_from(["f2", "f4", "f8", "i8", "u8", "c16"]).map(np.dtype), 5))
+def test_constants_survive_whatever_their_bits(value):
+    graph = Graph("g")
+    graph.add_node("c", type="constant", value=value, result=Tensor("f32", (5,)))
+    again = Graph.parse(to_text(graph, whole=True)).nodes["c"]["value"]
+    assert again.dtype == value.dtype
+    assert again.tobytes() == value.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("c = constant(value=[1.5]) : i8[1]", "numbers that i8 has"),
+        ("c = constant(value=[300]) : i8[1]", "out of bounds"),
+        ("c = constant(value=[1, [2]]) : f32[2]", "lists of equal lengths"),
+        ("c = constant(value=[1]) : f32[2]", r"the value has the shape \[1\], and the type says f32\[2\]"),
+        ("c = constant(value=[1e40]) : f32[1]", "too large for f32"),
+        ("c = constant(value=['a']) : f32[1]", "numbers that f32 has"),
+        ("c = constant(value=<400 values, 0 to 1>) : f32[400]", "abbreviated for people"),
+        ("c = constant(value=@'w') : f32[2]", "use read_text"),
+        ("c = constant(value=array('|O', [1], 'AA==')) : f32[1]", "no dtype that is read"),
+        ("c = constant(value=array('<f4', [9999999999], 'AA==')) : f32[1]", "39999999996 bytes are declared"),
+        ("c = constant(value=1, value=2) : f32[]", "given before"),
+        ("c = constant(value=" + "9" * 5000 + ") : f64[]", "the number is too long"),
+        ("c = ?Foo({'a': 1, 'a': 2})", "expected an operand"),
+        ("c = ?Foo(d={'a': 1, 'a': 2})", "this key was given before"),
+        ("c = ?Foo(backend=[1])", "expected a string or a number as backend"),
+        ("c = ?input(index='a')", "expected a number as index"),
+        ("c = ?Foo(~c{'slots': 3})", "expected pairs"),
+        ("c = relu(c)", "does not say its type"),
+        (r"c = ?Foo(a='\q')", "expected one of"),
+    ],
+)
+def test_wrong_values_are_refused_with_their_place(text, message):
+    with pytest.raises(ParseError, match=rf"line 2, column \d+: .*{message}"):
+        Graph.parse("graph g\n" + text)
+
+
+def test_an_error_shows_the_place():
+    with pytest.raises(ParseError) as caught:
+        Graph.parse(X + "r = clip(x, low=, high=2)")
+    assert str(caught.value) == (
+        "line 3, column 17: expected a value, got ', high=2)'\n  r = clip(x, low=, high=2)\n                  ^"
+    )

@@ -14,9 +14,8 @@ A line is a node: ``name = op(operands, attribute=value) : type``. What else the
 
 from __future__ import annotations
 
-from graphrewrite.text.fingerprint import fingerprint
 from graphrewrite.text.line import line_of, line_of_data
 from graphrewrite.text.literal import format_attribute, format_exactly
 from graphrewrite.text.printed import lines_of, to_text
 
-__all__ = ["fingerprint", "format_attribute", "format_exactly", "line_of", "line_of_data", "lines_of", "to_text"]
+__all__ = ["format_attribute", "format_exactly", "line_of", "line_of_data", "lines_of", "to_text"]

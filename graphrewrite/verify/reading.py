@@ -75,9 +75,10 @@ def advice_for(kind: str, own: tuple[str, ...]) -> str:
     return did_you_mean(kind, [*LIBRARY, *own])
 
 
-def op_attributes(graph: Any, node: Any) -> dict[str, Any]:
-    """Return the attributes that a node states."""
-    return {key: value for key, value in graph._node[node].items() if key not in RESERVED}
+def op_attributes(graph: Any, node: Any, op: Op) -> dict[str, Any]:
+    """Return the attributes of its op that a node states, and others that it should not have."""
+    own = op.attributes
+    return {key: value for key, value in graph._node[node].items() if key not in RESERVED or key in own}
 
 
 def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:

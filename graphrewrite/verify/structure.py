@@ -89,7 +89,7 @@ def attributes_fit(graph: Any, node: Any) -> Iterator[str]:
     op = known_op(graph, node)
     if op is None:
         return
-    attributes = op_attributes(graph, node)
+    attributes = op_attributes(graph, node, op)
     try:
         op.check(op.required, attributes)
     except TypeMismatchError as error:
