@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Reads", "reads_of", "slots_of"]
+__all__ = ["Reads", "by_name", "reads_of", "slots_of"]
 
 
 class Reads(NamedTuple):
@@ -66,14 +66,13 @@ def reads_of(sources: Mapping[Any, Mapping[str, Any]]) -> Reads:
     count = 0
     controls, plain, others = [], [], []
     for source, data in sources.items():
-        slots = slots_of(data)
-        kind = data.get("kind")
+        slots, kind = slots_of(data), data.get("kind")
         is_known = len(data) == ("slots" in data) + ("kind" in data) and (type(kind) is str or "kind" not in data)
         if slots is None or not is_known or not (slots or kind is not None):
-            others.append((source, dict(data)))
+            others.append((source, _sorted(data)))
             continue
         if slots:
-            plain.append((source, dict(data)))
+            plain.append((source, _sorted(data)))
         if kind is not None:
             controls.append((source, kind))
         for slot, result in slots:
@@ -86,6 +85,24 @@ def reads_of(sources: Mapping[Any, Mapping[str, Any]]) -> Reads:
         found = {}
     return Reads(
         tuple(found[slot] for slot in range(len(found))),
-        tuple(sorted(controls, key=lambda each: (str(each[0]), type(each[0]).__name__))),
-        tuple(sorted(others, key=lambda each: (str(each[0]), type(each[0]).__name__))),
+        tuple(sorted(controls, key=lambda each: by_name(each[0]))),
+        tuple(sorted(others, key=lambda each: by_name(each[0]))),
     )
+
+
+def _sorted(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of an edge, its keys and slots in one order."""
+    slots = slots_of(data)
+    own = data if slots is None else {**data, "slots": tuple(sorted(slots))}
+    return {key: own[key] for key in sorted(own, key=by_name)}
+
+
+def by_name(node: Any) -> tuple[str, str]:
+    """Return a key that sorts by name, also what is no string.
+
+    Examples
+    --------
+    >>> sorted(["b", 3, "a", "3"], key=by_name)
+    [3, '3', 'a', 'b']
+    """
+    return str(node), type(node).__name__

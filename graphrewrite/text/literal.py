@@ -12,7 +12,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphError
 from graphrewrite.text.array import abbreviated, is_ordinary, shortest, whole_array
-from graphrewrite.types import FixedPoint, Stream, Tensor
+from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
 
 __all__ = ["DEPTH", "PEOPLE", "WHOLE", "Form", "format_attribute", "format_exactly", "quote"]
 
@@ -148,7 +148,7 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
 
 
 def _write_rare(value: Any, form: Form) -> str:
-    if isinstance(value, FixedPoint):
+    if isinstance(value, FixedPoint | Quantised):
         return str(value)
     if isinstance(value, Tensor | Stream):
         return f"type({value})" if form.typed else str(value)

@@ -8,20 +8,9 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.text.edges import slots_of
+from graphrewrite.text.edges import by_name, slots_of
 
-__all__ = ["by_name", "in_writing_order"]
-
-
-def by_name(node: Any) -> tuple[str, str]:
-    """Return a key that sorts nodes by name, also those whose names are no strings.
-
-    Examples
-    --------
-    >>> sorted(["b", 3, "a", "3"], key=by_name)
-    [3, '3', 'a', 'b']
-    """
-    return str(node), type(node).__name__
+__all__ = ["in_writing_order"]
 
 
 def in_writing_order(graph: nx.DiGraph) -> tuple[Any, ...]:
