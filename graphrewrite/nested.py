@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import op as ops
-from graphrewrite.errors import GraphError, UnknownGraphError, did_you_mean
+from graphrewrite.errors import GraphError, UnknownGraphError, UnknownOpError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.sizes import bind_sizes, with_sizes
@@ -119,6 +119,11 @@ class GraphOp(Op):
         """What computes the graph on arrays."""
         return self._compute
 
+    @property
+    def derived(self) -> Mapping[str, Any]:
+        """None: what a graph's operands are called is all that its nodes offer."""
+        return {}
+
     def result_types(self, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> tuple[Type, ...]:
         """Return what `infer` returns; nothing is remembered, for the graph may change."""
         return self.infer(*types, **attributes)
@@ -141,7 +146,10 @@ class GraphOp(Op):
         from graphrewrite.expansion import flatten  # so is the expansion of graph ops
 
         body = self.body
-        values = evaluate(flatten(body), dict(zip(body.inputs, map(np.asarray, arrays), strict=True)))
+        try:
+            values = evaluate(flatten(body), dict(zip(body.inputs, map(np.asarray, arrays), strict=True)))
+        except UnknownOpError as error:
+            raise UnknownOpError(f"in the graph {self.name!r}: {error}") from None
         found = tuple(values[output] for output in body.outputs)
         return found[0] if len(found) == 1 else found
 

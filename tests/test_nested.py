@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, GraphRewriteError, Tensor, define_op, evaluate, op, rewrite, rule, verify
-from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError, UnknownGraphError, VerificationError
+from graphrewrite.errors import (
+    EvaluationError,
+    GraphError,
+    TypeMismatchError,
+    UnknownGraphError,
+    UnknownOpError,
+    VerificationError,
+)
 from graphrewrite.expansion import flatten
 from graphrewrite.nested import GraphOp, check_nesting, graph_op, nested_ops
 from graphrewrite.op.generic import generic
@@ -114,6 +121,13 @@ def test_a_rule_makes_nodes_of_it() -> None:
     assert made.operands("y")[0].node == "block_1"
     verify(made)
     assert evaluate(made, {"x": [-1, 0, 1]})["y"].tolist() == [0, 0, 1]
+
+
+def test_the_view_of_a_node_knows_the_names_of_the_inputs() -> None:
+    graph = using(block(), X, X)
+    node = graph.node("block_1")
+    assert (node.x.node, node.y.node, node.type) == ("in_0", "in_1", "block")
+    assert [str(kind) for kind in node.result] == ["f32[N,4]", "f32[N,4]"]
 
 
 def test_what_becomes_of_the_graph_shows() -> None:
@@ -238,7 +252,7 @@ def test_an_op_that_is_generic_inside_is_refused_when_it_computes() -> None:
     body = Graph("block")
     body.output("y", generic("Swirl")(body.input("x", X)))
     graph = using(body, X)
-    with pytest.raises(EvaluationError, match=r"node 'block_1'.*Swirl"):
+    with pytest.raises(UnknownOpError, match="in the graph 'block': no meaning is known for Swirl"):
         evaluate(graph, {"in_0": np.zeros((1, 4))})
 
 
