@@ -2,7 +2,8 @@
 
 An op that is element-wise takes operands whose layouts agree (`common_layout`). An op of channels and positions states
 the order of axes in which its function computes, as ``"NC*, OI*, O -> NC*"``: a letter is an axis, the star stands for
-the positions. Its first operand may come in another order of its axes: the meaning is then that of the op between
+the positions. In brackets, ``"[NC*]"``, it is for layouts that have these axes, and any other is taken as it comes.
+Its first operand may come in another order of its axes: the meaning is then that of the op between
 transposes, and the result has the order of the operand.
 """
 
@@ -41,7 +42,7 @@ def canonical(wanted: str, layout: str) -> str:
     Parameters
     ----------
     wanted : str
-        Letters in order, and perhaps a star for all others.
+        Letters in order, and perhaps a star for all others; in brackets, if a layout without them keeps its order.
     layout : str
         A layout.
 
@@ -59,7 +60,10 @@ def canonical(wanted: str, layout: str) -> str:
     >>> canonical("NC*", "NHWC"), canonical("NC*", "NLC")
     ('NCHW', 'NCL')
     """
+    optional, wanted = wanted[0] == "[", wanted.strip("[]")
     letters = wanted.replace("*", "")
+    if optional and not set(letters) <= set(layout):
+        return layout
     others = sorted(
         (letter for letter in layout if letter not in letters),
         key=lambda letter: (_POSITIONS.find(letter) % (len(_POSITIONS) + 1), letter),

@@ -142,12 +142,14 @@ def integer_add(x: np.ndarray, y: np.ndarray, *, element: FixedPoint, shifts: Se
 
 
 def _infer_requantise(x: Tensor, *, shift: int | Sequence[int], element: FixedPoint, **_: object) -> Tensor:
-    if not isinstance(shift, int) and len(shift) != x.shape[1]:
-        raise TypeMismatchError(f"{len(shift)} shifts do not fit the channels of {x}")
+    if not isinstance(shift, int):
+        channels = x.shape[1] if len(x.shape) > 1 and (x.layout or "NC")[1] == "C" else "no"
+        if len(shift) != channels:
+            raise TypeMismatchError(f"{len(shift)} shifts do not fit the {channels} channels of {x}")
     return Tensor(element, x.shape)
 
 
-@define_op(level="integer", infer=_infer_requantise, elements=MANTISSAS, axes="NC* -> NC*")
+@define_op(level="integer", infer=_infer_requantise, elements=MANTISSAS, axes="[NC*] -> [NC*]")
 def requantise(
     x: np.ndarray, *, shift: int | Sequence[int], element: FixedPoint, low: int | None = None, high: int | None = None
 ) -> np.ndarray:

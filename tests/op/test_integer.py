@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Tensor, op
 from graphrewrite.errors import EvaluationError, TypeMismatchError
-from graphrewrite.op.integer import exact_matmul, round_shift
 from graphrewrite.op.fixed import mantissas
+from graphrewrite.op.integer import exact_matmul, round_shift
 
 
 def product(x, w):
