@@ -119,11 +119,6 @@ class GraphOp(Op):
         """What computes the graph on arrays."""
         return self._compute
 
-    @property
-    def derived(self) -> Mapping[str, Any]:
-        """None: what a graph's operands are called is all that its nodes offer."""
-        return {}
-
     def result_types(self, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> tuple[Type, ...]:
         """Return what `infer` returns; nothing is remembered, for the graph may change."""
         return self.infer(*types, **attributes)
