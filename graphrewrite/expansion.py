@@ -103,6 +103,7 @@ class _Expansion:
         self.graph, self.node, self.body, self.fresh = graph, node, op.body, fresh
         self.operands = graph.operands(node)
         types = tuple(graph.result_type(*operand) for operand in self.operands)
+        self.given = dict(zip(self.body.inputs, self.operands, strict=False))  # how many there are, the op says
         inferred, declared = op.infer(*types), graph._node[node].get("result")
         if inferred != (declared if isinstance(declared, tuple) else (declared,)):
             shown = ", ".join(map(str, inferred))
@@ -175,10 +176,7 @@ class _Expansion:
 
     def where(self, operand: Operand) -> Operand:
         """Return where a value of the body is now: an operand of the node, or a result of a new node."""
-        inputs = self.body.inputs
-        if operand.node in inputs:
-            return self.operands[inputs.index(operand.node)]
-        return Operand(self.names[operand.node], operand.result)
+        return self.given.get(operand.node) or Operand(self.names[operand.node], operand.result)
 
     def link(self, source: Operand, destination: str, slot: int) -> None:
         """Let a node read a value."""
@@ -201,7 +199,7 @@ class _Expansion:
         """Return what stands for a node of the body that another one comes after."""
         if source in self.names:
             return [self.names[source]]
-        return [self.operands[self.body.inputs.index(source)].node] if source in self.body.inputs else []
+        return [self.given[source].node] if source in self.given else []
 
     def ends(self, neighbours: Mapping[str, Any], inside: list[str]) -> list[str]:
         """Return the new nodes that no new node comes after, or that come after none, but for constants."""
