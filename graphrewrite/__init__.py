@@ -21,9 +21,11 @@ from typing import Any
 
 from graphrewrite import op
 from graphrewrite.data import IrData
+from graphrewrite.diff import diff
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.evaluate import evaluate
 from graphrewrite.graph import Graph
+from graphrewrite.module import Module
 from graphrewrite.op import define_op
 from graphrewrite.passes import Pass, Pipeline, pass_
 from graphrewrite.pattern import Constant
@@ -41,6 +43,7 @@ __all__ = [
     "GraphRewriteError",
     "IrData",
     "Match",
+    "Module",
     "Pass",
     "Pipeline",
     "Rule",
@@ -48,6 +51,7 @@ __all__ = [
     "Tensor",
     "decline",
     "define_op",
+    "diff",
     "evaluate",
     "op",
     "pass_",
