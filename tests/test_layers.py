@@ -16,6 +16,7 @@ CORE = (
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
         *("cycles", "infer", "isomorphism", "node", "node_class", "soundness", "structure", "summary"),
         *("edit", "expansion", "membership", "nested", "operator", "shared", "sharing", "sizes"),
+        *("border", "building", "composition", "conversion", "extraction", "graph_view"),
     },
     {
         *(
@@ -25,6 +26,7 @@ CORE = (
             "following",
             "fused",
             "graph_rule",
+            "implementation",
             "index",
             "journal",
             "levels",
@@ -32,7 +34,7 @@ CORE = (
             "module_rewriting",
             "neighbourhood",
         ),
-        *("pattern", "plan", "provenance"),
+        *("pattern", "plan", "provenance", "region"),
         *("replaced", "replacement", "rewrite", "rule", "strategy", "template", "verify", "wake", "wiring", "worklist"),
     },
     {"passes", "profile", "trace", "diff", "evaluate", "program"},
@@ -48,6 +50,7 @@ The ops of the level `stream` are the components, so what lowers to them imports
 ENTRY = {"cli", "models"}
 """Nobody imports these; they may import everything."""
 LAZY = {
+    ("building", "evaluate"): "a graph that is a part computes",
     ("graph_view", "evaluate"): "a view evaluates itself",
     ("graph_view", "region"): "a view sets its element and layout",
     ("graph", "text"): "a graph prints itself",

@@ -10,7 +10,7 @@ from graphrewrite.errors import EvaluationError
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Tensor, Type, element_of
 
-__all__ = ["constant", "counter", "input_", "output"]
+__all__ = ["constant", "counter", "input_", "output", "transfer"]
 
 
 @define_op(level="structure", infer=lambda index=0: ())
@@ -46,3 +46,15 @@ def constant(*, value: Any) -> np.ndarray:
 def counter(*, element: Any) -> NoReturn:
     """A register that counts cycles: independent of every input, and yet not constant."""
     raise EvaluationError("a counter has no value apart from a cycle; simulate the graph instead of evaluating it")
+
+
+@define_op(level="bridge", infer=lambda x, backend=None: x)
+def transfer(x: np.ndarray, *, backend: str | None = None) -> np.ndarray:
+    """The operand itself, moved to the memory of a backend; the node is marked with that backend.
+
+    Examples
+    --------
+    >>> transfer(np.array([1, 2]), backend="gpu").tolist()
+    [1, 2]
+    """
+    return x
