@@ -25,6 +25,7 @@ _FORMAT = re.compile(r"(?:[su][0-9]+f-?[0-9]+|[iu][0-9]+<[^<>\[\]()]*>)(?!\w)")
 _TYPE = re.compile(r"type\(([^()]*)\)")
 _NUMBERS = re.compile(r"\[[-+0-9., eE]*\]")
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf}
+_ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}}
 _HELD = frozenset(NAMES) - {"bf16", "i4", "u4"}
 """Element types that say a dtype."""
 
@@ -219,19 +220,18 @@ def array_of(cursor: Cursor, entries: Any, element: Element, *, at: int) -> np.n
         If there are none of that type and some shape.
     """
     dtype = element_dtype(element)
+    allowed = _ENTRIES.get(dtype.kind, {int})
     try:
+        leaves = np.array(entries, object).ravel().tolist()
+        kinds = set(map(type, leaves))
+        if not kinds <= allowed or (dtype.kind == "b" and not set(leaves) <= {0, 1}):
+            cursor.fail(f"expected numbers that {element} has, in lists of equal lengths", at=at)
         with np.errstate(all="ignore"):
-            found = np.array(entries)
-            allowed = {"f": "fiu", "b": "biu"}.get(dtype.kind, "iu")
-            if found.size and found.dtype.kind not in allowed and not (found.dtype == object and dtype.kind == "f"):
-                cursor.fail(f"expected numbers that {element} has", at=at)
             array = np.array(entries, dtype)
-            if dtype.kind == "b" and found.size and not np.isin(found, (0, 1)).all():
-                cursor.fail(f"expected numbers that {element} has", at=at)
-            if dtype.kind == "f" and np.isinf(array).sum() > np.isinf(found.astype(np.float64)).sum():
-                cursor.fail(f"a number is too large for {element}", at=at)
     except (ValueError, TypeError, OverflowError) as error:
-        return cursor.fail(f"expected the numbers of an array of {element} in lists of equal lengths: {error}", at=at)
+        return cursor.fail(f"expected numbers that {element} has, in lists of equal lengths: {error}", at=at)
+    if dtype.kind == "f" and np.isinf(array).any() and np.isinf(array).sum() > sum(abs(v) == math.inf for v in leaves):
+        cursor.fail(f"a number is too large for {element}", at=at)
     return array
 
 

@@ -7,7 +7,7 @@ import binascii
 import math
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from graphrewrite.text.literal import DEPTH
 from graphrewrite.text.raw import array_from
 from graphrewrite.types import parse_element, parse_type
 
-__all__ = ["Decoder", "mapping", "text"]
+__all__ = ["Decoder", "Refused", "check_keys", "mapping", "text"]
 
 _BITS = re.compile(r"[0-9a-f]{16}\Z")
 _HEX = re.compile(r"-?0x[0-9a-f]+\Z")
@@ -50,6 +50,21 @@ def text(value: Any, place: Place) -> str:
     if not isinstance(value, str):
         place.fail(f"expected a string, got {_kind(value)}")
     return value
+
+
+def check_keys(data: Mapping[str, Any], known: Iterable[str], place: Place) -> None:
+    """Raise if a dictionary has a key that nothing reads.
+
+    Examples
+    --------
+    >>> check_keys({"node": {}}, ("nodes", "edges"), Place() / "graphs")
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.SerialError: graphs: the key 'node' means nothing here; did you mean 'nodes'?
+    """
+    for key in data:
+        if key not in known:
+            place.fail(f"the key {key!r:.60} means nothing here{did_you_mean(key, known)}")
 
 
 def _kind(value: Any) -> str:

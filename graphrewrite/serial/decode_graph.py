@@ -13,9 +13,10 @@ from graphrewrite.nested import GraphOp, check_nesting
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
-from graphrewrite.serial.decode import Decoder, mapping, text
+from graphrewrite.serial.decode import Decoder, check_keys, mapping, text
 from graphrewrite.serial.encode_graph import FORMAT, VERSION
 from graphrewrite.serial.place import Place, name_of
+from graphrewrite.sharing import Sharing
 from graphrewrite.soundness import unsound_edge, unsound_node
 from graphrewrite.types import Stream, Tensor
 
@@ -81,15 +82,9 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     kind = data.get("kind")
     if kind not in ("graph", "module"):
         (place / "kind").fail("expected 'graph' or 'module'")
-    _check_keys(data, _KEYS[kind], place)
+    check_keys(data, _KEYS[kind], place)
     work = _Reading(decoder or Decoder(), {op.name: op for op in ops})
     return work.module(data, place) if kind == "module" else work.nested(data, place)
-
-
-def _check_keys(data: Mapping[str, Any], known: Iterable[str], place: Place) -> None:
-    for key in data:
-        if key not in known:
-            place.fail(f"the key {key!r:.60} means nothing here{did_you_mean(key, known)}")
 
 
 class _Reading:
@@ -104,7 +99,7 @@ class _Reading:
         library = {name: Graph() for name in graphs}
         for name, each in graphs.items():
             below = place / "graphs" / name
-            _check_keys(mapping(each, below), _GRAPH, below)
+            check_keys(mapping(each, below), _GRAPH, below)
             self.fill(library[name], each, library, below)
         found = Graph()
         self.fill(found, data, library, place)
@@ -120,7 +115,7 @@ class _Reading:
         for name, each in mapping(data.get("constants", {}), constants).items():
             here = constants / name
             each = mapping(each, here)
-            _check_keys(each, ("value", "result"), here)
+            check_keys(each, ("value", "result"), here)
             value = self.decoder.decode(each.get("value"), here / "value")
             kind = self.decoder.decode(each.get("result"), here / "result")
             if not isinstance(value, np.ndarray) or not isinstance(kind, Tensor):
@@ -151,7 +146,7 @@ class _Reading:
                 (place / "graphs" / name).fail(str(error), error)
         for name, each in graphs.items():
             below = place / "graphs" / name
-            _check_keys(mapping(each, below), _GRAPH, below)
+            check_keys(mapping(each, below), _GRAPH, below)
             self.fill(module[name], each, module, below)
         _check_nesting(module, place)
         return module
@@ -204,11 +199,11 @@ class _Reading:
     def _op(self, name: str, data: Mapping[str, Any], library: Mapping[str, Graph], place: Place) -> Op | None:
         """An op; None if it should have been given, and was not."""
         kind = data.get("kind")
-        _check_keys(data, ("kind", "results") if kind == "generic" else ("kind",), place)
+        check_keys(data, ("kind", "results") if kind == "generic" else ("kind",), place)
         if kind == "graph":
             if name not in library:
                 place.fail(f"there is no graph {name!r:.60} in the document{did_you_mean(name, library)}")
-            return GraphOp(name, library)
+            return library.op(name) if isinstance(library, Sharing) else GraphOp(name, library)
         if kind == "generic":
             results = data.get("results")
             if type(results) is not int or not 0 <= results <= _RESULTS:

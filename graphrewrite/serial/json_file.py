@@ -15,7 +15,7 @@ from graphrewrite.errors import SerialError
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.serial.archive import Archive, Collected, archive_of
-from graphrewrite.serial.decode import Decoder, Refused, mapping, text
+from graphrewrite.serial.decode import Decoder, Refused, check_keys, mapping, text
 from graphrewrite.serial.decode_graph import from_dict
 from graphrewrite.serial.encode_graph import to_dict
 from graphrewrite.serial.files import LIMIT, beside, digest_of, opened, replaced
@@ -114,7 +114,9 @@ def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMI
     if "arrays" not in data:
         return from_dict(data, ops=ops)
     place = Place() / "arrays"
-    wanted = text(mapping(data.pop("arrays"), place).get("sha256"), place / "sha256")
+    beside_it = mapping(data.pop("arrays"), place)
+    check_keys(beside_it, ("sha256",), place)
+    wanted = text(beside_it.get("sha256"), place / "sha256")
     with opened(beside(source), limit=limit, follow=False) as (stream, size):
         if digest_of(stream) != wanted:
             place.fail(f"{beside(source).name} is not the file that was saved with {source.name}")
