@@ -282,9 +282,9 @@ class Graph(Composed, Displayed, Dataflow):
         -------
         dict
         """
-        data = self._node[node]
-        given = {k: v for k, v in data.items() if k not in RESERVED}
-        return {**self.op(node).attributes, **given}
+        known = self.op(node).attributes  # one may be a mark as well: the backend to which values are moved
+        given = {k: v for k, v in self._node[node].items() if k not in RESERVED or k in known}
+        return {**known, **given}
 
     def result_type(self, node: str, result: int = 0) -> Type:
         """Return the type of a node's result.

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.marks import MARKS
 from graphrewrite.match import Matched, Several
 from graphrewrite.op import as_constant, constant_type
 from graphrewrite.op.op import Op, as_attribute
@@ -97,6 +98,8 @@ class Bound(Matched, Part):  # type: ignore[override]  # its type is read from t
             raise AttributeError(name)
         found = self.graph.attributes(self.node)
         if name not in found:
+            if name in MARKS:
+                return self.graph._node[self.node].get(name)
             raise RuleError(f"has no attribute {name!r}{did_you_mean(name, found)}", node=self.node)
         return found[name]
 
