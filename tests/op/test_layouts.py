@@ -39,7 +39,7 @@ def test_in_every_order_of_the_axes_it_is_the_op_between_transposes(tested):
 
         moved = Graph("moved")
         x = moved.input("x", given_type)
-        others = [moved.constant(values[o.node], type=kind) for o, kind in zip(operands[1:], rest, strict=True)]
+        others = [moved.input(f"x{i}", kind) for i, kind in enumerate(rest)]
         made = tested(x, *others, **graph.attributes(node))
         moved.output("y", made)
         verify(moved)
@@ -47,7 +47,9 @@ def test_in_every_order_of_the_axes_it_is_the_op_between_transposes(tested):
         wanted = graph.result_type(node)
         assert made.type == Tensor(wanted.element, wanted.shape, letters or None).permuted(perm)
         with np.errstate(all="ignore"):
-            found = evaluate(moved, {"x": np.transpose(values[operands[0].node], perm)})["y"]
+            arrays = {"x": np.transpose(values[operands[0].node], perm)}
+            arrays |= {x.node: values[o.node] for x, o in zip(others, operands[1:], strict=True)}
+            found = evaluate(moved, arrays)["y"]
         np.testing.assert_array_equal(found, np.transpose(values[node], perm))
         reached.append(node)
 
