@@ -150,9 +150,11 @@ class Permuting:
 
     def takes(self, graph: Graph, node: str) -> bool:
         """Ops to which the order of axes is nothing, and those that know axes by their letters."""
-        if not _is_known(graph, node):
-            return False
-        op = graph.op(node)
+        return _is_known(graph, node) and self.permutes(graph.op(node))
+
+    @staticmethod
+    def permutes(op: Op) -> bool:
+        """Tell whether an op is one of these."""
         return op.axes is not None or op.infer_types is elementwise or op.name in _POINTWISE
 
     def concerns(self, op: Op, types: Sequence[Type]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.graph import Graph
+from graphrewrite.implementation import Implementation
 from graphrewrite.program import compile_graph
 
 __all__ = ["evaluate", "evaluate_nodes"]
@@ -16,7 +17,9 @@ _FEW = 32
 """Below so many frames, translating a graph to instructions takes longer than it saves."""
 
 
-def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def evaluate(
+    graph: Graph, inputs: Mapping[str, Any], *, implementations: Iterable[Implementation] = ()
+) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for the given inputs.
 
     The graph is compiled anew each time, as it may have changed; `graphrewrite.program.compile_graph` does it once for
@@ -28,6 +31,8 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         A graph of any level.
     inputs : mapping of str to array-like
         One array an input, batch first; mantissas where the type is fixed point.
+    implementations : iterable of Implementation
+        What computes ops instead of their own functions, where it fits; see `graphrewrite.implementation`.
 
     Returns
     -------
@@ -37,7 +42,8 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
     Raises
     ------
     EvaluationError
-        If an input is missing, surplus or of the wrong shape, an op is unknown, or an op fails.
+        If an input is missing, surplus or of the wrong shape, an op is unknown, or an op fails; or if implementations
+        are given and a node wants a backend that none of them offers.
 
     Examples
     --------
@@ -45,10 +51,16 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
     >>> evaluate(g, {"x": [[-1, 2]]})["y"].tolist()
     [[0.0, 2.0]]
     """
-    return evaluate_nodes(graph, inputs, graph.outputs)
+    return evaluate_nodes(graph, inputs, graph.outputs, implementations=implementations)
 
 
-def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, np.ndarray]:
+def evaluate_nodes(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    nodes: Iterable[str],
+    *,
+    implementations: Iterable[Implementation] = (),
+) -> dict[str, np.ndarray]:
     r"""Return the values of chosen nodes; a node with several results gives its first.
 
     Parameters
@@ -59,6 +71,8 @@ def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]
         One array an input, batch first.
     nodes : iterable of str
         Whose values to return.
+    implementations : iterable of Implementation
+        As for `evaluate`.
 
     Returns
     -------
@@ -71,7 +85,7 @@ def evaluate_nodes(graph: Graph, inputs: Mapping[str, Any], nodes: Iterable[str]
     ['r', 'x']
     """
     many = any(_frames(array) >= _FEW for array in inputs.values())
-    return compile_graph(graph, nodes, instructions=many)(inputs)
+    return compile_graph(graph, nodes, instructions=many, implementations=implementations)(inputs)
 
 
 def _frames(array: Any) -> int:

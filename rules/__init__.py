@@ -30,6 +30,7 @@ from graphrewrite.rules.affine import (
     subtract_as_add,
 )
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
+from graphrewrite.rules.conversions import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.identities import (
     drop_cast_to_fixed_and_back,
     drop_factor_one,
@@ -74,6 +75,7 @@ __all__ = [
     "drop_requantise",
     "drop_reshape",
     "drop_subtract_zero",
+    "drop_transfer",
     "drop_transpose",
     "eliminate_dead_nodes",
     "eliminate_independent_nodes",
@@ -86,10 +88,12 @@ __all__ = [
     "gemm_as_linear",
     "global_average_pool_as_conv",
     "inline",
+    "insert_transfers",
     "matmul_as_linear",
     "merge_clips",
     "merge_equal_nodes",
     "merge_reshapes",
+    "merge_transfers",
     "merge_transposes",
     "outline",
     "outline_nodes",

@@ -26,7 +26,6 @@ CORE = (
             "following",
             "fused",
             "graph_rule",
-            "implementation",
             "index",
             "journal",
             "levels",
@@ -37,7 +36,7 @@ CORE = (
         *("pattern", "plan", "provenance", "region"),
         *("replaced", "replacement", "rewrite", "rule", "strategy", "template", "verify", "wake", "wiring", "worklist"),
     },
-    {"passes", "profile", "trace", "diff", "evaluate", "program"},
+    {"passes", "profile", "trace", "diff", "evaluate", "implementation", "program"},
     {"view", "testing"},
 )
 """The layers of the engine, lowest first. A new module is entered here, in the lowest layer that it can live in."""

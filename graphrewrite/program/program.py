@@ -11,9 +11,12 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
 from graphrewrite.graph import Graph
+from graphrewrite.implementation import Implementation, insert_conversions
+from graphrewrite.implementation.insertion import chosen
 from graphrewrite.op import constant
 from graphrewrite.op.generic import Generic
 from graphrewrite.program.call import Call, Values
+from graphrewrite.program.elsewhere import computed_by
 from graphrewrite.program.kernel import TABLE, Kernel
 from graphrewrite.program.translation import Translation
 from graphrewrite.types import Stream, Type, hold
@@ -102,7 +105,13 @@ class Program:
         return checked
 
 
-def compile_graph(graph: Graph, nodes: Iterable[str] | None = None, *, instructions: bool = True) -> Program:
+def compile_graph(
+    graph: Graph,
+    nodes: Iterable[str] | None = None,
+    *,
+    instructions: bool = True,
+    implementations: Iterable[Implementation] = (),
+) -> Program:
     r"""Compile a graph, or the part of it that chosen nodes need.
 
     Parameters
@@ -115,6 +124,9 @@ def compile_graph(graph: Graph, nodes: Iterable[str] | None = None, *, instructi
     instructions : bool
         Whether to translate what can be translated. Without, every node is a call: quicker to compile, slower to run,
         and the same results.
+    implementations : iterable of Implementation
+        What computes ops, the best match for each node, with the conversions that it needs. The values of nodes that
+        are converted are those that the implementation gives; the outputs are as without.
 
     Returns
     -------
@@ -124,6 +136,8 @@ def compile_graph(graph: Graph, nodes: Iterable[str] | None = None, *, instructi
     ------
     UnknownOpError
         Listing every needed node whose op is not known.
+    EvaluationError
+        If a node wants a backend or kernel that none of the implementations offers.
 
     Examples
     --------
@@ -132,14 +146,22 @@ def compile_graph(graph: Graph, nodes: Iterable[str] | None = None, *, instructi
     [[0.0, 2.0]]
     """
     wanted = tuple(graph.outputs if nodes is None else nodes)
+    given = tuple(implementations)
+    if given:
+        graph = insert_conversions(given)(graph)
+    own = chosen(given, graph) if given else {}
     needed, order = set(wanted), graph.in_order()
     for node in reversed(order):
         if node in needed:
             needed.update(graph.predecessors(node))
     plan = [node for node in order if node in needed]
-    _check_ops(graph, plan)
+    _check_ops(graph, [node for node in plan if node not in own])
     inputs = {name: graph.result_type(name) for name in graph.inputs}
-    calls = [Call.of(graph, node) for node in plan if node not in inputs]
+    calls = [
+        computed_by(own[node], graph, node) if node in own else Call.of(graph, node)
+        for node in plan
+        if node not in inputs
+    ]
     steps = _scheduled(graph, calls, wanted) if instructions else list[Call | Kernel](calls)
     return Program(inputs, frozenset(needed & inputs.keys()), _with_ends(steps, wanted), wanted)
 

@@ -1,0 +1,27 @@
+r"""Implementations: what computes an op on a backend, in an element type or layout, by a kernel; values, passed on.
+
+Examples
+--------
+>>> import numpy as np
+>>> from graphrewrite import Graph, evaluate, op
+>>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
+>>> fast = Implementation(op.relu, lambda x: np.maximum(x, 0), backend="numpy", element="f64")
+>>> print(insert_conversions([fast])(g))
+graph g
+x = input() : f32[N,2]
+cast_1 = cast(x, element='f64') : f64[N,2]
+r = relu(cast_1) : f64[N,2]
+cast_2 = cast(r, element='f32') : f32[N,2]
+y = output(cast_2)
+>>> evaluate(g, {"x": [[-1, 2]]}, implementations=[fast])["y"].tolist()
+[[0.0, 2.0]]
+"""
+
+from __future__ import annotations
+
+from graphrewrite.implementation.choice import Fit, Wanted, choose, fits
+from graphrewrite.implementation.implementation import Implementation
+from graphrewrite.implementation.insertion import insert_conversions
+from graphrewrite.implementation.plugin import implement
+
+__all__ = ["Fit", "Implementation", "Wanted", "choose", "fits", "implement", "insert_conversions"]

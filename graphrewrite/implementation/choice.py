@@ -1,0 +1,223 @@
+"""Choose among implementations: the best match first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graphrewrite.conversion import FLOATS, Casting, Conversion, Permuting, layout_of
+from graphrewrite.errors import EvaluationError, UnknownOpError
+from graphrewrite.graph import Graph
+from graphrewrite.implementation.implementation import Implementation, bits_of
+from graphrewrite.op.op import Op
+from graphrewrite.types import Tensor, Type
+
+__all__ = ["Fit", "Wanted", "choose", "fits"]
+
+_FLOATS_OF = {16: "f16", 32: "f32", 64: "f64"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a node asks of an implementation.
+
+    Attributes
+    ----------
+    name : str
+        Of its op.
+    op : Op or None
+        Its op, where it is known.
+    types : tuple of Tensor or Stream
+        Of its operands; of its results, where it has none.
+    backend, kernel : str or None
+        Its marks ``backend`` and ``use_kernel``.
+    node : str or None
+        The node, for errors.
+    """
+
+    name: str
+    op: Op | None = None
+    types: tuple[Type, ...] = ()
+    backend: str | None = None
+    kernel: str | None = None
+    node: str | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, node: str) -> Wanted:
+        r"""Return what a node of a graph asks.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph.
+        node : str
+            A node of it.
+
+        Returns
+        -------
+        Wanted
+
+        Examples
+        --------
+        >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x, backend='gpu')\ny = output(r)")
+        >>> wanted = Wanted.of(g, "r")
+        >>> wanted.name, wanted.backend, str(wanted.types[0])
+        ('relu', 'gpu', 'f32[N]')
+        """
+        data = graph.nodes[node]
+        try:
+            op = graph.op(node)
+        except UnknownOpError:
+            op = None
+        read = [graph.nodes[o.node].get("result") for o in graph.operands(node)]
+        types = [
+            t[o.result] if isinstance(t, tuple) else t for t, o in zip(read, graph.operands(node), strict=True)
+        ] or [data.get("result")]
+        known = tuple(t for t in types if t is not None and not isinstance(t, tuple))
+        return cls(str(data.get("type")), op, known, data.get("backend"), data.get("use_kernel"), node)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """An implementation that can do what a node asks.
+
+    Attributes
+    ----------
+    implementation : Implementation
+        Which.
+    exact : int
+        How many of its circumstances the node has, too.
+    element, layout : str or None
+        What the node must be converted to before.
+    """
+
+    implementation: Implementation
+    exact: int
+    element: str | None = None
+    layout: str | None = None
+
+    @property
+    def conversions(self) -> tuple[Conversion, ...]:
+        """What must be converted."""
+        casts: list[Conversion] = [] if self.element is None else [Casting(self.element)]
+        return (*casts, *([] if self.layout is None else [Permuting(self.layout)]))
+
+
+def fits(implementations: Iterable[Implementation], wanted: Wanted) -> list[Fit]:
+    """Return the implementations that fit, the best first.
+
+    Those that need no conversion come before those that need one, and these before those that need two; among equals
+    those with more circumstances that the node states as well; then in the order in which they are given.
+
+    Parameters
+    ----------
+    implementations : iterable of Implementation
+        To choose from.
+    wanted : Wanted
+        What a node asks.
+
+    Returns
+    -------
+    list of Fit
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> given = [Implementation(op.exp, abs, element=e) for e in ("f64", "f16", None)]
+    >>> found = fits(given, Wanted("exp", op.exp, (Tensor("f16", ("N",)),)))
+    >>> [(fit.implementation.element, fit.element) for fit in found]
+    [('f16', None), (None, None), ('f64', 'f64')]
+    """
+    found = [fit for given in implementations if (fit := _fit(given, wanted)) is not None]
+    return sorted(found, key=lambda fit: (len(fit.conversions), -fit.exact))
+
+
+def choose(implementations: Iterable[Implementation], wanted: Wanted) -> Fit | None:
+    """Return the implementation that fits best.
+
+    Parameters
+    ----------
+    implementations : iterable of Implementation
+        To choose from.
+    wanted : Wanted
+        What a node asks.
+
+    Returns
+    -------
+    Fit or None
+        None where none fits and the node asks for no backend and no kernel: the op's own meaning will do.
+
+    Raises
+    ------
+    EvaluationError
+        If a backend or kernel is wanted that no implementation offers; lists what there is.
+    """
+    given = tuple(implementations)
+    found = fits(given, wanted)
+    if found:
+        return found[0]
+    if wanted.backend is None and wanted.kernel is None:
+        return None
+    asked = [f"{key} {value!r}" for key, value in (("backend", wanted.backend), ("kernel", wanted.kernel)) if value]
+    there = ", ".join(repr(i) for i in given if i.name == wanted.name) or "none"
+    shown = ", ".join(map(str, wanted.types))
+    raise EvaluationError(
+        f"no implementation of {wanted.name}({shown}) for the {' and the '.join(asked)}; there are: {there}",
+        node=wanted.node,
+    )
+
+
+def _fit(given: Implementation, wanted: Wanted) -> Fit | None:
+    """Return how an implementation fits, if it does."""
+    if given.name != wanted.name or not _is_for(given.op, wanted.op):
+        return None
+    exact = 0
+    for stated, asked in ((given.backend, wanted.backend), (given.kernel, wanted.kernel)):
+        if None not in (stated, asked) and stated != asked:
+            return None
+        exact += stated is not None and stated == asked
+    kind = wanted.types[0] if wanted.types else None
+    if kind is None:
+        return None if {"element", "precision", "layout"} & given.stated.keys() else Fit(given, exact)
+    element = layout = None
+    if given.element is not None or given.precision is not None:
+        is_met = (
+            kind.element == given.element if given.element is not None else bits_of(kind.element) == given.precision
+        )
+        if not is_met:
+            wish = given.element if given.element is not None else _FLOATS_OF.get(given.precision or 0)
+            if kind.element not in FLOATS or wish not in FLOATS or wanted.op is None or wanted.op.level == "generic":
+                return None
+            element = str(wish)
+        exact += is_met * ((given.element is not None) + (given.precision is not None))
+    if given.layout is not None:
+        if not isinstance(kind, Tensor) or len(kind.shape) != len(given.layout):
+            return None
+        if kind.layout == given.layout:
+            exact += 1
+        elif kind.layout is not None or not _is_usual(given.layout):
+            there = layout_of(kind, given.layout) if _has_channels(given.layout) else kind.layout
+            if there is None or sorted(there) != sorted(given.layout) or not _permutes(wanted.op):
+                return None
+            layout = given.layout
+    return Fit(given, exact, element, layout)
+
+
+def _is_for(given: Op | str, op: Op | None) -> bool:
+    """Tell whether an implementation of an op of the same name is one of this op; a generic one may be any."""
+    if isinstance(given, str) or op is None or op is given:
+        return True
+    return op.level == "generic" or op.stands_for(given)
+
+
+def _has_channels(layout: str) -> bool:
+    return "N" in layout and "C" in layout
+
+
+def _is_usual(layout: str) -> bool:
+    """Tell whether a layout is the order in which ops compute where no layout is known."""
+    return _has_channels(layout) and layout_of(Tensor("f32", (1,) * len(layout)), layout) == layout
+
+
+def _permutes(op: Op | None) -> bool:
+    return op is not None and Permuting.permutes(op)
