@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
+from graphrewrite.nested import GraphOp
 from graphrewrite.types import Type
 
 __all__ = ["multiply_accumulates", "parameters", "summary"]
@@ -111,7 +112,7 @@ def _sources(graph: Graph, node: Any) -> list[Any]:
 
 
 def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
-    r"""Return how many numbers a node holds: in the constants that it reads, and in arrays among its attributes.
+    r"""Return how many numbers a node holds: in constants that it reads, in its attributes, in the graph that it is.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
     node : str
         A node of it.
     counted : set, optional
-        Constants that count no more; those of this node are added.
+        Keys of arrays that count no more; those of this node are added.
 
     Returns
     -------
@@ -133,12 +134,29 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
     1
     """
     seen = set() if counted is None else counted
-    total = sum(v.size for v in graph.nodes[node].values() if isinstance(v, np.ndarray))
+    data, body = graph.nodes[node], _body(graph, node)
+    held: dict[Any, Any] = {
+        (id(graph), node, key): value for key, value in data.items() if isinstance(value, np.ndarray)
+    }
     for source in _sources(graph, node):
-        if graph.nodes[source].get("type") == "constant" and source not in seen:
-            seen.add(source)
-            total += np.size(graph.nodes[source].get("value", ()))
-    return int(total)
+        constant = graph.nodes[source]
+        if constant.get("type") == "constant":
+            # What the graphs of a module share is one array, wherever it is read.
+            held[constant.get("shared") or (id(graph), source)] = constant.get("value", ())
+    new = {key: value for key, value in held.items() if key not in seen}
+    seen.update(new)
+    own = sum(map(np.size, new.values()))
+    if body is None:
+        return own
+    return own + sum(
+        parameters(body, n, seen) for n, inside in body.nodes(data=True) if inside.get("type") != "constant"
+    )
+
+
+def _body(graph: Graph, node: Any) -> Graph | None:
+    """The graph that a node is; None for an ordinary one."""
+    op = graph.ops.get(graph.nodes[node].get("type", ""))
+    return op.body if isinstance(op, GraphOp) else None
 
 
 def multiply_accumulates(graph: Graph, node: Any) -> int:
@@ -162,6 +180,9 @@ def multiply_accumulates(graph: Graph, node: Any) -> int:
     >>> multiply_accumulates(g, "l")
     12
     """
+    body = _body(graph, node)
+    if body is not None:
+        return sum(multiply_accumulates(body, each) for each in body)
     count = _COUNTS.get(graph.nodes[node].get("type"))
     if count is None:
         return 0

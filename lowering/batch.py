@@ -7,6 +7,7 @@ from typing import Any
 from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.graph import RESERVED
 from graphrewrite.op.generic import Generic
+from graphrewrite.types import Type
 
 __all__ = ["free_batch"]
 
@@ -64,9 +65,11 @@ def _infer_again(old: Graph, new: Graph, node: str, batch: str) -> None:
     data["result"] = results[0] if len(results) == 1 else results
 
 
-def _with_batch(kind: Tensor, before: tuple[Any, ...], batch: str) -> Tensor:
+def _with_batch(kind: Type, before: tuple[Any, ...], batch: str) -> Type:
     """The type of a result that a node declares, where its first dimension was the exported batch."""
-    return Tensor(kind.element, (batch, *kind.shape[1:])) if kind.shape[:1] == before else kind
+    if isinstance(kind, Tensor) and kind.shape[:1] == before:
+        return Tensor(kind.element, (batch, *kind.shape[1:]), kind.layout)
+    return kind
 
 
 def _general(data: dict[str, Any], before: Any, batch: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite import FixedPoint, Graph, Tensor, op
+from graphrewrite.nested import graph_op
 from graphrewrite.summary import multiply_accumulates, summary
 
 
@@ -64,3 +65,16 @@ def test_long_names_are_cut():
     graph = Graph("long")
     graph.output("y", graph.input("x" * 1000, Tensor("f32", ("N",))))
     assert max(map(len, summary(graph).splitlines())) < 250
+
+
+def test_a_graph_that_is_a_node_counts_its_parameters_once_and_its_products_each_time():
+    block = Graph("block")
+    x = block.input("x", Tensor("f32", ("N", 4)))
+    block.output("y", op.linear(x, np.ones((4, 4), np.float32), np.ones(4, np.float32)))
+    layer = graph_op(block)
+    graph = Graph("g")
+    graph.output("y", layer(layer(graph.input("x", Tensor("f32", ("N", 4))))))
+    found = rows(graph.summary())
+    assert found["block_1"][-2:] == ["20", "16"]
+    assert found["block_2"][-2:] == ["0", "16"]
+    assert found["total"][-2:] == ["20", "32"]
