@@ -36,7 +36,9 @@ def unsound_node(data: Mapping[Any, Any]) -> tuple[str, str] | None:
     if "result" in data and not _is_result(data["result"]):
         return "result", "expected a type or a sequence of types"
     origin = data.get("origin", ())
-    if not isinstance(origin, tuple | list) or not all(isinstance(name, str | int) for name in origin):
+    if not isinstance(origin, tuple | list) or not all(
+        isinstance(name, str | int | float | bytes | tuple) for name in origin
+    ):
         return "origin", "expected a sequence of names"
     if data.get("type") in ("input", "output") and type(data.get("index", 0)) is not int:
         return "index", "expected a number"

@@ -191,6 +191,8 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
         return array_of(cursor, parts[0], word[0], at=start)
     if word[0] == "array" and len(parts) == 3 and isinstance(parts[2], str):
         return _raw_array(cursor, parts[0], parts[1], parts[2], start)
+    if word[0] == "scalar" and len(parts) == 1 and isinstance(parts[0], np.ndarray) and not parts[0].ndim:
+        return parts[0][()]
     if word[0] == "complex" and len(parts) == 2 and all(isinstance(part, int | float) for part in parts):
         return complex(*parts)
     return cursor.fail("expected a value: a number, a quoted string, a list, a mapping, a format or an array", at=start)

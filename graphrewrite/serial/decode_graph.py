@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from graphrewrite.op.op import Op
 from graphrewrite.serial.decode import Decoder, check_keys, mapping, text
 from graphrewrite.serial.encode_graph import FORMAT, VERSION
 from graphrewrite.serial.place import Place, name_of
-from graphrewrite.sharing import Sharing
 from graphrewrite.soundness import unsound_edge, unsound_node
 from graphrewrite.types import Stream, Tensor
 
@@ -92,6 +91,7 @@ class _Reading:
 
     def __init__(self, decoder: Decoder, given: Mapping[str, Op]) -> None:
         self.decoder, self.given = decoder, given
+        self.module_op: Callable[[str], Op] | None = None
 
     def nested(self, data: Mapping[str, Any], place: Place) -> Graph:
         """A graph, with those that are nodes of it."""
@@ -111,6 +111,7 @@ class _Reading:
         from graphrewrite.module import Module  # built on graphs
 
         module = Module(text(data.get("name", ""), place / "name"))
+        self.module_op = module.op
         constants = place / "constants"
         for name, each in mapping(data.get("constants", {}), constants).items():
             here = constants / name
@@ -203,7 +204,7 @@ class _Reading:
         if kind == "graph":
             if name not in library:
                 place.fail(f"there is no graph {name!r:.60} in the document{did_you_mean(name, library)}")
-            return library.op(name) if isinstance(library, Sharing) else GraphOp(name, library)
+            return GraphOp(name, library) if self.module_op is None else self.module_op(name)
         if kind == "generic":
             results = data.get("results")
             if type(results) is not int or not 0 <= results <= _RESULTS:

@@ -28,6 +28,8 @@ __all__ = ["load", "save"]
 
 _DIGITS = 4000
 """Longer integers are written another way."""
+_LISTED = frozenset({"nodes", "edges", "ops", "constants", "placeholders"})
+"""What has one member a line."""
 
 
 def save(thing: nx.DiGraph | Module, path: str | PathLike[str], *, arrays: Literal["inline", "npz"] = "inline") -> None:
@@ -70,7 +72,25 @@ def save(thing: nx.DiGraph | Module, path: str | PathLike[str], *, arrays: Liter
 
 
 def _written(data: dict[str, Any]) -> bytes:
-    return json.dumps(data, indent=1, allow_nan=False).encode("ascii") + b"\n"
+    return f"{_laid_out(data)}\n".encode("ascii")
+
+
+def _laid_out(data: dict[str, Any], indent: str = " ") -> str:
+    """The JSON of a graph or module: one node a line."""
+    lines = []
+    for key, value in data.items():
+        if key == "graphs":
+            inside = [f"{indent} {_compact(k)}: {_laid_out(each, indent + '  ')}" for k, each in value.items()]
+        elif key in _LISTED:
+            inside = [f"{indent} {_compact(k)}: {_compact(each)}" for k, each in value.items()]
+        else:
+            lines.append(f"{indent}{_compact(key)}: {_compact(value)}")
+            continue
+        lines.append(f"{indent}{_compact(key)}: {{\n" + ",\n".join(inside) + f"\n{indent}}}")
+    return "{\n" + ",\n".join(lines) + f"\n{indent[:-1]}}}"
+
+
+_compact = json.JSONEncoder(allow_nan=False).encode
 
 
 def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMIT) -> Graph | Module:
@@ -125,9 +145,13 @@ def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMI
 
 def _parsed(document: bytes, name: str) -> Any:
     try:
-        return json.loads(
-            document.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer
-        )
+        decoded = document.decode("utf-8")
+        try:
+            return json.loads(decoded, object_pairs_hook=_object, parse_constant=_constant)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # Python refuses very long integers: again, slower, to find where it is
+            return json.loads(decoded, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer)
     except json.JSONDecodeError as error:
         raise SerialError(
             f"line {error.lineno}, column {error.colno}: expected JSON: {error.msg}", path=name

@@ -17,7 +17,9 @@ LARGE = 32
 
 
 def is_ordinary(dtype: np.dtype[Any]) -> bool:
-    """Tell whether values of a dtype are those of an element type."""
+    """Tell whether values of a dtype are those of an element type, in the order of bytes of this machine."""
+    if not dtype.isnative:
+        return False
     try:
         element_of(dtype)
     except TypeMismatchError:

@@ -128,7 +128,7 @@ def write(value: Any, form: Form, depth: int = 0) -> str:
     if isinstance(value, np.generic):
         if is_ordinary(value.dtype):
             return write(shortest(np.asarray(value)).item(), form, depth)
-        value = np.asarray(value)
+        return f"scalar({form.array(np.asarray(value), form.typed)})" if form.typed else str(value)
     if isinstance(value, str):
         return str.__repr__(value)
     if isinstance(value, int):
