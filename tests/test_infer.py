@@ -162,7 +162,7 @@ def test_a_deep_graph():
     assert len(infer(graph)) == 20_000
 
 
-@pytest.mark.parametrize("thing", [nx.MultiDiGraph(), nx.Graph(), 3, None], ids=repr)
+@pytest.mark.parametrize("thing", [nx.MultiDiGraph(), nx.Graph(), 3, None], ids=lambda thing: type(thing).__name__)
 def test_what_is_no_graph(thing):
     with pytest.raises(GraphError, match="make it a networkx"):
         infer(thing)
