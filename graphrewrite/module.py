@@ -13,6 +13,7 @@ from graphrewrite.errors import GraphError, UnknownGraphError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.membership import admit, rebind
 from graphrewrite.nested import GraphOp, nested_ops
+from graphrewrite.op.op import Op
 from graphrewrite.sharing import Sharing
 from graphrewrite.types import Type
 
@@ -250,6 +251,13 @@ class Module(Sharing, MutableMapping[str, Graph]):
         counts = {"graph": len(self), "constant": len(self._constants), "placeholder": len(self.placeholders)}
         shown = [f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items() if count]
         return f"<Module {self.name!r}: {', '.join(shown) or 'empty'}>"
+
+    @staticmethod
+    def parse(text: str, *, ops: Iterable[Op] = ()) -> Module:
+        """Return the module that a text form writes; see `graphrewrite.parse.parse_module`."""
+        from graphrewrite.parse import parse_module  # built on modules
+
+        return parse_module(text, ops=ops)
 
     def __str__(self) -> str:
         from graphrewrite.text import to_text  # the text form is built on modules

@@ -334,7 +334,7 @@ def net() -> Module:
 def test_modules_survive():
     module = net()
     text = to_text(module, whole=True)
-    again = parse_module(text)
+    again = Module.parse(text)
     assert again == module
     assert to_text(again, whole=True) == text
     assert text.count("63.0") == 1, "a shared constant is written once"
