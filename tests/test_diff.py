@@ -221,7 +221,9 @@ def test_modules():
     assert str(diff(a, a)) == "no difference"
 
 
-@pytest.mark.parametrize(("a", "b"), [(Graph(), 3), (nx.Graph(), Graph()), (Graph(), Module())], ids=repr)
+@pytest.mark.parametrize(
+    ("a", "b"), [(Graph(), 3), (nx.Graph(), Graph()), (Graph(), Module())], ids=["a number", "no graph", "a module"]
+)
 def test_what_cannot_be_compared(a, b):
     with pytest.raises(GraphError, match="cannot be compared"):
         diff(a, b)

@@ -234,7 +234,7 @@ def test_what_nests_too_deep_is_refused_on_both_sides():
 @pytest.mark.parametrize(
     "value",
     [object(), np.array([object()]), np.zeros(2, "i4,f4"), np.ma.masked_array([1], [True]), type("Text", (str,), {})()],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_stored_is_refused_with_its_path(value):
     graph = Graph("g")
