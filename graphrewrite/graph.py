@@ -15,7 +15,7 @@ from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.marks import RESERVED
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.storage import copy_into, own
-from graphrewrite.types import Tensor, Type, element_of, one_object
+from graphrewrite.types import Tensor, Type, element_of, fitted, one_object
 from graphrewrite.value import Value
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
@@ -100,7 +100,7 @@ class Graph(Composed, Displayed, Dataflow):
         Parameters
         ----------
         value : array-like
-            The array, or mantissas where ``type`` has a fixed-point element.
+            The array, or mantissas where ``type`` has a fixed-point element; kept in the dtype of a given type.
         name : str, optional
             A fresh ``constant_…`` where not given.
         type : Tensor, optional
@@ -112,7 +112,7 @@ class Graph(Composed, Displayed, Dataflow):
         -------
         Value
         """
-        array = np.asarray(value)
+        array = np.asarray(value) if type is None else fitted(type, value)
         name = self.fresh("constant") if name is None else name
         result = Tensor(element_of(array.dtype), array.shape) if type is None else type
         self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})

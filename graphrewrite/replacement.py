@@ -279,6 +279,8 @@ class Replay:
             raise RuleError(f"uses {value!r}, which belongs to another graph or rule, as a value")
         kind = like.type if like is not None else None
         array = as_constant(value, kind)
+        if kind is not None and kind.element in ("i4", "u4") and array.dtype == element_dtype(kind.element):
+            array = hold(kind.element, array)  # what the rule has computed wraps as the op's results do
         return Known(self, array, constant_type(array, value, kind))
 
 

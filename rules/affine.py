@@ -35,7 +35,8 @@ def subtract_as_add(x, c: Constant):
 
 def _per_channel(constant, layer):
     """One entry an output channel, or None where the constant is something else."""
-    axis, rank, channels = 1, len(layer.shape), layer.shape[1]
+    axis, rank = (layer.type.layout or "NC").index("C"), len(layer.shape)
+    channels = layer.shape[axis]
     aligned = constant.value.reshape((1,) * max(rank - constant.value.ndim, 0) + constant.value.shape)
     if aligned.ndim != rank or any(size != 1 for i, size in enumerate(aligned.shape) if i != axis):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
     "add_bias",
@@ -60,8 +61,14 @@ def _nothing(w):
     return np.full(w.shape[0], -0.0, _dtype(w))
 
 
+def _channels_first(layer, x):
+    """The operand's sizes in the order in which the layer computes."""
+    (kind,) = layer.op.axes.in_order((x.type,))
+    return kind.shape
+
+
 def _dtype(x):
-    return {"f16": np.float16, "f64": np.float64}.get(str(x.type.element), np.float32)
+    return element_dtype(x.type.element)
 
 
 @rule(keeps="rounding")
@@ -89,7 +96,9 @@ def average_pool_as_conv(x):
     yield pool
     if any(pool.pads) and not pool.count_include_pad:
         return decline("the border does not count, so that weights differ from place to place", at=pool)
-    channels, size = x.shape[1], int(np.prod(pool.kernel))
+    if element_kind(x.type.element) != "float":
+        return decline("whole numbers have no exact mean", at=pool)
+    channels, size = _channels_first(pool, x)[1], int(np.prod(pool.kernel))
     w = np.full((channels, 1, *pool.kernel), 1 / size, _dtype(x))
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads)
 
@@ -99,7 +108,9 @@ def global_average_pool_as_conv(x):
     """A mean over all positions is a convolution of each channel with one window of equal weights."""
     pool = op.global_average_pool(x)
     yield pool
-    channels, *sizes = x.shape[1:]
+    if element_kind(x.type.element) != "float":
+        return decline("whole numbers have no exact mean", at=pool)
+    channels, *sizes = _channels_first(pool, x)[1:]
     if not sizes:
         return decline("there are no positions to average over", at=pool)
     if any(isinstance(size, str) for size in (channels, *sizes)):
@@ -114,6 +125,8 @@ def fold_pad(x, w, b=None):
     border = op.pad(x)
     conv = op.conv(border, w, b)
     yield conv
+    if conv.op.arrangement((border.type,)) is not None:
+        return decline("its axes are in another order than those of the convolution's pads", at=border)
     rank = len(x.shape)
     begins, ends = border.pads[2:rank], border.pads[rank + 2 :]
     if border.fill != 0 or any((*border.pads[:2], *border.pads[rank : rank + 2])):

@@ -22,6 +22,8 @@ def write_as_reshape(x):
     """A flatten, a squeeze and an unsqueeze are reshapes to their result's shape."""
     other = (op.flatten | op.squeeze | op.unsqueeze)(x)
     yield other
+    if other.type.layout is not None or other.type.element != x.type.element:
+        return decline("its axes have names or channels, which a reshape forgets", at=other)
     return op.reshape(x, shape=other.shape)
 
 
@@ -68,6 +70,8 @@ def transpose_as_reshape(x):
     long = [p for p in moved.perm if x.shape[p] != 1]
     if long != sorted(long):
         return decline("axes longer than 1 change their order", at=moved)
+    if moved.type.layout is not None or moved.type.element != x.type.element:
+        return decline("its axes have names or channels, which a reshape forgets", at=moved)
     return op.reshape(x, shape=moved.shape)
 
 

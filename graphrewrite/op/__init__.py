@@ -65,6 +65,8 @@ LIBRARY: dict[str, Op] = {
 def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
     """Return the array of a literal operand: a bare number takes the element type of the values that it meets.
 
+    So does an array of numpy's that holds an element type which numpy has not: float32 that meets bfloat16 is rounded.
+
     Parameters
     ----------
     value : array-like
@@ -77,7 +79,10 @@ def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
     ndarray
     """
     if not isinstance(value, int | float | bool) or like is None:
-        return np.asarray(value)
+        array = np.asarray(value)
+        return (
+            hold("bf16", array) if like is not None and like.element == "bf16" and array.dtype == np.float32 else array
+        )
     try:
         array = np.asarray(value, element_dtype(like.element))
     except (OverflowError, ValueError) as error:
@@ -93,7 +98,8 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
     array : ndarray
         The array.
     value : array-like
-        What it was made of: a bare number has the element type of the values that it meets.
+        What it was made of: a bare number has the element type of the values that it meets, and so has an array in
+        the dtype in which bf16, i4 and u4 are held.
     like : Tensor or Stream, optional
         The type of another operand.
 
@@ -112,11 +118,11 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
     >>> print(constant_type(as_constant(7, x), 7, x))
     i4[]
     """
-    if isinstance(value, int | float | bool) and like is not None and like.element in ("bf16", "i4", "u4"):
-        kind = Tensor(like.element, ())
+    if like is not None and like.element in ("bf16", "i4", "u4") and array.dtype == element_dtype(like.element):
+        kind = Tensor(like.element, array.shape)
         wrong = contradiction(kind, array)
         if wrong is not None:
-            raise TypeMismatchError(f"the operand {value} {wrong}")
+            raise TypeMismatchError(f"the operand {value} {wrong}" if not array.ndim else f"an operand {wrong}")
         return kind
     return Tensor(element_of(array.dtype), array.shape)
 

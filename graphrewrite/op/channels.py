@@ -25,7 +25,7 @@ def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
     Returns
     -------
     Tensor
-        The operand's own type where the shape is the same; without a layout otherwise.
+        Without a layout: which of its axes are which, a shape does not say.
 
     Raises
     ------
@@ -38,8 +38,6 @@ def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
     >>> print(reshaped(Tensor(Quantised("i8", (0.5, 0.25), axis=1), (3, 2, 4, 4)), (3, 2, 16)))
     i8<0.5:0, 0.25:0 @1>[3,2,16]
     """
-    if tuple(shape) == x.shape:
-        return x
     element = x.element
     if isinstance(element, Quantised) and element.axis is not None:
         before, size = _product(x.shape[: element.axis]), x.shape[element.axis]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from graphrewrite.types.edge import Type, one_object
 from graphrewrite.types.element import Element, check_element, element_dtype, element_kind, element_of
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.held import contradiction, hold
+from graphrewrite.types.held import contradiction, fitted, hold
 from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import NAMES, integer_limits
 from graphrewrite.types.quantised import STORAGES, Quantised
@@ -35,6 +35,7 @@ __all__ = [
     "element_dtype",
     "element_kind",
     "element_of",
+    "fitted",
     "hold",
     "integer_limits",
     "one_object",

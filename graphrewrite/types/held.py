@@ -12,7 +12,7 @@ from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.named import integer_limits
 from graphrewrite.types.quantised import Quantised
 
-__all__ = ["contradiction", "hold"]
+__all__ = ["contradiction", "fitted", "hold"]
 
 _UPPER = np.uint32(0xFFFF0000)
 """The half of a float32 that is a bfloat16."""
@@ -89,6 +89,40 @@ def _narrowed(array: np.ndarray) -> np.ndarray:
     toward = np.where(np.abs(back) > np.abs(exact), np.nextafter(near, np.float32(0)), near)
     inexact = (toward != exact) & np.isfinite(exact)
     return np.asarray(np.where(inexact, toward.view(np.uint32) | np.uint32(1), toward.view(np.uint32))).view(np.float32)
+
+
+def fitted(kind: Type, value: Any) -> np.ndarray:
+    """Return a payload in the dtype of its declared type, where that changes no number but by rounding of floats.
+
+    Parameters
+    ----------
+    kind : Tensor or Stream
+        The declared type.
+    value : array-like
+        The payload; a list of numbers has no dtype of its own.
+
+    Returns
+    -------
+    ndarray
+        As it was given, where it has numbers that the type has not; `contradiction` says so.
+
+    Examples
+    --------
+    >>> from graphrewrite.types import Tensor
+    >>> fitted(Tensor("f32", (2,)), [1, 0.1]).dtype, fitted(Tensor("i8", (2,)), [1, 0.5]).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+    array, dtype = np.asarray(value), element_dtype(kind.element)
+    if array.dtype == dtype and kind.element != "bf16":
+        return array
+    if array.dtype.kind not in "iufb":
+        return array
+    if dtype.kind == "f":
+        with np.errstate(over="ignore", under="ignore"):
+            return hold(kind.element, array)
+    with np.errstate(invalid="ignore"):
+        converted = array.astype(dtype)
+    return converted if np.array_equal(converted, array) else array
 
 
 def contradiction(kind: Type, array: Any) -> str | None:
