@@ -37,6 +37,9 @@ class Conversion(Protocol):
     def form(self, op: Op, types: Sequence[Type], slot: int) -> Any:
         """Return the form that an operand must be in; None if it stays as it is."""
 
+    def form_of_constant(self, kind: Type) -> Any:
+        """Return the form of a constant that is itself among the nodes; None if it stays for those who read it."""
+
     def attributes(self, op: Op, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that a converted node gets."""
 
@@ -96,8 +99,11 @@ class Casting:
 
     def form(self, op: Op, types: Sequence[Type], slot: int) -> Any:
         """Every float."""
-        element = types[slot].element
-        return self.element if element in FLOATS and element != self.element else None
+        return self.form_of_constant(types[slot])
+
+    def form_of_constant(self, kind: Type) -> Any:
+        """Every float."""
+        return self.element if kind.element in FLOATS and kind.element != self.element else None
 
     def attributes(self, op: Op, data: Mapping[str, Any]) -> dict[str, Any]:
         """The element type, where the op states one."""
@@ -170,6 +176,10 @@ class Permuting:
         if (op.axes is not None and slot) or not kind.shape:
             return None
         return None if getattr(kind, "layout", None) == self.layout else len(self.layout)
+
+    def form_of_constant(self, kind: Type) -> Any:
+        """None: what its axes are, its readers know."""
+        return None
 
     def attributes(self, op: Op, data: Mapping[str, Any]) -> dict[str, Any]:
         """None."""

@@ -98,8 +98,6 @@ def converted(graph: Graph, nodes: Iterable[str], kind: Conversion) -> tuple[lis
     work.convert()
     instead = work.restore()
     inserted = [node for node in graph if node not in before]
-    for node in inserted:  # what stands at the border is of no operation of its own
-        graph.nodes[node].setdefault("origin", ())
     if isinstance(follower, Following):
         follower.passed(graph, "converted", [])
         follower.settle()
@@ -109,7 +107,9 @@ def converted(graph: Graph, nodes: Iterable[str], kind: Conversion) -> tuple[lis
 class _Region:
     def __init__(self, graph: Graph, kind: Conversion, nodes: Iterable[str]) -> None:
         self.graph, self.kind = graph, kind
-        self.order = [n for n in in_graph_order(graph, nodes) if kind.takes(graph, n)]
+        order = in_graph_order(graph, nodes)
+        self.order = [n for n in order if kind.takes(graph, n)]
+        self.constants = [n for n in order if graph.nodes[n].get("type") == "constant"]
         self.inside = set(self.order)
         self.types = {n: self._types(n) for n in graph}
         self.held: dict[tuple[Operand, Any], Operand] = {}
@@ -120,7 +120,15 @@ class _Region:
         return found if isinstance(found, tuple) else (found,)
 
     def convert(self) -> None:
-        """Convert the nodes, operands first."""
+        """Convert the constants among the nodes, if that is meant, and the others, operands first."""
+        for node in self.constants:
+            data = self.graph.nodes[node]
+            (kind,) = self.types[node]
+            form = self.kind.form_of_constant(kind)
+            if form is not None:
+                data["value"], data["result"] = self.kind.constant(data["value"], kind, form)
+                data.pop("shared", None)  # it is not the module's any more
+                self.changed[Operand(node)] = kind
         for node in self.order:
             op = self.graph.op(node)
             operands = self.graph.operands(node)
