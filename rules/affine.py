@@ -104,7 +104,7 @@ def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
         return decline("the constant is not one number a channel", at=moved)
     if layer.op is op.conv and any(layer.pads):
         return decline("the border is zero before and behind the sum, so it would change", at=layer)
-    moves = (w.value * _by_input(offset, w, layer)).reshape(len(w.value), -1).sum(axis=1)
+    moves = (w.value * _by_input(offset, w, layer)).reshape(len(w.value), -1).sum(axis=1, dtype=w.value.dtype)
     return layer.op(x, w, b.value + moves, like=layer)
 
 

@@ -76,6 +76,8 @@ def batch_norm_as_layer(x, gain: Constant, shift: Constant, mean: Constant, var:
     """A norm that no layer before it can take up is a layer of its own: one weight for each channel."""
     norm = op.batch_norm(x, gain, shift, mean, var)
     yield norm
+    if any(isinstance(size, str) for size in _channels_first(norm, x)[1:]):
+        return decline("a size besides the batch is symbolic", at=norm)
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
     offset = shift.value - mean.value * scale
     if len(x.shape) == 2:
@@ -99,6 +101,8 @@ def average_pool_as_conv(x):
     if element_kind(x.type.element) != "float":
         return decline("whole numbers have no exact mean", at=pool)
     channels, size = _channels_first(pool, x)[1], int(np.prod(pool.kernel))
+    if isinstance(channels, str):
+        return decline("its channels are not counted yet", at=pool)
     w = np.full((channels, 1, *pool.kernel), 1 / size, _dtype(x))
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads)
 

@@ -1,0 +1,94 @@
+"""Every exact rule, and every folding one, on element types and layouts that the other tests do not make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import Graph, Rule, Tensor, evaluate, rewrite, verify
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.infer import infer
+from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.testing import graphs, inputs_for
+from graphrewrite.types import element_kind, hold
+
+MEMBERS = {member.name: member for member in dict.fromkeys((*RULES, *FOLDING)) if isinstance(member, Rule)}
+LETTERS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
+
+
+def retyped(graph: Graph, element: str) -> Graph:
+    """The graph with another element type instead of float32."""
+    made = graph.copy()
+    for data in made.nodes.values():
+        kind = data.get("result")
+        if data["type"] in ("input", "constant") and kind.element == "f32":
+            data["result"] = Tensor(element, kind.shape, kind.layout)
+            if data["type"] == "constant":
+                data["value"] = hold(element, data["value"])
+    infer(made)
+    return made
+
+
+def named(graph: Graph, draw: st.DrawFn) -> Graph:
+    """The graph with names for the axes of its larger inputs, in any order: layers read their axes by them."""
+    made = graph.copy()
+    for node in made.inputs:
+        kind = made.result_type(node)
+        if len(kind.shape) in LETTERS and draw(st.booleans()):
+            letters = "".join(draw(st.permutations(LETTERS[len(kind.shape)])))
+            made.nodes[node]["result"] = Tensor(kind.element, kind.shape, letters)
+    infer(made)
+    return made
+
+
+def examine_rule(rule: Rule, graph: Graph, inputs: dict[str, np.ndarray], *, exact: bool) -> None:
+    """Rewriting raises nothing, keeps the graph well formed, and its values where it says so."""
+    verify(graph)
+    found = rewrite(graph, [rule])
+    verify(found)
+    with np.errstate(all="ignore"):
+        before, after = evaluate(graph, inputs), evaluate(found, inputs)
+    for name, array in before.items():
+        assert after[name].dtype == array.dtype
+        assert after[name].shape == array.shape
+        if exact:
+            np.testing.assert_array_equal(after[name], array)
+
+
+@pytest.mark.parametrize("rule", MEMBERS.values(), ids=MEMBERS)
+def test_a_rule_takes_every_element_type(rule):
+    @given(graphs(containing=rule), st.sampled_from(["bf16", "f16", "i8", "i4", "u4", "u16"]), st.data())
+    def examine(graph, element, data):
+        try:
+            graph = retyped(graph, element)
+        except TypeMismatchError:
+            return  # these operands are no longer those of their ops
+        inputs = data.draw(inputs_for(graph, moderate=True))
+        examine_rule(rule, graph, inputs, exact=rule.keeps == "exact")
+
+    examine()
+
+
+@pytest.mark.parametrize("rule", MEMBERS.values(), ids=MEMBERS)
+def test_a_rule_takes_every_layout(rule):
+    @given(graphs(containing=rule), st.data())
+    def examine(graph, data):
+        try:
+            graph = named(graph, data.draw)
+        except TypeMismatchError:
+            return  # these operands are no longer those of their ops
+        inputs = data.draw(inputs_for(graph, moderate=True))
+        found = rewrite(graph, [rule])
+        verify(found)
+        with np.errstate(all="ignore"):
+            before, after = evaluate(graph, inputs), evaluate(found, inputs)
+        for name, array in before.items():
+            if rule.keeps == "exact":
+                np.testing.assert_array_equal(after[name], array)
+            elif element_kind(graph.result_type(*graph.operands(name)[0]).element) == "float":
+                large = np.nanmax(np.abs(array), initial=1.0, where=np.isfinite(array))
+                np.testing.assert_allclose(after[name], array, rtol=1e-2, atol=1e-3 * large)
+
+    examine()
