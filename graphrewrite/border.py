@@ -7,7 +7,8 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.dataflow import Operand
+from graphrewrite.cycles import order_of
+from graphrewrite.dataflow import Dataflow, Operand
 from graphrewrite.errors import GraphError
 
 __all__ = ["arranged", "in_graph_order", "label_of", "operands_of", "values_of"]
@@ -66,13 +67,19 @@ def values_of(graph: nx.DiGraph, node: Any) -> list[Operand]:
 
 
 def in_graph_order(graph: nx.DiGraph, nodes: Iterable[Any]) -> tuple[Any, ...]:
-    """Return some nodes in the order of their graph: operands first; by name where there is no such order."""
+    """Return some nodes in the order of their graph: operands first, but for what holds state on a cycle.
+
+    Nodes on other cycles, and those of a digraph that numbers no operands, come by name.
+    """
     chosen = set(nodes)
-    try:
-        order = graph.in_order()
-    except (AttributeError, GraphError):  # a plain digraph, or one with cycles
+    if not isinstance(graph, Dataflow):
         return tuple(sorted(chosen, key=str))
-    return tuple([node for node in order if node in chosen])
+    try:
+        order: Iterable[Any] = graph.in_order()
+    except GraphError:
+        order = order_of(graph).nodes
+    found = [node for node in order if node in chosen]
+    return (*found, *sorted(chosen.difference(found), key=str))
 
 
 def arranged(
