@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import networkx as nx
 
@@ -56,6 +57,12 @@ class Composed:
         from graphrewrite.parse import parse
 
         return parse(text, ops=ops)
+
+    def save(self: Any, path: str | PathLike[str], *, arrays: Literal["inline", "npz"] = "inline") -> None:
+        """Write the graph to a JSON file; see `graphrewrite.serial.save`."""
+        from graphrewrite.serial import save
+
+        save(self, path, arrays=arrays)
 
     @overload
     def node(self, name: str) -> Node: ...

@@ -113,6 +113,9 @@ class MissingDependencyError(GraphRewriteError):
     """An optional package or program is not installed; says how to get it."""
 
 
+_LONG = 100
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a suggestion to append to an error, or nothing where no known word is near.
 
@@ -135,5 +138,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("quark", ["relu", "conv"])
     ''
     """
+    if len(word) > _LONG:  # nobody mistypes so long a name, and comparing would take time
+        return ""
     near = difflib.get_close_matches(word, sorted(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.marks import MARKS
+from graphrewrite.nested import GraphOp
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
@@ -136,6 +137,9 @@ def _of_op(graph: Graph, line: Line, types: tuple[Type, ...], ops: Mapping[str, 
 
 
 def _adopt(graph: Graph, line: Line, op: Op) -> None:
+    if isinstance(op, GraphOp) and op.name not in graph.ops:
+        graph.ops[op.name] = op  # that no graph contains itself is known before any is made
+        return
     try:
         graph.adopt(op)
     except GraphRewriteError as error:

@@ -15,6 +15,8 @@ __all__ = ["Cursor"]
 _SPACE = re.compile(r"\s*")
 _WIDTH = 100
 """So much of a long line is shown."""
+_LONG = 600
+"""Longer messages, which quote what was found, are cut."""
 
 
 class Cursor:
@@ -96,6 +98,8 @@ class Cursor:
             at = self.at
             found = self.text[at : at + 20]
             message += f", got {found!r}" if found else ", and the line ends"
+        if len(message) > _LONG:
+            message = f"{message[:_LONG]} …"
         start = max(0, min(at - _WIDTH // 2, len(self.text) - _WIDTH))
         shown = self.text[start : start + _WIDTH]
         place = "".join(c if c.isprintable() else "?" for c in shown)

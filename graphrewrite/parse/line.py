@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from graphrewrite.errors import ParseError
 from graphrewrite.parse.cursor import Cursor
 from graphrewrite.parse.literal import read_name, read_value
 from graphrewrite.soundness import unsound_edge
-from graphrewrite.types import Type, parse_types
+from graphrewrite.types import Type, parse_type
 
 __all__ = ["Header", "Line", "read_header", "read_line"]
 
@@ -222,10 +223,26 @@ def _read_types(line: Line) -> None:
     cursor = line.cursor
     line.places["types"] = cursor.at
     text = cursor.text[cursor.at :].partition("#")[0]
-    try:
-        line.types = parse_types(text)
-    except ParseError as error:
-        cursor.fail(str(error), at=cursor.at, cause=error)
-    if not line.types:
-        cursor.fail("expected a type behind ':'")
-    cursor.at += len(text)
+    found: list[Type] = []
+    for part in _parts(text):
+        try:
+            found.append(parse_type(part))
+        except ParseError as error:
+            cursor.fail(str(error), at=cursor.at, cause=error)
+        cursor.at += len(part) + 1
+    line.types = tuple(found)
+    cursor.at = line.places["types"] + len(text)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield what stands between the commas outside of brackets."""
+    start = depth = 0
+    for i, symbol in enumerate(text):
+        if symbol in "[<":
+            depth += 1
+        elif symbol in "]>":
+            depth -= 1
+        elif symbol == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.parse.building import constant_of, fill
 from graphrewrite.parse.cursor import Cursor
 from graphrewrite.parse.line import Header, Line, read_header, read_line
+from graphrewrite.parse.nesting import inner_first
 
 if TYPE_CHECKING:
     from graphrewrite.module import Module
@@ -172,25 +173,13 @@ def _used(section: _Section, known: Mapping[str, Any]) -> list[str]:
     return sorted(kind for kind in kinds if kind in known and kind not in LIBRARY)
 
 
-def _inner_first(roots: Iterable[str], known: Mapping[str, _Section]) -> Iterator[str]:
-    """Yield the names of graphs, those that are nodes of one before it."""
-    done: set[str] = set()
-    begun: list[str] = []
-    work = list(reversed(list(roots)))
-    while work:
-        name = work[-1]
-        if name in done:
-            work.pop()
-        elif begun and begun[-1] == name:
-            begun.pop()
-            done.add(work.pop())
-            yield name
-        else:
-            if name in begun:
-                shown = " -> ".join([*begun[begun.index(name) :], name])
-                known[name].header.cursor.fail(f"the graph {name!r} would contain itself: {shown}", at=0)
-            begun.append(name)
-            work += [inner for inner in reversed(_used(known[name], known)) if inner not in done]
+def _inner_first(roots: Iterable[str], known: Mapping[str, _Section]) -> list[str]:
+    """Names of graphs, those that are nodes of one before it."""
+    return inner_first(
+        roots,
+        lambda name: _used(known[name], known),
+        lambda name, message: known[name].header.cursor.fail(message, at=0),
+    )
 
 
 def _graph(sections: list[_Section], ops: Mapping[str, Op]) -> Graph:

@@ -9,10 +9,11 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.graph import Graph
-from graphrewrite.nested import GraphOp, check_nesting
+from graphrewrite.nested import GraphOp, nested_ops
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
+from graphrewrite.parse.nesting import inner_first
 from graphrewrite.serial.decode import Decoder, check_keys, mapping, text
 from graphrewrite.serial.encode_graph import FORMAT, VERSION
 from graphrewrite.serial.place import Place, name_of
@@ -103,7 +104,7 @@ class _Reading:
             self.fill(library[name], each, library, below)
         found = Graph()
         self.fill(found, data, library, place)
-        _check_nesting({**library, "": found}, place)
+        _check_nesting(library, place)
         return found
 
     def module(self, data: Mapping[str, Any], place: Place) -> Module:
@@ -186,7 +187,9 @@ class _Reading:
             each = mapping(each, here)
             try:
                 op = self._op(name, each, library, here)
-                if op is not None:
+                if isinstance(op, GraphOp):
+                    graph.ops[name] = op  # that no graph contains itself is checked when all are there
+                elif op is not None:
                     graph.adopt(op)
                 elif name in used:
                     here.fail(f"the graph has nodes of this op; pass it as ops=[…]{did_you_mean(name, self.given)}")
@@ -232,8 +235,12 @@ class _Reading:
 
 
 def _check_nesting(graphs: Mapping[str, Graph], place: Place) -> None:
-    for name, graph in graphs.items():
-        try:
-            check_nesting(graph)
-        except GraphRewriteError as error:
-            (place / "graphs" / name if name else place / "nodes").fail(str(error), error)
+    """Refuse graphs that contain themselves."""
+
+    def refuse(name: str, message: str) -> None:
+        (place / "graphs" / name).fail(message)
+
+    def inside(name: str) -> list[str]:
+        return [op.name for op in nested_ops(graphs[name])]
+
+    inner_first(graphs, inside, refuse)

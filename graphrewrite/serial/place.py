@@ -13,7 +13,8 @@ from graphrewrite.text.literal import quote
 __all__ = ["Place", "key_of", "name_of"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_]+\Z")
-_SHOWN = 60
+_LONG = 200
+"""Longer names are cut."""
 
 
 class Place:
@@ -38,7 +39,8 @@ class Place:
         while place is not None and place.above is not None:
             keys.append(place.key)
             place = place.above
-        return ".".join(str(k) if isinstance(k, int) or _PLAIN.match(str(k)) else repr(k)[:_SHOWN] for k in keys[::-1])
+        shown = (str(k) if isinstance(k, int) or _PLAIN.match(str(k)) else repr(k) for k in keys[::-1])
+        return ".".join(text if len(text) <= _LONG else f"{text[:_LONG]}…" for text in shown)
 
     def fail(self, message: str, cause: BaseException | None = None) -> NoReturn:
         """Raise an error whose message starts with the path."""

@@ -40,7 +40,7 @@ def weights() -> Graph:
 @pytest.fixture
 def net(tmp_path: Path) -> Path:
     path = tmp_path / "net.json"
-    save(weights(), path, arrays="npz")
+    weights().save(path, arrays="npz")
     return path
 
 
