@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import json
 import math
 from typing import Any
@@ -296,7 +297,7 @@ def test_a_tower_of_graphs_is_read_in_one_go():
     head = {"format": "graphrewrite", "version": 1, "kind": "graph"}
     names = [f"g{i}" for i in range(2000)]
     tower: dict[str, Any] = {name: {"nodes": {"n": {}}} for name in names}
-    for name, inner in zip(names, names[1:], strict=False):
+    for name, inner in itertools.pairwise(names):
         tower[name] = {"ops": {inner: {"kind": "graph"}}, "nodes": {"n": {"type": inner}}}
     graph = from_dict({**head, "ops": {"g0": {"kind": "graph"}}, "nodes": {"n": {"type": "g0"}}, "graphs": tower})
     assert len(to_dict(graph)["graphs"]) == 2000
