@@ -67,11 +67,11 @@ def values_of(graph: nx.DiGraph, node: Any) -> list[Operand]:
 
 
 def in_graph_order(graph: nx.DiGraph, nodes: Iterable[Any]) -> tuple[Any, ...]:
-    """Return some nodes in the order of their graph: operands first, but for what holds state on a cycle.
+    """Return those of some nodes that are in a graph: operands first, but for what holds state on a cycle.
 
     Nodes on other cycles, and those of a digraph that numbers no operands, come by name.
     """
-    chosen = set(nodes)
+    chosen = {node for node in nodes if node in graph._node}
     if not isinstance(graph, Dataflow):
         return tuple(sorted(chosen, key=str))
     try:
