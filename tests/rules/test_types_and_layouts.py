@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Rule, Tensor, evaluate, rewrite, verify
+from graphrewrite import Graph, Rule, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.infer import infer
 from graphrewrite.rules import FOLDING, RULES
@@ -92,3 +92,28 @@ def test_a_rule_takes_every_layout(rule):
                 np.testing.assert_allclose(after[name], array, rtol=1e-2, atol=1e-3 * large)
 
     examine()
+
+
+@given(st.permutations("NCHW"), st.integers(0, 3), st.integers(0, 2**32 - 1))
+def test_constants_of_one_axis_fold_where_that_is_the_channels(letters, axis, seed):
+    """All sizes are 3, so that only the names tell the channels from rows and columns."""
+    layout, rng = "".join(letters), np.random.default_rng(seed)
+
+    def entries() -> np.ndarray:
+        shape = [1, 1, 1, 1]
+        shape[axis] = 3
+        return rng.uniform(0.5, 2, shape).astype(np.float32)
+
+    g = Graph("g")
+    x = op.add(op.mul(g.input("x", Tensor("f32", (3, 3, 3, 3), layout)), entries()), entries())
+    w, b = rng.normal(size=(3, 3, 1, 1)).astype(np.float32), rng.normal(size=3).astype(np.float32)
+    y = op.add(op.mul(op.conv(x, w, b), entries()), entries())
+    border = (*(int(letter == "H") for letter in layout), *(int(letter == "W") for letter in layout))
+    y = op.conv(op.pad(y, pads=border), w, b, pads=(0, 1, 1, 0))
+    g.output("y", op.average_pool(op.add(y, 0.0), kernel=(2, 2)))
+    found = rewrite(g, FOLDING)
+    verify(found)
+    array = rng.normal(size=(3, 3, 3, 3)).astype(np.float32)
+    np.testing.assert_allclose(evaluate(found, {"x": array})["y"], evaluate(g, {"x": array})["y"], rtol=1e-3, atol=1e-4)
+    left = sum(data["type"] == "mul" for data in found.nodes.values())
+    assert left == (0 if layout[axis] == "C" else 2)
