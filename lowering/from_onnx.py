@@ -140,6 +140,11 @@ def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
         yield from (attribute.name for attribute in node.attribute)
 
 
+def _open_size(name: str) -> str:
+    """The name of an open batch; one that is an expression, such as ``2*batch``, says no more than any other."""
+    return name if name.isidentifier() else "N"
+
+
 class _Importer:
     def __init__(self, proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int | str]]) -> None:
         import onnx
@@ -183,7 +188,7 @@ class _Importer:
         element = element_of(self.onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type))
         dims = given.type.tensor_type.shape.dim
         shape: list[int | str] = [
-            d.dim_value if d.HasField("dim_value") else d.dim_param or "N" if i == 0 else d.dim_param or "?"
+            d.dim_value if d.HasField("dim_value") else _open_size(d.dim_param) if i == 0 else d.dim_param or "?"
             for i, d in enumerate(dims)
         ]
         if given.name in self.shapes:

@@ -17,13 +17,16 @@ from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.reshape import reshape
 from graphrewrite.hdl.components.window import window
+from graphrewrite.infer import infer
 from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.lowering.host import partition
 from graphrewrite.lowering.parallelism import fold
 from graphrewrite.lowering.record import recorded
+from graphrewrite.op.axes import canonical
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.trace import Step
+from graphrewrite.types import Tensor
 from graphrewrite.wiring import rewire
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
@@ -257,10 +260,11 @@ def to_stream(
     >>> print(to_stream(g))
     graph g
     x = input() : stream s8f4[3]
-    stream_clip_1 = stream_clip(x, low=0, high=127) : stream s8f4[3]
+    stream_clip_1 = stream_clip(x, high=127, low=0) : stream s8f4[3]
     y = output(stream_clip_1)
     """
     core = partition(graph).core
+    _forget_names_of_axes(core)
     for name in core.inputs:
         if core.succ[name]:
             entered = enter(core.value(name))
@@ -292,3 +296,18 @@ def _refuse_rest(graph: Graph) -> None:
             left.append(f"{', '.join(graph.origin(node))}: {why}")
     if left:
         raise LoweringError(f"{len(left)} nodes have no hardware: " + "; ".join(left))
+
+
+def _forget_names_of_axes(core):
+    """The axes of a stream are known by their places: channels first."""
+    named = [name for name in core.inputs if core.result_type(name).layout is not None]
+    for name in named:
+        kind = core.result_type(name)
+        order = canonical("[NC*]", kind.layout)
+        if order != kind.layout:
+            raise LoweringError(
+                f"its axes are {kind.layout}, and a stream needs {order}; transpose the input of the model", node=name
+            )
+        core.nodes[name]["result"] = Tensor(kind.element, kind.shape)
+    if named:
+        infer(core)

@@ -122,6 +122,12 @@ class TestWrongInput:
                 continue
             pytest.fail(f"the first {length} of {len(whole)} bytes were taken for a model")
 
+    def test_an_open_batch_may_be_written_as_an_expression(self) -> None:
+        proto = mlp()
+        proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "2*batch"
+        graph = from_onnx(proto)
+        assert graph.result_type(graph.inputs[0]).shape[0] == "N"
+
     def test_open_shape(self) -> None:
         proto = model([helper.make_node("Relu", ["x"], ["y"])], {}, input_shape=("N", 3, "H", "W"))
         with pytest.raises(ModelError, match=r"'x'.*H, W are open.*shapes="):
