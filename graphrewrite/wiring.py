@@ -62,7 +62,7 @@ def _moves(graph: Graph, node: str, result: int) -> list[tuple[str, tuple[int, .
 def _cut(graph: Graph, node: str, reader: str, slots: tuple[int, ...]) -> None:
     data = graph.succ[node][reader]
     data["slots"] = tuple(pair for pair in data["slots"] if pair[0] not in slots)
-    if not data["slots"]:
+    if not data["slots"] and "kind" not in data:  # an order stays
         graph.remove_edge(node, reader)
 
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, evaluate, op, rewrite, rule, verify
 from graphrewrite.errors import GraphError
+from graphrewrite.graph import Operand
 from graphrewrite.rules import RULES, merge_equal_nodes
 from graphrewrite.testing import graphs, inputs_for
+from graphrewrite.wiring import rewire
 
 F = Tensor("f32", ("N", 2))
 
@@ -108,6 +110,14 @@ def test_equal_nodes_with_an_order_of_their_own_stay_apart():
     graph.output("y", op.relu(x) + op.relu(x))
     graph.add_control("relu_1", "relu_2")
     assert set(merge_equal_nodes(graph)) == set(graph)
+
+
+def test_what_is_wired_anew_keeps_its_order():
+    graph = two_branches()
+    graph.add_control("neg_1", "relu_1", kind="memory")
+    rewire(graph, "neg_1", Operand("x"))
+    assert graph.controls("relu_1") == (("neg_1", "memory"),)
+    assert graph.operands("relu_1") == (Operand("x"),)
 
 
 def test_an_operand_that_comes_first_is_one_edge():

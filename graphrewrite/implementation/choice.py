@@ -87,12 +87,15 @@ class Fit:
         Which.
     exact : int
         How many of its circumstances the node has, too.
+    named : int
+        How many of these are the backend or the kernel, which a node has only if somebody asked for it.
     element, layout : str or None
         What the node must be converted to before.
     """
 
     implementation: Implementation
     exact: int
+    named: int = 0
     element: str | None = None
     layout: str | None = None
 
@@ -107,7 +110,8 @@ def fits(implementations: Iterable[Implementation], wanted: Wanted) -> list[Fit]
     """Return the implementations that fit, the best first.
 
     Those that need no conversion come before those that need one, and these before those that need two; among equals
-    those with more circumstances that the node states as well; then in the order in which they are given.
+    those made for the backend and the kernel that the node asks for; then those with more circumstances that the node
+    has as well; then in the order in which they are given.
 
     Parameters
     ----------
@@ -129,7 +133,7 @@ def fits(implementations: Iterable[Implementation], wanted: Wanted) -> list[Fit]
     [('f16', None), (None, None), ('f64', 'f64')]
     """
     found = [fit for given in implementations if (fit := _fit(given, wanted)) is not None]
-    return sorted(found, key=lambda fit: (len(fit.conversions), -fit.exact))
+    return sorted(found, key=lambda fit: (len(fit.conversions), -fit.named, -fit.exact))
 
 
 def choose(implementations: Iterable[Implementation], wanted: Wanted) -> Fit | None:
@@ -176,9 +180,10 @@ def _fit(given: Implementation, wanted: Wanted) -> Fit | None:
         if None not in (stated, asked) and stated != asked:
             return None
         exact += stated is not None and stated == asked
+    named = exact
     kind = wanted.types[0] if wanted.types else None
     if kind is None:
-        return None if {"element", "precision", "layout"} & given.stated.keys() else Fit(given, exact)
+        return None if {"element", "precision", "layout"} & given.stated.keys() else Fit(given, exact, named)
     element = layout = None
     if given.element is not None or given.precision is not None:
         is_met = (
@@ -200,7 +205,7 @@ def _fit(given: Implementation, wanted: Wanted) -> Fit | None:
             if there is None or sorted(there) != sorted(given.layout) or not _permutes(wanted.op):
                 return None
             layout = given.layout
-    return Fit(given, exact, element, layout)
+    return Fit(given, exact, named, element, layout)
 
 
 def _is_for(given: Op | str, op: Op | None) -> bool:
