@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from graphrewrite.errors import GraphRewriteError, RewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.membership import rebind
 from graphrewrite.module import Module
+from graphrewrite.module.membership import rebind
 from graphrewrite.nested import check_nesting
 
 __all__ = ["rewrite_graphs"]

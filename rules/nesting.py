@@ -12,9 +12,9 @@ import networkx as nx
 from graphrewrite.dataflow import GreatestNumbers, Operand
 from graphrewrite.edit import Edit
 from graphrewrite.errors import RuleError, TypeMismatchError
-from graphrewrite.expansion import expand
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp, check_nesting
+from graphrewrite.nested.expansion import expand
 from graphrewrite.replacement import decline
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rule import Rule, rule

@@ -8,9 +8,9 @@ from typing import Any
 from graphrewrite.dataflow import Operand
 from graphrewrite.edit import Edit, carry_out
 from graphrewrite.errors import GraphError
-from graphrewrite.extraction import extract
 from graphrewrite.graph import Graph
 from graphrewrite.graph_view import GraphView
+from graphrewrite.graph_view.extraction import extract
 from graphrewrite.nested import GraphOp, graph_op
 from graphrewrite.passes import Pass
 

@@ -14,13 +14,12 @@ CORE = (
     {"errors", "types", "data", "marks"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
-        *("cycles", "infer", "isomorphism", "node", "node_class", "soundness", "structure", "summary"),
-        *("edit", "expansion", "membership", "nested", "operator", "shared", "sharing", "sizes"),
-        *("border", "building", "composition", "conversion", "extraction", "graph_view"),
+        *("building", "cycles", "edit", "graph_view", "infer", "nested", "node", "soundness", "structure", "summary"),
     },
     {
         *(
             "attempt",
+            "conversion",
             "definition",
             "engine",
             "following",
@@ -33,8 +32,8 @@ CORE = (
             "module_rewriting",
             "neighbourhood",
         ),
-        *("pattern", "plan", "provenance", "region"),
-        *("replaced", "replacement", "rewrite", "rule", "strategy", "template", "verify", "wake", "wiring", "worklist"),
+        *("pattern", "plan", "provenance"),
+        *("replacement", "rewrite", "rule", "strategy", "template", "verify", "wake", "wiring", "worklist"),
     },
     {"passes", "profile", "trace", "diff", "evaluate", "implementation", "program"},
     {"view", "testing"},
@@ -51,7 +50,7 @@ ENTRY = {"cli", "models"}
 LAZY = {
     ("building", "evaluate"): "a graph that is a part computes",
     ("graph_view", "evaluate"): "a view evaluates itself",
-    ("graph_view", "region"): "a view sets its element and layout",
+    ("graph_view", "conversion"): "a view sets its element and layout",
     ("graph", "text"): "a graph prints itself",
     ("graph", "parse"): "a graph reads itself",
     ("graph_rule", "rewrite"): "a rule applies itself",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphrewrite.conversion import Casting, Conversion, Permuting
+from graphrewrite.conversion.region import converted
 from graphrewrite.graph import Graph
 from graphrewrite.implementation.choice import Fit, Wanted, choose
 from graphrewrite.implementation.implementation import Implementation
 from graphrewrite.passes import Pass
-from graphrewrite.region import converted
 
 __all__ = ["chosen", "insert_conversions"]
 

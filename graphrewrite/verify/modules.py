@@ -7,8 +7,8 @@ from typing import Any
 
 from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.graph import Graph
+from graphrewrite.module import disagreements
 from graphrewrite.nested import GraphOp, check_nesting, nested_ops
-from graphrewrite.operator import disagreements
 from graphrewrite.verify.check import check
 
 __all__ = [

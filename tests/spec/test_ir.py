@@ -30,7 +30,7 @@ from graphrewrite import (
     verify,
 )
 from graphrewrite.building import parallel, residual, sequential
-from graphrewrite.composition import compose
+from graphrewrite.building.composition import compose
 from graphrewrite.data import field
 from graphrewrite.errors import (
     DataError,
@@ -42,7 +42,7 @@ from graphrewrite.errors import (
 )
 from graphrewrite.graph import Operand
 from graphrewrite.implementation import Implementation, insert_conversions
-from graphrewrite.operator import Operator
+from graphrewrite.module import Operator
 from graphrewrite.rules import (
     eliminate_dead_nodes,
     eliminate_independent_nodes,

@@ -1,0 +1,93 @@
+"""Shared: a constant or placeholder of a module, to be used in its graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphrewrite.errors import GraphError
+from graphrewrite.graph import Graph
+from graphrewrite.types import Type
+from graphrewrite.value import Value
+
+if TYPE_CHECKING:
+    from graphrewrite.module.module import Module
+
+__all__ = ["Shared"]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A constant or placeholder of a module; made by `Module.constant` and `Module.placeholder`.
+
+    Attributes
+    ----------
+    module : Module
+        The module.
+    name : str
+        Its name there.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> from graphrewrite.module.module import Module
+    >>> module = Module("net")
+    >>> w = module.constant("w", np.float32([1, 2]))
+    >>> g, h = module.graph("g"), module.graph("h")
+    >>> g.nodes[w.on(g).node]["value"] is h.nodes[w.on(h).node]["value"]
+    True
+    """
+
+    module: Module
+    name: str
+
+    @property
+    def value(self) -> np.ndarray | None:
+        """The array of a constant, which cannot be written to; None of a placeholder."""
+        return self.module.constants.get(self.name)
+
+    @property
+    def type(self) -> Type:
+        """What it carries."""
+        return self.module.type_of(self.name)
+
+    def on(self, graph: Graph) -> Value:
+        """Return its value in a graph of the module, to build on: of the node that it has there, or of a new one.
+
+        Parameters
+        ----------
+        graph : Graph
+            A graph of the module.
+
+        Returns
+        -------
+        Value
+
+        Raises
+        ------
+        GraphError
+            If the graph is not the module's.
+        """
+        if not any(graph is own for own in self.module.values()):
+            raise GraphError(
+                f"the graph {graph.name!r} is not one of the module {self.module.name!r}, which {self.name!r} belongs "
+                f"to; put it there: module[{graph.name!r}] = graph"
+            )
+        kind, carried, value = ("input" if self.value is None else "constant"), self.type, self.value
+        for node, data in graph.nodes(data=True):
+            if data.get("shared") == self.name and data.get("type") == kind:
+                return Value(graph, node)
+        name = graph.fresh(self.name) if self.name in graph else self.name
+        made = (
+            graph.input(name, carried)
+            if value is None
+            else graph.constant(value, name=name, type=carried, origin=(name,))
+        )
+        graph.nodes[name]["shared"] = self.name
+        return made
+
+    def __repr__(self) -> str:
+        kind = "placeholder" if self.value is None else "constant"
+        return f"<{kind} {self.name!r} of module {self.module.name!r}: {self.type}>"

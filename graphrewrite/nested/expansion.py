@@ -1,0 +1,207 @@
+"""Expansion: the nodes of a graph in place of a node of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphrewrite.dataflow import Operand
+from graphrewrite.edit import Edit, carry_out
+from graphrewrite.errors import GraphError, TypeMismatchError
+from graphrewrite.graph import Graph
+from graphrewrite.nested.graph_op import GraphOp, check_nesting, nested_ops
+from graphrewrite.nested.sizes import bind_sizes, with_sizes
+
+__all__ = ["expand", "flatten"]
+
+_INHERITED = ("backend",)
+"""Marks of a node that count for all that it is made of, unless that says otherwise."""
+
+
+def flatten(graph: Graph) -> Graph:
+    r"""Return a graph with the nodes of other graphs in place of nodes that are these graphs, at any depth.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph; untouched.
+
+    Returns
+    -------
+    Graph
+        The graph itself if there are none.
+
+    Raises
+    ------
+    GraphError
+        If a graph contains itself, or has disappeared.
+    TypeMismatchError
+        If a graph has other types now than the nodes that are made of it say.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> from graphrewrite.nested.graph_op import graph_op
+    >>> block = Graph.parse("graph block\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[8]")
+    >>> _ = g.output("y", graph_op(block)(graph_op(block)(g.value("x"))))
+    >>> print(flatten(g))
+    graph g
+    x = input() : f32[8]
+    block_1.r = relu(x) : f32[8]
+    block_2.r = relu(block_1.r) : f32[8]
+    y = output(block_2.r)
+    """
+    found = nested_ops(graph)
+    if not found:
+        return graph
+    check_nesting(graph)
+    flat = graph.copy()
+    while found:
+        kinds = {op.name for op in found}
+        for node in sorted((n for n, data in flat._node.items() if data.get("type") in kinds), key=str):
+            edit = expand(flat, node)
+            carry_out(flat, edit)
+        found = nested_ops(flat)
+    return flat
+
+
+def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -> Edit:
+    """Plan to put the nodes of a graph in place of a node that is this graph.
+
+    A new node is called ``node.inner``, comes from what the node comes from, and keeps its marks. Arrays are shared;
+    constants that graphs of a module share are one node.
+
+    Parameters
+    ----------
+    graph : Graph
+        Only its known ops change.
+    node : str
+        A node of a graph op.
+    fresh : callable, optional
+        Gives a name that is free, from a stem.
+
+    Returns
+    -------
+    Edit
+
+    Raises
+    ------
+    GraphError
+        If the node is of no graph, or its graph has disappeared.
+    TypeMismatchError
+        If its graph has other types now than the node says.
+    """
+    op = graph.op(node)
+    if not isinstance(op, GraphOp):
+        raise GraphError(f"is {op.name}, which is no graph that could stand in its place", node=node)
+    return _Expansion(graph, node, op, graph.fresh if fresh is None else fresh).edit()
+
+
+class _Expansion:
+    def __init__(self, graph: Graph, node: str, op: GraphOp, fresh: Callable[[str], str]) -> None:
+        self.graph, self.node, self.body, self.fresh = graph, node, op.body, fresh
+        self.operands = graph.operands(node)
+        types = tuple(graph.result_type(*operand) for operand in self.operands)
+        self.given = dict(zip(self.body.inputs, self.operands, strict=False))  # how many there are, the op says
+        inferred, declared = op.infer(*types), graph._node[node].get("result")
+        if inferred != (declared if isinstance(declared, tuple) else (declared,)):
+            shown = ", ".join(map(str, inferred))
+            raise TypeMismatchError(
+                f"its graph {op.name!r} gives {shown} now, and it is declared {declared}; infer its type anew",
+                node=node,
+            )
+        self.sizes = bind_sizes(self.body, types)
+        kinds = {data.get("type") for data in self.body._node.values()}
+        for inner in self.body.ops.values():
+            if inner.name in kinds:
+                graph.adopt(inner)
+        self.names: dict[str, str] = {}
+        self.taken: set[str] = set()
+        self.added: list[tuple[str, dict[str, Any]]] = []
+        self.links: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def edit(self) -> Edit:
+        """Return the whole change."""
+        body, graph, node = self.body, self.graph, self.node
+        inside = [n for n in body.in_order() if body._node[n].get("type") not in ("input", "output")]
+        for inner in inside:
+            self.place(inner)
+        for inner in inside:
+            for slot, operand in enumerate(body.operands(inner)):
+                self.link(self.where(operand), self.names[inner], slot)
+            for source, kind in body.controls(inner):
+                for first in self.firsts(source):
+                    self.order(first, self.names[inner], kind)
+        results = [self.where(body.operands(output)[0]) for output in body.outputs]
+        for reader, edge in graph._succ[node].items():
+            for slot, result in edge.get("slots", ()):
+                self.link(results[result], reader, slot)
+            if "kind" in edge:
+                for last in self.ends(body._succ, inside):
+                    self.order(last, reader, edge["kind"])
+        for source, kind in graph.controls(node):
+            for first in self.ends(body._pred, inside):
+                self.order(source, first, kind)
+        linked = [(source, destination, data) for (source, destination), data in self.links.items()]
+        return Edit(added=self.added, linked=linked, removed=[node], matched=(node,))
+
+    def place(self, inner: str) -> None:
+        """Add a node of the body, or find the constant that stands for it already."""
+        data = dict(self.body._node[inner])
+        shared = data.get("shared") if data.get("type") == "constant" else None
+        if shared is not None and (there := self.shared_as(shared, data["value"])) is not None:
+            self.names[inner] = there
+            return
+        above = self.graph._node[self.node]
+        data.update({mark: above[mark] for mark in _INHERITED if mark in above and mark not in data})
+        if (result := data.get("result")) is not None:
+            of = tuple(with_sizes(each, self.sizes) for each in (result if isinstance(result, tuple) else (result,)))
+            data["result"] = of if isinstance(result, tuple) else of[0]
+        data["origin"] = self.graph.origin(self.node)
+        name = stem = f"{self.node}.{inner}" if shared is None else str(shared)
+        while name in self.graph or name in self.taken:
+            name = self.fresh(stem)
+        self.names[inner] = name
+        self.taken.add(name)
+        self.added.append((name, data))
+
+    def shared_as(self, name: Any, value: Any) -> str | None:
+        """Return the node that has a constant of the module already."""
+        nodes = self.graph._node
+        for node in (name, *nodes) if name in nodes else nodes:
+            if nodes[node].get("shared") == name and nodes[node].get("value") is value:
+                return str(node)
+        return None
+
+    def where(self, operand: Operand) -> Operand:
+        """Return where a value of the body is now: an operand of the node, or a result of a new node."""
+        return self.given.get(operand.node) or Operand(self.names[operand.node], operand.result)
+
+    def link(self, source: Operand, destination: str, slot: int) -> None:
+        """Let a node read a value."""
+        data = self.edge(source.node, destination)
+        data["slots"] = (*data.get("slots", ()), (slot, source.result))
+
+    def order(self, source: str, destination: str, kind: str) -> None:
+        """Let a node come after another one."""
+        if source != destination:
+            self.edge(source, destination).setdefault("kind", kind)
+
+    def edge(self, source: str, destination: str) -> dict[str, Any]:
+        """Return the data of an edge in the making, what it is now included."""
+        if (source, destination) not in self.links:
+            known = self.graph._succ.get(source, {}).get(destination, {})
+            self.links[source, destination] = {"slots": (), **known}
+        return self.links[source, destination]
+
+    def firsts(self, source: str) -> list[str]:
+        """Return what stands for a node of the body that another one comes after."""
+        if source in self.names:
+            return [self.names[source]]
+        return [self.given[source].node] if source in self.given else []
+
+    def ends(self, neighbours: Mapping[str, Any], inside: list[str]) -> list[str]:
+        """Return the new nodes that no new node comes after, or that come after none, but for constants."""
+        own = {n for n in inside if self.body._node[n].get("type") != "constant"}
+        return [self.names[n] for n in inside if n in own and not any(other in own for other in neighbours[n])]
