@@ -86,15 +86,15 @@ class Dataflow(nx.DiGraph):
                 return (Operand(source, data["slots"][0][1]),)
         found = {}
         count = 0
-        is_whole = True
         for source, data in sources.items():
-            slots = data.get("slots", ())
-            if not slots and "kind" not in data:
-                is_whole = False
-            for slot, result in slots:
+            for slot, result in data.get("slots", ()):
                 found[slot] = Operand(source, result)
                 count += 1
-        if len(found) != count or (count and max(found) != count - 1) or not is_whole:
+        if (
+            len(found) != count
+            or (count and max(found) != count - 1)
+            or (count != len(sources) and any(not d.get("slots") and "kind" not in d for d in sources.values()))
+        ):
             raise GraphError(
                 "the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node
             )

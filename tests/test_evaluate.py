@@ -127,3 +127,20 @@ def test_mantissas_come_in_the_dtype_of_their_format():
     x = graph.input("x", Tensor(FixedPoint(True, 8), ("N", 16)))
     graph.output("y", op.arg_max(x))
     assert evaluate(graph, {"x": np.arange(16)[None]})["y"].dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("i4", [8], "holds 8, and i4 reaches from -8 to 7"),
+        ("u8", [-1], "holds -1, and u8 reaches from 0 to 255"),
+        ("i8", np.array([300.0]), "holds 300.0, and i8 reaches"),
+        ("i64", [0.5], "holds 0.5, and i64 has whole numbers only"),
+        ("i8<0.5:0>", [200], "holds 200, and i8<0.5:0> reaches from -128"),
+        ("i32", ["a"], "whole numbers only|no such values"),
+    ],
+)
+def test_numbers_that_an_input_cannot_hold_are_refused(kind, given, message):
+    graph = Graph.parse(f"graph g\nx = input() : {kind}[N]\ny = output(x)")
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(graph, {"x": given})

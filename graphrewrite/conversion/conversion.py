@@ -28,6 +28,9 @@ _STANDING = frozenset({"constant", "input", "output"})
 class Conversion(Protocol):
     """A kind of values that nodes are to compute on."""
 
+    def is_about(self, kind: Type) -> bool:
+        """Tell whether values of a type could be converted at all."""
+
     def takes(self, graph: Graph, node: str) -> bool:
         """Tell whether a node can be converted, whatever it reads."""
 
@@ -92,6 +95,10 @@ class Casting:
     def takes(self, graph: Graph, node: str) -> bool:
         """Every op with a meaning of its own; whether it has one for that element type, its inference says."""
         return _is_known(graph, node)
+
+    def is_about(self, kind: Type) -> bool:
+        """Tell whether a type is one of floats."""
+        return kind.element in FLOATS
 
     def concerns(self, op: Op, types: Sequence[Type]) -> bool:
         """Where floats come in, or out by an attribute."""
@@ -162,6 +169,10 @@ class Permuting:
     def permutes(op: Op) -> bool:
         """Tell whether an op is one of these."""
         return op.axes is not None or op.infer_types is elementwise or op.name in _POINTWISE
+
+    def is_about(self, kind: Type) -> bool:
+        """Tell whether a type is one of tensors of that rank."""
+        return isinstance(kind, Tensor) and len(kind.shape) == len(self.layout)
 
     def concerns(self, op: Op, types: Sequence[Type]) -> bool:
         """Where a tensor of that rank comes in, and none of a higher one."""

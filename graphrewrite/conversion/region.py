@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.conversion.conversion import Casting, Conversion, Permuting
@@ -12,6 +12,7 @@ from graphrewrite.following import Following, followed
 from graphrewrite.graph import Graph
 from graphrewrite.graph_view.border import arranged, in_graph_order
 from graphrewrite.infer import infer_node
+from graphrewrite.types import Type
 from graphrewrite.wiring import move_slot
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
     if settings.get("layout") is not None:
         kinds.append(Permuting(settings["layout"]))
     for kind in kinds:
+        if not any(map(kind.is_about, _types(made, members))):
+            raise TypeMismatchError(f"nothing in the view {view.name or ''!r} can have {kind}; its values are others")
         border = view.inputs, view.outputs
         inserted, instead = converted(made, members, kind)
         members += [node for node in inserted if node not in members]
@@ -64,6 +67,14 @@ def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
             made.graph["views"] = {**made.graph["views"], view.name: stored}
             view = made.view(view.name)
     return made
+
+
+def _types(graph: Graph, nodes: Iterable[str]) -> Iterator[Type]:
+    """Yield the types of the values that some nodes read and give."""
+    for node in nodes:
+        yield from (graph.result_type(o.node, o.result) for o in graph.operands(node))
+        found = graph.nodes[node].get("result", ())
+        yield from found if isinstance(found, tuple) else (found,)
 
 
 def converted(graph: Graph, nodes: Iterable[str], kind: Conversion) -> tuple[list[str], dict[Operand, Operand]]:

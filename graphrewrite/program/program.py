@@ -19,7 +19,7 @@ from graphrewrite.program.call import Call, Values
 from graphrewrite.program.elsewhere import computed_by
 from graphrewrite.program.kernel import TABLE, Kernel
 from graphrewrite.program.translation import Translation
-from graphrewrite.types import Stream, Type, hold
+from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
 
 __all__ = ["Program", "compile_graph"]
 
@@ -96,6 +96,8 @@ class Program:
                 array = hold(kind.element, inputs[name])
             except (TypeError, ValueError, OverflowError) as error:
                 raise EvaluationError(f"the input {name!r} is {kind}, which takes no such values: {error}") from error
+            if not isinstance(kind.element, FixedPoint) and (wrong := out_of_range(kind.element, inputs[name])):
+                raise EvaluationError(f"the input {name!r} is {kind}, and {wrong}")
             shape = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
             if array.ndim != len(shape) or any(
                 isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)

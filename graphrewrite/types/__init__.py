@@ -11,7 +11,7 @@ from __future__ import annotations
 from graphrewrite.types.edge import Type, one_object
 from graphrewrite.types.element import Element, check_element, element_dtype, element_kind, element_of
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.held import contradiction, fitted, hold
+from graphrewrite.types.held import contradiction, fitted, hold, out_of_range
 from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import NAMES, integer_limits
 from graphrewrite.types.quantised import STORAGES, Quantised
@@ -39,6 +39,7 @@ __all__ = [
     "hold",
     "integer_limits",
     "one_object",
+    "out_of_range",
     "parse_element",
     "parse_type",
     "parse_types",

@@ -12,7 +12,7 @@ from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.named import integer_limits
 from graphrewrite.types.quantised import Quantised
 
-__all__ = ["contradiction", "fitted", "hold"]
+__all__ = ["contradiction", "fitted", "hold", "out_of_range"]
 
 _UPPER = np.uint32(0xFFFF0000)
 """The half of a float32 that is a bfloat16."""
@@ -157,11 +157,42 @@ def contradiction(kind: Type, array: Any) -> str | None:
     if element == "bf16":
         wrong = array[~_same_bits(array, _rounded(array))]
         return f"holds {wrong[0]}, which is no bfloat16" if wrong.size else None
+    return out_of_range(element, array)
+
+
+def out_of_range(element: Element, array: Any) -> str | None:
+    """Return which number of an array an element type of integers does not have, or None if it has all of them.
+
+    Parameters
+    ----------
+    element : str, FixedPoint or Quantised
+        An element type; floats and booleans take what they are given.
+    array : array-like
+        Numbers, of any dtype.
+
+    Returns
+    -------
+    str or None
+        Half a sentence, for messages.
+
+    Examples
+    --------
+    >>> out_of_range("u8", [3, 256]), out_of_range("i8", [0.5])
+    ('holds 256, and u8 reaches from 0 to 255', 'holds 0.5, and i8 has whole numbers only')
+    """
+    array, dtype = np.asarray(array), element_dtype(element)
     limits = _limits(element)
-    if limits is None or not array.size:
+    if dtype.kind not in "iu" or not array.size or (array.dtype == dtype and limits is None):
         return None
-    outside = array[(array < limits[0]) | (array > limits[1])]
-    return f"holds {outside[0]}, and {element} reaches from {limits[0]} to {limits[1]}" if outside.size else None
+    if array.dtype.kind not in "iufb":
+        return f"holds {array.dtype}, and {element} has whole numbers only"
+    if array.dtype.kind == "f":
+        broken = array[array != np.floor(array)]  # NaN is one of them
+        if broken.size:
+            return f"holds {broken[0]}, and {element} has whole numbers only"
+    low, high = limits or (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    outside = array[(array < low) | (array > high)]
+    return f"holds {outside[0]}, and {element} reaches from {low} to {high}" if outside.size else None
 
 
 def _same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:

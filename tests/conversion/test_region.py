@@ -98,6 +98,7 @@ def test_a_layout_is_set_with_transposes_at_the_border(chosen):
         ({"element": "i8"}, TypeMismatchError, "quantise"),
         ({"layout": "NHHC"}, TypeMismatchError, "distinct"),
         ({"layout": "HWXY"}, TypeMismatchError, r"NC\*"),
+        ({"layout": "NWC"}, TypeMismatchError, "nothing in the view 'v' can have the layout NWC"),
         ({"backends": "gpu"}, GraphError, "did you mean 'backend'"),
     ],
 )
@@ -120,7 +121,11 @@ def chosen(draw: st.DrawFn) -> tuple[Graph, list[str]]:
 def test_any_part_in_double_precision(case):
     """In f64 a graph of f32 gives the same values but for rounding, and its interface stays."""
     (graph, nodes), inputs = case
-    made = graph.view("v", nodes).set(element="f64")
+    try:
+        made = graph.view("v", nodes).set(element="f64")
+    except GraphRewriteError as error:
+        assume("nothing in the view" not in str(error))
+        raise
     verify(made)
     assert {n: made.result_type(n) for n in made.inputs} == {n: graph.result_type(n) for n in graph.inputs}
     with np.errstate(all="ignore"):
@@ -137,8 +142,8 @@ def test_any_part_in_any_layout(case, data):
     layout = "".join(data.draw(st.permutations(data.draw(st.sampled_from(["NC", "NCW", "NCHW"])))))
     try:
         made = graph.view("v", nodes).set(layout=layout)
-    except GraphRewriteError:
-        assume("NC" in layout)
+    except GraphRewriteError as error:
+        assume("NC" in layout and "nothing in the view" not in str(error))
         raise
     verify(made)
     with np.errstate(all="ignore"):
