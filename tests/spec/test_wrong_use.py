@@ -82,7 +82,7 @@ def test_a_view_of_foreign_nodes():
         graph.view("head", ["x", "relu"])
     other = chain()
     other.input("elsewhere", F)
-    with pytest.raises(GraphError, match="elsewhere.*is of another graph"):
+    with pytest.raises(GraphError, match=r"elsewhere.*is of another graph"):
         graph.view("head", ["x"]) | other.view("tail", ["elsewhere"])
     assert graph.views == ("head",)
 
