@@ -74,6 +74,7 @@ MARKS = {
     "removed": Mark("#cc3311", "removed", dashed=True),
     "added": Mark("#00805c", "new"),
     "forbidden": Mark("#cc3311", "must not be there", width=1.6, dashed=True),
+    "order": Mark("#5f6b76", "comes after", width=1.0, dashed=True),
     "optional": Mark("#5f6b76", "may be missing", width=1.0, dashed=True),
 }
 """Of nodes that a match or a rewrite touches, and of what a pattern forbids or can do without."""

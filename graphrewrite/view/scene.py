@@ -133,6 +133,10 @@ def scene_of(graph: nx.DiGraph, *, marks: Mapping[Any, str] | None = None, title
         for index, (_, source, result) in enumerate(ports):
             label = plain(_type_of(graph, source, result), 60)
             arrows.append(Arrow(position[source], position[node], result, index if len(ports) > 1 else None, label))
+        for source, data in graph.pred[node].items():
+            if _is_order(data):
+                kind = "" if data["kind"] == "control" else plain(data["kind"], 60)
+                arrows.append(Arrow(position[source], position[node], label=kind, mark="order"))
     return Scene(plain(graph.name if title is None else title, 120), tuple(boxes), tuple(arrows))
 
 
@@ -152,9 +156,16 @@ def _ordered(graph: nx.DiGraph) -> list[Any]:
 def _feeds(graph: nx.DiGraph, node: Any) -> list[Feed]:
     found: list[Feed] = []
     for source, data in graph.pred[node].items():
+        if _is_order(data):
+            continue
         slots = data.get("slots")
         found += [(slot, source, result) for slot, result in slots] if slots else [(None, source, 0)]
     return sorted(found, key=lambda feed: (feed[0] is None, feed[0] or 0))
+
+
+def _is_order(data: Mapping[str, Any]) -> bool:
+    """Whether an edge says what comes after what, and nothing else."""
+    return "kind" in data and not data.get("slots")
 
 
 def _is_tucked(graph: nx.DiGraph, node: Any) -> bool:
@@ -163,7 +174,7 @@ def _is_tucked(graph: nx.DiGraph, node: Any) -> bool:
     return (
         graph.nodes[node].get("type") == "constant"
         and bool(readers)
-        and all(graph.nodes[r].get("type") != "output" for r in readers)
+        and all(graph.nodes[r].get("type") != "output" and not _is_order(data) for r, data in readers.items())
     )
 
 

@@ -100,3 +100,13 @@ def test_the_order_does_not_depend_on_how_the_graph_was_built(seed):
     other.add_nodes_from((node, graph.nodes[node]) for node in nodes)
     other.add_edges_from(graph.edges(data=True))
     assert scene_of(other) == scene_of(graph)
+
+
+def test_an_order_is_dashed_and_carries_nothing():
+    graph = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ns = exp(x, ^r, ^x:memory)\ny = output(s)")
+    scene = scene_of(graph)
+    orders = [(scene.boxes[a.source].name, a.label, a.port) for a in scene.arrows if a.mark == "order"]
+    assert orders == [("r", "", None)]
+    assert scene.box("s").ports == ()
+    graph.add_control("r", "y", kind="memory")
+    assert [a.label for a in scene_of(graph).arrows if a.mark == "order"] == ["", "memory"]
