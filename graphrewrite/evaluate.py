@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.implementation import Implementation
 from graphrewrite.program import compile_graph
@@ -51,6 +52,7 @@ def evaluate(
     >>> evaluate(g, {"x": [[-1, 2]]})["y"].tolist()
     [[0.0, 2.0]]
     """
+    graph = as_graph(graph, "that can be evaluated")
     return evaluate_nodes(graph, inputs, graph.outputs, implementations=implementations)
 
 

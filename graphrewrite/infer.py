@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite.cycles import order_of, shown
 from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError, did_you_mean
+from graphrewrite.given import as_graph
 from graphrewrite.graph import RESERVED, Graph
 from graphrewrite.op.generic import Generic
 from graphrewrite.op.op import Op
@@ -60,9 +61,7 @@ def infer(graph: nx.DiGraph, nodes: Iterable[str] | None = None) -> tuple[str, .
     neg_1 = neg(relu_1) : f16[N,8]
     y = output(neg_1)
     """
-    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise GraphError(f"{type(graph).__name__} is no graph whose types follow; make it a networkx.DiGraph")
-    given = graph if isinstance(graph, Graph) else Graph(graph)
+    given = as_graph(graph, "whose types follow")
     wanted = set(given._node) if nodes is None else {*((nodes,) if isinstance(nodes, str) else nodes)}
     for node in sorted(wanted - given._node.keys(), key=str):
         raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, given._node))}", node=node)

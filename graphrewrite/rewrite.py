@@ -11,9 +11,10 @@ import networkx as nx
 from graphrewrite.attempt import Change
 from graphrewrite.edit import Edit
 from graphrewrite.engine import Engine
-from graphrewrite.errors import GraphError, RuleError
+from graphrewrite.errors import RuleError
 from graphrewrite.following import Following, followed
 from graphrewrite.fused import Record
+from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.journal import Journal
 from graphrewrite.module import Module
@@ -172,8 +173,7 @@ def rewrite(
         options: dict[str, Any] = {"once": once, "order": order, "first": first, "measure": measure}
         options.update(verify=verify, limit=limit, watcher=watcher)
         return rewrite_graphs(graph, lambda each: rewrite(each, members, **options))  # type: ignore[return-value]
-    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise GraphError(f"{type(graph).__name__} is no graph that can be rewritten; make it a networkx.DiGraph")
+    check_digraph(graph, "that can be rewritten")
     strategy = Strategy(at=at, once=once, order=order, first=first, measure=measure)
     members = _checked(rules)
     own: list[Any] = [m for m in members if isinstance(m, Rule | GraphRewriting)]

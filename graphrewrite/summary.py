@@ -11,7 +11,9 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
+from graphrewrite.module import Module
 from graphrewrite.nested import GraphOp
 from graphrewrite.types import Type
 
@@ -20,13 +22,14 @@ __all__ = ["multiply_accumulates", "parameters", "summary"]
 _WIDEST = 40
 
 
-def summary(graph: nx.DiGraph) -> str:
+def summary(graph: nx.DiGraph | Module) -> str:
     """Return a table of a graph as plain text: a line a node, and the totals.
 
     Parameters
     ----------
-    graph : Graph or networkx.DiGraph
-        Any graph. Constants have no line of their own: they are the parameters of their first reader.
+    graph : Graph, networkx.DiGraph or Module
+        Any graph, or a module of them: then one table a graph. Constants have no line of their own: they are the
+        parameters of their first reader.
 
     Returns
     -------
@@ -48,7 +51,9 @@ def summary(graph: nx.DiGraph) -> str:
     y         output  relu_1                       0                     0
     total     2 operations                        10                     8
     """
-    given = graph if isinstance(graph, Graph) else Graph(graph)
+    if isinstance(graph, Module):
+        return "\n\n".join(map(summary, graph.values()))
+    given = as_graph(graph, "that has a summary")
     counted: set[Any] = set()
     rows = [("node", "op", "operands", "result", "parameters", "multiply-accumulates")]
     totals = [0, 0]

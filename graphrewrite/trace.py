@@ -12,6 +12,7 @@ from typing import Any
 from graphrewrite.attempt import Change
 from graphrewrite.edit import Edit, carry_out, difference
 from graphrewrite.errors import RewriteError
+from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.profile import Profile
 from graphrewrite.replacement import Declined
@@ -189,6 +190,7 @@ def trace(graph: Graph, rules: Rules, **options: Any) -> Trace:
     - i = identity(x) : f32[N]
     """
     members = list(rules) if isinstance(rules, Iterable) else [rules]
+    check_digraph(graph, "whose rewriting can be traced")
     before = graph if options.get("copy", True) else graph.copy()
     recorder = _Recorder(members)
     after = rewrite(graph, members, watcher=recorder, **options)

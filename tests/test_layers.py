@@ -14,7 +14,19 @@ CORE = (
     {"errors", "types", "data", "marks"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
-        *("building", "cycles", "edit", "graph_view", "infer", "nested", "node", "soundness", "structure", "summary"),
+        *(
+            "building",
+            "cycles",
+            "edit",
+            "given",
+            "graph_view",
+            "infer",
+            "nested",
+            "node",
+            "soundness",
+            "structure",
+            "summary",
+        ),
     },
     {
         *(

@@ -9,6 +9,7 @@ from typing import Any, Self
 import networkx as nx
 import numpy as np
 
+from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownGraphError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.module.membership import admit, rebind
@@ -20,7 +21,7 @@ from graphrewrite.types import Type
 __all__ = ["Module"]
 
 
-class Module(Sharing, MutableMapping[str, Graph]):
+class Module(Displayed, Sharing, MutableMapping[str, Graph]):
     """Named graphs that belong together.
 
     A graph of a module can be a node of another one (`op`), a node can name the graph that implements it (its mark

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.implementation import Implementation, insert_conversions
 from graphrewrite.implementation.insertion import chosen
@@ -147,6 +148,7 @@ def compile_graph(
     >>> compile_graph(g)({"x": [[-1, 2]]})["y"].tolist()
     [[0.0, 2.0]]
     """
+    graph = as_graph(graph, "that can be evaluated")
     wanted = tuple(graph.outputs if nodes is None else nodes)
     given = tuple(implementations)
     if given:

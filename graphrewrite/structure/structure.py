@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphrewrite.errors import GraphError
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp
 from graphrewrite.structure.isomorphism import Coloured, are_isomorphic, digest
@@ -206,9 +206,7 @@ def _roots(graph: Graph) -> list[Any]:
 
 
 def _graph(graph: Any) -> Graph:
-    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise GraphError(f"{type(graph).__name__} is no graph that can be compared; make it a networkx.DiGraph")
-    return graph if isinstance(graph, Graph) else Graph(graph)
+    return as_graph(graph, "that can be compared")
 
 
 def _own(graph: Graph, names: bool) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import networkx as nx
-
-from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError, VerificationError
+from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError, VerificationError
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule.rule import GraphRule
 from graphrewrite.replacement import Declined
@@ -138,9 +137,7 @@ class Table:
 
     def faults_of(self, given: Any) -> list[Fault]:
         """Return the faults of one graph."""
-        if not isinstance(given, nx.DiGraph) or given.is_multigraph():
-            raise GraphError(f"{type(given).__name__} is no graph that can be verified; make it a networkx.DiGraph")
-        graph = given if isinstance(given, Graph) else Graph(given)
+        graph = as_graph(given, "that can be verified")
         found: list[Fault] = []
         for node, data in graph._node.items():
             kind = data.get("type")

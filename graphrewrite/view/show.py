@@ -8,8 +8,10 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphError, GraphRewriteError, did_you_mean
+from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule import GraphMatch, GraphRule
+from graphrewrite.module import Module
 from graphrewrite.rule import Match, Rule
 from graphrewrite.summary import summary
 from graphrewrite.view.graph_sketch import graph_sketch_of
@@ -23,7 +25,7 @@ __all__ = ["before_after", "rule_picture", "show", "to_svg"]
 
 
 def show(
-    graph: nx.DiGraph | Rule | GraphRule,
+    graph: nx.DiGraph | Module | Rule | GraphRule,
     *,
     highlight: Match | GraphMatch | Iterable[Any] | None = None,
     max_nodes: int = 200,
@@ -33,7 +35,7 @@ def show(
 
     Parameters
     ----------
-    graph : Graph, networkx.DiGraph, Rule or GraphRule
+    graph : Graph, networkx.DiGraph, Module, Rule or GraphRule
         What to look at.
     highlight : Match, GraphMatch or iterable of node names, optional
         What to ring.
@@ -49,7 +51,7 @@ def show(
     Raises
     ------
     GraphError
-        If a name to highlight is not in the graph.
+        If it is nothing that can be drawn, or a name to highlight is not in the graph.
 
     Examples
     --------
@@ -68,6 +70,12 @@ def show(
     """
     if isinstance(graph, Rule | GraphRule):
         return rule_picture(graph, direction=direction)
+    if isinstance(graph, Module):
+        scenes = tuple(scene_of(each, title=name) for name, each in graph.items())
+        if sum(len(scene.boxes) for scene in scenes) > max_nodes:
+            return Picture((), f"{summary(graph)}\nmore than max_nodes={max_nodes} nodes; show one graph of the module")
+        return Picture(tuple(scene for scene in scenes if scene.boxes), str(graph), direction=direction)
+    check_digraph(graph, "that can be drawn")
     marks = dict.fromkeys(_chosen(graph, highlight), "matched")
     scene = scene_of(graph, marks=marks)
     if len(scene.boxes) > max_nodes:

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op, rewrite, rule, verify
+from graphrewrite import Graph, Tensor, evaluate, op, rewrite, rule, trace, verify
 from graphrewrite.errors import GraphError, RewriteError, RuleError, TypeMismatchError, UnknownGraphError
 from graphrewrite.module import Module
 from graphrewrite.nested import graph_op
@@ -473,3 +473,25 @@ def test_graphs_that_contain_each_other_are_refused() -> None:
         with pytest.raises(Exception, match="contain itself"):
             attempt()
     assert set(module.referenced()) == {"main", "block"}
+
+
+def test_a_module_shows_all_its_graphs_and_is_none_itself():
+    module = Module("net")
+    block = module.graph("block")
+    block.output("y", op.relu(block.input("x", X)))
+    main = module.graph("main")
+    main.output("y", module.op("block")(main.input("x", X)))
+    assert [line.split()[0] for line in module.summary().splitlines() if line and " " not in line] == ["block", "main"]
+    picture = module.show()
+    assert [scene.title for scene in picture.scenes] == ["block", "main"]
+    assert "relu_1" in repr(module.show(max_nodes=1))
+    for use in (lambda m: evaluate(m, {}), lambda m: trace(m, [])):
+        with pytest.raises(GraphError, match="Module is no graph .*; give one of its graphs: 'block', 'main'"):
+            use(module)
+    with pytest.raises(GraphError, match="int is no graph that can be drawn"):
+        show(3)
+
+
+def test_a_plain_digraph_is_evaluated():
+    graph = nx.DiGraph(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
+    assert evaluate(graph, {"x": [-1, 2]})["y"].tolist() == [0, 2]
