@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op, rewrite, rule, trace, verify
+from graphrewrite import Graph, Tensor, evaluate, op, rewrite, rule, show, trace, verify
 from graphrewrite.errors import GraphError, RewriteError, RuleError, TypeMismatchError, UnknownGraphError
 from graphrewrite.module import Module
 from graphrewrite.nested import graph_op
@@ -486,7 +486,7 @@ def test_a_module_shows_all_its_graphs_and_is_none_itself():
     assert [scene.title for scene in picture.scenes] == ["block", "main"]
     assert "relu_1" in repr(module.show(max_nodes=1))
     for use in (lambda m: evaluate(m, {}), lambda m: trace(m, [])):
-        with pytest.raises(GraphError, match="Module is no graph .*; give one of its graphs: 'block', 'main'"):
+        with pytest.raises(GraphError, match=r"Module is no graph .*; give one of its graphs: 'block', 'main'"):
             use(module)
     with pytest.raises(GraphError, match="int is no graph that can be drawn"):
         show(3)
