@@ -13,6 +13,7 @@ from graphrewrite.lowering.errors import (
 from graphrewrite.lowering.from_onnx import from_onnx
 from graphrewrite.lowering.heads import softmax_as_arg_max
 from graphrewrite.lowering.host import Partition, partition
+from graphrewrite.lowering.onnx_table import Entry
 from graphrewrite.lowering.quantise import quantise
 from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
@@ -20,6 +21,7 @@ from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
 __all__ = [
     "LOWER_TO_INTEGER",
     "LOWER_TO_STREAM",
+    "Entry",
     "LoweringError",
     "ModelError",
     "ParallelismError",

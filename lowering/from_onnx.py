@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.batch import free_batch
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.onnx_table import TABLE, Entry
-from graphrewrite.lowering.unknown import Unknown, is_known, without_conversion
+from graphrewrite.lowering.unknown import Unknown, is_known, kind_of, without_conversion
 from graphrewrite.types import element_of
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def from_onnx(
     *,
     shapes: Mapping[str, Sequence[int | str]] | None = None,
     batch: str | None = "N",
+    entries: Iterable[Entry] = (),
 ) -> Graph:
     """Return the graph of an ONNX model.
 
@@ -41,6 +42,8 @@ def from_onnx(
         Shapes for inputs whose shape the model leaves open.
     batch : str or None
         The name of the first dimension of every input, where the model works for any batch; None keeps it as it is.
+    entries : iterable of Entry
+        What ops of your own mean, or what others should mean instead of what they do: they come before the library's.
 
     Returns
     -------
@@ -64,7 +67,8 @@ def from_onnx(
     (('input',), 1)
     """
     try:
-        graph = _Importer(_load(model), shapes or {}).run()
+        table = {**TABLE, **{entry.onnx: entry for entry in entries}}
+        graph = _Importer(_load(model), shapes or {}, table).run()
     except GraphRewriteError:
         raise
     except Exception as error:  # a corrupt file breaks any assumption of onnx, protobuf and numpy
@@ -146,13 +150,15 @@ def _open_size(name: str) -> str:
 
 
 class _Importer:
-    def __init__(self, proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int | str]]) -> None:
+    def __init__(
+        self, proto: onnx.ModelProto, shapes: Mapping[str, Sequence[int | str]], table: Mapping[str, Entry]
+    ) -> None:
         import onnx
 
-        self.onnx, self.proto, self.shapes = onnx, proto, shapes
+        self.onnx, self.proto, self.shapes, self.table = onnx, proto, shapes, table
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
-        self.unknown = Unknown(proto)
+        self.unknown = Unknown(proto, table)
         self.reserved = {i.name for i in proto.graph.input} | {o.name for o in proto.graph.output}
 
     def run(self) -> Graph:
@@ -216,10 +222,10 @@ class _Importer:
             self.constant(node.output[0], self.constant_array(label, given))
             return
         inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
-        if not is_known(node):
+        if not is_known(node, self.table):
             self.values.update(self.unknown.add(self.graph, node, inputs, self.free(label)))
             return
-        entry = TABLE[node.op_type]
+        entry = self.table[kind_of(node)]
         for name, allowed in entry.required.items():
             if name in given and given[name] not in allowed:
                 raise ModelError(
@@ -234,7 +240,8 @@ class _Importer:
                 self.values.update(self.unknown.add(self.graph, node, inputs, self.free(label)))
                 return
             raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
-        self.values[node.output[0]] = made
+        results = made if isinstance(made, tuple) else (made,)
+        self.values.update({name: value for name, value in zip(node.output, results, strict=False) if name})
 
     def constant_array(self, label: str, given: dict[str, Any]) -> np.ndarray:
         if "value" in given:

@@ -23,7 +23,7 @@ class Entry:
     Attributes
     ----------
     onnx : str
-        ONNX op type.
+        ONNX op type; of another domain than ONNX's own, with the domain in front: ``"com.acme.Swirl"``.
     op : Op
         Our op.
     attributes : mapping

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
-from graphrewrite.lowering.onnx_table import TABLE
 from graphrewrite.marks import RESERVED
 from graphrewrite.op.generic import Generic
 from graphrewrite.types import element_of
@@ -17,20 +16,28 @@ from graphrewrite.types import element_of
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["Unknown", "is_known", "refuse_unknown", "without_conversion"]
+__all__ = ["Unknown", "is_known", "kind_of", "refuse_unknown", "without_conversion"]
 
 _OPSETS = range(13, 22)
 """Versions whose models mean the same to the import table without conversion."""
 
 
-def is_known(node: Any) -> bool:
-    """Tell whether the import table has an entry for an ONNX node."""
-    return node.domain in ("", "ai.onnx") and (node.op_type == "Constant" or node.op_type in TABLE)
+def kind_of(node: Any) -> str:
+    """Return the name of an ONNX node's op, with its domain where that is not ONNX's own."""
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+
+
+def is_known(node: Any, table: Container[str]) -> bool:
+    """Tell whether an import table has an entry for an ONNX node."""
+    kind = kind_of(node)
+    return kind == "Constant" or kind in table
 
 
 def without_conversion(proto: onnx.ModelProto, version: int) -> bool:
     """Tell whether a model that onnx cannot convert, for the ops in it that it does not know, can be read as it is."""
-    return version in _OPSETS and not all(map(is_known, proto.graph.node))
+    import onnx
+
+    return version in _OPSETS and not all(onnx.defs.has(n.op_type, n.domain) for n in proto.graph.node)
 
 
 class Unknown:
@@ -40,15 +47,17 @@ class Unknown:
     ----------
     proto : onnx.ModelProto
         The model; the types of its values come from itself and from onnx's shape inference.
+    table : container of str
+        Ops that are known.
     """
 
-    def __init__(self, proto: onnx.ModelProto) -> None:
+    def __init__(self, proto: onnx.ModelProto, table: Container[str]) -> None:
         import onnx
 
         self.onnx = onnx
         self.assumed: set[str] = set()
         self.types: dict[str, Tensor] = {}
-        if all(map(is_known, proto.graph.node)):
+        if all(is_known(node, table) for node in proto.graph.node):
             return
         with suppress(Exception):  # onnx raises what its C++ side throws; then the model says what it says
             proto = onnx.shape_inference.infer_shapes(proto)
@@ -97,7 +106,7 @@ class Unknown:
         -------
         dict of str to Value
         """
-        kind = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        kind = kind_of(node)
         attributes = dict(self._attributes(node))
         left_out = tuple(i for i, x in enumerate(inputs) if x is None)
         if left_out:

@@ -5,8 +5,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from graphrewrite import Graph, GraphRewriteError, evaluate, op, rewrite, rule, verify
-from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, quantise
+from graphrewrite import Graph, GraphRewriteError, define_op, evaluate, op, rewrite, rule, verify
+from graphrewrite.lowering import Entry, ModelError, UnsupportedOpsError, from_onnx, quantise
 from graphrewrite.models import path
 from tests.lowering.networks import mlp, model, residual_cnn, weights
 
@@ -190,6 +190,23 @@ class TestUnknownOps:
             return x + x
 
         assert evaluate(rewrite(graph, know_twice), {"x": [[1, 2]]})["y"].tolist() == [[2, 4]]
+
+    def test_an_entry_of_ones_own_says_what_they_are(self) -> None:
+        @define_op(results=2, infer=lambda x, *, turns=1: (x, x))
+        def swirl(x, *, turns=1):
+            return turns * x, -x
+
+        nodes = [
+            helper.make_node("Swirl", ["x"], ["a", "b"], domain="com.acme", name="s", times=3),
+            helper.make_node("Relu", ["b"], ["c"]),
+            helper.make_node("Add", ["a", "c"], ["y"]),
+        ]
+        proto = model(nodes, {}, input_shape=(1, 2), domains=["com.acme"])
+        mine = Entry("com.acme.Swirl", swirl, {"times": ("turns", int)})
+        graph = from_onnx(proto, entries=[mine, Entry("Relu", op.abs)])
+        assert graph.attributes("s") == {"turns": 3}
+        assert "abs" in {data["type"] for _, data in graph.nodes(data=True)}
+        assert evaluate(graph, {"x": [[1, -2]]})["y"].tolist() == [[4, -4]]
 
     def test_onnx_tells_the_types_that_it_knows(self) -> None:
         nodes = [
