@@ -12,6 +12,7 @@ from typing import Any
 from graphrewrite.attempt import Change
 from graphrewrite.edit import Edit, carry_out, difference
 from graphrewrite.errors import RewriteError
+from graphrewrite.following import followed
 from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.profile import Profile
@@ -146,10 +147,19 @@ class Trace:
         if not 0 <= steps <= len(self.steps):
             raise RewriteError(f"there is no step {steps}; the trace has {len(self.steps)}")
         graph = self.before.copy()
+        views = followed(graph)
         for step in self.steps[:steps]:
             edit = step.edit
+            old = (
+                graph.copy() if views is not None and step.match is None else None
+            )  # the views follow a pass by wiring
             added = [(name, dict(data)) for name, data in edit.added]
-            carry_out(graph, Edit(added, edit.linked, edit.unlinked, edit.changed, edit.removed))
+            made = Edit(added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched)
+            carry_out(graph, made)
+            if views is not None:
+                views.follow(made, before=old)
+        if views is not None:
+            views.settle()
         return graph
 
     def __str__(self) -> str:

@@ -384,3 +384,15 @@ def test_a_view_of_a_graph_with_a_cycle_through_state():
     assert list(view) == ["register_1", "add_1"]
     assert view.subgraph().operands("register_1")[0].node == "add_1"
     verify(view.set(element="f64"))
+
+
+@given(graphs(), st.data())
+def test_views_of_the_graph_between_two_steps(graph, data):
+    nodes = data.draw(st.lists(st.sampled_from(sorted(graph)), min_size=1, unique=True))
+    graph.view("some", nodes)
+    found = trace(graph, [*RULES, merge_equal_nodes])
+    assert found.graph_after(0).view("some").nodes == graph.view("some").nodes
+    last = found.graph_after(len(found.steps))
+    assert last.graph["views"] == found.graph.graph["views"]
+    for count in range(len(found.steps)):
+        assert found.graph_after(count).view("some").nodes <= set(found.graph_after(count))
