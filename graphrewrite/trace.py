@@ -150,9 +150,8 @@ class Trace:
         views = followed(graph)
         for step in self.steps[:steps]:
             edit = step.edit
-            old = (
-                graph.copy() if views is not None and step.match is None else None
-            )  # the views follow a pass by wiring
+            # What a pass has replaced by what, only the wiring before and after tells.
+            old = graph.copy() if views is not None and step.match is None else None
             added = [(name, dict(data)) for name, data in edit.added]
             made = Edit(added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched)
             carry_out(graph, made)
