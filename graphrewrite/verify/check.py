@@ -52,7 +52,7 @@ class Check:
     doc : str
         What must hold.
     function : callable
-        Yields what is wrong.
+        Yields, or returns, what is wrong: messages, or a single one, or nothing.
     scope : {"node", "graph", "module"}
         What it is called with: a graph and one of its nodes, a graph, or a module.
     types : frozenset of str or None
@@ -87,7 +87,7 @@ def check(
     module: bool = False,
     types: Iterable[str] | None = None,
 ) -> Check | Callable[[Callable[..., Any]], Check]:
-    r"""Make a check of a generator function ``(graph, node)`` that yields a message for everything that is wrong.
+    r"""Make a check of a function ``(graph, node)`` that yields, or returns, a message for everything that is wrong.
 
     Parameters
     ----------

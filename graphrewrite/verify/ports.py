@@ -8,7 +8,7 @@ from typing import Any
 from graphrewrite.cycles import holds_state
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.verify.check import check
-from graphrewrite.verify.reading import kind_of, known_op, operands_or_fault, slots_of
+from graphrewrite.verify.reading import known_op, operands_or_fault, slots_of
 
 __all__ = ["outputs_are_reached", "ports_are_numbered"]
 
@@ -16,8 +16,7 @@ __all__ = ["outputs_are_reached", "ports_are_numbered"]
 @check(whole=True)
 def ports_are_numbered(graph: Any) -> Iterator[tuple[Any, str]]:
     """Inputs and outputs are numbered 0, 1, …, each number once."""
-    for kind in ("input", "output"):
-        ports = [node for node in graph if kind_of(graph, node) == kind]
+    for kind, ports in _ports(graph).items():
         taken: dict[Any, Any] = {}
         for node in ports:
             index = graph._node[node].get("index")
@@ -34,14 +33,14 @@ def ports_are_numbered(graph: Any) -> Iterator[tuple[Any, str]]:
 @check(whole=True)
 def outputs_are_reached(graph: Any) -> Iterator[tuple[Any, str]]:
     """An output gives what comes from an input, a constant or a state."""
-    outputs = [node for node in graph if kind_of(graph, node) == "output"]
+    outputs = _ports(graph)["output"]
     if not outputs:
         return
     reached = {node for node in graph if _begins(graph, node)}
     work = list(reached)
     while work:
         for reader, edge in graph._succ[work.pop()].items():
-            if reader not in reached and slots_of(edge):
+            if reader not in reached and _is_read(graph, reader, edge):
                 reached.add(reader)
                 work.append(reader)
     for node in outputs:
@@ -49,11 +48,26 @@ def outputs_are_reached(graph: Any) -> Iterator[tuple[Any, str]]:
             yield node, "is unreachable: no input, constant or state leads to this output; connect what it reads"
 
 
+def _ports(graph: Any) -> dict[str, list[Any]]:
+    """Return the inputs and the outputs, in the order of the graph's dictionary."""
+    found: dict[str, list[Any]] = {"input": [], "output": []}
+    for node, data in graph._node.items():
+        kind = data.get("type")
+        if isinstance(kind, str) and kind in found:
+            found[kind].append(node)
+    return found
+
+
+def _is_read(graph: Any, reader: Any, edge: Any) -> bool:
+    """Tell whether an edge into a node says sensibly that it reads something; where all of them do is known."""
+    return bool(edge["slots"] if isinstance(operands_or_fault(graph, reader), tuple) else slots_of(edge))
+
+
 def _begins(graph: Any, node: Any) -> bool:
     """Tell whether a node gives a value that no operand gave it."""
-    sources = graph._pred[node]
-    if sources and any(slots_of(edge) for edge in sources.values()):
-        return holds_state(graph, node)
+    for edge in graph._pred[node].values():
+        if _is_read(graph, node, edge):
+            return holds_state(graph, node)
     op = known_op(graph, node)
     try:
         # What is not known may need no operand; that it is not known is said elsewhere.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -18,18 +21,34 @@ __all__ = [
     "known_op",
     "op_attributes",
     "operands_or_fault",
+    "reading_once",
     "results_of",
     "slots_of",
 ]
+
+_SEQUENCES = (tuple, list)
+_TYPES = (Tensor, Stream)
+_READ: ContextVar[tuple[Any, dict[Any, tuple[Operand, ...] | str]] | None] = ContextVar("read", default=None)
+"""A graph that stays as it is for now, and what its nodes read as far as it was asked for."""
+
+
+@contextmanager
+def reading_once(graph: Any) -> Iterator[None]:
+    """Look at the operands of each node once, however many checks ask: as long as this lasts, the graph stays."""
+    token = _READ.set((graph, {}))
+    try:
+        yield
+    finally:
+        _READ.reset(token)
 
 
 def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
     """Return the slots that an edge's data says, none of a control edge; None where it says nothing sensible."""
     slots = edge.get("slots")
-    if not isinstance(slots, tuple | list) or (not slots and edge.get("kind") is None):
+    if (type(slots) is not tuple and not isinstance(slots, _SEQUENCES)) or (not slots and edge.get("kind") is None):
         return None
     for pair in slots:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
+        if (type(pair) is not tuple and not isinstance(pair, _SEQUENCES)) or len(pair) != 2:
             return None
         slot, result = pair
         if type(slot) is not int or type(result) is not int or slot < 0 or result < 0:
@@ -39,6 +58,16 @@ def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
 
 def operands_or_fault(graph: Any, node: Any) -> tuple[Operand, ...] | str:
     """Return the operands of a node in order, or what is wrong with its slots."""
+    read = _READ.get()
+    if read is None or read[0] is not graph:
+        return _read(graph, node)
+    known = read[1].get(node)
+    if known is None:
+        known = read[1][node] = _read(graph, node)
+    return known
+
+
+def _read(graph: Any, node: Any) -> tuple[Operand, ...] | str:
     found: dict[int, Operand] = {}
     sources = graph._pred[node]
     for source, edge in sources.items():
@@ -84,8 +113,8 @@ def op_attributes(graph: Any, node: Any, op: Op) -> dict[str, Any]:
 def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:
     """Return the types that a node declares, or None where it declares none, or something else."""
     found = graph._node[node].get("result")
-    if isinstance(found, Tensor | Stream):
+    if isinstance(found, _TYPES):
         return (found,)
-    if isinstance(found, tuple) and all(isinstance(t, Tensor | Stream) for t in found):
+    if isinstance(found, tuple) and all(isinstance(t, _TYPES) for t in found):
         return found
     return None

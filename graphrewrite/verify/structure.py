@@ -39,68 +39,71 @@ def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
 
 
 @check
-def nodes_have_types(graph: Any, node: Any) -> Iterator[str]:
+def nodes_have_types(graph: Any, node: Any) -> str | None:
     """Every node has a type: the name of its op."""
-    if kind_of(graph, node) is None:
-        kind = graph._node[node].get("type")
-        said = "says none" if kind is None else f"says {kind!r}"
-        yield f"has a type, and this {said}; write the name of its op as its `type`"
+    kind = graph._node[node].get("type")
+    if isinstance(kind, str) and kind:
+        return None
+    said = "says none" if kind is None else f"says {kind!r}"
+    return f"has a type, and this {said}; write the name of its op as its `type`"
 
 
 @check
-def ops_are_known(graph: Any, node: Any) -> Iterator[str]:
+def ops_are_known(graph: Any, node: Any) -> str | None:
     """The op that a type names is the library's, or one that the graph was given."""
-    kind = kind_of(graph, node)
-    if kind is not None and known_op(graph, node) is None:
-        hint = advice_for(kind, tuple(graph.ops))
-        yield f"no op is called {kind!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule"
+    if known_op(graph, node) is not None or (kind := kind_of(graph, node)) is None:
+        return None
+    hint = advice_for(kind, tuple(graph.ops))
+    return f"no op is called {kind!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule"
 
 
 @check
-def slots_are_numbered(graph: Any, node: Any) -> Iterator[str]:
+def slots_are_numbered(graph: Any, node: Any) -> str | None:
     """The operands of a node are numbered 0, 1, … on its edges, each number once."""
     found = operands_or_fault(graph, node)
     if isinstance(found, str):
-        yield f"the slots of its operands are missing or collide: {found}; number them 0, 1, … on the edges"
+        return f"the slots of its operands are missing or collide: {found}; number them 0, 1, … on the edges"
+    return None
 
 
 @check
-def operands_fit(graph: Any, node: Any) -> Iterator[str]:
+def operands_fit(graph: Any, node: Any) -> str | list[str] | None:
     """A node has the operands that its op asks for: no fewer and no more."""
     operands, op = operands_or_fault(graph, node), known_op(graph, node)
     if op is None or isinstance(operands, str):
-        return
+        return None
     if op.name == "output":
-        if len(operands) != 1:
-            yield f"an output has one operand, this has {len(operands)}"
-    elif op.name == "constant":
-        for operand in operands:
-            yield f"is a constant and {operand.node!r} writes to it; make a node of its own of what it computes"
-    else:
-        try:
-            op.check(len(operands), {}, complete=False)
-        except TypeMismatchError as error:
-            yield str(error)
+        return None if len(operands) == 1 else f"an output has one operand, this has {len(operands)}"
+    if op.name == "constant":
+        return [
+            f"is a constant and {o.node!r} writes to it; make a node of its own of what it computes" for o in operands
+        ]
+    try:
+        op.check(len(operands), {}, complete=False)
+    except TypeMismatchError as error:
+        return str(error)
+    return None
 
 
 @check
-def attributes_fit(graph: Any, node: Any) -> Iterator[str]:
+def attributes_fit(graph: Any, node: Any) -> list[str] | None:
     """A node has attributes of its op only, and all of those that have no default."""
     op = known_op(graph, node)
     if op is None:
-        return
+        return None
     attributes = op_attributes(graph, node, op)
     try:
         op.check(op.required, attributes)
     except TypeMismatchError as error:
-        first = str(error)
-        yield first
+        found = [str(error)]
         for key, value in attributes.items():
             try:
                 op.check(op.required, {key: value}, complete=False)
             except TypeMismatchError as error:
-                if str(error) != first:
-                    yield str(error)
+                if str(error) != found[0]:
+                    found.append(str(error))
+        return found
+    return None
 
 
 @check(whole=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from graphrewrite.graph_rule.rule import GraphRule
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
 from graphrewrite.verify.check import Check, Fault
+from graphrewrite.verify.reading import reading_once
 from graphrewrite.verify.table import CHECKS
 
 __all__ = ["Checks", "Table", "faults", "verify"]
@@ -139,16 +140,17 @@ class Table:
         """Return the faults of one graph."""
         graph = as_graph(given, "that can be verified")
         found: list[Fault] = []
-        for node, data in graph._node.items():
-            kind = data.get("type")
-            for check in self.for_type(kind if isinstance(kind, str) else None):
-                said = _said(check, (graph, node), found, node)
-                if said:
-                    found += [Fault(check.name, node, message) for message in said]
-        for check in self.graphs:
-            for said in _said(check, (graph,), found):
-                node, message = said if isinstance(said, tuple) else (None, said)
-                found.append(Fault(check.name, node, message))
+        with reading_once(graph):
+            for node, data in graph._node.items():
+                kind = data.get("type")
+                for check in self.for_type(kind if isinstance(kind, str) else None):
+                    said = _said(check, (graph, node), found, node)
+                    if said:
+                        found += [Fault(check.name, node, message) for message in said]
+            for check in self.graphs:
+                for said in _said(check, (graph,), found):
+                    node, message = said if isinstance(said, tuple) else (None, said)
+                    found.append(Fault(check.name, node, message))
         for rule in self.rules:
             found += _matches(rule, graph, found)
         return found
@@ -171,11 +173,13 @@ class Table:
         return found
 
 
-def _said(check: Check, subject: tuple[Any, ...], found: list[Fault], node: Any = None) -> list[Any]:
+def _said(check: Check, subject: tuple[Any, ...], found: list[Fault], node: Any = None) -> Sequence[Any]:
     """Return what a check says. One that stumbles over what other checks have found says nothing."""
     try:
         said = check.function(*subject)
-        return [said] if isinstance(said, str) else list(said or ())
+        if not said:
+            return ()
+        return (said,) if isinstance(said, str) else list(said)
     except GraphRewriteError as error:
         is_known = found and (node is None or found[-1].node == node)
         return [] if is_known else [str(error).removeprefix(f"node {node!r}: ")]
