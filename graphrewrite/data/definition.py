@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, get_args, get_origin
 
 from graphrewrite.data.field import MISSING, Field
+from graphrewrite.errors import DataError
 
 __all__ = ["check_definition", "is_class_variable", "signature_of", "specialised_fields"]
 
@@ -73,20 +74,29 @@ def signature_of(fields: Mapping[str, Field]) -> inspect.Signature:
     )
 
 
-def check_definition(fields: Iterable[Field]) -> None:
+def check_definition(fields: Iterable[Field], made: Mapping[str, Field]) -> None:
     """Raise if a field or its default is wrong; leave alone what mentions names that are defined later.
 
     Parameters
     ----------
     fields : iterable of Field
-        Of one class.
+        Of one class, those of its parents included.
+    made : mapping
+        Those that the class itself defines, by name.
 
     Raises
     ------
     DataError
         Naming class and field.
     """
+    owner: dict[str, str] = {}
     for one in fields:
+        if one.init and owner.setdefault(one.key, one.name) != one.name:
+            raise DataError(
+                f"has the key {one.key!r}, as {owner[one.key]!r} has; a second name of a key is one with init=False",
+                path=one.where,
+            )
+    for one in made.values():
         try:
             kind = one.kind
         except NameError:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from graphrewrite.data.annotation import substituted, words_for
 from graphrewrite.data.compound import Converted
 from graphrewrite.data.kind import Kind
-from graphrewrite.data.resolve import Scope, kind_of, words_for
+from graphrewrite.data.resolve import Scope, kind_of
 from graphrewrite.errors import DataError, FieldError, did_you_mean
 
 if TYPE_CHECKING:
@@ -55,8 +57,11 @@ class Field:
         """Return the same field where type variables of the class stand for types."""
         new = copy.copy(self)
         vars(new).pop("kind", None)
-        new.variables = {**variables, **{v: variables.get(t, t) for v, t in self.variables.items()}}
+        new.variables = {**variables, **{v: substituted(t, variables) for v, t in self.variables.items()}}
         return new
+
+    def __repr__(self) -> str:
+        return f"<field {self.where}: {self.type}>"
 
     @property
     def key(self) -> str:
@@ -162,6 +167,9 @@ class Field:
             raise DataError("is nested too deeply, or contains itself", path=path) from None
 
 
+_OPTIONS = tuple(inspect.signature(Field).parameters)
+
+
 @overload
 def field(
     *,
@@ -218,7 +226,7 @@ def field(**options: Any) -> Any:
     Raises
     ------
     DataError
-        If there is both a default and a factory.
+        If there is both a default and a factory, or something that no field has.
 
     Examples
     --------
@@ -233,4 +241,7 @@ def field(**options: Any) -> Any:
     """
     if "default" in options and "factory" in options:
         raise DataError("a field has a default or a factory, not both")
+    for name in options:
+        if name not in _OPTIONS:
+            raise DataError(f"a field has no {name!r} (known: {', '.join(_OPTIONS)}){did_you_mean(name, _OPTIONS)}")
     return Field(**options)

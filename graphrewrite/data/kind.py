@@ -160,16 +160,21 @@ class Choice(Kind):
         for option, stored in self.options:
             if _is_same(value, option):
                 return stored
-        raise self._wrong(value, path)
+        raise self._wrong(value, path, [option for option, _ in self.options])
 
     def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
         for option, form in self.options:
             if _is_same(_as_tuple(stored), form):
                 return option
-        raise self._wrong(stored, path)
+        raise self._wrong(stored, path, [form for _, form in self.options])
 
-    def _wrong(self, value: Any, path: str) -> DataError:
-        return self.wrong(value, path, f"it is one of {', '.join(str(option) for option, _ in self.options)}")
+    def _wrong(self, value: Any, path: str, options: list[Any]) -> DataError:
+        return self.wrong(value, path, f"it is one of {', '.join(map(_shown, options))}")
+
+
+def _shown(option: Any) -> str:
+    """Return an option as it is written in a program, members of an enum by name: one of IntEnum prints like an int."""
+    return f"{type(option).__name__}.{option.name}" if isinstance(option, enum.Enum) else repr(option)
 
 
 def _is_same(value: Any, option: Any) -> bool:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
+from graphrewrite.data.annotation import is_open, specialised
 from graphrewrite.data.definition import check_definition, is_class_variable, signature_of, specialised_fields
 from graphrewrite.data.equality import same_data
 from graphrewrite.data.field import MISSING, Field, field
@@ -82,7 +83,7 @@ class IrData:
             if cls.__dict__.get(name) is not one and (name in made or one is not getattr(cls, name, None)):
                 setattr(cls, name, one)
         cls.__signature__ = signature_of(cls._fields)  # type: ignore[attr-defined]  # what inspect and help look at
-        check_definition(made.values())
+        check_definition(cls._fields.values(), made)
 
     def __init__(self, *positional: Any, **values: Any) -> None:
         cls = type(self)
@@ -249,6 +250,12 @@ class IrData:
 
     if not TYPE_CHECKING:  # type checkers know the fields, and that there are no others
 
+        def __class_getitem__(cls, args: Any) -> Any:
+            if not hasattr(super(), "__class_getitem__"):
+                raise TypeError(f"{cls.__name__} has no type variables; derive it from Generic[…] too")
+            alias = super().__class_getitem__(args)
+            return alias if is_open(alias) else specialised(cls, alias)
+
         def __setattr__(self, name: str, value: Any) -> None:
             if name == "data":
                 raise FieldError(
@@ -291,4 +298,11 @@ class IrData:
         return self.of(dict(self.data))
 
     def __reduce__(self) -> Any:
-        return type(self).of, (self.data,)
+        generic, args = vars(type(self)).get("_generic", (type(self), ()))
+        return _again, (generic, args, self.data)
+
+
+def _again(generic: Any, args: tuple[Any, ...], data: dict[str, Any]) -> IrData:
+    """Return what was pickled: a view of its own data."""
+    found: IrData = (generic[args] if args else generic).of(data)
+    return found

@@ -8,17 +8,17 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import types as library
+from graphrewrite.data.annotation import specialised, substituted, words_for
 from graphrewrite.data.compound import ANY, Dict, Either, List, Nested, Tuple
 from graphrewrite.data.kind import BOOL, FLOAT, INT, NONE, STR, Array, Choice, DType, Instance, Kind
 from graphrewrite.errors import DataError
 
-__all__ = ["Scope", "kind_of", "words_for"]
+__all__ = ["Scope", "kind_of"]
 
 _SCALARS: dict[Any, Kind] = {bool: BOOL, int: INT, float: FLOAT, str: STR, None: NONE, type(None): NONE}
 _UNIONS = (typing.Union, types.UnionType)
@@ -81,21 +81,6 @@ class Scope:
         return found
 
 
-def words_for(annotation: Any) -> str:
-    """Return an annotation as it is written.
-
-    Examples
-    --------
-    >>> words_for(int | None), words_for("list[Shape]"), words_for(np.ndarray)
-    ('int | None', 'list[Shape]', 'ndarray')
-    """
-    if isinstance(annotation, str):
-        return annotation
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return annotation.__name__
-    return str(annotation).replace("typing.", "")
-
-
 def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_converted: bool = False) -> Kind:
     """Return the kind that an annotation names.
 
@@ -134,7 +119,11 @@ def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_conve
         if typing.get_origin(annotation) is typing.Annotated:
             annotation = typing.get_args(annotation)[0]
         elif isinstance(annotation, typing.TypeVar):
-            annotation = known[annotation] if annotation in known else _limit(annotation)
+            # What it stands for may mention variables, but those are of another class, and may have the same name.
+            annotation, known = (
+                known.get(annotation, _limit(annotation)),
+                {float: known[float]} if float in known else {},
+            )
         elif hasattr(annotation, "__supertype__"):  # NewType
             annotation = annotation.__supertype__
         elif hasattr(annotation, "__value__"):  # type X = …
@@ -184,8 +173,10 @@ def _class(origin: type, args: tuple[Any, ...], annotation: Any, known: Mapping[
     from graphrewrite.data.record import IrData  # its fields have kinds
 
     if issubclass(origin, IrData):
-        generic: Any = origin
-        return Nested(_specialised(generic, tuple(known.get(a, a) for a in args)) if args else origin, origin)
+        generic, _ = vars(origin).get("_generic", (origin, ()))  # of Box[int], any Box will do that has its data
+        if args:
+            origin = specialised(origin, substituted(annotation, known))
+        return Nested(origin, generic)
     if issubclass(origin, enum.Enum):
         return Choice(origin.__name__, [(member, _option(member.value, origin)) for member in origin])
     if issubclass(origin, np.ndarray):
@@ -198,13 +189,6 @@ def _class(origin: type, args: tuple[Any, ...], annotation: Any, known: Mapping[
     if issubclass(origin, _OF_THE_LIBRARY):
         return Instance(origin.__name__, origin)
     return None
-
-
-@lru_cache(maxsize=256)
-def _specialised(origin: Any, args: tuple[Any, ...]) -> Any:
-    """Return a class of generic data whose type variables stand for types: ``Box[int]``."""
-    name = f"{origin.__name__}[{', '.join(map(words_for, args))}]"
-    return types.new_class(name, (origin[args],), exec_body=lambda space: space.update(__module__=origin.__module__))
 
 
 def _limit(variable: typing.TypeVar) -> Any:

@@ -199,6 +199,12 @@ class DictView(MutableMapping[str, Any]):
             raise KeyError(key)
         del self._place.write()[key]
 
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, the default if there was none; what is returned writes through."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
     def popitem(self) -> tuple[str, Any]:
         """Remove and return the last entry."""
         if not self:
