@@ -10,6 +10,9 @@ from graphrewrite.types import Stream, Tensor
 
 __all__ = ["unsound_edge", "unsound_node"]
 
+_MOST = 10**9 - 1
+"""Slots and results are counted up to this: the text form writes so many digits."""
+
 
 def unsound_node(data: Mapping[Any, Any]) -> tuple[str, str] | None:
     """Return the key of a node's data that is not what it must be, and what it must be; None where all is well.
@@ -76,6 +79,8 @@ def unsound_edge(data: Mapping[Any, Any]) -> tuple[str, str] | None:
         return "slots", "expected pairs of a slot and a result, both counted from 0"
     if not all(type(number) is int and number >= 0 for pair in slots for number in pair):
         return "slots", "expected pairs of a slot and a result, both counted from 0"
+    if any(number > _MOST for pair in slots for number in pair):
+        return "slots", f"expected slots and results up to {_MOST}"
     if not isinstance(data.get("kind", ""), str):
         return "kind", "expected a word for the kind of order"
     return None

@@ -65,7 +65,7 @@ def parse(text: str, *, ops: Iterable[Op] = ()) -> Graph:
     found = read(text, ops=ops)
     if isinstance(found, Graph):
         return found
-    raise ParseError("line 1, column 1: expected 'graph …', and this is a module; read it with parse_module")
+    raise ParseError("line 1, column 1: expected 'graph …', and this is a module; read it with Module.parse")
 
 
 def parse_module(text: str, *, ops: Iterable[Op] = ()) -> Module:
@@ -95,7 +95,7 @@ def parse_module(text: str, *, ops: Iterable[Op] = ()) -> Module:
     """
     found = read(text, ops=ops)
     if isinstance(found, Graph):
-        raise ParseError("line 1, column 1: expected 'module …', and this is a graph; read it with parse")
+        raise ParseError("line 1, column 1: expected 'module …', and this is a graph; read it with Graph.parse")
     return found
 
 

@@ -34,6 +34,8 @@ def mapping(value: Any, place: Place) -> dict[str, Any]:
     ...
     graphrewrite.errors.SerialError: nodes: expected an object {...}, got a list
     """
+    if isinstance(value, Refused):
+        place.fail(str(value))
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         place.fail(f"expected an object {{...}}, got {_kind(value)}")
     return value
@@ -68,7 +70,8 @@ def check_keys(data: Mapping[str, Any], known: Iterable[str], place: Place) -> N
 
 
 def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    name = type(value).__name__
+    return "nothing" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 class Decoder:

@@ -14,7 +14,7 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
 from graphrewrite.parse.nesting import inner_first
-from graphrewrite.serial.decode import Decoder, check_keys, mapping, text
+from graphrewrite.serial.decode import Decoder, Refused, check_keys, mapping, text
 from graphrewrite.serial.encode_graph import FORMAT, VERSION
 from graphrewrite.serial.place import Place, name_of
 from graphrewrite.soundness import unsound_edge, unsound_node
@@ -74,6 +74,8 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     if data.get("format") != FORMAT:
         (place / "format").fail(f"expected {FORMAT!r}; this is no graph that this library has stored")
     version = data.get("version")
+    if isinstance(version, Refused):
+        (place / "version").fail(str(version))
     if type(version) is not int or version < 1:
         (place / "version").fail("expected the number of a version, from 1")
     if version > VERSION:

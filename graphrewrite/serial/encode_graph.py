@@ -56,12 +56,14 @@ def to_dict(thing: nx.DiGraph | Module, *, put: PutArray = inline) -> dict[str, 
     >>> data["nodes"]["x"]["result"], data["edges"]
     ({'$type': 'f32[N]'}, {'x': {'y': {'slots': [[0, 0]]}}})
     """
+    from graphrewrite.module import Module  # built on graphs
+
     head = {"format": FORMAT, "version": VERSION}
     place = Place()
-    if not isinstance(thing, nx.DiGraph):
+    if isinstance(thing, Module):
         return {**head, "kind": "module", **_module(thing, place, put)}
-    if thing.is_multigraph():
-        raise SerialError("a multigraph has no form here; make it a DiGraph")
+    if not isinstance(thing, nx.DiGraph) or thing.is_multigraph():
+        raise SerialError(f"a {type(thing).__name__} has no form here; give a Graph, networkx.DiGraph or Module")
     try:
         inner = inner_graphs(thing)
     except GraphRewriteError as error:

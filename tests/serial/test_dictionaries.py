@@ -9,6 +9,7 @@ import json
 import math
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -304,3 +305,16 @@ def test_a_tower_of_graphs_is_read_in_one_go():
     tower["g1999"] = {"ops": {"g0": {"kind": "graph"}}, "nodes": {"n": {"type": "g0"}}}
     with pytest.raises(SerialError, match=r"^graphs.g0: the graph 'g0' would contain itself: g0 -> g1 -> .* -> g0"):
         from_dict({**head, "graphs": tower})
+
+
+def test_what_is_no_graph_is_refused():
+    for thing in (3, None, "graph g", nx.MultiDiGraph(), [Graph()]):
+        with pytest.raises(SerialError, match=r"has no form here; give a Graph, networkx.DiGraph or Module"):
+            to_dict(thing)  # type: ignore[arg-type]
+
+
+def test_a_slot_that_the_text_form_could_not_write_is_refused():
+    data = to_dict(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
+    data["edges"]["x"]["r"]["slots"] = [[0, 2**70]]
+    with pytest.raises(SerialError, match=r"^edges.x.r.slots: expected slots and results up to 999999999"):
+        from_dict(data)

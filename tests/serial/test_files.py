@@ -261,7 +261,7 @@ def test_mutated_arrays_are_refused_or_read(random):
         (b"[" * 10**6, "nests too deep"),
         (b'{"a":' * 10**6, "nests too deep"),
         (b"[]", "expected an object"),
-        (b"NaN", "expected an object"),
+        (b"NaN", "NaN is no JSON"),
         (b'{"format": "graphrewrite", "format": "graphrewrite"}', "format: "),
     ],
     ids=range(7),
@@ -372,3 +372,12 @@ def test_arrays_inline_are_bytes_in_base_64():
 def test_another_way_to_store_arrays_is_refused(tmp_path):
     with pytest.raises(SerialError, match="'inline' or as 'npz', not 'pickle'"):
         save(weights(), tmp_path / "g.json", arrays="pickle")
+
+
+@pytest.mark.parametrize("key", ["version", "nodes", "edges"])
+def test_a_main_key_that_stands_twice_is_refused_as_such(tmp_path, key):
+    file = tmp_path / "g.json"
+    save(weights(), file)
+    file.write_text(file.read_text().replace(f'"{key}": ', f'"{key}": {{}}, "{key}": ', 1))
+    with pytest.raises(SerialError, match=rf"^{key}: this key stands twice in its object"):
+        load(file)
