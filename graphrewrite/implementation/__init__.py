@@ -20,8 +20,17 @@ y = output(cast_2)
 from __future__ import annotations
 
 from graphrewrite.implementation.choice import Fit, Wanted, choose, fits
-from graphrewrite.implementation.implementation import Implementation
+from graphrewrite.implementation.implementation import Implementation, check_implementations
 from graphrewrite.implementation.insertion import insert_conversions
 from graphrewrite.implementation.plugin import implement
 
-__all__ = ["Fit", "Implementation", "Wanted", "choose", "fits", "implement", "insert_conversions"]
+__all__ = [
+    "Fit",
+    "Implementation",
+    "Wanted",
+    "check_implementations",
+    "choose",
+    "fits",
+    "implement",
+    "insert_conversions",
+]

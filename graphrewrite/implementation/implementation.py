@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, FixedPoint, Quantised, check_element, check_layout
 
-__all__ = ["Implementation", "bits_of"]
+__all__ = ["Implementation", "bits_of", "check_implementations"]
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,27 @@ class Implementation:
     kernel: str | None = None
 
     def __post_init__(self) -> None:
+        op, words, precision = self._given()
+        if not isinstance(op, Op | str) or not op:
+            raise TypeMismatchError(f"an implementation is of an op or of what is called so, not of {op!r}")
         if not callable(self.function):
             raise TypeMismatchError(f"an implementation of {self.name} needs a function, not {self.function!r}")
+        for key, word in words.items():
+            if not isinstance(word, str | None):
+                raise TypeMismatchError(f"the {key} of an implementation is a word, not {word!r}")
+        if type(precision) not in (int, type(None)):
+            raise TypeMismatchError(f"the precision of an implementation is a number of bits, not {precision!r}")
         if self.element is not None:
             check_element(self.element)
         if self.layout is not None:
-            check_layout(self.layout, len(self.layout))
+            check_layout(self.layout, len(str(self.layout)))
         bits = self.precision if self.element is None else bits_of(self.element)
         if self.precision is not None and (self.precision != bits or self.precision < 1):
             raise TypeMismatchError(f"{self!r}: {self.element or 'an element'} has not {self.precision} bits")
+
+    def _given(self) -> tuple[Any, dict[str, Any], Any]:
+        """What was given, which may be anything."""
+        return self.op, {"backend": self.backend, "kernel": self.kernel}, self.precision
 
     @property
     def name(self) -> str:
@@ -101,3 +113,33 @@ def bits_of(element: Element) -> int:
         return element.width
     name = element.storage if isinstance(element, Quantised) else element
     return 1 if name == "bool" else int("".join(c for c in name if c.isdigit()))
+
+
+def check_implementations(given: Any) -> tuple[Implementation, ...]:
+    """Return implementations that somebody gives.
+
+    Parameters
+    ----------
+    given : iterable of Implementation
+        Perhaps something else.
+
+    Returns
+    -------
+    tuple of Implementation
+
+    Raises
+    ------
+    TypeMismatchError
+        If it is something else.
+
+    Examples
+    --------
+    >>> check_implementations([3])
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.TypeMismatchError: implementations are given as a list of Implementation, not as [3]
+    """
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not isinstance(given, Iterable) or not all(isinstance(each, Implementation) for each in found):
+        raise TypeMismatchError(f"implementations are given as a list of Implementation, not as {given!r}")
+    return found

@@ -8,7 +8,7 @@ from graphrewrite.conversion import Casting, Conversion, Permuting
 from graphrewrite.conversion.region import converted
 from graphrewrite.graph import Graph
 from graphrewrite.implementation.choice import Fit, Wanted, choose
-from graphrewrite.implementation.implementation import Implementation
+from graphrewrite.implementation.implementation import Implementation, check_implementations
 from graphrewrite.passes import Pass
 
 __all__ = ["chosen", "insert_conversions"]
@@ -35,7 +35,7 @@ def chosen(implementations: Iterable[Implementation], graph: Graph) -> dict[str,
     EvaluationError
         If a node wants a backend or kernel that no implementation offers.
     """
-    given = tuple(implementations)
+    given = check_implementations(implementations)
     found = {}
     for node, data in graph.nodes(data=True):
         if data.get("type") not in _STANDING:
@@ -59,7 +59,7 @@ def insert_conversions(implementations: Iterable[Implementation]) -> Pass:
     -------
     Pass
     """
-    given = tuple(implementations)
+    given = check_implementations(implementations)
 
     def function(graph: Graph) -> list[str]:
         changed: list[str] = []

@@ -52,6 +52,8 @@ def implement(op: Op, name: str | None = None, attributes: Mapping[str, str | No
     s = clip(x, high=6) : f32[N]
     y = output(s)
     """
+    if not isinstance(op, Op):
+        raise GraphError(f"what takes the place of generic nodes is an op, not {op!r}; implement(op, name)")
     kind = op.name if name is None else name
     if kind in LIBRARY and LIBRARY[kind] is not op:
         raise GraphError(f"{kind!r} is an op of the library and no generic one; name the nodes that {op!r} is for")

@@ -2,13 +2,64 @@
 
 from __future__ import annotations
 
-from graphrewrite.errors import UnknownOpError
-from graphrewrite.graph import RESERVED, Graph
-from graphrewrite.implementation import Fit
-from graphrewrite.op.op import Op
-from graphrewrite.program.call import Call
+from dataclasses import dataclass
 
-__all__ = ["computed_by"]
+from graphrewrite.errors import EvaluationError, UnknownOpError
+from graphrewrite.graph import RESERVED, Graph
+from graphrewrite.implementation import Fit, Implementation
+from graphrewrite.op.op import Op
+from graphrewrite.program.call import Call, Values
+from graphrewrite.types import Type
+
+__all__ = ["Implemented", "computed_by"]
+
+
+@dataclass(frozen=True)
+class Implemented(Call):
+    """What an implementation computes; what it gives is looked at, for it is not the library's.
+
+    Attributes
+    ----------
+    implementation : Implementation
+        Where the function comes from.
+    types : tuple of Type
+        Of the operands.
+    """
+
+    implementation: Implementation | None = None
+    types: tuple[Type, ...] = ()
+
+    def run(self, values: Values) -> None:
+        """Compute the node, and see that the results have the shapes of its types.
+
+        Parameters
+        ----------
+        values : dict
+            Holds the operands; takes the results.
+
+        Raises
+        ------
+        EvaluationError
+            If the function fails, or gives other shapes or too few results.
+        """
+        super().run(values)
+        found = values[self.node]
+        sizes = {
+            size: there
+            for kind, operand in zip(self.types, self.operands, strict=True)
+            for size, there in zip(kind.shape, values[operand.node][operand.result].shape, strict=False)
+            if isinstance(size, str)
+        }
+        shapes = [tuple(sizes.get(str(size), size) for size in kind.shape) for kind in self.results]
+        given = [array.shape for array in found]
+        if len(given) != len(shapes) or any(
+            len(a) != len(b) or any(isinstance(t, int) and s != t for s, t in zip(a, b, strict=True))
+            for a, b in zip(given, shapes, strict=True)
+        ):
+            wanted, got = (", ".join(f"[{','.join(map(str, shape))}]" for shape in each) for each in (shapes, given))
+            raise EvaluationError(
+                f"{self.implementation!r} must give arrays of shape {wanted}, and gives {got}", node=self.node
+            )
 
 
 def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
@@ -46,8 +97,10 @@ def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
         attributes={},
         results=len(results),
     )
+    operands = graph.operands(node)
+    types = tuple(graph.result_type(*operand) for operand in operands)
     if op is None:
-        return Call(node, stand_in, attributes, graph.operands(node), results)
+        return Implemented(node, stand_in, attributes, operands, results, None, given, types)
     # An implementation that states a layout takes arrays in it; any other computes as the op's own function does.
     arrangement = Call.of(graph, node).arrangement if given.layout is None else None
-    return Call(node, stand_in, graph.attributes(node), graph.operands(node), results, arrangement)
+    return Implemented(node, stand_in, graph.attributes(node), operands, results, arrangement, given, types)

@@ -12,7 +12,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
 from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
-from graphrewrite.implementation import Implementation, insert_conversions
+from graphrewrite.implementation import Implementation, check_implementations, insert_conversions
 from graphrewrite.implementation.insertion import chosen
 from graphrewrite.op import constant
 from graphrewrite.op.generic import Generic
@@ -150,7 +150,7 @@ def compile_graph(
     """
     graph = as_graph(graph, "that can be evaluated")
     wanted = tuple(graph.outputs if nodes is None else nodes)
-    given = tuple(implementations)
+    given = check_implementations(implementations)
     if given:
         graph = insert_conversions(given)(graph)
     own = chosen(given, graph) if given else {}
@@ -182,7 +182,7 @@ def _check_ops(graph: Graph, nodes: list[str]) -> None:
     if unknown:
         raise UnknownOpError(
             f"no meaning is known for {', '.join(unknown)}; "
-            "pass the ops as Graph(ops=[…]) or replace the nodes by rules"
+            "pass the ops as Graph(ops=[…]) or implementations=[…] of them, or replace the nodes by rules"
         )
 
 

@@ -307,3 +307,65 @@ def test_after_insertion_every_reader_reads_from_its_own_backend(graph, data):
         if there is not None and made.nodes[node]["type"] != "transfer":
             assert {made.nodes[o.node].get("backend") for o in made.operands(node)} <= {None, there}
     assert insert_transfers(made) == made
+
+
+# ------------------------------------------------------------------ what is no implementation
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [(lambda x: x[:1], r"\[1,4\]"), (lambda x: None, r"\[\]"), (lambda x: np.stack([x, x]), r"\[2,3,4\]")],
+)
+@pytest.mark.parametrize("kind", ["relu", op.relu])
+def test_an_implementation_that_gives_another_shape_is_refused(kind, function, shape):
+    slow = Implementation(kind, function, backend="slow")
+    with pytest.raises(
+        EvaluationError,
+        match=rf"node 'r': <implementation of relu.*> must give arrays of shape \[3,4\], and .* {shape}",
+    ):
+        evaluate(relu_graph(), {"x": np.ones((3, 4))}, implementations=[slow])
+
+
+def test_an_implementation_that_gives_too_few_results_is_refused():
+    graph = Graph.parse("graph g\nx = input() : f32[N]\ns = ?Split(x) : f32[N], f32[M]\ny = output(s)")
+    both = Implementation("Split", lambda x: (x, x[:2]))
+    assert evaluate(graph, {"x": np.ones(5)}, implementations=[both])["y"].shape == (5,)
+    with pytest.raises(EvaluationError, match=r"must give arrays of shape \[5\], \[M\], and gives \[5\]"):
+        evaluate(graph, {"x": np.ones(5)}, implementations=[Implementation("Split", lambda x: x)])
+
+
+@pytest.mark.parametrize("given", [3, [3], [op.relu], Implementation(op.relu, np.abs), {"relu": np.abs}])
+def test_what_is_no_list_of_implementations_is_refused(given):
+    for use in (
+        lambda: evaluate(relu_graph(), {"x": np.ones((3, 4))}, implementations=given),
+        lambda: insert_conversions(given),
+    ):
+        with pytest.raises(TypeMismatchError, match=r"implementations are given as a list of Implementation, not as"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("op_", "stated", "message"),
+    [
+        (3, {}, "of an op or of what is called so, not of 3"),
+        ("", {}, "not of ''"),
+        (op.relu, {"backend": 3}, "the backend of an implementation is a word, not 3"),
+        (op.relu, {"kernel": ["fast"]}, "the kernel of an implementation is a word"),
+        (op.relu, {"precision": "16"}, "the precision of an implementation is a number of bits, not '16'"),
+        (op.relu, {"layout": 4}, "capital letters, not 4"),
+    ],
+)
+def test_an_implementation_states_words_and_numbers(op_, stated, message):
+    with pytest.raises(TypeMismatchError, match=message):
+        Implementation(op_, np.abs, **stated)
+
+
+def test_what_takes_the_place_of_generic_nodes_is_an_op():
+    with pytest.raises(GraphError, match=r"is an op, not 'Swirl'; implement\(op, name\)"):
+        implement("Swirl", op.relu)
+
+
+def test_a_graph_that_needs_implementations_says_so():
+    graph = Graph.parse("graph g\nx = input() : f32[N]\ns = ?Swirl(x) : f32[N]\ny = output(s)")
+    with pytest.raises(UnknownOpError, match=r"no meaning is known for Swirl \(s\); pass .* or implementations=\[…\]"):
+        evaluate(graph, {"x": np.ones(5)})
