@@ -20,7 +20,8 @@ __all__ = ["outline_nodes"]
 def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> tuple[Graph, GraphOp]:
     """Return a graph with one node in place of some, and the graph op that this node is of.
 
-    Constants that the nodes read go with them; the others stay for whoever else reads them.
+    Constants that the nodes read go with them; the others stay for whoever else reads them. Inputs and outputs of the
+    graph stay what they are.
 
     Parameters
     ----------
@@ -58,18 +59,19 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
     r = relu(n) : f32[N]
     y = output(r)
     """
-    order: dict[str, Any] = {}
+    order: dict[str, tuple[Operand, ...]] = {"inputs": (), "outputs": ()}
     if isinstance(nodes, GraphView):
         if nodes.graph is not graph:
             raise GraphError(f"{nodes!r} is of another graph than {graph!r}; name the nodes of this one")
-        order = {"inputs": nodes.inputs, "outputs": [o for o in nodes.outputs if not _is_constant(graph, o.node)]}
+        order = {"inputs": nodes.inputs, "outputs": nodes.outputs}
         nodes = nodes.nodes
     trial = graph.copy()
     trial.graph = {**graph.graph, "views": {}}
-    view = trial.view(
-        name, nodes if isinstance(nodes, str) else [n for n in nodes if not _is_constant(graph, n)], **order
-    )
-    inside = {n for n in view if graph.nodes[n].get("type") not in ("input", "output")}
+    view = trial.view(name, nodes if isinstance(nodes, str) else [n for n in nodes if not _stays(graph, n)])
+    inside = set(view)
+    read = {operand for node in inside for operand in graph.operands(node) if operand.node not in inside}
+    given = [value for value in order["inputs"] if value in read]
+    view = trial.view(name, inside, inputs=given, outputs=[v for v in order["outputs"] if v.node in inside])
     if not inside:
         raise GraphError(f"there is no node that {name!r} could compute; choose nodes of ops")
     _check_convex(graph, inside)
@@ -89,6 +91,11 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
 
 def _is_constant(graph: Graph, node: str) -> bool:
     return bool(node in graph and graph.nodes[node].get("type") == "constant")
+
+
+def _stays(graph: Graph, node: str) -> bool:
+    """Tell whether a node is none that computes: an input or output of the graph, or a constant."""
+    return bool(node in graph and graph.nodes[node].get("type") in ("constant", "input", "output"))
 
 
 def _check_convex(graph: Graph, inside: set[str]) -> None:

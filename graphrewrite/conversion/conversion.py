@@ -16,7 +16,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor, Type, check_layout, element_dtype, hold, one_object, permutation
 from graphrewrite.value import Value
 
-__all__ = ["FLOATS", "Casting", "Conversion", "Permuting", "layout_of"]
+__all__ = ["FLOATS", "Casting", "Conversion", "Permuting", "is_open", "layout_of"]
 
 FLOATS = ("bf16", "f16", "f32", "f64")
 """Element types that `op.cast` brings into each other, rounding once."""
@@ -56,8 +56,26 @@ class Conversion(Protocol):
         """Add the ops that bring a converted value back to what it was."""
 
 
-def _is_known(graph: Graph, node: str) -> bool:
-    """Tell whether a node computes by an op that is open to conversion: no graph of its own, and not unknown."""
+def is_open(graph: Graph, node: str) -> bool:
+    r"""Tell whether a node computes by an op that is open to conversion: no graph of its own, and not unknown.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+    node : str
+        A node of it.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ns = ?Swirl(r) : f32[N]\ny = output(s)")
+    >>> is_open(g, "r"), is_open(g, "s")
+    (True, False)
+    """
     kind = graph.nodes[node].get("type")
     op = graph.ops.get(kind) or LIBRARY.get(kind)
     return op is not None and kind not in _STANDING and op.level != "generic" and not hasattr(op, "library")
@@ -94,7 +112,7 @@ class Casting:
 
     def takes(self, graph: Graph, node: str) -> bool:
         """Every op with a meaning of its own; whether it has one for that element type, its inference says."""
-        return _is_known(graph, node)
+        return is_open(graph, node)
 
     def is_about(self, kind: Type) -> bool:
         """Tell whether a type is one of floats."""
@@ -148,7 +166,7 @@ class Permuting:
     """
 
     def __init__(self, layout: str) -> None:
-        check_layout(layout, len(layout))
+        check_layout(layout, len(str(layout)))
         canonical("NC*", layout)
         self.layout = layout
 
@@ -163,7 +181,7 @@ class Permuting:
 
     def takes(self, graph: Graph, node: str) -> bool:
         """Ops to which the order of axes is nothing, and those that know axes by their letters."""
-        return _is_known(graph, node) and self.permutes(graph.op(node))
+        return is_open(graph, node) and self.permutes(graph.op(node))
 
     @staticmethod
     def permutes(op: Op) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from graphrewrite.conversion.conversion import Casting, Conversion, Permuting
+from graphrewrite.conversion.conversion import Casting, Conversion, Permuting, is_open
 from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
 from graphrewrite.following import Following, followed
@@ -41,6 +41,9 @@ def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
     for key in settings:
         if key not in known:
             raise GraphError(f"a view sets {', '.join(known)}, not {key!r}{did_you_mean(key, known)}")
+    for mark in _MARKS:
+        if not isinstance(settings.get(mark), str | None):
+            raise GraphError(f"the {mark} of a view is a word, or None for none, not {settings[mark]!r}")
     made = view.graph.copy()
     members = [node for node in view if made.nodes[node].get("type") not in ("input", "output")]
     for mark in _MARKS:
@@ -56,6 +59,12 @@ def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
     for kind in kinds:
         if not any(map(kind.is_about, _types(made, members))):
             raise TypeMismatchError(f"nothing in the view {view.name or ''!r} can have {kind}; its values are others")
+        if not any(is_open(made, node) or made.nodes[node].get("type") == "constant" for node in members):
+            raise TypeMismatchError(
+                f"{kind} is set where ops compute, and {made.nodes[members[0]].get('type')} is a graph, which is to be "
+                "inlined first, or not known",
+                node=members[0],
+            )
         border = view.inputs, view.outputs
         inserted, instead = converted(made, members, kind)
         members += [node for node in inserted if node not in members]

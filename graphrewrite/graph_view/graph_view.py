@@ -145,7 +145,8 @@ class GraphView:
         ----------
         **settings
             ``backend``, ``use_kernel`` and ``implementation`` mark every node; None takes the mark away. ``element``
-            converts all floats, ``layout`` all tensors of that rank: constants at once, values at the boundary.
+            converts all floats, ``layout`` all tensors of that rank: constants at once, values at the boundary. Nodes
+            that are graphs, or of unknown ops, compute as before.
 
         Returns
         -------
@@ -154,8 +155,10 @@ class GraphView:
 
         Raises
         ------
+        GraphError
+            If there is no such setting, or a mark is no word.
         TypeMismatchError
-            If an op does not take such operands; names the node.
+            If an op does not take such operands, or none in the view can be converted; names the node.
 
         Examples
         --------
@@ -227,7 +230,7 @@ class GraphView:
         return f"<{name}: {len(self)} node{'s' if len(self) != 1 else ''}, ({inputs}) -> ({outputs})>"
 
 
-def make_view(graph: Graph, name: str, nodes: Any = None, inputs: Any = None, outputs: Any = None) -> GraphView:
+def make_view(graph: Graph, name: Any, nodes: Any = None, inputs: Any = None, outputs: Any = None) -> GraphView:
     """Return a view of a graph, made and stored if nodes are given.
 
     Parameters
@@ -256,7 +259,7 @@ def make_view(graph: Graph, name: str, nodes: Any = None, inputs: Any = None, ou
         view = GraphView(graph, name)
         _ = view.data  # complains where there is none
         return view
-    if not name:
+    if not isinstance(name, str) or not name:
         raise GraphError(f"a view needs a name, not {name!r}")
     members = in_graph_order(graph, _names(graph, nodes))
     given = [_ports(graph, side) for side in (inputs, outputs)]

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, evaluate, op, pass_, rewrite, rule, trace, verify
-from graphrewrite.errors import EvaluationError, GraphError, RewriteError
+from graphrewrite.errors import EvaluationError, GraphError, RewriteError, TypeMismatchError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph_view.border import label_of
+from graphrewrite.nested import graph_op
 from graphrewrite.rules import RULES, eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.testing import graphs, inputs_for
 
@@ -396,3 +397,39 @@ def test_views_of_the_graph_between_two_steps(graph, data):
     assert last.graph["views"] == found.graph.graph["views"]
     for count in range(len(found.steps)):
         assert found.graph_after(count).view("some").nodes <= set(found.graph_after(count))
+
+
+@pytest.mark.parametrize("name", [3, "", None, ("a",)])
+def test_a_view_is_called_by_a_word(name):
+    graph = Graph.parse(TEXT)
+    with pytest.raises(GraphError, match=r"a view needs a name, not"):
+        graph.view(name, ["n"])
+    assert graph.views == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"backend": 3}, "the backend of a view is a word, or None for none, not 3"),
+        ({"use_kernel": ["fast"]}, "the use_kernel of a view is a word"),
+        ({"layout": 3}, "capital letters, not 3"),
+        ({"layout": ["N", "C"]}, r"capital letters, not \['N', 'C'\]"),
+    ],
+)
+def test_settings_are_words(settings, message):
+    graph = Graph.parse(TEXT)
+    with pytest.raises((GraphError, TypeMismatchError), match=message):
+        graph.view("v", ["n"]).set(**settings)
+
+
+def test_what_no_node_of_a_view_computes_is_no_setting():
+    block = Graph.parse("graph block\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
+    graph = Graph("g")
+    swirl = op.generic("Swirl")(graph_op(block)(graph.input("x", Tensor("f32", ("N", 2)))))
+    graph.output("y", op.neg(swirl))
+    for nodes, kind in ((["block_1"], "block"), (["Swirl_1"], "Swirl")):
+        for setting in ({"element": "f16"}, {"layout": "NC"}):
+            with pytest.raises(TypeMismatchError, match=rf"node '{nodes[0]}': the .* and {kind} is a graph, which"):
+                graph.view("v", nodes).set(**setting)
+    found = graph.view("v", ["block_1", "neg_1"]).set(element="f16")
+    assert [str(found.result_type(n)) for n in ("block_1", "neg_1")] == ["f32[N,2]", "f16[N,2]"]

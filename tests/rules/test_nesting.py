@@ -401,3 +401,26 @@ def test_a_graph_is_found_in_itself(data: st.DataObject) -> None:
     inputs = data.draw(inputs_for(graph))
     assert same_values(made, graph, inputs)
     assert same_values(inline(made), graph, inputs)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_inputs_and_outputs_that_are_chosen_stay_what_they_are(whole: bool) -> None:
+    graph = Graph.parse("""graph g
+x = input() : f32[N]
+a = neg(x)
+f = tanh(x)
+b = add(a, f)
+y = output(b)
+z = output(f)""")
+    graph.view("rest", ["f", "b"])
+    chosen = list(graph) if whole else ["x", "b", "y"]
+    made, block = outline_nodes(graph, chosen, "block")
+    verify(made)
+    assert block.operands == (("x",) if whole else ("a", "f"))
+    assert block.results == (2 if whole else 1)
+    assert made.inputs == ("x",)
+    assert made.outputs == ("y", "z")
+    assert same_values(made, graph, {"x": np.float32([1, 2])})
+    seen, block = outline_nodes(graph, graph.view("chosen", chosen), "block")
+    assert same_values(seen, graph, {"x": np.float32([1, 2])})
+    assert set(block.operands) == ({"x"} if whole else {"a", "f"})
