@@ -39,7 +39,8 @@ def check_digraph(given: Any, purpose: str) -> None:
     help_ = "make it a networkx.DiGraph"
     if isinstance(given, Mapping) and any(isinstance(each, nx.DiGraph) for each in given.values()):
         help_ = f"give one of its graphs: {', '.join(map(repr, given))}"
-    raise GraphError(f"{type(given).__name__} is no graph {purpose}; {help_}")
+    named = f"networkx.{type(given).__name__}" if isinstance(given, nx.Graph) else type(given).__name__
+    raise GraphError(f"{named} is no graph {purpose}; {help_}")
 
 
 def as_graph(given: Any, purpose: str) -> Graph:

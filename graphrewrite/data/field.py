@@ -140,7 +140,7 @@ class Field:
         path = f"{record._path}.{self.name}"
         stored = self.store(value, path)
         record._place.refuse_cycle(stored, path)
-        record._place.write()[self.key] = stored
+        record._put(self, stored)
 
     def __delete__(self, record: IrData) -> None:
         if self.key not in record._place.read():

@@ -232,6 +232,10 @@ class IrData:
         """Return the value of a required field that the data lacks, from somewhere else, or raise."""
         raise FieldError(f"is required and missing; assign it ({field.type})", path=path)
 
+    def _put(self, field: Field, stored: Any) -> None:
+        """Write the stored form of what was assigned to a field."""
+        self._place.write()[field.key] = stored
+
     @classmethod
     def _missing_in(cls, data: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
         """Yield path and type of each required field that a dictionary lacks, at any depth."""

@@ -10,6 +10,7 @@ import networkx as nx
 from graphrewrite.diff.pairing import pair
 from graphrewrite.diff.result import Diff, Entry, ModuleDiff, NodeDiff
 from graphrewrite.errors import GraphError
+from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.module import Module
 from graphrewrite.structure import Describe, describe_data, describe_edge, inner_hashes
@@ -22,6 +23,8 @@ _WITHOUT = frozenset({"origin"})
 _PORTS = frozenset({"origin", "index"})
 
 
+@overload
+def diff(before: Graph, after: Graph) -> Diff: ...  # first: without stubs of networkx, a graph may be anything
 @overload
 def diff(before: Module, after: Module) -> ModuleDiff: ...
 @overload
@@ -61,12 +64,10 @@ def diff(before: Any, after: Any) -> Diff | ModuleDiff:
     """
     if isinstance(before, Module) and isinstance(after, Module):
         return _modules(before, after)
+    if isinstance(before, Module) != isinstance(after, Module):
+        raise GraphError("a graph and a module cannot be compared; pass two graphs, or two modules")
     for given in (before, after):
-        if not isinstance(given, nx.DiGraph) or given.is_multigraph():
-            raise GraphError(
-                f"a {type(before).__name__} and a {type(after).__name__} cannot be compared; pass two graphs, "
-                "networkx.DiGraph or Graph, or two modules"
-            )
+        check_digraph(given, "that can be compared")
     return _Comparison(before, after).found()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from graphrewrite.data import IrData, field
 from graphrewrite.data.equality import same_data
 from graphrewrite.data.field import Field
 from graphrewrite.data.place import Place
-from graphrewrite.errors import FieldError, GraphError, did_you_mean
+from graphrewrite.errors import DataError, FieldError, GraphError, did_you_mean
 from graphrewrite.node.node_class import class_of, kind_of_attribute
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic import Generic
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from graphrewrite.graph import Graph
 
 __all__ = ["Node", "node_view"]
-
-D = TypeVar("D", bound=IrData)
 
 
 class Mark(Field):
@@ -201,7 +200,10 @@ class Node(IrData):
             raise FieldError("is an operand, which is an edge of the graph; rewrite the node with a rule", path=path)
         if meaning not in op.attributes and not isinstance(op, Generic):
             raise self._unknown(name)
-        stored = as_attribute(kind_of_attribute(op, meaning).store(value, path))
+        try:
+            stored = as_attribute(kind_of_attribute(op, meaning).store(value, path))
+        except RecursionError:
+            raise DataError("is nested too deeply, or contains itself", path=path) from None
         self._place.refuse_cycle(stored, path)
         data = self._place.write()
         if op.stored({meaning: stored}) or (meaning in data and same_data(data[meaning], stored)):
@@ -222,9 +224,16 @@ class Node(IrData):
         own = getattr(Node, field.name, None)
         if isinstance(own, property):  # a subclass may annotate what every node has, such as its name
             return field.known_kind().load(own.__get__(self), path)
-        if field.name == "type" or self.op is None:
+        if field.name in Node._fields or self.op is None:
             return super()._absent(field, path)
         return field.known_kind().load(self._read(field.key), path, self._place)
+
+    def _put(self, field: Field, stored: Any) -> None:
+        op = self.op
+        if field.name in Node._fields or op is None or field.key not in {*op.operands, *op.attributes, *op.derived}:
+            super()._put(field, stored)
+        else:  # what a subclass annotates means what it means without
+            self._write(field.key, stored)
 
     if TYPE_CHECKING:  # which attributes there are depends on the op: they are Any
 
@@ -239,6 +248,10 @@ class Node(IrData):
             return self._read(name)
 
         def __setattr__(self, name: str, value: Any) -> None:
+            if name == "name":
+                raise FieldError(
+                    "is the node's in the graph; networkx.relabel_nodes renames it", path=f"{self._path}.name"
+                )
             if hasattr(type(self), name):
                 super().__setattr__(name, value)
             else:
@@ -255,7 +268,7 @@ class Node(IrData):
 
     def __repr__(self) -> str:
         if self._name is None:
-            return f"Node.of({self.data!r})"
+            return f"{'Node' if self._op is not None else type(self).__name__}.of({self.data!r})"
         return f"<{self.data.get('type')} node {self._name!r} {self.data!r}>"
 
     def __reduce__(self) -> Any:
@@ -274,7 +287,7 @@ def _bound(graph: Any, name: Any, kind: Any) -> Any:
     return view
 
 
-def node_view(graph: Graph, name: str, kind: type[D]) -> D:
+def node_view(graph: Graph, name: Any, kind: Any) -> Any:
     """Return the view of a node that `graph.node` returns.
 
     Parameters
@@ -293,9 +306,10 @@ def node_view(graph: Graph, name: str, kind: type[D]) -> D:
     Raises
     ------
     GraphError
-        If there is no such node.
+        If there is no such node, or no such class.
     """
-    if name not in graph._node:
+    if not (isinstance(kind, type) and issubclass(kind, IrData)):
+        raise GraphError(f"{kind!r} is no class of views; derive it from Node or from IrData", node=str(name))
+    if not isinstance(name, Hashable) or name not in graph._node:
         raise GraphError(f"is not in the graph{did_you_mean(str(name), map(str, graph._node))}", node=name)
-    view: D = _bound(graph, name, kind)
-    return view
+    return _bound(graph, name, kind)

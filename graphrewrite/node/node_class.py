@@ -2,20 +2,63 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import typing
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
+from graphrewrite.data import DictView, IrData, ListView
 from graphrewrite.data.compound import ANY, Either
-from graphrewrite.data.kind import NONE, NUMBER, Instance, Kind
+from graphrewrite.data.kind import NONE, NUMBER, Array, Kind, describe
+from graphrewrite.data.place import Place
 from graphrewrite.data.resolve import kind_of
 from graphrewrite.errors import DataError
 from graphrewrite.op.op import Op
+from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
 
 __all__ = ["class_of", "kind_of_attribute"]
 
-_WHATEVER = Instance("object", object)
+_ARRAY = Array("numpy.ndarray")
+_LEAVES = (
+    *(type(None), bool, int, float, complex, str, bytes, np.bool_, np.number, np.str_, np.bytes_),
+    *(Tensor, Stream, FixedPoint, Quantised),
+)
+
+
+class Whatever(Kind):
+    """What a graph can be stored with: numbers, texts, types, arrays, and containers of them."""
+
+    name = "object"
+
+    def store(self, value: Any, path: str) -> Any:  # as in Kind, here and below
+        if isinstance(value, IrData | ListView | DictView):
+            value = value.data
+        if isinstance(value, np.ndarray):
+            return _ARRAY.store(value, path)
+        if isinstance(value, list | tuple | range | set | frozenset):
+            for i, one in enumerate(value):
+                self.store(one, f"{path}[{i}]")
+        elif isinstance(value, Mapping):
+            for key, one in value.items():
+                self.store(key, f"{path}[{key!r}]")
+                self.store(one, f"{path}[{key!r}]")
+        elif not isinstance(value, _LEAVES) or isinstance(value, enum.Enum):
+            raise DataError(
+                f"{describe(value)} cannot be stored; give numbers, texts, types, arrays, or lists and dictionaries "
+                "of them",
+                path=path,
+            )
+        return value
+
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
+        return stored
+
+
+_WHATEVER = Whatever()
 
 
 class Following:

@@ -42,6 +42,8 @@ class FixedPoint:
     fraction: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.signed, bool | np.bool_ | int):
+            raise TypeMismatchError(f"a format is signed or not, True or False, not {self.signed!r}")
         try:  # numbers of numpy, say, become Python's, which print alike everywhere
             found = operator.index(self.width), operator.index(self.fraction)
         except TypeError as error:

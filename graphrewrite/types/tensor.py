@@ -112,7 +112,7 @@ class Tensor:
             check_layout(layout, len(sizes))
             layout = layout or None  # a tensor without axes has nothing to name
         if isinstance(element, Quantised) and element.axis is not None:
-            channels = sizes[element.axis] if element.axis < len(sizes) else "no"
+            channels = sizes[element.axis] if element.axis < len(sizes) else "none"
             if channels != len(element.channels):
                 raise TypeMismatchError(
                     f"{element} has {len(element.channels)} channels, "

@@ -35,7 +35,8 @@ def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
         if printed[str(node)] > 1:
             yield node, f"there is another node whose name prints as {str(node)!r}; rename one of them"
         else:
-            yield node, f"its name is no text but {node!r}; rename it, for example with networkx.relabel_nodes"
+            wrong = "empty" if node == "" else f"no text but {node!r}"
+            yield node, f"its name is {wrong}; rename it, for example with networkx.relabel_nodes"
 
 
 @check

@@ -103,6 +103,8 @@ class Table:
     """
 
     def __init__(self, checks: Checks) -> None:
+        if not isinstance(checks, Iterable):
+            raise RuleError(f"{checks!r} is no table of checks; write (*CHECKS, mine), or [mine] for it alone")
         members = tuple(checks)
         for member in members:
             if not isinstance(member, Check | Rule | GraphRule):

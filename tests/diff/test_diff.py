@@ -222,8 +222,15 @@ def test_modules():
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [(Graph(), 3), (nx.Graph(), Graph()), (Graph(), Module())], ids=["a number", "no graph", "a module"]
+    ("a", "b", "message"),
+    [
+        (Graph(), 3, "^int is no graph that can be compared; make it a networkx.DiGraph"),
+        (nx.Graph(), Graph(), "^networkx.Graph is no graph that can be compared"),
+        (Graph(), nx.MultiDiGraph(), "^networkx.MultiDiGraph is no graph that can be compared"),
+        (Graph(), Module(), "a graph and a module cannot be compared"),
+    ],
+    ids=["a number", "undirected", "several edges", "a module"],
 )
-def test_what_cannot_be_compared(a, b):
-    with pytest.raises(GraphError, match="cannot be compared"):
+def test_what_cannot_be_compared(a, b, message):
+    with pytest.raises(GraphError, match=message):
         diff(a, b)

@@ -215,7 +215,7 @@ def test_views_of_one_s_own_classes():
         input_shape: tuple[int | str, ...]
 
     assert (g.node("conv_1", Named).name, g.node("conv_1", Named).input_shape) == ("conv_1", ("N", 4, 9))
-    with pytest.raises(FieldError, match=r"^nodes.conv_1.name: is computed from other data"):
+    with pytest.raises(FieldError, match=r"^nodes.conv_1.name: is the node's in the graph"):
         g.node("conv_1").name = "other"
     mine = g.node("conv_2", Mine)
     mine.note = "by hand"
@@ -349,3 +349,72 @@ def test_views_agree_with_the_graph(graph):
             getattr(view, word)
         assert view.data is graph.nodes[name]
     assert graph == before
+
+
+class Convolution(Node):
+    """What an annotation names is the op's own."""
+
+    kernel_size: int
+    padding: tuple[int, ...]
+    groups: int = 1
+    comment: str = ""
+
+
+def test_what_a_subclass_annotates_means_what_it_means_without():
+    g = network()
+    view, before = g.node("conv_1", Convolution), dict(g.nodes["conv_1"])
+    with pytest.raises(FieldError, match=r"nodes.conv_1.kernel_size: follows from operands and attributes"):
+        view.kernel_size = 5
+    with pytest.raises(DataError, match=r"nodes.conv_1.padding\[0\]: expected int, got str 'x'"):
+        view.padding = ("x",)  # type: ignore[assignment]
+    assert g.nodes["conv_1"] == before
+    view.padding = (2, 2)
+    assert "padding" not in g.nodes["conv_1"]
+    assert g.nodes["conv_1"]["pads"] == (2, 2) == g.node("conv_1").padding == view.padding
+    view.groups = 1  # the default, which is not stored
+    assert "groups" not in g.nodes["conv_1"]
+    view.comment = "mine"  # nothing of the op's: data of the class
+    assert g.nodes["conv_1"]["comment"] == "mine"
+
+
+class VhdlNode(Node):
+    implementation: str
+
+
+def test_E10_a_mark_that_a_subclass_requires():
+    g = network()
+    with pytest.raises(FieldError, match=r"nodes.conv_1.implementation: is required and missing; assign it \(str\)"):
+        print(g.node("conv_1", VhdlNode).implementation)
+    made = VhdlNode.like(g.node("conv_1"), implementation="mac")
+    assert repr(made).startswith("VhdlNode.of({'type': 'conv', ")
+    assert "implementation" not in g.nodes["conv_1"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (object(), r"alpha: object <object .*> cannot be stored; give numbers, texts, types, arrays"),
+        ([1, {"a": print}], r"alpha\[1\]\['a'\]: builtin_function_or_method .* cannot be stored"),
+        (np.array([None]), r"alpha: expected numpy.ndarray, got array object\[1\]"),
+    ],
+)
+def test_data_that_cannot_be_stored_is_refused_at_once(value, message):
+    g = Graph("g")
+    generic("a::B")(g.input("x", Tensor("f32", ("N",))), alpha=1)
+    with pytest.raises(DataError, match=message):
+        g.node("a::B_1").alpha = value
+    assert g.nodes["a::B_1"]["alpha"] == 1
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(DataError, match="alpha: is nested too deeply, or contains itself"):
+        g.node("a::B_1").alpha = endless
+
+
+def test_what_cannot_be_a_view_and_what_is_no_name():
+    g = network()
+    with pytest.raises(GraphError, match=r"<class 'int'> is no class of views; derive it from Node or from IrData"):
+        g.node("conv_1", int)  # type: ignore[type-var]
+    with pytest.raises(GraphError, match=r"node \['conv_1'\]: is not in the graph"):
+        g.node(["conv_1"])  # type: ignore[call-overload]
+    with pytest.raises(FieldError, match=r"nodes.conv_1.name: is the node's in the graph; networkx.relabel_nodes"):
+        g.node("conv_1").name = "other"

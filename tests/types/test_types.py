@@ -200,3 +200,8 @@ def test_any_text_is_a_type_or_a_parse_error(text):
             read(text)
         except GraphRewriteError as error:
             assert type(error) is ParseError  # noqa: PT017 - anything else would be raised
+
+
+def test_a_sign_that_is_no_truth_value():
+    with pytest.raises(TypeMismatchError, match="a format is signed or not, True or False, not 'no'"):
+        FixedPoint("no", 8, 4)  # type: ignore[arg-type]

@@ -201,7 +201,12 @@ BREAKS = {
         "reads itself",
     ),
     "name no text": (lambda g: nx.relabel_nodes(g, {"mul_1": 7}, copy=False), "names_are_unique", 7, "no text but 7"),
-    "empty name": (lambda g: nx.relabel_nodes(g, {"mul_1": ""}, copy=False), "names_are_unique", "", "no text but ''"),
+    "empty name": (
+        lambda g: nx.relabel_nodes(g, {"mul_1": ""}, copy=False),
+        "names_are_unique",
+        "",
+        "its name is empty",
+    ),
 }
 
 
@@ -487,3 +492,16 @@ def test_whatever_is_broken_is_a_fault_and_never_another_error(graph, data):
     for fault in faults(graph, (*CHECKS, no_double_negation, names_as_texts)):
         assert isinstance(str(fault), str)
         assert fault.node is None or fault.node in graph
+
+
+def test_what_is_said_of_an_empty_name_and_of_a_check_that_is_no_table():
+    graph = Graph("g")
+    graph.add_node("", type="constant", value=np.float32(1), result=Tensor("f32", ()))
+    with pytest.raises(VerificationError, match=r"^node '': its name is empty; rename it"):
+        verify(graph)
+    with pytest.raises(RuleError, match=r"<check names_are_unique> is no table of checks; write \(\*CHECKS, mine\)"):
+        verify(graph, CHECKS[0])  # type: ignore[arg-type]
+    with pytest.raises(
+        GraphError, match=r"^networkx.Graph is no graph that can be verified; make it a networkx.DiGraph"
+    ):
+        verify(nx.Graph())
