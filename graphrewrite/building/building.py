@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from graphrewrite.errors import GraphError, TypeMismatchError
+from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.marks import MARKS
 from graphrewrite.nested.sizes import bind_sizes
@@ -52,8 +52,20 @@ class Built:
         self.kind, self.parts, self._apply = kind, tuple(parts), apply
 
     def __call__(self, *operands: Any) -> Any:
-        """Compute, build nodes, or be a pattern, as the operands are."""
-        return self._apply(*operands)
+        """Compute, build nodes, or be a pattern, as the operands are; if anything fails, no node is built."""
+        graphs = {id(x.graph): x.graph for x in operands if isinstance(x, Value)}.values()
+        before = [(graph, len(graph), dict(graph.ops), dict(graph._fresh)) for graph in graphs]
+        try:
+            return self._apply(*operands)
+        except Exception as error:
+            for graph, count, ops, fresh in before:
+                graph.remove_nodes_from(list(graph)[count:])  # new nodes come last
+                graph.ops = ops
+                graph._fresh.clear()
+                graph._fresh.update(fresh)
+            if isinstance(error, GraphRewriteError):
+                error.add_note(f"in {self!r}")
+            raise
 
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(map(_name, self.parts))})"
@@ -236,7 +248,8 @@ def _apply_graph(graph: Graph, operands: tuple[Any, ...]) -> Any:
         found = tuple(evaluate(graph, dict(zip(graph.inputs, operands, strict=True))).values())
         return found[0] if len(found) == 1 else found
     held: dict[str, Any] = dict(zip(graph.inputs, operands, strict=True))
-    for node in graph.in_order():
+    order = graph.in_order()
+    for node in order:
         data = graph.nodes[node]
         kind = data.get("type")
         if kind == "constant":
@@ -244,8 +257,19 @@ def _apply_graph(graph: Graph, operands: tuple[Any, ...]) -> Any:
             held[node] = value if target is None else target.constant(value, type=graph.result_type(node))
         elif kind not in ("input", "output"):
             held[node] = _apply_node(graph, node, [_results(held[o.node])[o.result] for o in graph.operands(node)])
+    if target is not None:
+        _order(graph, order, held, target)
     results = tuple(_results(held[o.node])[o.result] for n in graph.outputs for o in graph.operands(n))
     return results[0] if len(results) == 1 else results
+
+
+def _order(graph: Graph, nodes: Sequence[str], held: dict[str, Any], target: Graph) -> None:
+    """Give the nodes that were built for those of a graph the control edges that these have."""
+    made = {node: value.node for node, found in held.items() if isinstance(value := _results(found)[0], Value)}
+    for node in nodes:
+        for source, kind in graph.controls(node):
+            if node in made and source in made and made[source] != made[node]:
+                target.add_control(made[source], made[node], kind)
 
 
 def _apply_node(graph: Graph, node: str, operands: list[Any]) -> Any:

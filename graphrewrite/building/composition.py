@@ -7,6 +7,7 @@ from typing import Any
 
 from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.graph_view.border import operands_of
 from graphrewrite.infer import infer
@@ -56,6 +57,7 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
     neg_1 = neg(r) : f32[N,2]
     y = output(neg_1)
     """
+    first, second = as_graph(first, "that can be connected"), as_graph(second, "that can be connected")
     joined = _checked(first, second, wires)
     sizes = _bound(first, second, joined)
     made = first.copy()
@@ -90,7 +92,7 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
     return made
 
 
-def _checked(first: Graph, second: Graph, wires: Wires | None) -> dict[str, str]:
+def _checked(first: Graph, second: Graph, wires: Any) -> dict[str, str]:
     """Return for each connected input of the second graph the output of the first."""
     if wires is None:
         if len(first.outputs) != len(second.inputs):
@@ -100,10 +102,12 @@ def _checked(first: Graph, second: Graph, wires: Wires | None) -> dict[str, str]
             )
         return dict(zip(second.inputs, first.outputs, strict=True))
     joined: dict[str, str] = {}
+    if not isinstance(wires, Mapping):
+        raise GraphError(f'what is connected is given as {{"output": "input"}}, not as {wires!r}')
     for output, inputs in wires.items():
         if output not in first.outputs:
             raise GraphError(f"graph {first.name!r} has no output {output!r}{did_you_mean(str(output), first.outputs)}")
-        for target in (inputs,) if isinstance(inputs, str) else inputs:
+        for target in inputs if isinstance(inputs, Iterable) and not isinstance(inputs, str) else (inputs,):
             if target not in second.inputs:
                 hint = did_you_mean(str(target), second.inputs)
                 raise GraphError(f"graph {second.name!r} has no input {target!r}{hint}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -208,3 +209,41 @@ def test_a_composition_computes_one_after_the_other(case):
         wanted, found = evaluate(graph, inputs), evaluate(made, inputs)
     for name, value in zip(graph.outputs, found.values(), strict=True):
         np.testing.assert_array_equal(value, wanted[name])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wires", "message"),
+    [
+        (3, Graph(), None, "int is no graph that can be connected"),
+        (Graph(), {"a": 1}, None, "dict is no graph that can be connected"),
+        (one("x = input() : f32[N]\ny = output(x)"), nx.DiGraph(), {"y": "x"}, "has no input 'x'"),
+        (one("x = input() : f32[N]\ny = output(x)"), Graph(), ["y"], r"is given as .*, not as \['y'\]"),
+        (one("x = input() : f32[N]\ny = output(x)"), Graph(), {"y": 3}, "has no input 3"),
+    ],
+)
+def test_what_cannot_be_connected_is_refused(first, second, wires, message):
+    with pytest.raises(GraphError, match=message):
+        compose(first, second, wires)
+
+
+def test_building_that_fails_builds_nothing():
+    graph = Graph("g")
+    x = op.neg(graph.input("x", F))
+    before = graph.copy()
+    inner = Graph("inner")
+    inner.output("y", op.tanh(inner.input("x", F)))
+    narrow = partial(op.linear, w=np.ones((2, 4), np.float32))
+    part = sequential(op.relu, graph_op(inner), op.generic("Swirl"), residual(op.neg, narrow))
+    with pytest.raises(TypeMismatchError, match=r"shapes \[N,2\] and \[N,4\] do not broadcast") as caught:
+        part(x)
+    assert caught.value.__notes__ == ["in residual(neg, linear)", f"in {part!r}"]
+    assert graph == before
+    assert graph.ops == {}
+    assert [op.neg(x).node, op.relu(x).node] == ["neg_2", "relu_1"]
+
+
+def test_a_part_that_is_a_graph_keeps_its_order():
+    part = one("graph p\nx = input() : f32[N,4]\na = neg(x, ^x:late)\nb = exp(x, ^a)\ny = output(a)\nz = output(b)")
+    graph = built(sequential(op.relu, part))
+    assert graph.controls("exp_1") == (("neg_1", "control"),)
+    assert graph.controls("neg_1") == (("relu_1", "late"),)
