@@ -53,12 +53,15 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
 
 
 _SHARED_NEVER = frozenset({dict, list, set})
+_NESTING = _SHARED_NEVER | {tuple}
 
 
 def _own(value: Any) -> Any:
     kind = type(value)
     if kind is dict:
         return {key: _own(v) for key, v in value.items()}
+    if kind is tuple and _NESTING.isdisjoint(map(type, value)):
+        return value
     return kind(map(_own, value)) if kind in (list, tuple, set) else value
 
 

@@ -79,6 +79,7 @@ class Following:
             for value in (*state.inputs, *state.outputs):
                 self.by_value.setdefault(value, {})[name] = None
         self.old: Any = None
+        self.has_moved = False
 
     def tried(self, member: Any, node: Any, outcome: Any) -> None:
         """Learn that a rule was tried, which moves nothing."""
@@ -106,10 +107,13 @@ class Following:
             self.watcher.passed(graph, name, removed)
 
     def settle(self) -> None:
-        """Write the views into the graph, with what enters and leaves them now."""
+        """Write the views into the graph, with what enters and leaves them now, if anything has changed."""
+        if not self.has_moved:
+            return
         found: dict[str, Any] = {}
+        order = in_graph_order(self.graph, self.graph._node)  # the same for all views
         for name, state in self.states.items():
-            members = in_graph_order(self.graph, (n for n in state.members if n in self.graph._node))
+            members = tuple([node for node in order if node in state.members])
             inputs, outputs = (sorted(side, key=side.__getitem__) for side in (state.inputs, state.outputs))
             entering, leaving = arranged(self.graph, members, inputs, outputs)
             sides = {"inputs": tuple(map(tuple, entering)), "outputs": tuple(map(tuple, leaving))}
@@ -130,6 +134,7 @@ class Following:
         before : Graph, optional
             The graph as it was before, where this was a pass: its edit is many, which only the wiring tells apart.
         """
+        self.has_moved = True
         moved = Replaced(self.graph, edit, before)
         concerned: dict[str, None] = {}
         for node in moved.nodes:

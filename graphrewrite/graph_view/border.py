@@ -11,7 +11,7 @@ from graphrewrite.cycles import order_of
 from graphrewrite.dataflow import Dataflow, Operand
 from graphrewrite.errors import GraphError
 
-__all__ = ["arranged", "in_graph_order", "label_of", "operands_of", "values_of"]
+__all__ = ["arranged", "in_graph_order", "label_of", "operands_of"]
 
 
 def label_of(value: Operand) -> str:
@@ -60,12 +60,6 @@ def operands_of(graph: nx.DiGraph, node: Any) -> list[Operand]:
     return [Operand(source, result) for _, source, result in sorted(found, key=lambda read: read[0])]
 
 
-def values_of(graph: nx.DiGraph, node: Any) -> list[Operand]:
-    """Return those results of a node that somebody reads, by number."""
-    read = {result for data in graph._succ[node].values() for _, result in data.get("slots", ())}
-    return [Operand(node, result) for result in sorted(read)]
-
-
 def in_graph_order(graph: nx.DiGraph, nodes: Iterable[Any]) -> tuple[Any, ...]:
     """Return those of some nodes that are in a graph: operands first, but for what holds state on a cycle.
 
@@ -111,31 +105,27 @@ def arranged(
     leaving: dict[Operand, None] = dict.fromkeys([o for node in last for o in operands_of(graph, node)])
     read: set[Operand] = set()
     for node in inside:
-        kind = nodes[node].get("type")
-        if kind == "input":
+        if nodes[node].get("type") == "input":
             entering[Operand(node)] = None
-        operands = operands_of(graph, node)
-        read.update(operands)
-        entering.update((o, None) for o in operands if o.node not in inside and not _is_constant(graph, o))
-        for result in values_of(graph, node):
-            if any(_reads(data, result) and _is_outside(graph, r, inside) for r, data in graph._succ[node].items()):
-                leaving[result] = None
+        # Most nodes of a large view have members around them only: these are passed over quickly.
+        if [source for source in graph._pred[node] if source not in inside]:
+            for operand in operands_of(graph, node):
+                if operand.node not in inside and operand not in read:
+                    read.add(operand)
+                    if not _is_constant(graph, operand):
+                        entering[operand] = None
+        readers = [data for r, data in graph._succ[node].items() if r not in inside or nodes[r].get("type") == "output"]
+        if readers:
+            results = {result for data in readers for _, result in data.get("slots", ())}
+            leaving.update((Operand(node, result), None) for result in sorted(results))
     kept = dict.fromkeys([o for o in outputs if o.node in nodes])
     kept.update(leaving)
     # A value that enters and leaves: what has made another value of it is gone.
     entering.update((o, None) for o in kept if o.node not in inside and not _is_constant(graph, o))
-    known = dict.fromkeys([o for o in inputs if o in entering or (o in read and o.node not in inside)])
+    known = dict.fromkeys([o for o in inputs if o in entering or o in read])
     known.update(entering)
     return tuple(known), tuple(kept)
 
 
 def _is_constant(graph: nx.DiGraph, value: Operand) -> bool:
     return bool(graph._node[value.node].get("type") == "constant")
-
-
-def _reads(data: dict[str, Any], value: Operand) -> bool:
-    return any(result == value.result for _, result in data.get("slots", ()))
-
-
-def _is_outside(graph: nx.DiGraph, reader: Any, inside: dict[Any, None]) -> bool:
-    return reader not in inside or graph._node[reader].get("type") == "output"
