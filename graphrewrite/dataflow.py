@@ -127,7 +127,7 @@ class Dataflow(nx.DiGraph):
         Raises
         ------
         GraphError
-            If one of them is not in the graph, or both are the same.
+            If one of them is not in the graph, both are the same, or the kind is no word.
 
         Examples
         --------
@@ -142,8 +142,9 @@ class Dataflow(nx.DiGraph):
                 raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node)
         if source == destination:
             raise GraphError("cannot come after itself", node=source)
-        slots = self._succ[source].get(destination, {}).get("slots", ())
-        self.add_edge(source, destination, slots=slots, kind=kind)
+        if not kind or str(kind) != kind:
+            raise GraphError(f"the kind of an order is a word, not {kind!r}", node=destination)
+        self.add_edge(source, destination, slots=self._succ[source].get(destination, {}).get("slots", ()), kind=kind)
 
     def controls(self, node: str) -> tuple[tuple[str, str], ...]:
         """Return the nodes that a node comes after, whether it reads them or not, each with the kind of the order.

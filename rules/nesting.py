@@ -158,6 +158,9 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
     >>> print(rewrite(g, outline(graph_op(block))).operands("y"))
     (Operand(node='block_1', result=0),)
     """
+    given_op: Any = op
+    if not isinstance(given_op, GraphOp):
+        raise RuleError(f"what is looked for is a graph op, not {given_op!r}; make one of a graph by graph_op(graph)")
     body = op.body.copy()  # what becomes of it does not matter to the rule
     given = [body.operands(output)[0] for output in body.outputs]
     roots = list(dict.fromkeys(given))

@@ -147,3 +147,11 @@ def test_an_order_that_goes_round_is_a_cycle():
     graph.add_control("relu_1", "neg_1")
     with pytest.raises(GraphError, match="cycle"):
         graph.in_order()
+
+
+@pytest.mark.parametrize("kind", [3, "", None, ["memory"]])
+def test_the_kind_of_an_order_is_a_word(kind):
+    graph = two_branches()
+    with pytest.raises(GraphError, match="the kind of an order is a word, not"):
+        graph.add_control("x", "relu_1", kind)
+    assert graph == two_branches()

@@ -18,13 +18,15 @@ _INHERITED = ("backend",)
 """Marks of a node that count for all that it is made of, unless that says otherwise."""
 
 
-def flatten(graph: Graph) -> Graph:
+def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> Graph:
     r"""Return a graph with the nodes of other graphs in place of nodes that are these graphs, at any depth.
 
     Parameters
     ----------
     graph : Graph
         Any graph; untouched.
+    keep : callable, optional
+        Tells of a node in a graph whether it stays what it is.
 
     Returns
     -------
@@ -52,18 +54,20 @@ def flatten(graph: Graph) -> Graph:
     block_2.r = relu(block_1.r) : f32[8]
     y = output(block_2.r)
     """
-    found = nested_ops(graph)
-    if not found:
+    if not nested_ops(graph):
         return graph
     check_nesting(graph)
-    flat = graph.copy()
-    while found:
-        kinds = {op.name for op in found}
-        for node in sorted((n for n, data in flat._node.items() if data.get("type") in kinds), key=str):
-            edit = expand(flat, node)
-            carry_out(flat, edit)
-        found = nested_ops(flat)
-    return flat
+    flat, kept = graph.copy(), set[str]()
+    while True:
+        kinds = {op.name for op in nested_ops(flat)}
+        found = [n for n, data in flat._node.items() if data.get("type") in kinds and n not in kept]
+        if keep is not None:
+            kept.update(n for n in found if keep(flat, n))
+        work = sorted((n for n in found if n not in kept), key=str)
+        if not work:
+            return flat
+        for node in work:
+            carry_out(flat, expand(flat, node))
 
 
 def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -> Edit:

@@ -219,6 +219,9 @@ def graph_op(graph: Graph) -> GraphOp:
     >>> graph_op(block)(np.array([[-1.0, 2.0]])).tolist()
     [[1.0, 0.0]]
     """
+    given: Any = graph
+    if not isinstance(given, Graph):
+        raise GraphError(f"{given!r} is no Graph that could be an op; make it one")
     return GraphOp(graph.name, {graph.name: graph})
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from graphrewrite.errors import EvaluationError, UnknownOpError
 from graphrewrite.graph import RESERVED, Graph
-from graphrewrite.implementation import Fit, Implementation
+from graphrewrite.implementation import Fit, Implementation, Wanted, fits
+from graphrewrite.nested.expansion import flatten
 from graphrewrite.op.op import Op
 from graphrewrite.program.call import Call, Values
 from graphrewrite.types import Type
 
-__all__ = ["Implemented", "computed_by"]
+__all__ = ["Implemented", "computed_by", "opened"]
 
 
 @dataclass(frozen=True)
@@ -104,3 +106,23 @@ def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
     # An implementation that states a layout takes arrays in it; any other computes as the op's own function does.
     arrangement = Call.of(graph, node).arrangement if given.layout is None else None
     return Implemented(node, stand_in, graph.attributes(node), operands, results, arrangement, given, types)
+
+
+def opened(graph: Graph, implementations: Iterable[Implementation], wanted: Collection[str]) -> Graph:
+    """Return a graph with the nodes of other graphs in place of nodes that are these graphs, so that they are computed.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph; untouched.
+    implementations : iterable of Implementation
+        A node for which one fits stays what it is.
+    wanted : collection of str
+        Nodes that stay as well.
+
+    Returns
+    -------
+    Graph
+    """
+    given = tuple(implementations)
+    return flatten(graph, lambda flat, node: node in wanted or bool(fits(given, Wanted.of(flat, node))))

@@ -17,7 +17,7 @@ from graphrewrite.implementation.insertion import chosen
 from graphrewrite.op import constant
 from graphrewrite.op.generic import Generic
 from graphrewrite.program.call import Call, Values
-from graphrewrite.program.elsewhere import computed_by
+from graphrewrite.program.elsewhere import computed_by, opened
 from graphrewrite.program.kernel import TABLE, Kernel
 from graphrewrite.program.translation import Translation
 from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
@@ -152,7 +152,7 @@ def compile_graph(
     wanted = tuple(graph.outputs if nodes is None else nodes)
     given = check_implementations(implementations)
     if given:
-        graph = insert_conversions(given)(graph)
+        graph = insert_conversions(given)(opened(graph, given, wanted))
     own = chosen(given, graph) if given else {}
     needed, order = set(wanted), graph.in_order()
     for node in reversed(order):

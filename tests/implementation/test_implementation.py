@@ -13,6 +13,7 @@ from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op, rew
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError, UnknownOpError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.implementation import Implementation, Wanted, choose, fits, implement, insert_conversions
+from graphrewrite.nested import graph_op
 from graphrewrite.program import compile_graph
 from graphrewrite.rules.conversions import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.testing import graphs, inputs_for
@@ -369,3 +370,38 @@ def test_a_graph_that_needs_implementations_says_so():
     graph = Graph.parse("graph g\nx = input() : f32[N]\ns = ?Swirl(x) : f32[N]\ny = output(s)")
     with pytest.raises(UnknownOpError, match=r"no meaning is known for Swirl \(s\); pass .* or implementations=\[…\]"):
         evaluate(graph, {"x": np.ones(5)})
+
+
+# ------------------------------------------------------------------ inside of graphs
+
+
+def test_implementations_compute_inside_of_graphs_that_are_nodes():
+    block = Graph("block")
+    block.output("y", op.relu(op.generic("Swirl")(block.input("x", F))))
+    outer = Graph("outer")
+    outer.output("y", op.neg(graph_op(block)(outer.input("x", F))))
+    graph = Graph("g")
+    graph.output("y", op.relu(graph_op(outer)(graph.input("x", F))))
+    calls = []
+    mine = Implementation(op.relu, lambda x: calls.append(x.shape) or np.maximum(x, 0), element="f64")
+    swirl = Implementation("Swirl", lambda x: x - 3)
+    found = evaluate(graph, {"x": np.ones((2, 4))}, implementations=[mine, swirl])["y"]
+    np.testing.assert_array_equal(found, np.zeros((2, 4), np.float32))
+    assert calls == [(2, 4), (2, 4)]
+    whole = Implementation("outer", lambda x: x + 5)
+    assert (evaluate(graph, {"x": np.ones((2, 4))}, implementations=[mine, whole])["y"] == 6).all()
+    assert len(calls) == 3
+    with pytest.raises(UnknownOpError, match=r"no meaning is known for Swirl"):
+        evaluate(graph, {"x": np.ones((2, 4))}, implementations=[mine])
+
+
+def test_a_backend_that_is_wanted_inside_of_a_graph_is_asked_for():
+    block = relu_graph()
+    graph = Graph("main")
+    block.graph["name"] = "block"
+    graph.output("y", graph_op(block)(graph.input("x", F)))
+    graph.nodes["block_1"]["backend"] = "gpu"
+    with pytest.raises(EvaluationError, match=r"no implementation of relu.* for the backend 'gpu'; there are: none"):
+        evaluate(graph, {"x": np.ones((2, 4))}, implementations=[Implementation(op.neg, np.negative)])
+    gpu = Implementation(op.relu, lambda x: x + 1, backend="gpu")
+    assert (evaluate(graph, {"x": np.ones((2, 4))}, implementations=[gpu])["y"] == 2).all()

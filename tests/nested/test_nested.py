@@ -288,3 +288,9 @@ def test_any_graph_is_an_op_that_gives_what_the_graph_gives(data: st.DataObject)
     verify(flat)
     assert not nested_ops(flat)
     assert all(again[name].tobytes() == wanted[name].tobytes() for name in wanted)
+
+
+@pytest.mark.parametrize("thing", [3, None, "block"])
+def test_what_is_no_graph_is_no_op(thing):
+    with pytest.raises(GraphError, match=r"is no Graph that could be an op"):
+        graph_op(thing)

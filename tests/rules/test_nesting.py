@@ -424,3 +424,9 @@ z = output(f)""")
     seen, block = outline_nodes(graph, graph.view("chosen", chosen), "block")
     assert same_values(seen, graph, {"x": np.float32([1, 2])})
     assert set(block.operands) == ({"x"} if whole else {"a", "f"})
+
+
+@pytest.mark.parametrize("thing", [Graph("block"), "block", None])
+def test_what_is_no_graph_op_is_not_looked_for(thing) -> None:
+    with pytest.raises(RuleError, match=r"is a graph op, not .*; make one of a graph by graph_op\(graph\)"):
+        outline(thing)
