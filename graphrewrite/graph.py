@@ -14,6 +14,7 @@ from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.marks import RESERVED
 from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.refusal import check_value, no_such_result, unfit_name
 from graphrewrite.storage import copy_into, own
 from graphrewrite.types import Tensor, Type, element_of, fitted, one_object
 from graphrewrite.value import Value
@@ -133,6 +134,7 @@ class Graph(Composed, Displayed, Dataflow):
         str
             The name.
         """
+        check_value(self, value, "output")
         self._new(name, {"type": "output", "index": len(self.outputs), "origin": (name,)})
         self._connect(value.node, name, 0, value.result)
         return name
@@ -175,11 +177,8 @@ class Graph(Composed, Displayed, Dataflow):
         op.check(len(given), attributes)
         like = next((x for x in given if isinstance(x, Value)), None)
         for value in given:
-            if isinstance(value, Value) and value.graph is not self:
-                raise GraphError(
-                    f"belongs to another graph than the one that {op.name} is added to; copy it over first",
-                    node=value.node,
-                )
+            if isinstance(value, Value):
+                check_value(self, value, op.name)
         constants = {
             i: ops.as_constant(x, like.type if like else None) for i, x in enumerate(given) if not isinstance(x, Value)
         }
@@ -226,9 +225,9 @@ class Graph(Composed, Displayed, Dataflow):
         op.enter(self)
         self.ops[op.name] = op
 
-    def _free(self, name: str) -> str:
-        if name in self._node:
-            raise GraphError("that name is taken; choose another or leave it out for a fresh one", node=name)
+    def _free(self, name: Any) -> str:
+        if not isinstance(name, str) or not name or name in self._node:
+            raise unfit_name(name)
         return name
 
     def _new(self, name: str, data: dict[str, Any]) -> None:
@@ -261,6 +260,8 @@ class Graph(Composed, Displayed, Dataflow):
         UnknownOpError
             With the nearest known name.
         """
+        if node not in self._node:
+            raise no_such_result(self._node, node)
         name = self._node[node].get("type")
         found = self.ops.get(name) or ops.LIBRARY.get(name)
         if found is None:
@@ -300,10 +301,13 @@ class Graph(Composed, Displayed, Dataflow):
         -------
         Tensor or Stream
         """
-        found = self._node[node].get("result")
-        if found is None:
-            raise GraphError("has no result type; give every node but the outputs one, as its `result`", node=node)
-        chosen: Type = found[result] if isinstance(found, tuple) else found
+        try:
+            found = self._node[node].get("result")
+            chosen: Type | None = found[result] if isinstance(found, tuple) else (found,)[result]
+        except (KeyError, IndexError):
+            raise no_such_result(self._node, node, result) from None
+        if chosen is None:
+            raise GraphError("has no result type; read no output, and give every other node a `result`", node=node)
         return chosen
 
     def value(self, node: str, result: int = 0) -> Value:
@@ -321,7 +325,7 @@ class Graph(Composed, Displayed, Dataflow):
         Value
         """
         if node not in self._node:
-            raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node)
+            raise no_such_result(self._node, node)
         return Value(self, node, result)
 
     def copy(self, as_view: bool = False) -> Self:

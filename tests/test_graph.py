@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op
-from graphrewrite.errors import GraphError, TypeMismatchError, UnknownOpError
+from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError, UnknownOpError
 from graphrewrite.graph import Operand, Reader
 from graphrewrite.testing import graphs
 from graphrewrite.text import to_text
+from graphrewrite.value import Value
 
 F = Tensor("f32", ("N", 2))
 
@@ -312,3 +313,26 @@ def test_a_taken_name_leaves_no_constant_behind():
     with pytest.raises(GraphError, match="taken"):
         graph.add(op.add, [x, 1.0], name="x")
     assert list(graph) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda g: g.output("z", 3), "^3 is no value that output can read; give what an input, a constant or an op"),
+        (lambda g: g.output("z", None), "^None is no value that output can read"),
+        (lambda g: g.output("z", diamond().value("x")), "^node 'x': belongs to another graph than the one that output"),
+        (lambda g: g.output("z", Value(g, "relu_9")), "^node 'relu_9': is not in the graph; did you mean 'relu_1'"),
+        (lambda g: g.input("", F), "^a node is called by a text that is not empty, not ''"),
+        (lambda g: g.input(3, F), "^a node is called by a text that is not empty, not 3"),
+        (lambda g: g.constant(1.0, name=["w"]), r"^a node is called by a text that is not empty, not \['w'\]"),
+        (lambda g: g.input("z", "f32[N]"), r"^'f32\[N\]' is no type; give a Tensor or a Stream, such as Tensor\('f32'"),
+        (lambda g: g.result_type("relu_l"), "^node 'relu_l': is not in the graph; did you mean 'relu_1'"),
+        (lambda g: g.result_type("relu_1", 2), "^node 'relu_1': has no result 2; the first is 0"),
+        (lambda g: g.attributes("relu_l"), "^node 'relu_l': is not in the graph; did you mean 'relu_1'"),
+    ],
+)
+def test_what_is_refused_changes_nothing(wrong, message):
+    graph = diamond()
+    with pytest.raises(GraphRewriteError, match=message):
+        wrong(graph)
+    assert graph == diamond()

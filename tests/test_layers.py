@@ -23,6 +23,7 @@ CORE = (
             "infer",
             "nested",
             "node",
+            "refusal",
             "soundness",
             "structure",
             "summary",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.stream import Stream
 from graphrewrite.types.tensor import Tensor
 
@@ -26,9 +27,16 @@ def one_object(kind: Type) -> Type:
     -------
     Tensor or Stream
 
+    Raises
+    ------
+    TypeMismatchError
+        If it is no type.
+
     Examples
     --------
     >>> one_object(Tensor("f32", ("N",))) is one_object(Tensor("f32", ("N",)))
     True
     """
+    if not isinstance(kind, Tensor | Stream):
+        raise TypeMismatchError(f"{kind!r} is no type; give a Tensor or a Stream, such as Tensor('f32', ('N', 3))")
     return kind
