@@ -8,12 +8,14 @@ from typing import Any
 
 from graphrewrite.cycles import holds_state, order_of, shown
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.marks import MARKS
 from graphrewrite.verify.check import check
 from graphrewrite.verify.reading import advice_for, kind_of, known_op, op_attributes, operands_or_fault, slots_of
 
 __all__ = [
     "attributes_fit",
     "cycles_pass_state",
+    "marks_are_texts",
     "names_are_unique",
     "nodes_have_types",
     "operands_fit",
@@ -105,6 +107,18 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
                     found.append(str(error))
         return found
     return None
+
+
+@check
+def marks_are_texts(graph: Any, node: Any) -> Iterator[str]:
+    """What a node of any op may say of itself is a name; its origin is a tuple of names."""
+    data = graph._node[node]
+    for key in sorted(MARKS & data.keys()):
+        if not isinstance(data[key], str) or not data[key]:
+            yield f"its {key} is {data[key]!r}, which is no name; write a text, or take the key away"
+    origin = data.get("origin", ())
+    if not isinstance(origin, tuple | list) or not all(isinstance(name, str) for name in origin):
+        yield f"its origin is {origin!r}; write a tuple of the names that it was made from"
 
 
 @check(whole=True)

@@ -16,6 +16,7 @@ from graphrewrite.verify.ports import outputs_are_reached, ports_are_numbered
 from graphrewrite.verify.structure import (
     attributes_fit,
     cycles_pass_state,
+    marks_are_texts,
     names_are_unique,
     nodes_have_types,
     operands_fit,
@@ -32,6 +33,7 @@ CHECKS: tuple[Check, ...] = (
     nodes_have_types,
     ops_are_known,
     attributes_fit,
+    marks_are_texts,
     # What it reads.
     slots_are_numbered,
     operands_fit,

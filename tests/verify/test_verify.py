@@ -505,3 +505,20 @@ def test_what_is_said_of_an_empty_name_and_of_a_check_that_is_no_table():
         GraphError, match=r"^networkx.Graph is no graph that can be verified; make it a networkx.DiGraph"
     ):
         verify(nx.Graph())
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("backend", 3, "^node 'relu_1': its backend is 3, which is no name; write a text, or take the key away$"),
+        ("implementation", "", "its implementation is '', which is no name"),
+        ("origin", "relu", "its origin is 'relu'; write a tuple of the names that it was made from"),
+        ("origin", (1,), r"its origin is \(1,\)"),
+    ],
+)
+def test_marks_and_origins_that_a_hand_wrote(key, value, message):
+    graph = sound()
+    graph.nodes["relu_1"][key] = value
+    with pytest.raises(VerificationError, match=message) as caught:
+        verify(graph)
+    assert [fault.check for fault in caught.value.faults] == ["marks_are_texts"]
