@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import networkx as nx
 
 from graphrewrite.errors import GraphError
 from graphrewrite.graph import Graph
+from graphrewrite.op.op import Op
 
-__all__ = ["as_graph", "check_digraph"]
+__all__ = ["as_graph", "check_digraph", "ops_by_name"]
 
 
 def check_digraph(given: Any, purpose: str) -> None:
@@ -64,3 +65,32 @@ def as_graph(given: Any, purpose: str) -> Graph:
     """
     check_digraph(given, purpose)
     return given if isinstance(given, Graph) else Graph(given)
+
+
+def ops_by_name(given: Any) -> dict[str, Op]:
+    """Return the ops that are given beside those of the library, by name.
+
+    Parameters
+    ----------
+    given : iterable of Op
+        Perhaps something else.
+
+    Returns
+    -------
+    dict of str to Op
+
+    Raises
+    ------
+    GraphError
+        If it is something else.
+
+    Examples
+    --------
+    >>> ops_by_name(["window"])
+    Traceback (most recent call last):
+    graphrewrite.errors.GraphError: ops are given as a list of Op, such as the values of graph.ops, not as ['window']
+    """
+    found = list(given) if isinstance(given, Iterable) else [given]
+    if not isinstance(given, Iterable) or not all(isinstance(each, Op) for each in found):
+        raise GraphError(f"ops are given as a list of Op, such as the values of graph.ops, not as {given!r}")
+    return {op.name: op for op in found}

@@ -75,9 +75,10 @@ class Module(Displayed, Sharing, MutableMapping[str, Graph]):
         -------
         Graph
         """
-        if name in self._graphs:
+        if name in self:
             raise GraphError(f"the module {self.name!r} has a graph {name!r} already; choose another name")
-        self[name] = Graph(name, **attributes)
+        made = Graph(**attributes)
+        self[name] = made  # which says what is wrong with a name, and gives it to the graph
         return self._graphs[name]
 
     def op(self, name: str) -> GraphOp:

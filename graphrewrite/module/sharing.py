@@ -235,7 +235,11 @@ def frozen(name: str, value: Any, type: Type | None = None) -> tuple[np.ndarray,
     if isinstance(type, Stream):
         raise TypeMismatchError(f"the constant {name!r} cannot be a {type}; it is one array, a Tensor")
     dtype = None if type is None or isinstance(value, np.ndarray) else element_dtype(type.element)
-    array = np.array(value, dtype)
+    try:
+        array = np.array(value, dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        wanted = "numbers in lists of equal lengths" if type is None else f"numbers of {type}"
+        raise TypeMismatchError(f"the constant {name!r} needs {wanted}: {error}") from error
     kind = Tensor(element_of(array.dtype), array.shape) if type is None else type
     wrong = contradiction(kind, array)
     if wrong is not None:

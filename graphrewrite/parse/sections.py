@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, ParseError, did_you_mean
+from graphrewrite.given import ops_by_name
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp
 from graphrewrite.op import LIBRARY
@@ -128,7 +129,7 @@ def read(text: str, *, ops: Iterable[Op] = (), arrays: Mapping[str, np.ndarray] 
     """
     if not isinstance(text, str):
         raise ParseError(f"line 1, column 1: expected a text, got {type(text).__name__}")
-    known = {op.name: op for op in ops}
+    known = ops_by_name(ops)
     sections = _sections(text, arrays or {})
     if sections[0].header.word == "module":
         return _module(sections, known)

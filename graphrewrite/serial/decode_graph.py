@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.given import ops_by_name
+from graphrewrite.garbage import uncollected
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp, nested_ops
 from graphrewrite.op import LIBRARY
@@ -85,8 +87,9 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     if kind not in ("graph", "module"):
         (place / "kind").fail("expected 'graph' or 'module'")
     check_keys(data, _KEYS[kind], place)
-    work = _Reading(decoder or Decoder(), {op.name: op for op in ops})
-    return work.module(data, place) if kind == "module" else work.nested(data, place)
+    work = _Reading(decoder or Decoder(), ops_by_name(ops))
+    with uncollected():
+        return work.module(data, place) if kind == "module" else work.nested(data, place)
 
 
 class _Reading:

@@ -495,3 +495,27 @@ def test_a_module_shows_all_its_graphs_and_is_none_itself():
 def test_a_plain_digraph_is_evaluated():
     graph = nx.DiGraph(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
     assert evaluate(graph, {"x": [-1, 2]})["y"].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("name", [3, "", None, ["a"]])
+def test_a_graph_is_called_by_a_word(name):
+    module = Module("m")
+    with pytest.raises(GraphError, match="a graph of a module needs a name, not"):
+        module.graph(name)
+    assert len(module) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "message"),
+    [
+        ([1, 300], Tensor("i8", (2,)), r"the constant 't' needs numbers of i8\[2\]: .*300"),
+        ([[1], [2, 3]], None, "the constant 't' needs numbers in lists of equal lengths"),
+        (["a"], Tensor("f32", (1,)), r"the constant 't' needs numbers of f32\[1\]"),
+    ],
+)
+def test_a_constant_that_its_type_cannot_hold_is_not_kept(value, type_, message):
+    module = Module("m")
+    with pytest.raises(TypeMismatchError, match=message):
+        module.constant("t", value, type_)
+    assert not module.constants
+    module.constant("t", [1, 2], Tensor("i8", (2,)))

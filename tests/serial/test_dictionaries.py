@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, define_op, evaluate, op
-from graphrewrite.errors import SerialError
+from graphrewrite.errors import GraphError, SerialError
 from graphrewrite.module import Module
 from graphrewrite.nested import graph_op
 from graphrewrite.op.generic import generic
@@ -318,3 +318,11 @@ def test_a_slot_that_the_text_form_could_not_write_is_refused():
     data["edges"]["x"]["r"]["slots"] = [[0, 2**70]]
     with pytest.raises(SerialError, match=r"^edges.x.r.slots: expected slots and results up to 999999999"):
         from_dict(data)
+
+
+@pytest.mark.parametrize("given_ops", [3, [3], ["window"], op.relu])
+def test_what_is_no_list_of_ops_is_refused(given_ops):
+    graph = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    for made in (lambda: from_dict(to_dict(graph), ops=given_ops), lambda: Graph.parse(str(graph), ops=given_ops)):
+        with pytest.raises(GraphError, match=r"ops are given as a list of Op, such as the values of graph.ops, not as"):
+            made()
