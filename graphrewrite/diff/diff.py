@@ -80,7 +80,7 @@ class _Comparison:
         regular = _is_regular(self.a) and _is_regular(self.b)
         self.hidden = {"input": _PORTS, "output": _PORTS} if regular else {}
         self.of_a, self.of_b = (Describe(g, inner_hashes(g)) for g in (self.a, self.b))
-        self.order_a, self.order_b = in_writing_order(self.a), in_writing_order(self.b)
+        self.order_b = in_writing_order(self.b)
         self.new = pair(
             self.a,
             self.b,
@@ -113,8 +113,10 @@ class _Comparison:
     def gone(self) -> dict[Any, list[Any]]:
         """Return the nodes that went, by the node after which they are shown."""
         gone: dict[Any, list[Any]] = {}
+        if len(self.new) == len(self.a):
+            return gone
         last = None
-        for node in self.order_a:
+        for node in in_writing_order(self.a):
             if node in self.new:
                 last = self.new[node]
             else:
@@ -127,6 +129,8 @@ class _Comparison:
         if node not in self.old:
             return "+", NodeDiff(node, after=after)
         was = self.old[node]
+        if was == node and self.is_untouched(node):
+            return " ", NodeDiff(node, was, after, after)
         before = _line(self.a, was)
         kind = self.b._node[node].get("type")
         hidden = self.hidden.get(kind, _WITHOUT) if isinstance(kind, str) else _WITHOUT
@@ -135,6 +139,20 @@ class _Comparison:
         if was != node or not self.reads_the_same(was, node):
             return ">", NodeDiff(node, was, before, after)
         return " ", NodeDiff(node, was, before, after)
+
+    def is_untouched(self, node: Any) -> bool:
+        """Tell whether the very objects that a node says and reads are there before, so that its line was the same.
+
+        Most nodes of a graph that was copied or rewritten are; that all others are described takes most of the time.
+        """
+        if self.of_a.inner or self.of_b.inner:
+            return False  # a graph as an op may be another one although it has the same name
+        ours, theirs = self.a._pred[node], self.b._pred[node]
+        return (
+            _is_same(self.a._node[node], self.b._node[node])
+            and ours.keys() == theirs.keys()
+            and all(self.new.get(source) == source and _is_same(ours[source], theirs[source]) for source in ours)
+        )
 
     def keys(self, was: Any, node: Any, hidden: frozenset[str]) -> tuple[str, ...]:
         """Return the keys of a node's data that say something else."""
@@ -172,6 +190,13 @@ def _is_regular(graph: Graph) -> bool:
         [graph._node[node].get("index") for node in ports] == list(range(len(ports)))
         for ports in (graph.inputs, graph.outputs)
     )
+
+
+def _is_same(ours: Mapping[Any, Any], theirs: Mapping[Any, Any]) -> bool:
+    """Tell whether two dictionaries have the same objects under the same keys in the same order, origins apart."""
+    if list(ours) != list(theirs):
+        return False
+    return all(value is theirs[key] or key == "origin" for key, value in ours.items())
 
 
 def _line(graph: Graph, node: Any) -> str:

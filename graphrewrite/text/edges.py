@@ -26,6 +26,9 @@ class Reads(NamedTuple):
     others: tuple[tuple[Any, dict[str, Any]], ...]
 
 
+_SEQUENCES = (tuple, list)
+
+
 def slots_of(data: Mapping[str, Any]) -> tuple[tuple[int, int], ...] | None:
     """Return the slots of an edge as pairs of numbers, or None where it has none of that form.
 
@@ -35,14 +38,15 @@ def slots_of(data: Mapping[str, Any]) -> tuple[tuple[int, int], ...] | None:
     (((1, 0),), None, None)
     """
     slots = data.get("slots")
-    if not isinstance(slots, tuple | list):
+    if not isinstance(slots, _SEQUENCES):
         return None
     for pair in slots:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
+        if not isinstance(pair, _SEQUENCES) or len(pair) != 2:
             return None
-        if not all(type(number) is int and number >= 0 for number in pair):
+        slot, result = pair
+        if type(slot) is not int or type(result) is not int or slot < 0 or result < 0:
             return None
-    return tuple((slot, result) for slot, result in slots)
+    return tuple([(slot, result) for slot, result in slots])
 
 
 def reads_of(sources: Mapping[Any, Mapping[str, Any]]) -> Reads:
@@ -72,7 +76,7 @@ def reads_of(sources: Mapping[Any, Mapping[str, Any]]) -> Reads:
             others.append((source, _sorted(data)))
             continue
         if slots:
-            plain.append((source, _sorted(data)))
+            plain.append((source, data))
         if kind is not None:
             controls.append((source, kind))
         for slot, result in slots:
@@ -81,7 +85,7 @@ def reads_of(sources: Mapping[Any, Mapping[str, Any]]) -> Reads:
     if len(found) < count or (count and max(found) != count - 1) or any(slots_of(data) for _, data in others):
         whole = {id(source) for source, _ in plain}
         controls = [(source, kind) for source, kind in controls if id(source) not in whole]
-        others += plain
+        others += [(source, _sorted(data)) for source, data in plain]
         found = {}
     return Reads(
         tuple(found[slot] for slot in range(len(found))),
