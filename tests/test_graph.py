@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+import re
 
 import networkx as nx
 import numpy as np
@@ -336,3 +337,9 @@ def test_what_is_refused_changes_nothing(wrong, message):
     with pytest.raises(GraphRewriteError, match=message):
         wrong(graph)
     assert graph == diamond()
+
+
+@pytest.mark.parametrize("wrong", [3, [1.0, 2.0], "x"])
+def test_an_op_that_is_given_no_array(wrong):
+    with pytest.raises(TypeMismatchError, match=f"^relu computes with arrays, not with {re.escape(repr(wrong))}; np"):
+        op.relu(wrong)

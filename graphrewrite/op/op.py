@@ -112,7 +112,14 @@ class Op:
         if current is not None:
             return current.apply_op(self, operands, attributes)
         self.check(len(operands), attributes)
-        return self.function(*operands, **attributes)
+        try:
+            return self.function(*operands, **attributes)
+        except AttributeError as error:
+            wrong = [x for x in operands if x is not None and not isinstance(x, np.ndarray | np.generic)]
+            if not wrong:
+                raise
+            message = f"{self.name} computes with arrays, not with {wrong[0]!r}; np.asarray(…) makes one of it"
+            raise TypeMismatchError(message) from error
 
     def stands_for(self, other: Op) -> bool:
         """Tell whether another op of the same name is this one, defined again."""
