@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 CORE = (
-    {"errors", "types", "data", "marks"},
+    {"errors", "types", "data", "garbage", "marks"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
         *(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, ParseError, did_you_mean
+from graphrewrite.garbage import uncollected
 from graphrewrite.given import ops_by_name
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp
@@ -100,6 +101,7 @@ def parse_module(text: str, *, ops: Iterable[Op] = ()) -> Module:
     return found
 
 
+@uncollected()
 def read(text: str, *, ops: Iterable[Op] = (), arrays: Mapping[str, np.ndarray] | None = None) -> Graph | Module:
     r"""Return what a text form writes: a graph, or a module where its first line says so.
 

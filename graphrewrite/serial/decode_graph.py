@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, did_you_mean
-from graphrewrite.given import ops_by_name
 from graphrewrite.garbage import uncollected
+from graphrewrite.given import ops_by_name
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp, nested_ops
 from graphrewrite.op import LIBRARY
@@ -36,6 +36,7 @@ _RESULTS = 2**16
 """More results has no op."""
 
 
+@uncollected()
 def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = None) -> Graph | Module:
     r"""Return the graph or module that nested dictionaries describe.
 
@@ -88,8 +89,7 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
         (place / "kind").fail("expected 'graph' or 'module'")
     check_keys(data, _KEYS[kind], place)
     work = _Reading(decoder or Decoder(), ops_by_name(ops))
-    with uncollected():
-        return work.module(data, place) if kind == "module" else work.nested(data, place)
+    return work.module(data, place) if kind == "module" else work.nested(data, place)
 
 
 class _Reading:

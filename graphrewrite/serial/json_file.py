@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import networkx as nx
 
 from graphrewrite.errors import SerialError
+from graphrewrite.garbage import uncollected
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.serial.archive import Archive, Collected, archive_of
@@ -93,6 +94,7 @@ def _laid_out(data: dict[str, Any], indent: str = " ") -> str:
 _compact = json.JSONEncoder(allow_nan=False).encode
 
 
+@uncollected()
 def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMIT) -> Graph | Module:
     """Read a graph or module from a file that `save` has written.
 
