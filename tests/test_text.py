@@ -392,3 +392,24 @@ def test_an_error_shows_the_place():
     assert str(caught.value) == (
         "line 3, column 17: expected a value, got ', high=2)'\n  r = clip(x, low=, high=2)\n                  ^"
     )
+
+
+def test_a_node_without_results_is_printed_and_parsed():
+    block = Graph.parse("graph block\nx = input() : f32[N]\nn = neg(x)")
+    graph = Graph("g")
+    assert graph_op(block)(graph.input("x", Tensor("f32", ("N",)))) == ()
+    assert "\nblock_1 = block(x)\n" in str(graph)
+    assert Graph.parse(str(graph)) == graph
+    graph.nodes["block_1"]["result"] = (Tensor("f32", ()), Tensor("f32", ()))  # which is wrong, and kept
+    assert Graph.parse(str(graph)) == graph
+
+
+def test_a_node_of_a_graph_that_is_not_as_its_op_makes_it_is_printed_and_parsed():
+    block = Graph.parse("graph block\nx = input() : f32[N]\nn = neg(x)\ny = output(n)")
+    graph = Graph("g")
+    graph.output("y", graph_op(block)(graph.input("x", Tensor("f32", ("N",)))))
+    graph.nodes["block_1"]["extra"] = 3
+    again = Graph.parse(str(graph))
+    assert again == graph
+    assert str(again) == str(graph)
+    assert again.op("block_1").body == block

@@ -170,17 +170,17 @@ def _by_name(sections: Iterable[_Section]) -> dict[str, _Section]:
     return found
 
 
-def _used(section: _Section, known: Mapping[str, Any]) -> list[str]:
-    """Names of the graphs that are nodes of a graph."""
-    kinds = {line.kind for line in section.lines if line.kind is not None and not line.is_raw}
+def _used(section: _Section, known: Mapping[str, Any], *, raw: bool = False) -> list[str]:
+    """Names of the graphs that are nodes of a graph; those of nodes that are taken as they are written, if asked."""
+    kinds = {line.kind for line in section.lines if line.kind is not None and (raw or not line.is_raw)}
     return sorted(kind for kind in kinds if kind in known and kind not in LIBRARY)
 
 
-def _inner_first(roots: Iterable[str], known: Mapping[str, _Section]) -> list[str]:
+def _inner_first(roots: Iterable[str], known: Mapping[str, _Section], *, raw: bool = False) -> list[str]:
     """Names of graphs, those that are nodes of one before it."""
     return inner_first(
         roots,
-        lambda name: _used(known[name], known),
+        lambda name: _used(known[name], known, raw=raw),
         lambda name, message: known[name].header.cursor.fail(message, at=0),
     )
 
@@ -190,7 +190,8 @@ def _graph(sections: list[_Section], ops: Mapping[str, Op]) -> Graph:
     first, *rest = sections
     inner = _by_name(rest)
     library: dict[str, Graph] = {}
-    for name in _inner_first(_used(first, inner), inner):
+    # A graph stands below only if it is a node, be it one that is not as its op makes it.
+    for name in _inner_first(_used(first, inner, raw=True), inner, raw=True):
         _build(library.setdefault(name, Graph()), name, inner[name], _with_graphs(ops, library, library))
     for name, section in inner.items():
         if name not in library:

@@ -121,7 +121,7 @@ def written(
         result = data.get("result")
         results = result if isinstance(result, tuple) and len(result) > 1 else (result,)
         has_types = all(isinstance(each, Tensor | Stream) for each in results)
-        if has_types:
+        if has_types or (is_regular and result == ()):  # a graph that gives nothing has no result
             hidden.add("result")
         if is_regular and kind in ("input", "output"):
             hidden.add("index")
