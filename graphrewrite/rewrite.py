@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -14,6 +13,7 @@ from graphrewrite.engine import Engine
 from graphrewrite.errors import RuleError
 from graphrewrite.following import Following, followed
 from graphrewrite.fused import Record
+from graphrewrite.garbage import uncollected
 from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.journal import Journal
@@ -186,26 +186,20 @@ def rewrite(
     most = 1000 + 100 * len(graph) if limit is None else limit
     options = {"verify": verify, "limit": most}
     foreign = not isinstance(graph, Graph) and any(isinstance(m, Rule) or m in passes for m in members)
-    # What a rewrite makes, it makes to stay: looking through all of it for cycles, again and again, would take
-    # half of the time for large graphs and find nothing.
-    collects = gc.isenabled()
-    gc.disable()
     journal = None
     try:
-        edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
-        journal = Journal(graph) if not copy and not foreign else None
-        names = graph._node if journal is None else journal.names
-        options["watcher"] = follower = followed(edited, watcher)
-        Engine(edited, own, passes, strategy, names=names, journal=journal, **options).run()
-        if isinstance(follower, Following):
-            follower.settle()
+        with uncollected():
+            edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
+            journal = Journal(graph) if not copy and not foreign else None
+            names = graph._node if journal is None else journal.names
+            options["watcher"] = follower = followed(edited, watcher)
+            Engine(edited, own, passes, strategy, names=names, journal=journal, **options).run()
+            if isinstance(follower, Following):
+                follower.settle()
     except BaseException:
         if journal is not None:
             journal.take_back()
         raise
-    finally:
-        if collects:
-            gc.enable()
     if foreign:
         return _like(graph, edited, copy)  # type: ignore[no-any-return]  # of the class that came in
     return edited  # type: ignore[no-any-return]  # of the class that came in

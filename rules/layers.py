@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.op.convolution import per_axis
 from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
@@ -137,5 +138,5 @@ def fold_pad(x, w, b=None):
         return decline("the border is not of zeros, or not around the spatial axes only", at=border)
     if min(border.pads) < 0:
         return decline("a negative pad crops, which a convolution cannot", at=border)
-    pads = tuple(p + q for p, q in zip(conv.pads, (*begins, *ends), strict=True))
+    pads = tuple(p + q for p, q in zip(per_axis(conv.pads, 2 * rank - 4, 0), (*begins, *ends), strict=True))
     return op.conv(x, w, b, like=conv, pads=pads)

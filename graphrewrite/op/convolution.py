@@ -14,7 +14,33 @@ from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["conv", "convolve", "pad_spatial", "spatial_sizes"]
+__all__ = ["conv", "convolve", "pad_spatial", "per_axis", "spatial_sizes"]
+
+
+def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]:
+    """Return one number an axis: where all of them change nothing, they serve any number of axes.
+
+    So the defaults, which are written for two axes, are those of one and of three as well.
+
+    Parameters
+    ----------
+    values : sequence of int
+        Strides, dilations or pads.
+    count : int
+        How many are needed.
+    neutral : int
+        What changes nothing: a stride of 1, a pad of 0.
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> per_axis((1, 1), 3, neutral=1), per_axis((2, 2), 3, neutral=1)
+    ((1, 1, 1), (2, 2))
+    """
+    return (neutral,) * count if all(value == neutral for value in values) else tuple(values)
 
 
 def spatial_sizes(
@@ -48,6 +74,8 @@ def spatial_sizes(
     (8, 8)
     """
     rank = len(sizes)
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    pads = per_axis(pads, 2 * rank, 0)
     if not (len(kernel) == len(strides) == len(dilations) == rank and len(pads) == 2 * rank):
         raise TypeMismatchError(
             f"{rank} spatial axes need {rank} kernel sizes, strides and dilations and {2 * rank} pads, "
@@ -120,6 +148,8 @@ def convolve(
     """
     rank = x.ndim - 2
     kernel = w.shape[2:]
+    spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)  # says what does not fit
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
     axes = tuple(range(2, 2 + rank))
     windows = sliding_window_view(pad_spatial(x, pads), reach, axis=axes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.op.convolution import pad_spatial, spatial_sizes
+from graphrewrite.op.convolution import pad_spatial, per_axis, spatial_sizes
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import ORDERED
@@ -34,6 +34,7 @@ def _taps(
 ) -> list[np.ndarray]:
     """One strided view a kernel position: folding over them is faster than reducing windows."""
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))
+    strides = per_axis(strides, len(kernel), 1)
     padded = pad_spatial(x, pads, fill)
     everything = slice(None)
     picks: list[tuple[slice, ...]] = [

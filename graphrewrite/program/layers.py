@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.op.convolution import spatial_sizes
+from graphrewrite.op.convolution import per_axis, spatial_sizes
 from graphrewrite.program.call import Call
 from graphrewrite.program.carrier import Map, carrier
 from graphrewrite.program.instruction import Product, Slide
@@ -100,7 +100,8 @@ def translate_max_pool(t: Translation, call: Call, given: list[Held]) -> Held | 
     """One axis after the other; before what is pending, which is monotone and costs less afterwards."""
     (x,) = given
     a, rank = call.attributes, len(x.shape) - 1
-    kernel, strides, pads = a["kernel"], a["strides"], a["pads"]
+    kernel = a["kernel"]
+    strides, pads = per_axis(a["strides"], rank, 1), per_axis(a["pads"], 2 * rank, 0)
     if x.low is None or rank < 1 or min(pads, default=0) < 0:
         return None
     try:

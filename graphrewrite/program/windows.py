@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from graphrewrite.op.convolution import spatial_sizes
+from graphrewrite.op.convolution import per_axis, spatial_sizes
 from graphrewrite.program.instruction import Action
 
 __all__ = ["Gather", "Geometry"]
@@ -74,6 +74,8 @@ class Geometry:
         (4, 7, 6)
         """
         rank = len(sizes)
+        strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+        pads = per_axis(pads, 2 * rank, 0)
         results = spatial_sizes(sizes, kernel, strides, pads, dilations)
         if dilations[-1] == 1 or kernel[-1] == 1:
             return cls(tuple(sizes), tuple(kernel), tuple(strides), tuple(pads), tuple(dilations), groups, results)

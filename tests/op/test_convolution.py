@@ -9,8 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from graphrewrite import FixedPoint, Tensor, op
+from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.text import to_text
 
 
 @st.composite
@@ -117,7 +119,7 @@ def test_a_convolution_over_one_axis():
     [
         ((1, 3, 4, 4), (2, 2, 2, 2), {}, "3 channels in 1 groups need weights"),
         ((1, 2, 4, 4), (2, 2, 5, 5), {}, "does not fit the padded size 4"),
-        ((1, 2, 4, 4), (2, 2, 2, 2), {"strides": (1,)}, "2 spatial axes need"),
+        ((1, 2, 4, 4), (2, 2, 2, 2), {"strides": (2,)}, "2 spatial axes need"),
         ((1, 2, "W", 4), (2, 2, 2, 2), {}, "'W' is symbolic"),
         ((1, 2, 4, 4), (2, 2, 2), {}, "same rank"),
         ((1, 2, 4, 4), (3, 1, 2, 2), {"groups": 2}, "2 channels in 2 groups"),
@@ -127,3 +129,38 @@ def test_a_convolution_over_one_axis():
 def test_what_does_not_fit_is_refused(x, w, attributes, message):
     with pytest.raises(TypeMismatchError, match=message):
         op.conv.infer(Tensor("f32", x), Tensor("f32", w), **attributes)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_the_defaults_are_those_of_any_number_of_axes(rank):
+    rng = np.random.default_rng(rank)
+    x, w = rng.normal(size=(2, 3, *[5] * rank)), rng.normal(size=(4, 3, *[2] * rank))
+    plain = {"strides": (1,) * rank, "pads": (0,) * 2 * rank, "dilations": (1,) * rank}
+    np.testing.assert_array_equal(op.conv(x, w), op.conv(x, w, **plain))
+    pooled = {"kernel": (2,) * rank}
+    for pool in (op.max_pool, op.average_pool):
+        without = {k: v for k, v in plain.items() if k != "dilations"}
+        np.testing.assert_array_equal(pool(x, **pooled), pool(x, **pooled, **without))
+    graph = Graph("g")
+    value = graph.input("x", Tensor("f64", ("N", 3, *[5] * rank)))
+    border = (0, 0, *[1] * rank) * 2
+    graph.output("y", op.average_pool(op.max_pool(op.conv(op.pad(value, pads=border), w), **pooled), **pooled))
+    expected = evaluate(graph, {"x": x})["y"]
+    made = rewrite(graph, (*FOLDING, *RULES), verify=True)
+    np.testing.assert_allclose(evaluate(made, {"x": x})["y"], expected)
+    assert Graph.parse(to_text(made, whole=True)) == made
+    with pytest.raises(TypeMismatchError, match="need"):
+        op.conv(x, w, strides=(2,) * (rank + 1))
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_integer_convolutions_have_them_too(rank):
+    byte = FixedPoint(True, 8)
+    graph = Graph("g")
+    value = graph.input("x", Tensor(byte, ("N", 2, *[4] * rank)))
+    weights = np.ones((3, 2, *[2] * rank), np.int8)
+    sums = op.integer_conv(value, weights, np.zeros(3, np.int64), element=FixedPoint(True, 20))
+    graph.output("y", op.max_pool(sums, kernel=(2,) * rank))
+    x = np.random.default_rng(0).integers(-9, 9, (40, 2, *[4] * rank))
+    found = evaluate(graph, {"x": x})["y"]
+    np.testing.assert_array_equal(found, np.concatenate([evaluate(graph, {"x": x[i : i + 1]})["y"] for i in range(40)]))
