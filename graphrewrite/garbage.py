@@ -13,7 +13,7 @@ __all__ = ["uncollected"]
 def uncollected() -> Iterator[None]:
     """Let Python look for no cycles of garbage as long as this lasts.
 
-    What reads or rewrites a large graph makes it to stay: looking through all that is there, again and again as it grows,
+    What reads or rewrites a large graph makes it to stay: looking through all of it, again and again as it grows,
     takes up to half of the time and finds nothing.
 
     Examples
