@@ -184,6 +184,8 @@ def constant_of(line: Line, shared: Mapping[str, np.ndarray]) -> dict[str, Any]:
         line.cursor.fail(f"a constant is a tensor, not {declared}", at=line.places["types"])
     if not isinstance(value, np.ndarray):
         value = _numbers(line, value, declared, at)
+    elif declared is not None and value.shape != declared.shape:
+        _refuse_shape(line, value, declared, at)
     try:
         kind = Tensor(element_of(value.dtype), value.shape) if declared is None else declared
     except GraphRewriteError as error:
@@ -206,9 +208,13 @@ def _numbers(line: Line, entries: Any, declared: Tensor | None, at: int) -> np.n
         except ValueError as error:
             line.cursor.fail(str(error), at=line.places["types"], cause=error)
     if array.shape != shape:
-        shown = ",".join(map(str, array.shape))
-        line.cursor.fail(f"the value has the shape [{shown}], and the type says {declared}", at=at)
+        _refuse_shape(line, array, declared, at)
     return array
+
+
+def _refuse_shape(line: Line, array: np.ndarray, declared: Tensor, at: int) -> NoReturn:
+    shown = ",".join(map(str, array.shape))
+    line.cursor.fail(f"the value has the shape [{shown}], and the type says {declared}", at=at)
 
 
 def _marks(line: Line, given: Mapping[str, Any] | None = None) -> dict[str, Any]:

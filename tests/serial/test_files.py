@@ -381,3 +381,11 @@ def test_a_main_key_that_stands_twice_is_refused_as_such(tmp_path, key):
     file.write_text(file.read_text().replace(f'"{key}": ', f'"{key}": {{}}, "{key}": ', 1))
     with pytest.raises(SerialError, match=rf"^{key}: this key stands twice in its object"):
         load(file)
+
+
+def test_a_text_that_declares_another_shape_than_its_array_is_refused(tmp_path):
+    path = tmp_path / "net.txt"
+    write_text(weights(), path)
+    path.write_text(path.read_text("utf-8").replace("f32[10,10]", "f32[10,11]"), "utf-8")
+    with pytest.raises(ParseError, match=r"the value has the shape \[10,10\], and the type says f32\[10,11\]"):
+        read_text(path)
