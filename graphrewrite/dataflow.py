@@ -9,7 +9,7 @@ import networkx as nx
 
 from graphrewrite.errors import GraphError, did_you_mean
 
-__all__ = ["Dataflow", "GreatestNumbers", "Operand", "Reader"]
+__all__ = ["Dataflow", "Operand", "Reader"]
 
 
 class Operand(NamedTuple):
@@ -76,10 +76,7 @@ class Dataflow(nx.DiGraph):
         GraphError
             If slots are missing or collide, or there is no such node.
         """
-        try:
-            sources = self._pred[node]
-        except KeyError:
-            raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node) from None
+        sources = self._known(self._pred, node)
         if len(sources) == 1:
             ((source, data),) = sources.items()
             if data.get("slots", ())[:1] and len(data["slots"]) == 1 and data["slots"][0][0] == 0:
@@ -100,6 +97,13 @@ class Dataflow(nx.DiGraph):
             )
         return tuple([found[slot] for slot in range(count)])
 
+    def _known(self, neighbours: Mapping[str, Any], node: str) -> Any:
+        """Return what is known of a node that is in the graph."""
+        try:
+            return neighbours[node]
+        except (KeyError, TypeError):
+            raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node) from None
+
     def readers(self, node: str) -> tuple[Reader, ...]:
         """Return who reads the results of a node, by name and slot.
 
@@ -112,7 +116,8 @@ class Dataflow(nx.DiGraph):
         -------
         tuple of Reader
         """
-        return tuple(sorted(Reader(n, s, r) for n, data in self._succ[node].items() for s, r in data.get("slots", ())))
+        readers = self._known(self._succ, node)
+        return tuple(sorted(Reader(n, s, r) for n, data in readers.items() for s, r in data.get("slots", ())))
 
     def add_control(self, source: str, destination: str, kind: str = "control") -> None:
         """Let a node come after another one that it does not read.
@@ -159,7 +164,8 @@ class Dataflow(nx.DiGraph):
         tuple of (node, kind)
             By name.
         """
-        return tuple(sorted((source, data["kind"]) for source, data in self._pred[node].items() if "kind" in data))
+        sources = self._known(self._pred, node)
+        return tuple(sorted((source, data["kind"]) for source, data in sources.items() if "kind" in data))
 
     def origin(self, node: str) -> tuple[str, ...]:
         """Return the nodes of the imported graph that a node comes from; itself where it does not say.
@@ -290,10 +296,12 @@ class Dataflow(nx.DiGraph):
 
     def upstream(self, node: str) -> frozenset[str]:
         """Return every node that a node depends on."""
+        self._known(self._pred, node)
         return frozenset(nx.ancestors(self, node))
 
     def downstream(self, node: str) -> frozenset[str]:
         """Return every node that depends on a node."""
+        self._known(self._succ, node)
         return frozenset(nx.descendants(self, node))
 
     def dead_nodes(self) -> frozenset[str]:
@@ -312,39 +320,3 @@ class Dataflow(nx.DiGraph):
                     seen.add(other)
                     work.append(other)
         return frozenset(self._node.keys() - seen)
-
-
-class GreatestNumbers(dict[str, int]):
-    """The greatest number behind each stem of some names, looked for when it is first asked for.
-
-    Fresh names follow from it, so that they depend on the names in a graph alone and not on how it came about.
-
-    Parameters
-    ----------
-    names : collection
-        Such as ``"relu_3"``.
-
-    Examples
-    --------
-    >>> numbers = GreatestNumbers(["x", "relu_1", "relu_3", "max_pool_2"])
-    >>> numbers["relu"], numbers["max_pool"], numbers["conv"]
-    (3, 2, 0)
-    """
-
-    def __init__(self, names: Collection[Any]) -> None:
-        super().__init__()
-        self.names = names
-
-    def fresh(self, stem: str, taken: Collection[Any]) -> str:
-        """Return the next name of a stem that is not taken, and remember its number."""
-        count = self[stem] + 1
-        while (name := f"{stem}_{count}") in taken:
-            count += 1
-        self[stem] = count
-        return name
-
-    def __missing__(self, stem: str) -> int:
-        start = f"{stem}_"
-        found = [n[len(start) :] for n in self.names if isinstance(n, str) and n.startswith(start)]
-        self[stem] = max((int(number) for number in found if number.isdecimal()), default=0)
-        return self[stem]

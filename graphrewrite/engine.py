@@ -9,7 +9,6 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.attempt import Change, attempt_of
-from graphrewrite.dataflow import GreatestNumbers
 from graphrewrite.edit import Edit, carry_out, edit_directly, edit_publicly
 from graphrewrite.errors import RewriteError
 from graphrewrite.fused import Record, Surroundings
@@ -17,6 +16,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.index import ANY, Entry, Index, entries_of
 from graphrewrite.journal import Journal
 from graphrewrite.neighbourhood import Neighbourhood
+from graphrewrite.numbering import GreatestNumbers
 from graphrewrite.provenance import Provenance
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule

@@ -9,10 +9,11 @@ import numpy as np
 
 from graphrewrite import op as ops
 from graphrewrite.composed import Composed
-from graphrewrite.dataflow import Dataflow, GreatestNumbers, Operand, Reader
+from graphrewrite.dataflow import Dataflow, Operand, Reader
 from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
 from graphrewrite.marks import RESERVED
+from graphrewrite.numbering import GreatestNumbers
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.refusal import check_value, no_such_result, unfit_name
 from graphrewrite.storage import copy_into, own

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, overload
 
-from graphrewrite.dataflow import GreatestNumbers
 from graphrewrite.definition import Definition, read_definition
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError, did_you_mean
@@ -13,6 +12,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.levels import wrong_kind, wrong_levels
 from graphrewrite.match import Match, Obstacle, Root, find_at
+from graphrewrite.numbering import GreatestNumbers
 from graphrewrite.pattern import Constant, Every, Pattern, forms
 from graphrewrite.plan import plan
 from graphrewrite.replacement import NOTHING, Declined, Replay, decline

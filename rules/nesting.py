@@ -9,12 +9,13 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.dataflow import GreatestNumbers, Operand
+from graphrewrite.dataflow import Operand
 from graphrewrite.edit import Edit
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp, check_nesting
 from graphrewrite.nested.expansion import expand
+from graphrewrite.numbering import GreatestNumbers
 from graphrewrite.replacement import decline
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rule import Rule, rule

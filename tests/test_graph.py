@@ -343,3 +343,12 @@ def test_what_is_refused_changes_nothing(wrong, message):
 def test_an_op_that_is_given_no_array(wrong):
     with pytest.raises(TypeMismatchError, match=f"^relu computes with arrays, not with {re.escape(repr(wrong))}; np"):
         op.relu(wrong)
+
+
+def test_asking_about_a_node_that_is_not_there():
+    graph = diamond()
+    asks = (graph.operands, graph.readers, graph.controls, graph.upstream, graph.downstream, graph.op, graph.attributes)
+    for ask in asks:
+        for node in ("xx", 3):
+            with pytest.raises(GraphError, match="is not in the graph"):
+                ask(node)

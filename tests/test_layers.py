@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 CORE = (
-    {"errors", "types", "data", "garbage", "marks"},
+    {"errors", "types", "data", "garbage", "marks", "numbering"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
         *(

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.dataflow import GreatestNumbers
+from graphrewrite.numbering import GreatestNumbers
 
 __all__ = ["Names", "fresh_name", "in_order", "order_key"]
 
