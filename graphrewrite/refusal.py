@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from graphrewrite.errors import GraphError, did_you_mean
@@ -34,7 +34,7 @@ def no_such_result(nodes: Mapping[Any, Any], node: Any, result: int = 0) -> Grap
     >>> print(no_such_result({"relu_1": {}}, "relu_1", 3))
     node 'relu_1': has no result 3; the first is 0
     """
-    if isinstance(node, Hashable) and node in nodes:
+    if node in nodes:
         return GraphError(f"has no result {result}; the first is 0", node=node)
     return GraphError(f"is not in the graph{did_you_mean(str(node), map(str, nodes))}", node=node)
 

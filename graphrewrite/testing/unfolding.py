@@ -283,6 +283,8 @@ class _Reading:
         ]
         if not term.ops:  # of any op, no table tells how to give it attributes that it must have
             fitting = [op for op in fitting if op.results == 1 and not _asks_for_more(op, term)] or fitting
+            # A rule about any op goes wrong where ops have more to them: attributes.
+            fitting += 3 * [op for op in fitting if op.attributes]
         if not fitting:
             raise Unfit(f"{term.called}: none takes {least} operands")
         return self.pick(fitting)
