@@ -31,6 +31,9 @@ class Composed:
 
         return isinstance(self, Graph) and isinstance(other, Graph) and equals(self, other)
 
+    def __copy__(self: Any) -> Any:
+        return self.copy()
+
     __hash__ = nx.DiGraph.__hash__  # graphs are mutable: hashed by identity, as networkx does
 
     def equals(self: Any, other: nx.DiGraph, *, names: bool = True) -> bool:

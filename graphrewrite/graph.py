@@ -346,6 +346,3 @@ class Graph(Composed, Displayed, Dataflow):
         new = self.__class__(ops=self.ops.values(), **own(self.graph))
         copy_into(self, new)
         return new
-
-    def __copy__(self) -> Self:
-        return self.copy()
