@@ -24,22 +24,22 @@ class List(Kind):
     def __init__(self, item: Kind) -> None:
         self.item, self.name = item, f"list[{item.name}]"
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102  # as in Kind, here and below
+    def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, list | ListView):
             raise self.wrong(value, path, "write it as a list" if isinstance(value, tuple | range) else "")
         return [self.item.store(one, f"{path}[{i}]") for i, one in enumerate(value)]
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         if not isinstance(stored, list):
             raise self.wrong(stored, path)
         return ListView(self.item, Place(stored, parent, key), path)
 
-    def check(self, stored: Any, path: str) -> None:  # noqa: D102
+    def check(self, stored: Any, path: str) -> None:
         self.load(stored, path)
         for i, one in enumerate(stored):
             self.item.check(one, f"{path}[{i}]")
 
-    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: D102
+    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:
         for i, one in enumerate(stored if isinstance(stored, list) else ()):
             yield from self.item.missing(one, f"{path}[{i}]")
 
@@ -50,25 +50,25 @@ class Dict(Kind):
     def __init__(self, keys: Kind, item: Kind) -> None:
         self.keys, self.item, self.name = keys, item, f"dict[{keys.name}, {item.name}]"
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, dict | DictView):
             raise self.wrong(value, path)
         made: dict[str, Any] = {}
         DictView(self.keys, self.item, Place(made), path).update(value)
         return made
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         if not isinstance(stored, dict):
             raise self.wrong(stored, path)
         return DictView(self.keys, self.item, Place(stored, parent, key), path)
 
-    def check(self, stored: Any, path: str) -> None:  # noqa: D102
+    def check(self, stored: Any, path: str) -> None:
         self.load(stored, path)
         for name, one in stored.items():
             self.keys.check(name, f"{path}[{name!r}]")
             self.item.check(one, f"{path}[{name!r}]")
 
-    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: D102
+    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:
         for name, one in stored.items() if isinstance(stored, dict) else ():
             yield from self.item.missing(one, f"{path}[{name!r}]")
 
@@ -100,24 +100,24 @@ class Tuple(Kind):
         for i, one in enumerate(value):
             yield self.items[0 if self.is_long else i], one, f"{path}[{i}]"
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, self.accepted):
             raise self.wrong(value, path, "write it as a tuple" if isinstance(value, list | ListView) else "")
         return tuple([kind.store(one, at) for kind, one, at in self._parts(value, path)])
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         if not isinstance(stored, list | tuple):
             raise self.wrong(stored, path)
         place = Place(stored, parent, key)
         return tuple([kind.load(one, at, place) for kind, one, at in self._parts(stored, path)])
 
-    def check(self, stored: Any, path: str) -> None:  # noqa: D102
+    def check(self, stored: Any, path: str) -> None:
         if not isinstance(stored, list | tuple):
             raise self.wrong(stored, path)
         for kind, one, at in self._parts(stored, path):
             kind.check(one, at)
 
-    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: D102
+    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:
         if isinstance(stored, list | tuple) and (self.is_long or len(stored) == len(self.items)):
             for kind, one, at in self._parts(stored, path):
                 yield from kind.missing(one, at)
@@ -137,23 +137,23 @@ class Nested(Kind):
     def __init__(self, record: type[IrData], accepted: type[IrData]) -> None:
         self.record, self.accepted, self.name = record, accepted, record.__name__
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, self.accepted):
             advice = f"{self.name}.of(…) is a view of a dictionary" if isinstance(value, dict) else ""
             raise self.wrong(value, path, advice)
         self.record._check(value.data, path)
         return value.data
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         if not isinstance(stored, dict):
             raise self.wrong(stored, path)
         return self.record._at(Place(stored, parent, key), path)
 
-    def check(self, stored: Any, path: str) -> None:  # noqa: D102
+    def check(self, stored: Any, path: str) -> None:
         self.load(stored, path)
         self.record._check(stored, path)
 
-    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: D102
+    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:
         if isinstance(stored, dict):
             yield from self.record._missing_in(stored, path)
 
@@ -193,10 +193,10 @@ class Either(Kind):
             raise DataError(text, path=path)
         raise self.wrong(value, path)
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         return self._first(lambda kind: kind.store(value, path), value, path)
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         return self._member(stored, path).load(stored, path, parent, key)
 
     def _member(self, stored: Any, path: str) -> Kind:
@@ -216,7 +216,7 @@ class Either(Kind):
                     continue
         return max(fitting, key=lambda kind: kind.likeness(stored) if isinstance(kind, Nested) else ())
 
-    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: D102
+    def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:
         try:
             kind = self._member(stored, path)
         except DataError:
@@ -229,7 +229,7 @@ class Json(Kind):
 
     name = "JSON-able data"
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         from graphrewrite.data.record import IrData  # nested data is data
 
         if isinstance(value, IrData | ListView | DictView):
@@ -251,7 +251,7 @@ class Json(Kind):
             return "annotate the field as numpy.ndarray"
         return "annotate the field with its type, or write field(set_convert=…, get_convert=…)"
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         if isinstance(stored, list):
             return ListView(self, Place(stored, parent, key), path)
         if isinstance(stored, dict):
@@ -260,7 +260,7 @@ class Json(Kind):
             return tuple([self.load(one, f"{path}[{i}]", Place(stored, parent, key)) for i, one in enumerate(stored)])
         return self.store(stored, path)
 
-    def check(self, stored: Any, path: str) -> None:  # noqa: D102
+    def check(self, stored: Any, path: str) -> None:
         self.store(stored, path)
 
 
@@ -286,7 +286,7 @@ class Converted(Kind):
         self.set_convert, self.get_convert = set_convert, get_convert
         self.data: Kind = kind if get_convert is None or isinstance(kind, Array) else ANY
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         checked = self.kind.store(value, path)
         if self.set_convert is None:
             return self.data.store(checked, path)
@@ -294,7 +294,7 @@ class Converted(Kind):
             return None
         return self.data.store(self._convert(self.set_convert, value, path, "set_convert"), path)
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         if self.get_convert is None:
             return self.kind.load(stored, path, parent, key)
         if stored is None and _takes_none(self.kind):

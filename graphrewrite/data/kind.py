@@ -121,7 +121,7 @@ class Scalar(Kind):
     refused: tuple[type, ...]
     convert: Callable[[Any], Any]
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102  # as in Kind, here and below
+    def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, self.accepted) or isinstance(value, self.refused):
             raise self.wrong(value, path)
         try:
@@ -129,7 +129,7 @@ class Scalar(Kind):
         except OverflowError:
             raise self.wrong(value, path, "it is too large") from None
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         return self.store(stored, path)
 
 
@@ -156,13 +156,13 @@ class Choice(Kind):
     def __init__(self, name: str, options: list[tuple[Any, Any]]) -> None:
         self.name, self.options = name, options
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         for option, stored in self.options:
             if _is_same(value, option):
                 return stored
         raise self._wrong(value, path, [option for option, _ in self.options])
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         for option, form in self.options:
             if _is_same(_as_tuple(stored), form):
                 return option
@@ -193,12 +193,12 @@ class Instance(Kind):
     name: str
     kind: type
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, self.kind):
             raise self.wrong(value, path)
         return value
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         return self.store(stored, path)
 
 
@@ -209,7 +209,7 @@ class Array(Kind):
     name: str
     dtype: Any = np.generic
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, np.ndarray):
             raise self.wrong(value, path, "np.asarray makes an array of it")
         if value.dtype.hasobject:
@@ -218,7 +218,7 @@ class Array(Kind):
             raise self.wrong(value, path, "convert it with astype")
         return value
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         return self.store(stored, path)
 
 
@@ -227,14 +227,14 @@ class DType(Kind):
 
     name = "numpy.dtype"
 
-    def store(self, value: Any, path: str) -> Any:  # noqa: D102
+    def store(self, value: Any, path: str) -> Any:
         if isinstance(value, type) and issubclass(value, np.generic):  # np.float32 passes for a dtype everywhere
             value = np.dtype(value)
         if not isinstance(value, np.dtype) or value.hasobject or value.names or value.subdtype:
             raise self.wrong(value, path, "np.dtype('float32'), for instance")
         return value.name if _named(value.name) == value else value.str
 
-    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:  # noqa: D102
+    def load(self, stored: Any, path: str, parent: Place | None = None, key: str | None = None) -> Any:
         found = _named(stored) if isinstance(stored, str) else None
         if found is None:
             raise self.wrong(stored, path, "dtypes are stored by name")
