@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import find_op
 
 __all__ = ["Order", "holds_state", "order_of"]
 
@@ -55,7 +55,7 @@ def holds_state(graph: Any, node: str) -> bool:
     False
     """
     kind = graph._node[node].get("type")
-    op = (graph.ops.get(kind) or LIBRARY.get(kind)) if isinstance(kind, str) else None
+    op = find_op(kind, graph.ops)
     try:
         return op is not None and op.stateful and op.level == "stream"
     except GraphRewriteError:  # a graph as an op, whose graph is missing

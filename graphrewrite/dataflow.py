@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from graphrewrite.errors import GraphError, did_you_mean
+from graphrewrite.errors import GraphError, not_there
 
 __all__ = ["Dataflow", "Operand", "Reader"]
 
@@ -102,7 +102,7 @@ class Dataflow(nx.DiGraph):
         try:
             return neighbours[node]
         except (KeyError, TypeError):
-            raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node) from None
+            raise not_there(node, self._node) from None
 
     def readers(self, node: str) -> tuple[Reader, ...]:
         """Return who reads the results of a node, by name and slot.
@@ -144,7 +144,7 @@ class Dataflow(nx.DiGraph):
         """
         for node in (source, destination):
             if node not in self._node:
-                raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, self._node))}", node=node)
+                raise not_there(node, self._node)
         if source == destination:
             raise GraphError("cannot come after itself", node=source)
         if not kind or str(kind) != kind:

@@ -22,6 +22,7 @@ __all__ = [
     "UnknownOpError",
     "VerificationError",
     "did_you_mean",
+    "not_there",
 ]
 
 
@@ -114,6 +115,28 @@ class MissingDependencyError(GraphRewriteError):
 
 
 _LONG = 100
+
+
+def not_there(node: Any, nodes: Iterable[Any]) -> GraphError:
+    """Return the error that a node is not among those of a graph, with the one that may have been meant.
+
+    Parameters
+    ----------
+    node : object
+        What was asked for.
+    nodes : iterable
+        Those of the graph.
+
+    Returns
+    -------
+    GraphError
+
+    Examples
+    --------
+    >>> print(not_there("relu_2", ["relu_1"]))
+    node 'relu_2': is not in the graph; did you mean 'relu_1'?
+    """
+    return GraphError(f"is not in the graph{did_you_mean(str(node), map(str, nodes))}", node=node)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from graphrewrite.composed import Composed
 from graphrewrite.dataflow import Dataflow, Operand, Reader
 from graphrewrite.display import Displayed
 from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
-from graphrewrite.marks import RESERVED
+from graphrewrite.marks import RESERVED, attributes_in
 from graphrewrite.numbering import GreatestNumbers
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.refusal import check_value, no_such_result, unfit_name
@@ -218,7 +218,7 @@ class Graph(Composed, Displayed, Dataflow):
         GraphError
             If the graph knows another op of that name, or the op is a graph that contains this one.
         """
-        known = self.ops.get(op.name) or ops.LIBRARY.get(op.name)
+        known = ops.find_op(op.name, self.ops)
         if known is op:
             return
         if known is not None and not known.stands_for(op):
@@ -264,7 +264,7 @@ class Graph(Composed, Displayed, Dataflow):
         if node not in self._node:
             raise no_such_result(self._node, node)
         name = self._node[node].get("type")
-        found = self.ops.get(name) or ops.LIBRARY.get(name)
+        found = ops.find_op(name, self.ops)
         if found is None:
             hint = did_you_mean(str(name), [*ops.LIBRARY, *self.ops])
             raise UnknownOpError(
@@ -284,9 +284,8 @@ class Graph(Composed, Displayed, Dataflow):
         -------
         dict
         """
-        known = self.op(node).attributes  # one may be a mark as well: the backend to which values are moved
-        given = {k: v for k, v in self._node[node].items() if k not in RESERVED or k in known}
-        return {**known, **given}
+        known = self.op(node).attributes
+        return {**known, **attributes_in(self._node[node], known)}
 
     def result_type(self, node: str, result: int = 0) -> Type:
         """Return the type of a node's result.

@@ -9,9 +9,10 @@ import numpy as np
 
 from graphrewrite.cycles import order_of, shown
 from graphrewrite.dataflow import Operand
-from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError, did_you_mean
+from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError, not_there
 from graphrewrite.given import as_graph
-from graphrewrite.graph import RESERVED, Graph
+from graphrewrite.graph import Graph
+from graphrewrite.marks import attributes_in
 from graphrewrite.op.generic import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor, Type, element_of, one_object
@@ -64,7 +65,7 @@ def infer(graph: nx.DiGraph, nodes: Iterable[str] | None = None) -> tuple[str, .
     given = as_graph(graph, "whose types follow")
     wanted = set(given._node) if nodes is None else {*((nodes,) if isinstance(nodes, str) else nodes)}
     for node in sorted(wanted - given._node.keys(), key=str):
-        raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, given._node))}", node=node)
+        raise not_there(node, given._node)
     found = _Inference(given, wanted).found()
     for node, types in found.items():
         graph.nodes[node]["result"] = types[0] if len(types) == 1 else types
@@ -107,8 +108,7 @@ def infer_node(
     >>> print(*infer_node(g, "relu_1", op.relu, g.operands("relu_1"), (Tensor("f16", ("N", 4)),)))
     f16[N,4]
     """
-    own = op.attributes
-    attributes = {key: value for key, value in graph._node[node].items() if key not in RESERVED or key in own}
+    attributes = attributes_in(graph._node[node], op.attributes)
     if isinstance(op, Generic):
         attributes["result"] = graph._node[node].get("result")
     try:

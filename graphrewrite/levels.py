@@ -9,7 +9,7 @@ from graphrewrite.definition import Definition
 from graphrewrite.edit import Edit
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Graph
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.pattern import PatternNode
 from graphrewrite.types import FixedPoint, Stream
@@ -116,7 +116,7 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
 
     def level(data: dict[str, Any]) -> int | None:
         name = data.get("type", "")
-        return level_of(ops.get(name) or LIBRARY.get(name), data.get("result"))
+        return level_of(find_op(name, ops), data.get("result"))
 
     before = [level(nodes[name]) for name in edit.matched]
     return unlike(kind, before, {str(data["type"]): level(data) for _, data in edit.added})
@@ -125,7 +125,7 @@ def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
 def levels_in(graph: Graph) -> dict[tuple[str, Any], int | None]:
     """Return the level of each kind of node in a graph: of each op with each type of its result."""
     kinds = {(data.get("type", ""), data.get("result")) for data in graph._node.values()}
-    return {(name, result): level_of(graph.ops.get(name) or LIBRARY.get(name), result) for name, result in kinds}
+    return {(name, result): level_of(find_op(name, graph.ops), result) for name, result in kinds}
 
 
 def new_levels(

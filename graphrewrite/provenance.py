@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrewrite.edit import Edit
 from graphrewrite.graph import Graph
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import find_op
 
 __all__ = ["SHORT", "Provenance"]
 
@@ -72,7 +72,7 @@ class Provenance:
     def is_bridge(self, data: dict[str, Any]) -> bool:
         """Tell whether a node's op only changes between levels."""
         kind = data.get("type", "")
-        op = self.graph.ops.get(kind) or LIBRARY.get(kind)
+        op = find_op(kind, self.graph.ops)
         return op is not None and op.level == "bridge"
 
     def settle(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graphrewrite.errors import GraphError, did_you_mean
+from graphrewrite.errors import GraphError, not_there
 from graphrewrite.value import Value
 
 __all__ = ["check_value", "no_such_result", "unfit_name"]
@@ -36,7 +36,7 @@ def no_such_result(nodes: Mapping[Any, Any], node: Any, result: int = 0) -> Grap
     """
     if node in nodes:
         return GraphError(f"has no result {result}; the first is 0", node=node)
-    return GraphError(f"is not in the graph{did_you_mean(str(node), map(str, nodes))}", node=node)
+    return not_there(node, nodes)
 
 
 def unfit_name(name: Any) -> GraphError:

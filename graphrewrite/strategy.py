@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.dataflow import Dataflow
 from graphrewrite.edit import Edit
-from graphrewrite.errors import GraphError, RewriteError, RuleError, did_you_mean
+from graphrewrite.errors import GraphError, RewriteError, RuleError, not_there
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
 
@@ -36,7 +36,7 @@ class Strategy:
             raise RuleError("order is 'bottom-up' or 'top-down', and first is 'place' or 'rule'")
         for node in self.chosen(graph):
             if node not in graph:
-                raise GraphError(f"is not in the graph{did_you_mean(str(node), map(str, graph))}", node=node)
+                raise not_there(node, graph)
         if self.is_single or self.measure is not None or limit is not None:
             return
         for rule in rules:

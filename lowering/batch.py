@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
-from graphrewrite.graph import RESERVED
+from graphrewrite.marks import attributes_in
 from graphrewrite.op.generic import Generic
 from graphrewrite.types import Type
 
@@ -60,8 +60,8 @@ def _infer_again(old: Graph, new: Graph, node: str, batch: str) -> None:
             results = tuple(_with_batch(kind, before[0].shape[:1], batch) for kind in declared)
             data["result"] = results[0] if len(results) == 1 else results
         return
-    attributes: dict[str, Any] = {k: v for k, v in data.items() if k not in RESERVED}
-    results = new.op(node).infer(*types, **attributes)
+    op = new.op(node)
+    results = op.infer(*types, **attributes_in(data, op.attributes))
     data["result"] = results[0] if len(results) == 1 else results
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphrewrite import Graph, pass_
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import RESERVED, Operand
+from graphrewrite.marks import MARKS
 from graphrewrite.text import format_exactly
 from graphrewrite.wiring import remove, rewire
 
@@ -51,9 +52,10 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         if op.name in ("input", "output") or op.stateful or _is_ordered(graph, node):
             continue
         data = graph.nodes[node]
-        attributes = tuple((k, format_exactly(v)) for k, v in sorted(data.items()) if k not in RESERVED)
+        # Marks count: two nodes that run in different places are two.
+        said = tuple((k, format_exactly(v)) for k, v in sorted(data.items()) if k in MARKS or k not in RESERVED)
         result = data.get("result")
-        key = (op.name, graph.operands(node), attributes, str(result) if op.name == "constant" else None)
+        key = (op.name, graph.operands(node), said, str(result) if op.name == "constant" else None)
         first = seen.setdefault(key, node)
         if first != node:
             for index in range(op.results):

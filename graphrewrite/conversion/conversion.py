@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.axes import canonical
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
@@ -77,7 +77,7 @@ def is_open(graph: Graph, node: str) -> bool:
     (True, False)
     """
     kind = graph.nodes[node].get("type")
-    op = graph.ops.get(kind) or LIBRARY.get(kind)
+    op = find_op(kind, graph.ops)
     return op is not None and kind not in _STANDING and op.level != "generic" and not hasattr(op, "library")
 
 

@@ -10,7 +10,7 @@ import networkx as nx
 
 from graphrewrite.dataflow import Dataflow
 from graphrewrite.edit import Edit
-from graphrewrite.errors import GraphError, RuleError, did_you_mean
+from graphrewrite.errors import GraphError, RuleError, not_there
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule.change import Difference, check_replacement, loses_operands, plan_change
 from graphrewrite.graph_rule.fits import DataTest, PredicateError
@@ -226,7 +226,7 @@ class GraphRule:
         """
         _check_digraph(graph)
         if at not in graph:
-            raise GraphError(f"is not in the graph{did_you_mean(str(at), map(str, graph))}", node=at)
+            raise not_there(at, graph)
         told = {}
         for name in sorted(self.pattern.single, key=lambda name: name != self.anchor)[:_STARTS]:
             obstacle = Obstacle()

@@ -10,7 +10,7 @@ import numpy as np
 from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.infer import infer
-from graphrewrite.marks import RESERVED
+from graphrewrite.marks import RESERVED, attributes_in
 from graphrewrite.op import as_constant
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.value import Value
@@ -209,7 +209,7 @@ def disagreements(graph: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _stated(graph: Any, node: Any) -> dict[str, Any]:
-    return {key: value for key, value in graph._node[node].items() if key not in RESERVED}
+    return attributes_in(graph._node[node])
 
 
 def _signature(graph: Any, node: Any) -> dict[str, Any]:

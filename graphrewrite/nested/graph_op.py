@@ -158,7 +158,7 @@ class GraphOp(Op):
                 continue
             seen.add(id(graph))
             for kind in {data.get("type") for data in graph._node.values()}:
-                found = graph.ops.get(kind) or ops.LIBRARY.get(kind)
+                found = ops.find_op(kind, graph.ops)
                 if isinstance(found, GraphOp):
                     work.append(found)
                 elif found is not None:

@@ -12,9 +12,9 @@ from graphrewrite.data import IrData, field
 from graphrewrite.data.equality import same_data
 from graphrewrite.data.field import Field
 from graphrewrite.data.place import Place
-from graphrewrite.errors import DataError, FieldError, GraphError, did_you_mean
+from graphrewrite.errors import DataError, FieldError, GraphError, did_you_mean, not_there
 from graphrewrite.node.node_class import class_of, kind_of_attribute
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import find_op
 from graphrewrite.op.generic import Generic
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.types import Type
@@ -120,7 +120,7 @@ class Node(IrData):
         name = self.data.get("type")
         if not isinstance(name, str):
             return None
-        return self._graph.ops.get(name, LIBRARY.get(name)) if self._graph is not None else LIBRARY.get(name, self._op)
+        return find_op(name) or self._op if self._graph is None else find_op(name, self._graph.ops)
 
     @property
     def operands(self) -> tuple[Any, ...]:
@@ -279,7 +279,7 @@ class Node(IrData):
 def _bound(graph: Any, name: Any, kind: Any) -> Any:
     """Return a view that knows its graph and its name, if its class has use for them."""
     data = graph.nodes[name]
-    op = graph.ops.get(data.get("type"), LIBRARY.get(data.get("type")))
+    op = find_op(data.get("type"), graph.ops)
     view = (class_of(Node, op) if kind is Node and op is not None else kind)._at(Place(data), f"nodes.{name}")
     if isinstance(view, Node):
         object.__setattr__(view, "_graph", graph)
@@ -311,5 +311,5 @@ def node_view(graph: Graph, name: Any, kind: Any) -> Any:
     if not (isinstance(kind, type) and issubclass(kind, IrData)):
         raise GraphError(f"{kind!r} is no class of views; derive it from Node or from IrData", node=str(name))
     if not isinstance(name, Hashable) or name not in graph._node:
-        raise GraphError(f"is not in the graph{did_you_mean(str(name), map(str, graph._node))}", node=name)
+        raise not_there(name, graph._node)
     return _bound(graph, name, kind)

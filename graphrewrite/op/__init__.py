@@ -13,6 +13,7 @@ Examples
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor, Type, contradiction, element_dtype, element_of, hold
 
-__all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "generic"]
+__all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "find_op", "generic"]
 
 _FAMILIES = (
     activation,
@@ -125,6 +126,31 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
             raise TypeMismatchError(f"the operand {value} {wrong}" if not array.ndim else f"an operand {wrong}")
         return kind
     return Tensor(element_of(array.dtype), array.shape)
+
+
+def find_op(kind: Any, own: Mapping[str, Op] | None = None) -> Op | None:
+    """Return the op that a node's type names.
+
+    Parameters
+    ----------
+    kind : object
+        The type.
+    own : mapping of str to Op, optional
+        Ops that come before those of the library.
+
+    Returns
+    -------
+    Op or None
+        None where nobody knows it.
+
+    Examples
+    --------
+    >>> find_op("relu"), find_op("rellu"), find_op(None)
+    (<op relu>, None, None)
+    """
+    if not isinstance(kind, str):
+        return None
+    return (own.get(kind) if own else None) or LIBRARY.get(kind)
 
 
 def __getattr__(name: str) -> Op:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from graphrewrite.errors import EvaluationError, UnknownOpError
-from graphrewrite.graph import RESERVED, Graph
+from graphrewrite.graph import Graph
 from graphrewrite.implementation import Fit, Implementation, Wanted, fits
+from graphrewrite.marks import attributes_in
 from graphrewrite.nested.expansion import flatten
 from graphrewrite.op.op import Op
 from graphrewrite.program.call import Call, Values
@@ -86,7 +87,7 @@ def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
         op: Op | None = graph.op(node)
     except UnknownOpError:
         op = None
-    attributes = {key: value for key, value in graph.nodes[node].items() if key not in RESERVED}
+    attributes = attributes_in(graph.nodes[node], () if op is None else op.attributes)
     given = fit.implementation
     stand_in = Op(
         name=given.name,

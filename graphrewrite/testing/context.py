@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.graph import RESERVED, Graph, Value
+from graphrewrite.graph import Graph, Value
+from graphrewrite.marks import attributes_in
 from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
 from graphrewrite.testing.arrays import constant_array
@@ -117,7 +118,7 @@ class Builder:
         operands = [self.graph.value(o.node, o.result) for o in self.graph.operands(node)]
         if self.chance(2):
             operands.reverse()
-        attributes = {k: v for k, v in self.graph.nodes[node].items() if k not in RESERVED}
+        attributes = attributes_in(self.graph.nodes[node], self.graph.op(node).attributes)
         try:
             made = self.graph.add(self.graph.op(node), operands, attributes)
         except TypeMismatchError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.marks import MARKS, RESERVED
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import find_op
 from graphrewrite.text.edges import Reads, reads_of
 from graphrewrite.text.literal import PEOPLE, WHOLE, Form, quote, write
 from graphrewrite.text.regular import is_regular
@@ -43,7 +43,7 @@ def line_of(graph: Any, node: Any, *, whole: bool = False) -> str:
     """
     data, reads = graph.nodes[node], reads_of(graph.pred[node])
     kind = data.get("type")
-    op = (getattr(graph, "ops", {}).get(kind) or LIBRARY.get(kind)) if isinstance(kind, str) else None
+    op = find_op(kind, getattr(graph, "ops", None))
     is_plain = is_regular(data, reads, op, None, lambda source: graph.nodes[source].get("result"))
     return written(node, data, reads, WHOLE if whole else PEOPLE, is_regular=is_plain)
 
@@ -156,7 +156,7 @@ def _payload(value: np.ndarray, kind: Any, form: Form) -> str:
 
 def _order(kind: Any) -> Mapping[str, Any]:
     """The attributes of an op of the library, in its order; those of others are written by name."""
-    found = LIBRARY.get(kind) if isinstance(kind, str) else None
+    found = find_op(kind)
     return {} if found is None else found.attributes
 
 

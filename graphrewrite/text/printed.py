@@ -10,7 +10,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphError
 from graphrewrite.nested import GraphOp, nested_ops
-from graphrewrite.op import LIBRARY
+from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.text.edges import reads_of
 from graphrewrite.text.line import written, written_attributes
@@ -179,7 +179,7 @@ def _lines(
     for node in in_writing_order(graph):
         data, reads = nodes[node], reads_of(graph.pred[node])
         kind = data.get("type")
-        op = (ops.get(kind) or LIBRARY.get(kind)) if isinstance(kind, str) and kind not in foreign else None
+        op = find_op(kind, ops) if isinstance(kind, str) and kind not in foreign else None
         is_plain = is_regular(
             data,
             reads,

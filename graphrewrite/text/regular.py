@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.marks import MARKS, RESERVED
+from graphrewrite.marks import MARKS, attributes_in
 from graphrewrite.op.generic import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.text.edges import Reads
@@ -50,7 +50,7 @@ def is_regular(
         return False
     if kind in _OWN:
         return _is_regular_port(str(kind), data, reads, position, types)
-    attributes = {key: value for key, value in data.items() if key not in RESERVED}
+    attributes = attributes_in(data, op.attributes)
     try:
         op.check(len(reads.operands), attributes)
         if op.stored(attributes).keys() != attributes.keys():

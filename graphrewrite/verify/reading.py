@@ -10,8 +10,8 @@ from typing import Any
 
 from graphrewrite.dataflow import Operand
 from graphrewrite.errors import did_you_mean
-from graphrewrite.marks import RESERVED
-from graphrewrite.op import LIBRARY
+from graphrewrite.marks import attributes_in
+from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.op import Op
 from graphrewrite.types import Stream, Tensor, Type
 
@@ -95,7 +95,7 @@ def kind_of(graph: Any, node: Any) -> str | None:
 def known_op(graph: Any, node: Any) -> Op | None:
     """Return the op that a node's type names, if there is one."""
     kind = graph._node[node].get("type")
-    return (graph.ops.get(kind) or LIBRARY.get(kind)) if isinstance(kind, str) else None
+    return find_op(kind, graph.ops)
 
 
 @lru_cache(maxsize=256)
@@ -106,8 +106,7 @@ def advice_for(kind: str, own: tuple[str, ...]) -> str:
 
 def op_attributes(graph: Any, node: Any, op: Op) -> dict[str, Any]:
     """Return the attributes of its op that a node states, and others that it should not have."""
-    own = op.attributes
-    return {key: value for key, value in graph._node[node].items() if key not in RESERVED or key in own}
+    return attributes_in(graph._node[node], op.attributes)
 
 
 def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:

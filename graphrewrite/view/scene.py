@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import RESERVED, Graph
+from graphrewrite.marks import attributes_in
 from graphrewrite.op.op import Op
 from graphrewrite.text import format_attribute
 from graphrewrite.view.colour import Look, look_of
@@ -276,7 +277,7 @@ def _tooltip(node: Any, data: Mapping[str, Any], op: Op | None) -> str:
     result = data.get("result")
     if result is not None:
         lines.append("result: " + ", ".join(map(str, result if isinstance(result, tuple) else (result,))))
-    attributes = {**({} if op is None else op.attributes), **{k: v for k, v in data.items() if k not in RESERVED}}
+    attributes = {**({} if op is None else op.attributes), **attributes_in(data)}
     lines += [f"{k} = {format_attribute(v)}" for k, v in attributes.items() if k != "index"]
     origin = data.get("origin")
     if origin:

@@ -7,7 +7,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.errors import GraphError, GraphRewriteError, did_you_mean
+from graphrewrite.errors import GraphRewriteError, not_there
 from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule import GraphMatch, GraphRule
@@ -92,7 +92,7 @@ def _chosen(graph: nx.DiGraph, highlight: Match | GraphMatch | Iterable[Any] | N
         names = [highlight] if isinstance(highlight, str) else list(highlight or ())
     for name in names:
         if name not in graph:
-            raise GraphError(f"is not in the graph{did_you_mean(str(name), map(str, graph))}", node=name)
+            raise not_there(name, graph)
     return names
 
 
