@@ -55,7 +55,7 @@ def holds_state(graph: Any, node: str) -> bool:
     False
     """
     kind = graph._node[node].get("type")
-    op = find_op(kind, graph.ops)
+    op = find_op(kind, getattr(graph, "ops", None))  # a plain digraph has none of its own
     try:
         return op is not None and op.stateful and op.level == "stream"
     except GraphRewriteError:  # a graph as an op, whose graph is missing
