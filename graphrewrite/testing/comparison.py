@@ -10,7 +10,7 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Graph
-from graphrewrite.testing.report import Counterexample
+from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.types import Stream
 
 __all__ = ["compare", "equal_bits", "interface", "snapshot"]

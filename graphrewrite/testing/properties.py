@@ -2,157 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
-from hypothesis.errors import Flaky
-
-from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.passes import Pass
-from graphrewrite.rewrite import GraphRewriting
-from graphrewrite.rule import Rule
-from graphrewrite.testing.comparison import compare, interface, snapshot
-from graphrewrite.testing.reduction import reduced
-from graphrewrite.testing.report import Counterexample, Report
-from graphrewrite.testing.strategies import graphs, inputs_for
+from graphrewrite.testing.comparison import compare, interface
+from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.report import Report
+from graphrewrite.testing.search import Graphs, search
+from graphrewrite.testing.subject import Refuted, Subject, Transformation, applied
 from graphrewrite.text import to_text
-from graphrewrite.trace import trace
-from graphrewrite.verify import verify
 
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
-
-Single = Rule | GraphRewriting | Pass
-Transformation = Single | Iterable[Single] | Callable[[Graph], Graph]
-"""A rule, a pass, a rule set, or a function from graph to graph."""
-Graphs = st.SearchStrategy[Graph] | None
-_LEAST = 25
-"""Graphs to try, however quick the profile is."""
-_FIRINGS = 20
-"""How often a single rule should fire, if a few more graphs can do it."""
-_TURNS = 8
-"""How often to try again with as many graphs for what has not fired."""
-
-
-class _Refuted(AssertionError):
-    def __init__(self, found: Counterexample) -> None:
-        self.found = found
-        super().__init__(str(found))
-
-
-class _Subject:
-    """A transformation in one form, whatever it was given as."""
-
-    def __init__(self, given_: Transformation) -> None:
-        self.members: tuple[Single, ...] = ()
-        if isinstance(given_, Rule | GraphRewriting | Pass):
-            self.members = (given_,)
-        elif isinstance(given_, Iterable):
-            self.members = tuple(given_)
-        else:
-            self.function = given_
-        alone = self.members[0].name if len(self.members) == 1 else f"{len(self.members)} rules"
-        self.name = getattr(given_, "__name__", alone)
-        kept = {getattr(m, "keeps", "exact") for m in self.members}
-        self.keeps = "exact" if kept <= {"exact"} else "rounding"
-
-    def apply(self, graph: Graph) -> tuple[Graph, Counter[str]]:
-        if not self.members:
-            made = self.function(graph)
-            return made, Counter({self.name: 1} if made != graph else {})
-        done = trace(graph, self.members, verify=True, limit=20 + 5 * len(graph))
-        return done.graph, Counter(dict.fromkeys(done.counts, 1))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(m.name for m in self.members) or (self.name,)
-
-    def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Graph]:
-        """Graphs on which these members may fire."""
-        wanted = set(names)
-        chosen = [m for m in self.members if m.name in wanted]
-        kinds = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
-        if len(kinds) < len(chosen) or not kinds:
-            kinds.append(graphs())
-        return st.one_of(kinds)
-
-
-def _search(subject: _Subject, on: Graphs, holds: Callable[[Report, Graph, Any], None], *, moderate: bool) -> Report:
-    """Try graphs with inputs until one refutes the property; shrink that."""
-    report = Report(subject.name, subject.names)
-    profile = settings()
-    checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.nested_given]
-    phases = [p for p in profile.phases if p not in (Phase.explain, Phase.reuse)]
-    quiet = settings(
-        profile, database=None, deadline=None, phases=phases, report_multiple_bugs=False, suppress_health_check=checks
-    )
-
-    last: list[tuple[Graph, dict[str, np.ndarray]]] = []
-
-    def examine(case: tuple[Graph, dict[str, np.ndarray]]) -> None:
-        graph, inputs = case
-        report.graphs += 1
-        report.sizes[len(graph)] += 1
-        report.ops.update(data["type"] for _, data in graph.nodes(data=True))
-        try:
-            holds(report, graph, inputs)
-        except _Refuted as refuted:
-            report.counterexample = refuted.found
-            last.append((graph, inputs))
-            raise
-
-    try:
-        for turn in range(_TURNS):
-            names = report.idle or subject.names  # nothing here knows how rarely a condition is met
-            count = max(profile.max_examples, _LEAST) * (4 + len(names)) // 5
-            where = subject.graphs(names) if on is None else on
-            cases = where.flatmap(lambda g: st.tuples(st.just(g), inputs_for(g, moderate=moderate)))
-            run = settings(quiet, max_examples=count)(given(cases)(examine))
-            (run if turn == 0 else seed(turn)(run))()
-            # One rule should fire often enough to show what is rare in it; of a set, each should fire.
-            if not report.idle and (turn == 2 or len(subject.names) > 1 or report.fired.total() >= _FIRINGS):
-                break
-    except _Refuted:
-        _reduce(report, holds, *last[-1])
-    except Flaky:  # the last counterexample stands: it holds at one time and not at another
-        if report.counterexample is None:
-            raise
-    return report
-
-
-def _reduce(report: Report, holds: Callable[[Report, Graph, Any], None], graph: Graph, inputs: dict[str, Any]) -> None:
-    """Take from a counterexample what it does not need."""
-
-    def refuted(smaller: Graph) -> bool:
-        try:
-            holds(Report(report.name), smaller, {name: inputs[name] for name in smaller.inputs})
-        except _Refuted as found:
-            report.counterexample = found.found
-            return True
-        return False
-
-    reduced(graph, refuted)
-
-
-def _applied(subject: _Subject, graph: Graph) -> tuple[Graph, Counter[str]]:
-    """Apply a transformation to a graph that must stay as it is; the result must be well formed."""
-    old = snapshot(graph)
-    try:
-        made, fired = subject.apply(graph)
-    except GraphRewriteError as error:
-        raise _Refuted(Counterexample(graph, None, f"{subject.name} failed: {error}")) from None
-    if snapshot(graph) != old:
-        raise _Refuted(Counterexample(graph, made, f"{subject.name} changed the graph that it was given"))
-    try:
-        verify(made)
-    except GraphRewriteError as error:
-        reason = f"{subject.name} gives a graph that is not well formed: {error}"
-        raise _Refuted(Counterexample(graph, None, reason)) from None
-    return made, fired
 
 
 def check(
@@ -190,26 +50,26 @@ def check(
     >>> sorted(report.counterexample.before)
     ['sub_1', 'x', 'y']
     """
-    subject = _Subject(rules)
+    subject = Subject(rules)
     kept = subject.keeps if keeps is None else keeps
 
     def holds(report: Report, graph: Graph, inputs: Any) -> None:
-        made, fired = _applied(subject, graph)
+        made, fired = applied(subject, graph)
         report.fired += fired
         if not fired:
             return
-        again, _ = _applied(subject, graph)
+        again, _ = applied(subject, graph)
         if to_text(again, whole=True) != to_text(made, whole=True) or list(again) != list(made):
-            raise _Refuted(Counterexample(graph, made, f"{subject.name} gave two different graphs for one"))
+            raise Refuted(Counterexample(graph, made, f"{subject.name} gave two different graphs for one"))
         old, new = interface(graph), interface(made)
         for kind, ports in old.items():
             if new[kind] != ports:
-                raise _Refuted(Counterexample(graph, made, f"the {kind} were {ports} and became {new[kind]}"))
+                raise Refuted(Counterexample(graph, made, f"the {kind} were {ports} and became {new[kind]}"))
         found = compare(graph, made, inputs, keeps=kept, tolerance=tolerance)
         if found is not None:
-            raise _Refuted(found)
+            raise Refuted(found)
 
-    return _search(subject, on, holds, moderate=kept != "exact" or tolerance is not None)
+    return search(subject, on, holds, moderate=kept != "exact" or tolerance is not None)
 
 
 def assert_preserves(rules: Transformation, on: Graphs = None, tolerance: float | None = None) -> None:
@@ -272,16 +132,16 @@ def assert_idempotent(rules: Transformation, on: Graphs = None) -> None:
     >>> from graphrewrite.rules import drop_identity
     >>> assert_idempotent(drop_identity)
     """
-    subject = _Subject(rules)
+    subject = Subject(rules)
 
     def holds(report: Report, graph: Graph, inputs: Any) -> None:
-        made, fired = _applied(subject, graph)
+        made, fired = applied(subject, graph)
         report.fired += fired
-        again, _ = _applied(subject, made)
+        again, _ = applied(subject, made)
         if again != made:
-            raise _Refuted(Counterexample(made, again, f"{subject.name} changes its own result"))
+            raise Refuted(Counterexample(made, again, f"{subject.name} changes its own result"))
 
-    report = _search(subject, on, holds, moderate=True)
+    report = search(subject, on, holds, moderate=True)
     if not report:
         raise AssertionError(str(report)) from None
 

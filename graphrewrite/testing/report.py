@@ -3,45 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
+from graphrewrite.testing.counterexample import Counterexample
 
-from graphrewrite.graph import Graph
-from graphrewrite.text import to_text
-
-__all__ = ["Counterexample", "Report"]
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """A graph on which a property does not hold.
-
-    Attributes
-    ----------
-    before : Graph
-        What was given.
-    after : Graph or None
-        What was made of it, if anything.
-    reason : str
-        What does not hold, in one sentence.
-    inputs : dict
-        The first row of the inputs that shows it.
-    """
-
-    before: Graph
-    after: Graph | None
-    reason: str
-    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        parts = [self.reason, "", "before (Graph.parse of this text rebuilds it):", to_text(self.before, whole=True)]
-        if self.after is not None:
-            parts += ["", "after:", to_text(self.after, whole=True)]
-        if self.inputs:
-            parts += ["", "inputs:", *(f"{name} = {array.tolist()}" for name, array in self.inputs.items())]
-        return "\n".join(parts)
+__all__ = ["Report"]
 
 
 @dataclass

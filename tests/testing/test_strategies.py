@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Stream, Tensor, define_op, op, rule, verify
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, check, graphs, inputs_for
-from graphrewrite.testing.strategies import DEFAULT_OPS
+from graphrewrite.testing.generation.tables import DEFAULT_OPS
 
 FEATURES = {
     "several inputs": lambda g: len(g.inputs) > 2,

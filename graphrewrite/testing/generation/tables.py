@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from graphrewrite.op import LIBRARY
-from graphrewrite.testing.demand import (
+from graphrewrite.testing.generation.demand import (
     Demand,
     Entry,
     Need,
@@ -16,7 +16,7 @@ from graphrewrite.testing.demand import (
     by_elements,
     unknown,
 )
-from graphrewrite.testing.layers import LAYERS
+from graphrewrite.testing.generation.layers import LAYERS
 from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Tensor
 
 __all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "SIZES", "kinds_of", "meet"]

@@ -14,10 +14,10 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError, TypeMismatchError
 from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern, Where
-from graphrewrite.testing.arrays import constant_array, holds, literal_array
-from graphrewrite.testing.demand import Demand, Need, Pick, T, Unfit
-from graphrewrite.testing.tables import KINDS, SIZES, kinds_of, meet
-from graphrewrite.testing.unfolding import Capture, Leaf, Node, Output, Unfolded, unfold
+from graphrewrite.testing.generation.arrays import constant_array, holds, literal_array
+from graphrewrite.testing.generation.demand import Demand, Need, Pick, T, Unfit
+from graphrewrite.testing.generation.tables import KINDS, SIZES, kinds_of, meet
+from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output, Unfolded, unfold
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
 __all__ = ["NoInstanceError", "Plan", "feasible_kinds", "kinds_given_by", "plan_instance", "tensor_of"]

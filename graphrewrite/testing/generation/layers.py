@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphrewrite.testing.demand import Demand, Entry, Need, Unfit, broadcasts, sizes_without_symbol
+from graphrewrite.testing.generation.demand import Demand, Entry, Need, Unfit, broadcasts, sizes_without_symbol
 from graphrewrite.types import FixedPoint, Tensor, Type
 
 __all__ = ["LAYERS"]

@@ -27,8 +27,8 @@ from graphrewrite.pattern import (
     Where,
     Without,
 )
-from graphrewrite.testing.demand import Pick, Unfit
-from graphrewrite.testing.tables import CONTINUOUS, DEFAULT_OPS
+from graphrewrite.testing.generation.demand import Pick, Unfit
+from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 
 __all__ = ["Capture", "Leaf", "Node", "Output", "Unfolded", "nodes_of", "unfold"]
 

@@ -9,11 +9,11 @@ from graphrewrite.graph import Graph, Value
 from graphrewrite.marks import attributes_in
 from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
-from graphrewrite.testing.arrays import constant_array
-from graphrewrite.testing.demand import Demand, Pick, Unfit
-from graphrewrite.testing.instance import Plan, kinds_given_by, plan_instance, tensor_of
-from graphrewrite.testing.tables import CONTINUOUS, meet
-from graphrewrite.testing.unfolding import Leaf, Node, Output
+from graphrewrite.testing.generation.arrays import constant_array
+from graphrewrite.testing.generation.demand import Demand, Pick, Unfit
+from graphrewrite.testing.generation.instance import Plan, kinds_given_by, plan_instance, tensor_of
+from graphrewrite.testing.generation.tables import CONTINUOUS, meet
+from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Tensor, Type
 
 __all__ = ["Builder"]

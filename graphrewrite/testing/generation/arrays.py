@@ -7,7 +7,7 @@ import numpy as np
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Matched
 from graphrewrite.pattern import Literal, Where
-from graphrewrite.testing.demand import Pick, Unfit, admits
+from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype
 
 __all__ = ["constant_array", "holds", "literal_array"]

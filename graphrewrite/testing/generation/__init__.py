@@ -1,0 +1,1 @@
+"""Random well-typed graphs, and instances of patterns in them, from the definitions of the ops alone."""

@@ -1,0 +1,112 @@
+"""A strategy of well-typed graphs, with an instance of a pattern where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from graphrewrite.graph import Graph
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.op import Op
+from graphrewrite.pattern import Pattern
+from graphrewrite.rule import Rule
+from graphrewrite.testing.generation.builder import Builder
+from graphrewrite.testing.generation.demand import Unfit
+from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
+from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
+from graphrewrite.testing.strategies.picking import picking
+
+__all__ = ["graphs"]
+
+
+def graphs(
+    *, ops: Iterable[Op | str] | None = None, containing: Rule | Pattern | None = None
+) -> st.SearchStrategy[Graph]:
+    """Return a strategy of well-typed graphs.
+
+    They have several inputs and outputs, shared values, repeated operands, constants, dead and independent nodes.
+    Shrinks to few nodes of the first op, sizes of 1, and constants of ones.
+
+    Parameters
+    ----------
+    ops : iterable of Op or str, optional
+        What their nodes may be; the ops of float networks where not given.
+    containing : Rule or Pattern, optional
+        Every graph has an instance of this pattern, in one of the ways in which it can be read: each op and each option
+        in turn, optional operands there or not, none to three values for ``*xs``, chains and groups of several sizes.
+        Sometimes inner nodes have readers outside of it; of a rule that refuses those, never in all instances.
+
+    Returns
+    -------
+    SearchStrategy of Graph
+
+    Raises
+    ------
+    NoInstanceError
+        If no such graph was found, with what hinders it.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> graph = find(graphs(ops=["add"]), lambda g: any(len(set(g.operands(n))) < len(g.operands(n)) for n in g))
+    >>> graph.operands("add_1")
+    (Operand(node='x', result=0), Operand(node='x', result=0))
+    """
+    chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
+    if containing is None:
+        return _plain(chosen)
+    pattern = containing.pattern if isinstance(containing, Rule) else containing
+    if not isinstance(pattern, Pattern):
+        raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
+    feasible_kinds(pattern)  # says at once if there is no instance
+    return _around(_Surroundings(pattern, [o for o in chosen if ops is not None or o.name in CONTINUOUS], containing))
+
+
+class _Surroundings:
+    """What is put around the instances of a pattern."""
+
+    def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern) -> None:
+        self.pattern = pattern
+        # What must not be there is not put there.
+        unwanted = [node.kinds for node in pattern.forbidden]
+        self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]
+        # A rule that refuses nodes with readers outside of the match still finds one instance without.
+        self.spoils_first = not isinstance(containing, Rule) or containing.shared != "refuse"
+
+    def __repr__(self) -> str:
+        return f"containing {self.pattern}"
+
+
+@st.composite
+def _plain(draw: Any, ops: tuple[Op, ...]) -> Graph:
+    pick = picking(draw)
+    builder = Builder(pick, ops)
+    for _ in range(pick(range(1, 9))):
+        if builder.chance(5):
+            builder.repeat()
+        else:
+            builder.node(pick(ops))
+    return builder.finish([])
+
+
+@st.composite
+def _around(draw: Any, site: _Surroundings) -> Graph:
+    pick = picking(draw)
+    builder = Builder(pick, site.ops)
+    if site.ops:
+        for _ in range(pick(range(3))):
+            builder.node(pick(site.ops))
+    wanted = []
+    try:
+        for turn in range(pick((1, 1, 1, 2))):
+            for root in builder.instance(site.pattern, spoiled=site.spoils_first or turn > 0):
+                builder.offer(root)
+                wanted.append(builder.read(root) if pick((False, True)) else root)
+                if pick((False, False, True)):
+                    wanted.append(builder.read(root))
+    except Unfit:
+        assume(False)
+    return builder.finish(wanted)
