@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
+from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
 
 __all__ = ["Report"]
@@ -30,6 +32,16 @@ class Report:
         Numbers of nodes.
     counterexample : Counterexample or None
         The smallest that was found.
+    property : str
+        What was asked, in a word: "preserved", "refined", "idempotent", "confluent", "terminating".
+    rules : object
+        What was tested, as it was given.
+    seed : int or None
+        Of the search.
+    declined : dict of str to Counter
+        By member, how often it refused a match, by reason.
+    samples : list of Graph
+        Some of the graphs that were tried last, to see why what never fired did not.
     """
 
     name: str
@@ -39,6 +51,11 @@ class Report:
     ops: Counter[str] = field(default_factory=Counter)
     sizes: Counter[int] = field(default_factory=Counter)
     counterexample: Counterexample | None = None
+    property: str = "preserved"
+    rules: Any = None
+    seed: int | None = None
+    declined: dict[str, Counter[str]] = field(default_factory=dict)
+    samples: list[Graph] = field(default_factory=list, repr=False)
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -47,13 +64,13 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One of "refuted", "never fired" and "preserved"."""
+        """One of "refuted", "never fired" and the property, such as "preserved"."""
         if self.counterexample is not None:
             return "refuted"
-        return "never fired" if self.idle else "preserved"
+        return "never fired" if self.idle else self.property
 
     def __bool__(self) -> bool:
-        return self.verdict == "preserved"
+        return self.counterexample is None and not self.idle
 
     def __str__(self) -> str:
         if self.counterexample is not None:
@@ -63,7 +80,7 @@ class Report:
             return f"{self.name}: {', '.join(self.idle)} never fired in {self.graphs} graphs; {advice}"
         largest = max(self.sizes, default=0)
         fired = ", ".join(f"{name} {count}" for name, count in self.fired.most_common())
-        return f"{self.name}: preserved in {self.graphs} graphs of up to {largest} nodes; fired: {fired}"
+        return f"{self.name}: {self.property} in {self.graphs} graphs of up to {largest} nodes; fired: {fired}"
 
     def _repr_html_(self) -> str:
         import html
