@@ -32,7 +32,7 @@ class Report:
         Numbers of nodes.
     counterexample : Counterexample or None
         The smallest that was found.
-    property : str
+    asked : str
         What was asked, in a word: "preserved", "refined", "idempotent", "confluent", "terminating".
     rules : object
         What was tested, as it was given.
@@ -51,7 +51,7 @@ class Report:
     ops: Counter[str] = field(default_factory=Counter)
     sizes: Counter[int] = field(default_factory=Counter)
     counterexample: Counterexample | None = None
-    property: str = "preserved"
+    asked: str = "preserved"
     rules: Any = None
     seed: int | None = None
     declined: dict[str, Counter[str]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Report:
         """One of "refuted", "never fired" and the property, such as "preserved"."""
         if self.counterexample is not None:
             return "refuted"
-        return "never fired" if self.idle else self.property
+        return "never fired" if self.idle else self.asked
 
     def __bool__(self) -> bool:
         return self.counterexample is None and not self.idle
@@ -80,7 +80,7 @@ class Report:
             return f"{self.name}: {', '.join(self.idle)} never fired in {self.graphs} graphs; {advice}"
         largest = max(self.sizes, default=0)
         fired = ", ".join(f"{name} {count}" for name, count in self.fired.most_common())
-        return f"{self.name}: {self.property} in {self.graphs} graphs of up to {largest} nodes; fired: {fired}"
+        return f"{self.name}: {self.asked} in {self.graphs} graphs of up to {largest} nodes; fired: {fired}"
 
     def _repr_html_(self) -> str:
         import html
