@@ -24,7 +24,7 @@ except ImportError:
 
 from graphrewrite.testing.properties import assert_idempotent, assert_preserves, assert_refines, check
 from graphrewrite.testing.report import Report
-from graphrewrite.testing.strategies import attributes_of, graphs, inputs_for
+from graphrewrite.testing.strategies import attributes_of, graphs, inputs_for, types
 
 __all__ = [
     "Report",
@@ -35,4 +35,5 @@ __all__ = [
     "check",
     "graphs",
     "inputs_for",
+    "types",
 ]

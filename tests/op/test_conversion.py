@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as npst
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.errors import EvaluationError, TypeMismatchError
+from graphrewrite.testing import types
 from graphrewrite.types import NAMES, Quantised, contradiction, element_dtype, element_kind, hold, integer_limits
-from tests.types.kinds import quantised_formats
 
 ONNX = {
     "f16": onnx.TensorProto.FLOAT16,
@@ -143,7 +143,7 @@ def test_quantising_is_that_of_onnx(storage, axis, x, data):
     np.testing.assert_array_equal(op.from_quantised(stored, source=element), real)
 
 
-@given(quantised_formats(), st.data())
+@given(types(elements=[Quantised], shapes=[()]).map(lambda kind: kind.element), st.data())
 def test_what_is_stored_is_the_nearest_number(element, data):
     stored = data.draw(st.integers(element.minimum, element.maximum))
     offset = data.draw(st.floats(-0.49, 0.49))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from graphrewrite import Tensor
+from graphrewrite.testing import types
 from graphrewrite.types import NAMES, contradiction, element_dtype, hold
-from tests.types.kinds import per_tensor
 
 arrays_of = {
     np.dtype(kind): npst.arrays(kind, npst.array_shapes(min_dims=0, max_dims=2, min_side=0))
@@ -63,7 +63,7 @@ def test_four_bits_are_the_lowest_four(numbers):
     assert hold("u4", array).dtype == np.uint8
 
 
-@given(per_tensor, st.integers(-8, 7))
+@given(types(classes=[Tensor], shapes=[()]).map(lambda kind: kind.element), st.integers(-8, 7))
 def test_what_is_held_contradicts_nothing_and_is_held_as_it_is(element, number):
     held = hold(element, np.full((2, 3), abs(number) % 2))
     kind = Tensor(element, (2, 3))
