@@ -1,22 +1,35 @@
-"""A graph on which a property does not hold."""
+"""A graph on which a property does not hold, and all that helps to see why."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.graph import Graph
-from graphrewrite.text import to_text
+from graphrewrite.testing.failure.claims import BITS, INTERFACE, NEAR, WELL_FORMED
+from graphrewrite.testing.failure.code import array_code, failing_test
+from graphrewrite.testing.failure.columns import Line, aligned, beside, lines
+from graphrewrite.testing.failure.culprit import Culprit, culprit_of, ports
+from graphrewrite.testing.failure.drawing import picture, svg_or_reason
+from graphrewrite.testing.failure.first_difference import FirstDifference, first_difference
+from graphrewrite.testing.failure.page import code_block, columns_page, fold, paragraphs, text_of
+from graphrewrite.testing.failure.values import Values, evaluated
+from graphrewrite.view import Picture
 
 __all__ = ["Counterexample"]
+
+_WIDTH = 120
+"""Letters in a line where no terminal says how many it has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    """A graph on which a property does not hold.
+    r"""A graph on which a property does not hold. What is not given is found when it is asked for.
 
     Attributes
     ----------
@@ -36,10 +49,25 @@ class Counterexample:
         By how much values may differ; None where every bit counts.
     claim : str
         What does not hold, as Python that fails; see `graphrewrite.testing.failure.claims`. Found out where empty.
+
+    Examples
+    --------
+    >>> from graphrewrite import op, rule
+    >>> @rule
+    ... def forget_sign(x):
+    ...     "Wrong: it is not the operand."
+    ...     yield op.neg(x)
+    ...     return op.identity(x)
+    >>> before = Graph.parse("graph g\nx = input() : f32[N]\nn = neg(x)\ny = output(n)")
+    >>> found = Counterexample(before, forget_sign(before), "they differ", {"x": np.float32([1])}, forget_sign)
+    >>> print(found.first_difference)
+    `n` was -1.0, and `identity_1`, which stands for it, is 1.0
+    >>> found.values["after"]["y"].tolist()
+    [1.0]
     """
 
-    before: Graph
-    after: Graph | None
+    before: Any
+    after: Any
     reason: str
     inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     rules: Any = None
@@ -47,10 +75,139 @@ class Counterexample:
     bound: float | None = None
     claim: str = ""
 
-    def __str__(self) -> str:
-        parts = [self.reason, "", "before (Graph.parse of this text rebuilds it):", to_text(self.before, whole=True)]
-        if self.after is not None:
-            parts += ["", "after:", to_text(self.after, whole=True)]
-        if self.inputs:
-            parts += ["", "inputs:", *(f"{name} = {array.tolist()}" for name, array in self.inputs.items())]
+    # ------------------------------------------------------------------ what it shows
+
+    @property
+    def sides(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
+        """The two graphs that are shown beside each other, each with its title."""
+        return ("before", self.before), ("after", self.after)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is told below the reason, a line each."""
+        told = [f"first difference: {self.first_difference}"] if self.first_difference is not None else []
+        told += [f"made by: {self.culprit}"] if self.culprit is not None else []
+        told += [f"inputs: {', '.join(f'{name} = {array_code(a)}' for name, a in self.inputs.items())}"] * bool(
+            self.inputs
+        )
+        told += [f"seed: {self.seed}"] if self.seed is not None else []
+        return tuple(told)
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, np.ndarray]]:
+        """The value of every node on the inputs: title of the side, then node, such as ``"split_1:1"``, to array."""
+        return {
+            title: {f"{at.node}{f':{at.result}' if at.result else ''}": array for at, array in side.arrays.items()}
+            for (title, _), side in zip(self.sides, self._values, strict=True)
+        }
+
+    @cached_property
+    def first_difference(self) -> FirstDifference | None:
+        """The first node whose value is not that of the node which it stands for; None where none is to be found."""
+        (_, left), (_, right) = self.sides
+        if self.claim not in ("", BITS, NEAR) or not (isinstance(left, Graph) and isinstance(right, Graph)):
+            return None
+        culprit = self.culprit
+        if culprit is not None and culprit.steps > 1:  # what stands for what, the step knows best
+            found = self._difference(culprit.before, culprit.after)
+            if found is not None:
+                return found
+        return self._difference(left, right)
+
+    @cached_property
+    def culprit(self) -> Culprit | None:
+        """The rule that did it, in which step; None where that is not known."""
+        return culprit_of(self.rules, self.before, self.inputs, self.bound)
+
+    @cached_property
+    def code(self) -> str:
+        """A test that rebuilds this and fails, ready to paste."""
+        told = [f"{self.reason[:1].upper()}{self.reason[1:]}."]
+        if self.first_difference is not None:
+            told.append(f"First difference: {self.first_difference}.")
+        return failing_test(self.before, self.inputs, self.rules, self._claim(), comments=told, bound=self.bound)
+
+    @cached_property
+    def picture(self) -> Picture:
+        """Both graphs with their values, side by side, the first difference ringed."""
+        (left, one), (right, other) = self.sides
+        columns = [old for old, _ in self._pairs if old], [new for _, new in self._pairs if new]
+        return picture((one, other), (left, right), columns, self.text())
+
+    # ------------------------------------------------------------------ how it looks
+
+    def text(self, *, width: int = _WIDTH) -> str:
+        """Return all of it as text: two columns where they fit, else one graph below the other.
+
+        Parameters
+        ----------
+        width : int
+            Letters in a line.
+
+        Returns
+        -------
+        str
+        """
+        parts = [self.reason, "", *self.notes, ""]
+        if all(graph is not self.before for _, graph in self.sides):
+            parts += ["before", *map(str, lines(self.before, evaluated(self.before, self.inputs))), ""]
+        parts += [*beside(self._titles, self._pairs, width), "", "a test that fails:", "", self.code]
         return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.text(width=shutil.get_terminal_size((_WIDTH, 24)).columns)
+
+    def __repr__(self) -> str:
+        return f"<counterexample of {len(self.before)} nodes: {self.reason}>"
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show both graphs side by side, the first difference ringed, and what to paste into a test."""
+        parts = [paragraphs(self.reason, self.notes)]
+        if all(graph is not self.before for _, graph in self.sides):
+            shown = "\n".join(map(str, lines(self.before, evaluated(self.before, self.inputs))))
+            parts.append(f"<div>before</div>{code_block(shown)}")
+        svg, hint = svg_or_reason(self.picture)
+        parts.append(columns_page(self._titles, self._pairs))
+        parts.append(fold("picture", svg) if svg else f"<div>{text_of(hint)}</div>")
+        parts.append(fold("a test that fails", code_block(self.code)))
+        return f"<div>{''.join(parts)}</div>"
+
+    # ------------------------------------------------------------------ how it is found
+
+    @cached_property
+    def _values(self) -> tuple[Values, Values]:
+        (_, left), (_, right) = self.sides
+        return evaluated(left, self.inputs), evaluated(right, self.inputs)
+
+    def _difference(self, before: Graph, after: Graph) -> FirstDifference | None:
+        values = evaluated(before, self.inputs), evaluated(after, self.inputs)
+        return first_difference(before, after, *values, self.bound)
+
+    @property
+    def _titles(self) -> tuple[str, str]:
+        (left, one), (right, other) = self.sides
+        return _titled(left, one), _titled(right, other)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Line | None, Line | None]]:
+        columns = [
+            [] if graph is None else lines(graph, values)
+            for (_, graph), values in zip(self.sides, self._values, strict=True)
+        ]
+        found = self.first_difference
+        if self.sides[1][1] is None:
+            return [(line, None) for line in columns[0]]
+        return aligned(columns[0], columns[1], None if found is None else (found.stands_for, found.node))
+
+    def _claim(self) -> str:
+        if self.claim:
+            return self.claim
+        if not isinstance(self.before, Graph) or not isinstance(self.after, Graph):
+            return WELL_FORMED
+        if ports(self.before) != ports(self.after):
+            return INTERFACE
+        return WELL_FORMED if not self._values[0].arrays else BITS if self.bound is None else NEAR
+
+
+def _titled(title: str, graph: Any) -> str:
+    return title if graph is not None else f"{title}: there is no graph"

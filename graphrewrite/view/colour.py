@@ -73,11 +73,12 @@ MARKS = {
     "matched": Mark("#cc3311", "matched"),
     "removed": Mark("#cc3311", "removed", dashed=True),
     "added": Mark("#00805c", "new"),
+    "different": Mark("#cc3311", "first difference", width=4.0),
     "forbidden": Mark("#cc3311", "must not be there", width=1.6, dashed=True),
     "order": Mark("#5f6b76", "comes after", width=1.0, dashed=True),
     "optional": Mark("#5f6b76", "may be missing", width=1.0, dashed=True),
 }
-"""Of nodes that a match or a rewrite touches, and of what a pattern forbids or can do without."""
+"""Of nodes that a match or a rewrite touches, that go wrong, and of what a pattern forbids or can do without."""
 
 VARIABLES = ("#cfe4f4", "#fde0b8", "#c9ebdd", "#f6d9e8", "#fdf3c4", "#dcd6f2")
 """Fill colours of a rule's variables, the same on both sides."""

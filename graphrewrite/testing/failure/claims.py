@@ -1,0 +1,59 @@
+"""What a property claims, as Python that fails where it does not hold.
+
+In each of them ``before`` is the graph, ``inputs`` are the arrays, and ``{made}`` is what the transformation makes of
+``before``.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ARGUMENT", "BITS", "DETERMINISTIC", "IDEMPOTENT", "INTERFACE", "NEAR", "WELL_FORMED"]
+
+BITS = """\
+after = {made}
+for name, wanted in evaluate(before, inputs).items():
+    found = evaluate(after, inputs)[name]
+    assert found.dtype == wanted.dtype
+    assert str(found.tolist()) == str(wanted.tolist())  # as text: 0.0 is not -0.0, and NaN is NaN
+"""
+"""Every output has the same bits, or is NaN as well."""
+
+NEAR = """\
+after = {made}
+for name, wanted in evaluate(before, inputs).items():
+    found = evaluate(after, inputs)[name]
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=0, atol={bound})
+"""
+"""Every output is near enough."""
+
+INTERFACE = """\
+def interface(graph):
+    outputs = [(name, str(graph.result_type(*graph.operands(name)[0]))) for name in graph.outputs]
+    return [(name, str(graph.result_type(name))) for name in graph.inputs], outputs
+
+assert interface({made}) == interface(before)
+"""
+"""Inputs and outputs have the same names, the same order and the same types."""
+
+WELL_FORMED = """\
+verify({made})
+"""
+"""It does not fail, and gives a graph that is well formed."""
+
+ARGUMENT = """\
+untouched = before.copy()
+{made}
+assert (list(before), to_text(before, whole=True)) == (list(untouched), to_text(untouched, whole=True))
+"""
+"""The graph that is given stays as it is."""
+
+DETERMINISTIC = """\
+first, second = {made}, {made}
+assert (list(first), to_text(first, whole=True)) == (list(second), to_text(second, whole=True))
+"""
+"""One graph gives one graph."""
+
+IDEMPOTENT = """\
+assert {made} == before
+"""
+"""There is nothing more to do."""

@@ -1,0 +1,224 @@
+"""Code that rebuilds a counterexample: a test function that fails, ready to paste."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+import graphrewrite
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.nested import GraphOp
+from graphrewrite.op import LIBRARY
+from graphrewrite.passes import Pass
+from graphrewrite.rewrite import GraphRewriting
+from graphrewrite.rule import Rule
+from graphrewrite.testing.failure.origin import Origin, origin_of
+from graphrewrite.text import to_text
+from graphrewrite.text.array import shortest
+
+__all__ = ["array_code", "failing_test", "graph_code"]
+
+_WIDTH = 100
+_ELSEWHERE = {
+    "to_text": "from graphrewrite.text import to_text",
+    "nx": "import networkx as nx",
+    "np": "import numpy as np",
+}
+
+
+def failing_test(
+    before: Any,
+    inputs: Mapping[str, np.ndarray],
+    rules: Any,
+    claim: str,
+    *,
+    comments: Iterable[str] = (),
+    bound: float | None = None,
+) -> str:
+    r"""Return a test that fails as a counterexample says, with all that it needs.
+
+    Parameters
+    ----------
+    before : Graph or networkx.DiGraph
+        What is given.
+    inputs : mapping of str to ndarray
+        Inputs of that graph.
+    rules : Rule, GraphRule, Pass, Pipeline, iterable of them, or callable
+        What is tested.
+    claim : str
+        What does not hold, as one of `graphrewrite.testing.failure.claims`.
+    comments : iterable of str
+        Sentences that stand above the claim.
+    bound : float, optional
+        By how much values may differ.
+
+    Returns
+    -------
+    str
+        A module of its own.
+
+    Examples
+    --------
+    >>> from graphrewrite.rules import drop_identity
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    >>> code = failing_test(g, {}, drop_identity, "assert {made} == before")
+    >>> print(code.partition("Graph.parse")[0])
+    from graphrewrite import Graph, rewrite
+    from graphrewrite.rules.identities import drop_identity
+    <BLANKLINE>
+    <BLANKLINE>
+    def test_drop_identity():
+        before =
+    >>> print(code.splitlines()[-1])
+        assert rewrite(before, drop_identity, verify=True) == before
+    """
+    tested = Origin("transformation", ("# transformation: import here what is tested",))
+    tested = tested if rules is None else origin_of(rules)
+    own = [origin_of(op) for op in _own_ops(before)]
+    is_function = rules is None or (callable(rules) and not isinstance(rules, Rule | GraphRewriting | Pass))
+    checked = ", verify=True" if isinstance(before, Graph) else ""
+    made = f"{tested.name}(before)" if is_function else f"rewrite(before, {tested.name}{checked})"
+    body = ["before = " + graph_code(before, [op.name for op in own])]
+    if "inputs" in _names(claim):
+        body.append(_inputs(inputs))
+    for comment in comments:
+        body += textwrap.wrap(comment, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    body.append(claim.strip().replace("{made}", made).replace("{rules}", tested.name).replace("{bound}", repr(bound)))
+    code = "\n".join(body)
+    # Numbers that overflow or are none are values like others; a test run may take warnings for errors.
+    decorator = '@np.errstate(all="ignore")\n' if "evaluate" in _names(code) else ""
+    name = re.sub(r"\W", "_", tested.name.lower())
+    function = f"{decorator}def test_{name}():\n{textwrap.indent(code, '    ')}"
+    return "\n".join([*_head(decorator + code, [tested, *own]), "", "", function])
+
+
+def _head(code: str, origins: Iterable[Origin]) -> list[str]:
+    """The imports, and what is made of them."""
+    used = _names(code.removeprefix('@np.errstate(all="ignore")\n')) | ({"np"} if code.startswith("@np") else set())
+    front = sorted(used & set(graphrewrite.__all__), key=lambda name: (not name[0].isupper(), name))
+    lines = [line for name, line in _ELSEWHERE.items() if name in used]
+    kit = sorted(used & _kit())
+    lines += [f"from graphrewrite import {', '.join(front)}"] if front else []
+    lines += [f"from graphrewrite.testing import {', '.join(kit)}"] if kit else []
+    own = list(dict.fromkeys(line for origin in origins for line in origin.lines))
+    imports = sorted(
+        [line for line in (*lines, *own) if line.startswith(("import ", "from "))],
+        key=lambda line: (not line.startswith("import "), "graphrewrite" in line, line),
+    )
+    return [*imports, *(line for line in own if not line.startswith(("import ", "from ")))]
+
+
+def _kit() -> set[str]:
+    from graphrewrite import testing  # its front imports this module
+
+    return set(testing.__all__)
+
+
+def _names(code: str) -> set[str]:
+    """The names that code mentions, outside of texts and comments."""
+    tree = ast.parse(code.replace("{made}", "made").replace("{rules}", "rules").replace("{bound}", "bound"))
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _own_ops(graph: Any) -> list[Any]:
+    """The ops of a graph's nodes that the library does not have; graphs that are nodes are part of the text."""
+    ops = getattr(graph, "ops", {})
+    kinds = sorted({data.get("type") for _, data in graph.nodes(data=True) if isinstance(data.get("type"), str)})
+    own = [ops[kind] for kind in kinds if kind in ops and ops[kind] is not LIBRARY.get(kind)]
+    return [op for op in own if not isinstance(op, GraphOp)]
+
+
+def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
+    r"""Return an expression that rebuilds a graph.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph.
+    ops : iterable of str
+        Names of the ops that are not the library's.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> code = graph_code(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
+    >>> eval(code).inputs
+    ('x',)
+    """
+    try:
+        text = to_text(graph, whole=True)
+    except GraphRewriteError as error:
+        return f"None  # this graph has no text form: {' '.join(str(error).split())}"
+    mark = '"""' if '"""' not in text else "'''"
+    if mark in text:  # names hold both: nothing but a literal is safe
+        quoted = repr(text)
+    else:
+        raw = "r" if "\\" in text else ""
+        quoted = f"{raw}{mark}\n{textwrap.indent(text, '    ')}\n{mark}"
+    known = f", ops=[{', '.join(ops)}]" if ops else ""
+    parsed = f"Graph.parse({quoted}{known})"
+    return parsed if isinstance(graph, Graph) else f"nx.DiGraph({parsed})"
+
+
+def _inputs(inputs: Mapping[str, np.ndarray]) -> str:
+    entries = [f"{_quoted(name)}: {array_code(array)}" for name, array in inputs.items()]
+    line = f"inputs = {{{', '.join(entries)}}}"
+    return line if len(line) <= _WIDTH else "\n".join(["inputs = {", *(f"    {entry}," for entry in entries), "}"])
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if name.isidentifier() else repr(name)
+
+
+def array_code(array: np.ndarray) -> str:
+    """Return an expression whose value is an array, bit for bit.
+
+    Parameters
+    ----------
+    array : ndarray
+        Of numbers or truth values.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> array_code(np.float32([0.1, -0.0, np.nan, -np.inf])), array_code(np.zeros((0, 2), np.int8))
+    ('np.array([0.1, -0.0, np.nan, -np.inf], np.float32)', 'np.empty((0, 2), np.int8)')
+    >>> array_code(np.ones((40, 40)))
+    'np.full((40, 40), 1.0, np.float64)'
+    """
+    array = np.ascontiguousarray(array).reshape(np.shape(array))
+    dtype = f"np.{array.dtype.name}" if array.dtype.isbuiltin == 1 and hasattr(np, array.dtype.name) else None
+    dtype = "np.bool_" if array.dtype == np.bool_ else dtype
+    if dtype is None or array.dtype.kind not in "biufc":
+        raise TypeError(f"no code makes an array of {array.dtype}")
+    digits = shortest(array)
+    if array.dtype.kind == "f":
+        # A NaN has one text; one of other bits is given by its bytes.
+        plain = np.where(np.isnan(digits), np.nan, digits).astype(array.dtype)
+        if plain.tobytes() != array.tobytes():
+            made = f'np.frombuffer(bytes.fromhex("{array.tobytes().hex()}"), {dtype})'
+            return made if array.ndim == 1 else f"{made}.reshape{array.shape!r}"
+    if array.size > 16 and all(entry.tobytes() == array.flat[0].tobytes() for entry in array.flat):
+        return f"np.full({array.shape!r}, {_literal(digits.flat[0].item())}, {dtype})"
+    made = f"np.array({_literal(digits.tolist())}, {dtype})"
+    # Of an empty array of several axes, the nested lists do not say every size.
+    return made if array.size or array.ndim == 1 else f"np.empty({array.shape!r}, {dtype})"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    text = repr(value)
+    return re.sub(r"\b(nan|inf)\b", r"np.\1", text) if isinstance(value, float) else text

@@ -1,0 +1,203 @@
+"""Which rule did it: the first step of a rewrite after which the outputs are others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.dataflow import Operand
+from graphrewrite.graph import Graph
+from graphrewrite.passes import Pass, Pipeline
+from graphrewrite.rewrite import GraphRewriting
+from graphrewrite.rule import Rule
+from graphrewrite.testing.equality import agreeing
+from graphrewrite.testing.failure.values import evaluated
+from graphrewrite.trace import trace
+
+__all__ = ["Culprit", "culprit_of", "members_of", "place_of", "ports"]
+
+
+@dataclass(frozen=True, eq=False)
+class Culprit:
+    """A step of a rewrite.
+
+    Attributes
+    ----------
+    name : str
+        The rule or the pass.
+    place : str
+        File and line where it is written; empty where that is not known.
+    step, steps : int
+        Which step of how many, from 1; 0 of 0 where it is the only rule, and was not seen at work.
+    before, after : Graph or None
+        The graph just before and just after the step.
+    """
+
+    name: str
+    place: str
+    step: int = 0
+    steps: int = 0
+    before: Any = None
+    after: Any = None
+
+    def __str__(self) -> str:
+        which = f", in step {self.step} of {self.steps}" if self.steps > 1 else ""
+        return f"{self.name}{f' ({self.place})' if self.place else ''}{which}"
+
+
+def members_of(rules: Any) -> tuple[Any, ...]:
+    """Return the rules, passes and functions that something is made of.
+
+    Parameters
+    ----------
+    rules : Rule, GraphRule, Pass, Pipeline, iterable of them, or callable
+        What is tested.
+
+    Returns
+    -------
+    tuple
+        In order; those of the phases of pipelines.
+
+    Examples
+    --------
+    >>> from graphrewrite.rules import RULES
+    >>> members_of(Pipeline(RULES)) == RULES
+    True
+    """
+    if isinstance(rules, Pipeline):
+        return tuple(member for phase in rules.phases for member in members_of(phase))
+    if isinstance(rules, Rule | GraphRewriting | Pass) or not isinstance(rules, Iterable):
+        return () if rules is None else (rules,)
+    return tuple(rules)
+
+
+def place_of(member: Any) -> str:
+    """Return file and line where a rule, a pass or a function is written; nothing where that is not known.
+
+    Parameters
+    ----------
+    member : Rule, GraphRule, Pass or callable
+        What is tested.
+
+    Returns
+    -------
+    str
+        The file as seen from the current folder, where it is inside of it.
+
+    Examples
+    --------
+    >>> place_of(len)
+    ''
+    """
+    file, line = getattr(member, "file", None), getattr(member, "line", None)
+    if file is None:
+        code = getattr(getattr(member, "function", member), "__code__", None)
+        if code is None:
+            return ""
+        file, line = code.co_filename, code.co_firstlineno
+    path = Path(file)
+    here = Path.cwd()
+    return f"{path.relative_to(here).as_posix() if path.is_relative_to(here) else file}:{line}"
+
+
+def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound: float | None = None) -> Culprit | None:
+    r"""Return the first step after which a graph gives something else, or None where no step is to blame.
+
+    Parameters
+    ----------
+    rules : Rule, GraphRule, Pass, Pipeline, iterable of them, or callable
+        What was tested.
+    before : Graph
+        What it was given.
+    inputs : mapping of str to ndarray
+        Batch first.
+    bound : float, optional
+        By how much values may differ.
+
+    Returns
+    -------
+    Culprit or None
+
+    Examples
+    --------
+    >>> from graphrewrite import op, rule
+    >>> @rule
+    ... def drop_identity(x):
+    ...     yield op.identity(x)
+    ...     return x
+    >>> @rule
+    ... def forget_sign(x):
+    ...     yield op.neg(x)
+    ...     return op.identity(x)
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = identity(x)\nb = neg(a)\ny = output(b)")
+    >>> rules = (drop_identity, forget_sign)
+    >>> print(culprit_of(rules, g, {"x": np.float32([1])}))
+    forget_sign (..., in step 2 of 3
+    """
+    members = members_of(rules)
+    alone = Culprit(_name(members[0]), place_of(members[0])) if len(members) == 1 else None
+    if not isinstance(before, Graph):
+        return alone
+    try:
+        steps = list(_steps(rules, before))
+    except Exception as error:  # what is tested may fail in any way
+        named = [m for m in members if repr(_name(m)) in str(error)]
+        return alone or (Culprit(_name(named[0]), place_of(named[0])) if len(named) == 1 else None)
+    old = _outputs(before, inputs)
+    for index, (member, given, made) in enumerate(steps, start=1):
+        if _differ(old, _outputs(made, inputs), bound) or ports(given) != ports(made):
+            return Culprit(_name(member), place_of(member), index, len(steps), given, made)
+    return alone
+
+
+def _name(member: Any) -> str:
+    return str(getattr(member, "name", None) or getattr(member, "__name__", None) or type(member).__name__)
+
+
+def _steps(rules: Any, graph: Graph) -> Iterator[tuple[Any, Graph, Graph]]:
+    """Each member that changed something, with the graph that it was given and the one that it made."""
+    if isinstance(rules, Pipeline):
+        for phase in rules.phases:
+            made = graph
+            for member, given, made in _steps(phase, graph):
+                yield member, given, made
+            graph = made
+        return
+    members = members_of(rules)
+    if len(members) == 1 and not isinstance(members[0], Rule | GraphRewriting | Pass):
+        made = members[0](graph)
+        if isinstance(made, Graph):
+            yield members[0], graph, made
+        return
+    done = trace(graph, members, limit=20 + 5 * len(graph))
+    by_name = {_name(member): member for member in members}
+    given = graph
+    for index, fired in enumerate(done.steps, start=1):
+        made = done.graph_after(index) if index < len(done.steps) else done.graph
+        yield by_name[fired.rule], given, made
+        given = made
+
+
+def _outputs(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray | None]:
+    values = evaluated(graph, inputs)
+    return {name: values.arrays.get(Operand(name)) for name in graph.outputs} if values.arrays else {}
+
+
+def _differ(old: Mapping[str, np.ndarray | None], new: Mapping[str, np.ndarray | None], bound: float | None) -> bool:
+    for name, a in old.items():
+        b = new.get(name)
+        if a is None or b is None or a.shape != b.shape or a.dtype != b.dtype:
+            return a is not None
+        if not agreeing(a, b, bound).all():
+            return True
+    return False
+
+
+def ports(graph: Graph) -> Any:
+    """Return names and types of the inputs and outputs of a graph."""
+    outputs = [(name, str(graph.result_type(*graph.operands(name)[0]))) for name in graph.outputs]
+    return [(name, str(graph.result_type(name))) for name in graph.inputs], outputs

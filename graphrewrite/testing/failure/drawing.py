@@ -1,0 +1,84 @@
+"""A picture of a failure: both graphs side by side, with values, the first difference ringed."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.testing.failure.columns import Line
+from graphrewrite.view import Picture
+from graphrewrite.view.scene import scene_of
+
+__all__ = ["picture", "svg_or_reason", "write_svg"]
+
+
+def picture(
+    graphs: tuple[Any, Any], titles: tuple[str, str], columns: tuple[list[Line], list[Line]], text: str
+) -> Picture:
+    r"""Return a picture of two graphs: what only one of them has is marked, and the first difference is ringed.
+
+    Parameters
+    ----------
+    graphs : tuple of Graph or networkx.DiGraph or None
+        Two graphs.
+    titles : tuple of str
+        What stands above each.
+    columns : tuple of list of Line
+        Their lines, marked.
+    text : str
+        What a terminal prints.
+
+    Returns
+    -------
+    Picture
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    >>> lines = [Line("x", "x = input()", "1.0", ringed=True)]
+    >>> shown = picture((g, g), ("before", "after"), (lines, lines), "")
+    >>> shown.scenes[0].box("x").mark, shown.scenes[0].box("x").notes[-1]
+    ('different', '= 1.0')
+    """
+    before, after = graphs
+    scenes = []
+    for graph, other, word, title, lines in zip(
+        graphs, (after, before), ("removed", "added"), titles, columns, strict=True
+    ):
+        if graph is None:
+            continue
+        marks = {} if other is None else {node: word for node in graph if node not in other}
+        marks.update({line.node: "different" for line in lines if line.ringed})
+        scene = scene_of(graph, marks=marks, title=title)
+        values = {str(line.node): line.value for line in lines if line.value}
+        noted = [replace(box, notes=(*box.notes, f"= {values[box.name]}")) for box in scene.boxes if box.name in values]
+        by_name = {box.name: box for box in noted}
+        scenes.append(replace(scene, boxes=tuple(by_name.get(box.name, box) for box in scene.boxes)))
+    return Picture(tuple(scenes), text)
+
+
+def svg_or_reason(shown: Picture) -> tuple[str, str]:
+    """Return a picture as SVG, or nothing and the reason why there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what draws may use what its own libraries have deprecated
+        try:
+            return shown.svg, ""
+        except GraphRewriteError as error:
+            return "", f"no picture: {error}"
+
+
+def write_svg(shown: Picture, path: Path) -> str:
+    """Write a picture to a file, and its folder if need be; return the reason if there is none."""
+    svg, reason = svg_or_reason(shown)
+    if reason:
+        return reason
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(svg, encoding="utf-8")
+    except OSError as error:
+        return f"no picture: {error.strerror or error}: {path}"
+    return ""

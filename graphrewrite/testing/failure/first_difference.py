@@ -1,0 +1,113 @@
+"""The first node of a result that is not what it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphrewrite.dataflow import Operand
+from graphrewrite.graph import Graph
+from graphrewrite.testing.equality import agreeing
+from graphrewrite.testing.failure.counterparts import counterparts
+from graphrewrite.testing.failure.values import Values, as_reals, is_batched, shown
+
+__all__ = ["FirstDifference", "first_difference"]
+
+
+@dataclass(frozen=True, eq=False)
+class FirstDifference:
+    """The earliest node of a result, in order, whose value is not that of the node which it stands for.
+
+    Attributes
+    ----------
+    node : str
+        The node of the graph after.
+    stands_for : str
+        The node of the graph before; the same name where it was there already.
+    was, now : ndarray or None
+        The value before and after; None where it could not be computed.
+    sentence : str
+        All of this in words.
+    """
+
+    node: str
+    stands_for: str
+    was: np.ndarray | None
+    now: np.ndarray | None
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def first_difference(
+    before: Graph, after: Graph, old: Values, new: Values, bound: float | None = None
+) -> FirstDifference | None:
+    r"""Return the first node that is not what it stands for, or None where there is none, or no values are known.
+
+    Parameters
+    ----------
+    before, after : Graph
+        A graph and what was made of it.
+    old, new : Values
+        What they compute.
+    bound : float, optional
+        By how much values may differ; where not given, every bit counts.
+
+    Returns
+    -------
+    FirstDifference or None
+
+    Examples
+    --------
+    >>> from graphrewrite.testing.failure.values import evaluated
+    >>> old = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = neg(a)\ny = output(b)")
+    >>> new = Graph.parse("graph g\nx = input() : f32[N]\nc = relu(x)\ny = output(c)")
+    >>> x = {"x": np.float32([-1])}
+    >>> print(first_difference(old, new, evaluated(old, x), evaluated(new, x)))
+    `b` was -1.0, and `c`, which stands for it, is 0.0
+    """
+    if not old.arrays:
+        return None
+    for node, reason in new.failed.items():
+        if node not in old.failed:
+            return FirstDifference(node, node, None, None, f"`{node}` cannot be evaluated: {reason}")
+    for now, was, _ in counterparts(before, after):
+        a, b = old.arrays.get(was), new.arrays.get(now)
+        if a is None or b is None:
+            continue
+        differ: np.ndarray | None = None
+        if now != was and a.dtype != b.dtype and _types(before, was) != _types(after, now):
+            # A lowering: what stands for it says the same in other numbers, as far as they can be compared.
+            a, b = as_reals(a, _types(before, was)), as_reals(b, _types(after, now))
+            if a.shape != b.shape or bound is None:
+                continue
+        if a.shape == b.shape and (a.dtype == b.dtype or bound is not None):
+            differ = ~agreeing(a, b, bound)
+            if not differ.any():
+                continue
+        what = _in_words(a, b, differ, is_batched(before, was))
+        return FirstDifference(now.node, was.node, a, b, _sentence(was, now, *what))
+    return None
+
+
+def _types(graph: Graph, at: Operand) -> object:
+    return None if graph.nodes[at.node].get("type") == "output" else graph.result_type(*at)
+
+
+def _in_words(a: np.ndarray, b: np.ndarray, differ: np.ndarray | None, batched: bool) -> tuple[str, str, str]:
+    """The index of the first entry that differs, without the batch, and what it was and is."""
+    if differ is None:
+        return "", f"{a.dtype}{list(a.shape)}", f"{b.dtype}{list(b.shape)}"
+    place = tuple(int(i) for i in np.argwhere(differ)[0])
+    index = place[1:] if batched else place
+    several = differ.size > (len(differ) if batched else 1)
+    return f"[{', '.join(map(str, index))}]" if several else "", shown(a[place]), shown(b[place])
+
+
+def _sentence(was: Operand, now: Operand, place: str, old: str, new: str) -> str:
+    first, second = (f"`{at.node}{f':{at.result}' if at.result else ''}`{place}" for at in (was, now))
+    if was == now:
+        return f"{first} was {old} and is {new}"
+    return f"{first} was {old}, and {second}, which stands for it, is {new}"

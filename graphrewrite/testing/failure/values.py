@@ -1,0 +1,154 @@
+"""The values on the edges of a small graph, and how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.dataflow import Operand
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.evaluate import evaluate_nodes
+from graphrewrite.graph import Graph
+from graphrewrite.text import format_attribute
+from graphrewrite.types import FixedPoint, Stream
+from graphrewrite.value import Value
+
+__all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "shown"]
+
+_SHORT = 28
+"""A value is shown as it is up to so many letters."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the nodes of a graph compute.
+
+    Attributes
+    ----------
+    arrays : dict of Operand to ndarray
+        Batch first.
+    failed : dict of str to str
+        Why a node could not be evaluated.
+    """
+
+    arrays: Mapping[Operand, np.ndarray]
+    failed: Mapping[str, str]
+
+
+NO_VALUES = Values({}, {})
+"""Of a graph that cannot be evaluated, or without inputs to do it."""
+
+
+def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
+    r"""Return every result of every node that can be evaluated; what fails is told of the node that fails first.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph; of one that is no dataflow, there are no values.
+    inputs : mapping of str to ndarray
+        Batch first; those that it does not have are passed over.
+
+    Returns
+    -------
+    Values
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\ny = output(a)")
+    >>> {str(at.node): array.tolist() for at, array in evaluated(g, {"x": np.float32([1])}).arrays.items()}
+    {'x': [1.0], 'a': [-1.0], 'y': [-1.0]}
+    """
+    if not isinstance(graph, Graph) or not set(graph.inputs) <= set(inputs):
+        return NO_VALUES
+    given = {name: inputs[name] for name in graph.inputs}
+    try:
+        order = graph.in_order()
+        probed = graph.copy()
+        probes = {Operand(n, r): n for n in order for r in range(_results(graph, n))}
+        for at in probes:
+            if at.result:  # an evaluation gives the first result of a node; an output tells the others
+                probes[at] = probed.output(probed.fresh("probe"), Value(probed, *at))
+    except GraphRewriteError:  # a graph that is broken is shown without values
+        return NO_VALUES
+    with np.errstate(all="ignore"):
+        try:
+            found = evaluate_nodes(probed, given, probes.values())
+            return Values({at: found[probe] for at, probe in probes.items()}, {})
+        except GraphRewriteError:
+            return _one_by_one(probed, given, probes)
+
+
+def _results(graph: Graph, node: str) -> int:
+    result = graph.nodes[node].get("result")
+    return max(len(result), 1) if isinstance(result, tuple) else 1
+
+
+def _one_by_one(graph: Graph, given: Mapping[str, np.ndarray], probes: Mapping[Operand, str]) -> Values:
+    arrays: dict[Operand, np.ndarray] = {}
+    failed: dict[str, str] = {}
+    for at, probe in probes.items():
+        if any(source in failed for source in graph.pred[at.node]):
+            failed[at.node] = "reads what could not be evaluated"
+            continue
+        try:
+            arrays[at] = evaluate_nodes(graph, given, [probe])[probe]
+        except GraphRewriteError as error:
+            failed[at.node] = str(error)
+    return Values(arrays, failed)
+
+
+def is_batched(graph: Graph, at: Operand) -> bool:
+    """Tell whether the first axis of a value is that of the batch."""
+    kind = graph.result_type(*at) if graph.nodes[at.node].get("type") != "output" else _read_type(graph, at.node)
+    return isinstance(kind, Stream) or any(isinstance(size, str) for size in kind.shape[:1])
+
+
+def _read_type(graph: Graph, output: str) -> Any:
+    return graph.result_type(*graph.operands(output)[0])
+
+
+def _number(entry: Any) -> str:
+    """An array, or an entry of one, in the shortest digits."""
+    return format_attribute(np.asarray(entry)[()])
+
+
+def shown(array: np.ndarray, *, batched: bool = False) -> str:
+    """Return a value as text: as it is where it is small, else how it begins, and how many entries it has.
+
+    Parameters
+    ----------
+    array : ndarray
+        Any array.
+    batched : bool
+        Whether its first axis is a batch of one, which is not shown.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> shown(np.float32([[0.1, -0.0]]), batched=True), shown(np.arange(20)), shown(np.float32([3]), batched=True)
+    ('[0.1, -0.0]', '[0, 1, 2, 3, 4, 5, … 20 values]', '3.0')
+    """
+    array = array[0] if batched and array.ndim and len(array) == 1 else array
+    if array.size <= _SHORT:
+        text = _number(array)
+        if len(text) <= _SHORT:
+            return text
+    begin: list[str] = []
+    for entry in array.flat:
+        if sum(map(len, begin)) + 2 * len(begin) + len(_number(entry)) > _SHORT - 12:
+            break
+        begin.append(_number(entry))
+    return f"[{', '.join(begin)}, … {array.size} values]"
+
+
+def as_reals(array: np.ndarray, kind: Any) -> np.ndarray:
+    """Return what an array stands for: mantissas of a fixed-point format as the numbers that they are."""
+    element = getattr(kind, "element", None)
+    return array * 2.0**-element.fraction if isinstance(element, FixedPoint) else array
