@@ -24,7 +24,7 @@ except ImportError:
 
 from graphrewrite.testing.properties import assert_idempotent, assert_preserves, assert_refines, check
 from graphrewrite.testing.report import Report
-from graphrewrite.testing.strategies import attributes_of, graphs, inputs_for, types
+from graphrewrite.testing.strategies import attributes_of, digraphs, graphs, inputs_for, types
 
 __all__ = [
     "Report",
@@ -33,6 +33,7 @@ __all__ = [
     "assert_refines",
     "attributes_of",
     "check",
+    "digraphs",
     "graphs",
     "inputs_for",
     "types",
