@@ -1,0 +1,58 @@
+"""Print how good the tests are: ``python -m tests.quality.figures``, or ``make quality``."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+from tests.quality.figures.coverage_by_room import measure_coverage
+from tests.quality.figures.mutation import measure_mutation
+from tests.quality.figures.places import ROOT
+
+
+def run_tests(*arguments: str) -> bool:
+    """Run some tests that print figures; tell whether they pass."""
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+
+
+PARTS = ("coverage", "mutation", "generator", "faults")
+
+
+def main() -> int:
+    """Print the figures that are asked for; 1 if one of them is not good enough."""
+    parser = argparse.ArgumentParser(prog="python -m tests.quality.figures", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"some of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument("--full", action="store_true", help="try every mutant: hours")
+    parser.add_argument("--sample", type=int, default=300, help="try so many mutants (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample (%(default)s)")
+    parser.add_argument("--processes", type=int, help="at once; as many as there are processors")
+    given = parser.parse_args()
+    if unknown := set(given.parts) - set(PARTS):
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; parts are {', '.join(PARTS)}")
+    measures: dict[str, Callable[[], bool]] = {
+        "coverage": measure_coverage,
+        "mutation": partial(
+            measure_mutation, sample=None if given.full else given.sample, seed=given.seed, processes=given.processes
+        ),
+        "generator": partial(run_tests, "tests/testing/test_reach.py"),
+        "faults": partial(run_tests, "tests/quality", "-m", "thorough", "--hypothesis-profile=slow"),
+    }
+    verdicts = {}
+    for part in given.parts or PARTS:
+        print(f"\n=== {part}", flush=True)
+        start = time.monotonic()
+        is_good = measures[part]()
+        verdicts[part] = f"{'good' if is_good else 'NOT GOOD ENOUGH'} ({time.monotonic() - start:.0f} s)"
+    print("\n=== in short")
+    for part, verdict in verdicts.items():
+        print(f"{part}: {verdict}")
+    return any("NOT" in verdict for verdict in verdicts.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
