@@ -6,11 +6,11 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-import graphrewrite
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp
@@ -101,9 +101,9 @@ def failing_test(
 def _head(code: str, origins: Iterable[Origin]) -> list[str]:
     """The imports, and what is made of them."""
     used = _names(code.removeprefix('@np.errstate(all="ignore")\n')) | ({"np"} if code.startswith("@np") else set())
-    front = sorted(used & set(graphrewrite.__all__), key=lambda name: (not name[0].isupper(), name))
+    front = sorted(used & _offered("graphrewrite"), key=lambda name: (not name[0].isupper(), name))
     lines = [line for name, line in _ELSEWHERE.items() if name in used]
-    kit = sorted(used & _kit())
+    kit = sorted(used & _offered("graphrewrite.testing"))
     lines += [f"from graphrewrite import {', '.join(front)}"] if front else []
     lines += [f"from graphrewrite.testing import {', '.join(kit)}"] if kit else []
     own = list(dict.fromkeys(line for origin in origins for line in origin.lines))
@@ -114,10 +114,9 @@ def _head(code: str, origins: Iterable[Origin]) -> list[str]:
     return [*imports, *(line for line in own if not line.startswith(("import ", "from ")))]
 
 
-def _kit() -> set[str]:
-    from graphrewrite import testing  # its front imports this module
-
-    return set(testing.__all__)
+def _offered(front: str) -> set[str]:
+    """The public names of a package; the fronts of packages import this module, so that it asks for them late."""
+    return set(import_module(front).__all__)
 
 
 def _names(code: str) -> set[str]:
