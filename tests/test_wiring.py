@@ -121,7 +121,7 @@ def test_what_goes_is_what_nothing_reads_any_more(graph, data):
 
 
 def going(graph: Graph, nodes: set[str]) -> set[str]:
-    """Which of some nodes nothing reads that stays, and constants that only they have read: by looking again and again."""
+    """What nothing reads that stays: some nodes, and constants that only they have read; by looking again and again."""
     gone: set[str] = set()
     while True:
         lost_a_reader = {s for node in gone for s in graph.pred[node] if graph.nodes[s]["type"] == "constant"}

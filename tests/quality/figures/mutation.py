@@ -136,10 +136,10 @@ def table(verdicts: Mapping[str, str]) -> str:
 
     Examples
     --------
-    >>> print(table({"graphrewrite.match.state.x_f__mutmut_1": "killed", "graphrewrite.plan.x_g__mutmut_2": "survived"}))
+    >>> print(table({"graphrewrite.match.state.x_f__mutmut_1": "killed", "graphrewrite.plan.x_g__mutmut_2": "timeout"}))
     module                      killed   timeout  survived  no tests     other     score
     graphrewrite.match.state         1         0         0         0         0    100.0%
-    graphrewrite.plan                0         0         1         0         0      0.0%
+    graphrewrite.plan                0         1         0         0         0    100.0%
     """
     columns: Sequence[str] = ("killed", "timeout", "survived", "no tests")
     rows: dict[str, Counter[str]] = {}
