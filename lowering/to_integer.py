@@ -1,8 +1,8 @@
 """Lower a quantised network to exact integer arithmetic, by rules.
 
 A value on a fixed-point grid is written ``from_fixed(mantissas)``. Each rule moves one ``from_fixed`` below one op,
-until
-all that is left of the float network is the conversion at its inputs and outputs.
+until all that
+is left of the float network is the conversion at its inputs and outputs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from graphrewrite.lowering.mantissas import of_layer
 from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import RULES
 from graphrewrite.trace import Step
+from graphrewrite.types import element_kind
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
+Mantissas = rule.where(lambda x: isinstance(x.type.element, FixedPoint), "mantissas of a fixed-point format")
+_WRAPS = "the integers in which its mantissas are read wrap around"
 _COMPUTED = frozenset({"conv", "linear", "add", "relu", "clip", "from_fixed", "max_pool", "sub", "mul"})
 
 
@@ -71,6 +74,18 @@ def enter_fixed(x):
     return _real(op.to_fixed(x, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
 
 
+def _format(x, real):
+    """The format in which mantissas are read: a conversion may place their binary point elsewhere."""
+    element = x.type.element
+    return FixedPoint(element.signed, element.width, real.fraction)
+
+
+def _inexact(x, real):
+    """Why real numbers are not those of their mantissas, if they are not."""
+    element = _format(x, real)
+    return "" if element.is_held_by(real.element) else f"{real.element} does not hold every number of {element}"
+
+
 def _real(mantissas, like):
     """The real numbers that mantissas stand for, in the element type of another value."""
     return op.from_fixed(mantissas, fraction=mantissas.type.element.fraction, element=like.type.element)
@@ -83,11 +98,12 @@ def _requantised(sums, fractions, rounded):
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_linear(x, w: Constant, b: Constant):
+def lower_linear(x: Mantissas, w: Constant, b: Constant):
     """A fully-connected layer on a grid is integer arithmetic; assumes exact float sums (24 bits in float32)."""
-    rounded = op.quantise(op.linear(op.from_fixed(x), w, b))
+    real = op.from_fixed(x)
+    rounded = op.quantise(op.linear(real, w, b))
     yield rounded
-    found = of_layer(w.value, b.value, x.type.element)
+    found = of_layer(w.value, b.value, _format(x, real))
     if isinstance(found, str):
         return decline(found, at=w)
     if rounded.fractions is not None:
@@ -98,12 +114,13 @@ def lower_linear(x, w: Constant, b: Constant):
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_conv(x, w: Constant, b: Constant):
+def lower_conv(x: Mantissas, w: Constant, b: Constant):
     """A convolution on a grid is integer arithmetic; assumes that the float sums are exact (24 bits in float32)."""
-    conv = op.conv(op.from_fixed(x), w, b)
+    real = op.from_fixed(x)
+    conv = op.conv(real, w, b)
     rounded = op.quantise(conv)
     yield rounded
-    found = of_layer(w.value, b.value, x.type.element)
+    found = of_layer(w.value, b.value, _format(x, real))
     if isinstance(found, str):
         return decline(found, at=w)
     if rounded.fractions is not None:
@@ -113,12 +130,13 @@ def lower_conv(x, w: Constant, b: Constant):
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_add(x, y):
+def lower_add(x: Mantissas, y: Mantissas):
     """A sum of two values on grids is an integer sum on the finer one; assumes an exact float sum (24 bits)."""
-    total = op.add(op.from_fixed(x), op.from_fixed(y))
+    one, other = op.from_fixed(x), op.from_fixed(y)
+    total = op.add(one, other)
     rounded = op.quantise(total)
     yield rounded
-    a, b = x.type.element, y.type.element
+    a, b = _format(x, one), _format(y, other)
     if rounded.fractions is not None or x.shape != y.shape:
         return decline("its operands differ in shape, or its result has a format for each channel", at=total)
     fraction = max(a.fraction, b.fraction)
@@ -132,7 +150,7 @@ def lower_add(x, y):
 
 
 @rule(shared="keep", kind="lowering")
-def lower_doubling(x):
+def lower_doubling(x: Mantissas):
     """A value added to itself is twice its mantissas; the pattern of a sum needs two different operands."""
     real = op.from_fixed(x)
     total = op.add(real, real)
@@ -140,26 +158,33 @@ def lower_doubling(x):
     yield rounded
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=total)
-    element = x.type.element
+    if reason := _inexact(x, real):
+        return decline(reason, at=real)
+    element = _format(x, real)
     sums = op.integer_add(x, x, element=FixedPoint(element.signed, element.width + 1, element.fraction))
     return _requantised(sums, [element.fraction], rounded)
 
 
 @rule(shared="keep", kind="lowering")
-def lower_rounding(x):
+def lower_rounding(x: Mantissas):
     """Rounding a value that lies on a grid already is a shift."""
-    rounded = op.quantise(op.from_fixed(x))
+    real = op.from_fixed(x)
+    rounded = op.quantise(real)
     yield rounded
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=rounded)
-    return _requantised(x, [x.type.element.fraction], rounded)
+    if reason := _inexact(x, real):
+        return decline(reason, at=real)
+    return _requantised(x, [real.fraction], rounded)
 
 
 @rule(shared="keep", kind="lowering")
-def lower_relu(x):
+def lower_relu(x: Mantissas):
     """Rectifying mantissas is rectifying the numbers."""
     real = op.from_fixed(x)
     yield op.relu(real)
+    if element_kind(real.element) != "float":
+        return decline(_WRAPS, at=real)
     return op.from_fixed(op.relu(x), like=real)
 
 
@@ -172,12 +197,14 @@ def absorb_integer_relu(x):
 
 
 @rule(shared="keep", kind="lowering")
-def lower_clip(x):
+def lower_clip(x: Mantissas):
     """Limiting mantissas is limiting the numbers, where the limits are on the grid."""
     real = op.from_fixed(x)
     limited = op.clip(real)
     yield limited
-    element = x.type.element
+    if reason := _inexact(x, real):
+        return decline(reason, at=real)
+    element = _format(x, real)
     bounds = []
     for bound, outside in ((limited.low, element.minimum), (limited.high, element.maximum)):
         whole = outside if bound is None else bound / element.step
@@ -188,11 +215,13 @@ def lower_clip(x):
 
 
 @rule(shared="keep", kind="lowering")
-def lower_max_pool(x):
+def lower_max_pool(x: Mantissas):
     """The greatest mantissa is the mantissa of the greatest number."""
     real = op.from_fixed(x)
     pool = op.max_pool(real)
     yield pool
+    if element_kind(real.element) != "float":
+        return decline(_WRAPS, at=real)
     return op.from_fixed(op.max_pool(x, like=pool), like=real)
 
 
@@ -215,10 +244,13 @@ def lower_transpose(x):
 
 
 @rule(shared="keep", kind="lowering")
-def lower_arg_max(x):
+def lower_arg_max(x: Mantissas):
     """The place of the greatest mantissa is the place of the greatest number."""
-    place = op.arg_max(op.from_fixed(x))
+    real = op.from_fixed(x)
+    place = op.arg_max(real)
     yield place
+    if reason := _inexact(x, real):
+        return decline(reason, at=real)
     return op.from_fixed(op.arg_max(x, like=place), fraction=0, element="i64")
 
 

@@ -63,8 +63,8 @@ def drop_cast_to_fixed_and_back(x):
         or again.high is not None
     ):
         return decline("the formats differ, so the value may change", at=again)
-    if again.element.width > 24:
-        return decline("a float32 does not hold every mantissa of that width", at=again)
+    if not again.element.is_held_by(real.element):
+        return decline(f"{real.element} does not hold every number of {again.element}", at=real)
     return x
 
 

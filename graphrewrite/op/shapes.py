@@ -63,6 +63,13 @@ def reshape(x: np.ndarray, *, shape: Sequence[Dimension]) -> np.ndarray:
     return np.reshape(x, sizes)
 
 
+def _axis_to_flatten(axis: int, rank: int) -> int:
+    """Counted from the front: from -rank, the first, to rank, behind the last."""
+    if not -rank <= axis <= rank:
+        raise TypeMismatchError(f"axis {axis} is none of a tensor of {rank} axes; give {-rank} to {rank}")
+    return axis + rank if axis < 0 else axis
+
+
 def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
     def product(sizes: Sequence[Dimension]) -> Dimension:
         symbols = [d for d in sizes if isinstance(d, str)]
@@ -71,7 +78,7 @@ def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
             raise TypeMismatchError(f"flattening {x} at axis {axis} would multiply a symbolic size; give it a number")
         return symbols[0] if symbols else whole
 
-    axis = axis % (len(x.shape) + 1) if axis < 0 else axis
+    axis = _axis_to_flatten(axis, len(x.shape))
     return reshaped(x, (product(x.shape[:axis]), product(x.shape[axis:])))
 
 
@@ -84,11 +91,8 @@ def flatten(x: np.ndarray, *, axis: int = 1) -> np.ndarray:
     >>> flatten(np.zeros((2, 3, 4))).shape
     (2, 12)
     """
-    return (
-        np.reshape(x, (math.prod(x.shape[:axis]), -1))
-        if x.size
-        else np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
-    )
+    axis = _axis_to_flatten(axis, x.ndim)
+    return np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
 def _infer_transpose(x: Tensor, *, perm: Sequence[int]) -> Tensor:

@@ -15,6 +15,8 @@ __all__ = ["FixedPoint"]
 
 _FARTHEST = 1000
 """Bits between a mantissa and its binary point, so that the value of each mantissa is a float64."""
+_FLOATS = {"f16": (11, -24, 15), "bf16": (8, -133, 127), "f32": (24, -149, 127), "f64": (53, -1074, 1023)}
+"""Bits of the significand, and the exponents of the least and of the greatest power of two (IEEE 754-2019, 3.6)."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,32 @@ class FixedPoint:
         """The narrowest numpy integer type that holds every mantissa."""
         bits = next(size for size in (8, 16, 32, 64) if self.width <= size)
         return np.dtype(f"{'int' if self.signed else 'uint'}{bits}")
+
+    def is_held_by(self, element: str) -> bool:
+        """Tell whether every number of the format is also a number of a float type, so that nothing is rounded.
+
+        Parameters
+        ----------
+        element : str
+            The element type; integers hold no format.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> FixedPoint(True, 25, 4).is_held_by("f32"), FixedPoint(False, 25).is_held_by("f32")
+        (True, False)
+        """
+        if element not in _FLOATS:
+            return False
+        digits, least, greatest = _FLOATS[element]
+        return (
+            self.width - self.signed <= digits
+            and least <= -self.fraction
+            and self.width - 1 - self.fraction <= greatest
+        )
 
     @classmethod
     def holding(cls, low: int, high: int, fraction: int = 0) -> FixedPoint:
