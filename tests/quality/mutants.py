@@ -116,12 +116,6 @@ def _replace_op(node: ast.AST) -> Iterator[Edit]:
             node.op = _ARITHMETIC[type(node.op)]()
 
         yield f"another sign in {ast.unparse(node)}", change
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
-
-        def lose() -> None:
-            node.op = ast.UAdd()
-
-        yield f"no minus in {ast.unparse(node)}", lose
 
 
 def _drop_guard(node: ast.AST) -> Iterator[Edit]:
@@ -172,17 +166,35 @@ def _off_by_one(node: ast.AST) -> Iterator[Edit]:
 
 
 def _change_sign(node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value:
+    if (
+        isinstance(node, ast.keyword)
+        and isinstance(node.value, ast.Constant)
+        and type(node.value.value) in (int, float)
+    ):
+        literal = node.value
 
         def turn() -> None:
-            node.value = -node.value
+            literal.value = -literal.value
 
-        yield f"{-node.value} for {node.value}", turn
+        if literal.value:
+            yield f"minus in {ast.unparse(node)}", turn
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+
+        def lose() -> None:
+            node.op = ast.UAdd()
+
+        yield f"no minus in {ast.unparse(node)}", lose
+
+
+_UNSEEN = frozenset({"strict", "origin", "at"})
+"""What a keyword says that no value depends on: a check by Python, where a node comes from, where a refusal points."""
 
 
 def _drop_attribute(node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.Call) and not _is_decline(node):
+    if isinstance(node, ast.Call):
         for i, keyword in enumerate(node.keywords):
+            if keyword.arg in _UNSEEN:
+                continue
 
             def drop(i: int = i) -> None:
                 del node.keywords[i]

@@ -195,6 +195,9 @@ def changes_its_argument(graph: Graph) -> Graph:
     return graph
 
 
+FUNCTIONS = ("changes_its_argument",)
+"""Functions of a graph among them."""
+
 ON = {
     "merges_differences_of_either_order": graphs(ops=["sub", "neg"]),
 }

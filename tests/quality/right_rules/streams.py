@@ -1,0 +1,68 @@
+"""Right lowerings to streams, and rules about stream ops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.hdl.components.clip import clip
+from graphrewrite.hdl.components.fifo import fifo
+from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.hdl.components.maximum import maximum
+from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.components.window import window
+from graphrewrite.lowering.bridge import leave
+
+
+@rule(shared="keep", kind="lowering")
+def rectify_a_stream(x):
+    """A rectifier limits at zero."""
+    yield op.relu(leave(x))
+    return leave(clip(x, low=0))
+
+
+@rule(shared="keep", kind="lowering")
+def layer_of_a_stream(x, w: Constant, b: Constant):
+    """A layer is a matrix times the lanes."""
+    layer = op.integer_linear(leave(x), w, b)
+    yield layer
+    return leave(matvec(x, weights=w.value, bias=b.value, element=layer.element))
+
+
+@rule(shared="keep", kind="lowering")
+def pool_of_a_stream(x):
+    """The border of a maximum holds the least number of the format."""
+    pool = op.max_pool(leave(x))
+    yield pool
+    if len(pool.shape) != 4 or pool.pads[0] >= pool.kernel[0] or pool.pads[1] >= pool.kernel[1]:
+        return decline("another component")
+    windows = window(x, kernel=pool.kernel, strides=pool.strides, pads=pool.pads, fill=x.type.element.minimum)
+    return leave(maximum(windows, groups=int(np.prod(pool.kernel))))
+
+
+@rule(shared="keep", kind="lowering")
+def narrow_a_stream(x):
+    """A requantised stream has the same limits."""
+    narrow = op.requantise(leave(x))
+    yield narrow
+    if narrow.element.width > 31:
+        return decline("too wide")
+    return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
+
+
+@rule
+def drop_a_store(x):
+    """A store between two parts changes no value."""
+    yield fifo(x)
+    return x
+
+
+@rule
+def limited_twice(x):
+    """Two limits of a stream at zero are one."""
+    inner = clip(x, low=0)
+    outer = clip(inner, low=0)
+    yield outer
+    if inner.type != x.type or outer.type != x.type or {inner.high, outer.high} != {None}:
+        return decline("other limits")
+    return clip(x, low=0)
