@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from graphrewrite.graph import Graph
 from graphrewrite.types import Dimension, FixedPoint, Quantised, Stream, Type, element_dtype, hold
 
-__all__ = ["inputs_for"]
+__all__ = ["batch_for", "inputs_for"]
 
 _ROWS = 24
 _WITHOUT_NAN = frozenset({"to_fixed", "quantise", "arg_max", "max_pool", "requantise", "to_quantised"})
@@ -40,13 +40,34 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     >>> find(inputs_for(g), lambda inputs: True)["x"][:2].tolist()
     [[0.0, 0.0], [0.0, -2.0]]
     """
-    types = {name: graph.result_type(name) for name in graph.inputs}
+    return st.integers(0, 255).map(lambda seed: batch_for(graph, seed, moderate=moderate))
+
+
+def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, np.ndarray]:
+    r"""Return one batch of inputs for a graph; see `inputs_for`.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+    seed : int
+        Which batch.
+    moderate : bool
+        Whether floats stay between -8 and 8.
+
+    Returns
+    -------
+    dict of str to ndarray
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\ny = output(x)")
+    >>> batch_for(g, 0)["x"][0].tolist()
+    [0.0, 0.0]
+    """
     tame = moderate or any(data.get("type") in _WITHOUT_NAN for _, data in graph.nodes(data=True))
-
-    def batches(seed: int) -> dict[str, np.ndarray]:
-        return {name: _batch(kind, seed + 997 * i, tame) for i, (name, kind) in enumerate(types.items())}
-
-    return st.integers(0, 255).map(batches)
+    types = {name: graph.result_type(name) for name in graph.inputs}
+    return {name: _batch(kind, seed + 997 * i, tame) for i, (name, kind) in enumerate(types.items())}
 
 
 def _batch(kind: Type, seed: int, tame: bool) -> np.ndarray:
