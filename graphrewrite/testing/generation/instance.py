@@ -20,7 +20,7 @@ from graphrewrite.testing.generation.tables import KINDS, SIZES, kinds_of, meet
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output, Unfolded, unfold
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
-__all__ = ["NoInstanceError", "Plan", "feasible_kinds", "kinds_given_by", "plan_instance", "tensor_of"]
+__all__ = ["NoInstanceError", "Plan", "feasible_kinds", "kinds_given_by", "plan_instance", "plan_reading", "tensor_of"]
 
 _ATTEMPTS = 12
 _STYLES = 6
@@ -248,7 +248,7 @@ def _is_feasible(pattern: Pattern, kind: tuple[Any, int], reasons: list[str]) ->
     pick = _picking(random.Random(0))
     for _ in range(_ATTEMPTS):
         try:
-            _settled(pattern, (kind,), pick)
+            plan_reading(unfold(pattern, pick), (kind,), pick)
         except Unfit as error:
             reasons.append(str(error))
         else:
@@ -279,15 +279,34 @@ def plan_instance(pattern: Pattern, pick: Pick) -> Plan:
     last = Unfit("no attempt")
     for _ in range(_ATTEMPTS):
         try:
-            return _settled(pattern, kinds, pick)
+            return plan_reading(unfold(pattern, pick), kinds, pick)
         except Unfit as error:
             last = error
     raise last
 
 
-def _settled(pattern: Pattern, kinds: Sequence[tuple[Any, int]], pick: Pick) -> Plan:
-    """Unfold a pattern and give it types, its first root being of one of some kinds."""
-    plan = Plan(unfold(pattern, pick))
+def plan_reading(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick) -> Plan:
+    """Give types to a reading of a pattern, or of several that share nodes.
+
+    Parameters
+    ----------
+    reading : Unfolded
+        What is planned.
+    kinds : sequence of (element, rank)
+        What its first root may give.
+    pick : Pick
+        Makes every choice.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    Unfit
+        If these choices lead to none.
+    """
+    plan = Plan(reading)
     first, *others = plan.reading.roots
     floats = [kind for kind in kinds if kind[0] == "f32"]
     plan.settle(first, tensor_of(*pick([*floats, *kinds]), pick), pick)
