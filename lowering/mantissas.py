@@ -84,12 +84,16 @@ def of_layer(w: np.ndarray, b: np.ndarray, given: FixedPoint) -> LayerMantissas 
     """
     rows = np.asarray(w, np.float64).reshape(len(w), -1)
     bias = np.asarray(b, np.float64)
+    if not (np.isfinite(rows).all() and np.isfinite(bias).all()):
+        return "its weights or its bias are not all finite"
     least = np.maximum(least_fractions(rows), least_fractions(bias[:, None]) - given.fraction)
     uniform = np.full_like(least, least.max())
     widths = [_width(rows, fractions) for fractions in (uniform, least)]
     fractions = least if widths[1] < widths[0] else uniform
     if min(widths) > 24:
         return f"its weights need {min(widths)} bits and are not quantised; quantise the graph first"
+    if min(widths) + given.width + rows.shape[1].bit_length() > 62:
+        return f"its sums of products of {min(widths)} and {given.width} bits may need more than 63 bits"
     weights = np.ldexp(rows, fractions[:, None]).astype(np.int64)
     offsets = np.ldexp(bias, fractions + given.fraction)
     if np.abs(offsets).max(initial=0.0) >= 2.0**47:

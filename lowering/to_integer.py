@@ -143,6 +143,8 @@ def lower_add(x: Mantissas, y: Mantissas):
     shifts = (fraction - a.fraction, fraction - b.fraction)
     if max(shifts) > 24:
         return decline("the binary points of its operands are more than 24 bits apart", at=total)
+    if max(a.width + shifts[0], b.width + shifts[1]) > 61:
+        return decline("its sum may need more than 63 bits", at=total)
     low = (a.minimum << shifts[0]) + (b.minimum << shifts[1])
     high = (a.maximum << shifts[0]) + (b.maximum << shifts[1])
     sums = op.integer_add(x, y, shifts=shifts, element=FixedPoint.holding(low, high, fraction))

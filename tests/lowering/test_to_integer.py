@@ -155,3 +155,11 @@ class TestErrors:
     def test_a_bias_beyond_every_accumulator(self) -> None:
         found = of_layer(np.array([[1.0]]), np.array([2.0**60]), FixedPoint(True, 8))
         assert found == "its bias is too large for an accumulator of 48 bits"
+
+
+@pytest.mark.parametrize(
+    ("bias", "width", "why"),
+    [([np.inf], 8, "not all finite"), ([np.nan], 8, "not all finite"), ([1.0], 48, "may need more than 63 bits")],
+)
+def test_a_layer_without_exact_sums_says_why(bias, width, why):
+    assert why in of_layer(np.full((1, 3), 2.0**-18), np.array(bias), FixedPoint(True, width))
