@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.failure.culprit import members_of
+from graphrewrite.testing.failure.obstacles import obstacles
+from graphrewrite.testing.failure.page import bars, fold, paragraphs, table
 
 __all__ = ["Report"]
+
+_WIDTH = 110
+_OPS = 12
+"""Ops that are listed."""
+_BINS = 16
+"""Bars of the histogram of sizes."""
+_BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass
@@ -20,12 +31,12 @@ class Report:
     ----------
     name : str
         What was tested.
+    members : tuple of str
+        Names of all rules and passes.
     graphs : int
         Graphs tried.
     fired : Counter
         On how many of them each rule or pass changed something.
-    members : tuple of str
-        Names of all rules and passes.
     ops : Counter
         Ops in the graphs.
     sizes : Counter
@@ -42,6 +53,14 @@ class Report:
         By member, how often it refused a match, by reason.
     samples : list of Graph
         Some of the graphs that were tried last, to see why what never fired did not.
+
+    Examples
+    --------
+    >>> report = Report("mine", ("drop", "fold"), 40, Counter(drop=38), Counter(relu=50), Counter({4: 30, 9: 10}))
+    >>> report.verdict, report.idle, bool(report)
+    ('never fired', ('fold',), False)
+    >>> report
+    <report: mine, never fired: fold; 40 graphs>
     """
 
     name: str
@@ -72,17 +91,120 @@ class Report:
     def __bool__(self) -> bool:
         return self.counterexample is None and not self.idle
 
+    def why_idle(self, name: str) -> str:
+        """Say what hindered a rule that never fired most often.
+
+        Parameters
+        ----------
+        name : str
+            One of `idle`.
+
+        Returns
+        -------
+        str
+            Empty of a pass, which says nothing, or where no graphs were kept.
+        """
+        declined = self.declined.get(name)
+        if declined:
+            reason, count = _most(declined)
+            return f"it declined {sum(declined.values())} matches, {count} of them: {reason!r}"
+        member = next((m for m in members_of(self.rules) if getattr(m, "name", None) == name), None)
+        found = obstacles(member, self.samples) if member is not None and self.samples else Counter()
+        if not found:
+            return ""
+        reason, count = _most(found)
+        often = f", {count} times in {len(self.samples)} graphs" if count > 1 else ""
+        return f"its pattern matches nowhere{often}: {reason}"
+
+    # ------------------------------------------------------------------ how it looks
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a line."""
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        if self.counterexample is not None:
+            return f"{self.name}: refuted: {self.counterexample.reason}"
+        if self.idle:
+            return f"{self.name}: {_listed(self.idle, 6)} never fired in {self.graphs} graphs{seed}"
+        return f"{self.name}: {self.asked} in {self.graphs} graphs of up to {max(self.sizes, default=0)} nodes{seed}"
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What hindered each rule that never fired, and what to do."""
+        if self.counterexample is not None or not self.idle:
+            return ()
+        reasons = [f"{name}: {why}" for name in self.idle if (why := self.why_idle(name))]
+        return (*reasons, "repair the pattern or its conditions, or say on which graphs it fires: on=graphs(...)")
+
     def __str__(self) -> str:
         if self.counterexample is not None:
             return f"{self.name}: refuted: {self.counterexample}"
-        if self.idle:
-            advice = "repair the pattern or its conditions, or say on which graphs it fires"
-            return f"{self.name}: {', '.join(self.idle)} never fired in {self.graphs} graphs; {advice}"
-        largest = max(self.sizes, default=0)
-        fired = ", ".join(f"{name} {count}" for name, count in self.fired.most_common())
-        return f"{self.name}: {self.asked} in {self.graphs} graphs of up to {largest} nodes; fired: {fired}"
+        lines = [self.headline, *self.advice]
+        for title, text in self._statistics():
+            lines += textwrap.wrap(text, _WIDTH, initial_indent=f"  {title:<10}", subsequent_indent=" " * 12)
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        which = f": {_listed(self.idle, 3)}" if self.verdict == "never fired" else ""
+        return f"<report: {self.name}, {self.verdict}{which}; {self.graphs} graphs>"
+
+    def _statistics(self) -> list[tuple[str, str]]:
+        """What was tried, each with its title."""
+        if not self.graphs:
+            return []
+        found = [("fired", _counted(self.fired, len(self.fired)) or "nothing")]
+        declined = "; ".join(f"{name} {count}: {reason!r}" for name, (reason, count) in self._reasons())
+        found += [("declined", declined)] if declined else []
+        found.append(("sizes", f"{min(self.sizes)} {''.join(_bars(self.sizes))} {max(self.sizes)} nodes"))
+        found.append(("ops", _counted(self.ops, _OPS)))
+        return found
+
+    def _reasons(self) -> list[tuple[str, tuple[str, int]]]:
+        """By member, why it declined most often."""
+        return [(name, _most(self.declined[name])) for name in sorted(self.declined) if self.declined[name]]
 
     def _repr_html_(self) -> str:
-        import html
+        """Let Jupyter show a small table; of what was refuted, the counterexample."""
+        rows = [*self._statistics()]
+        if self.counterexample is not None:
+            rows = [("graphs", str(self.graphs)), *rows]
+            found = self.counterexample._repr_html_()
+            return f"{paragraphs(f'{self.name}: refuted', ())}{found}{fold('what was tried', table(rows))}"
+        html = paragraphs(self.headline, self.advice)
+        rows = [row for row in rows if row[0] != "sizes"]
+        return html + table(rows) + bars("sizes", _binned(self.sizes)) if self.graphs else html
 
-        return f"<pre>{html.escape(str(self))}</pre>"
+
+def _most(counted: Counter[str]) -> tuple[str, int]:
+    """The most frequent entry, of equal ones the first by name."""
+    return min(counted.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def _counted(counted: Counter[str], most: int) -> str:
+    entries = sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
+    shown = ", ".join(f"{name} {count}" for name, count in entries[:most])
+    return f"{shown} and {len(entries) - most} others" if len(entries) > most else shown
+
+
+def _listed(names: tuple[str, ...], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
+
+
+def _binned(sizes: Counter[int]) -> list[tuple[str, int]]:
+    """Sizes in at most so many bins, each with its range and its count."""
+    if not sizes:
+        return []
+    low, high = min(sizes), max(sizes)
+    step = -(-(high - low + 1) // _BINS)
+    found = []
+    for start in range(low, high + 1, step):
+        end = min(start + step - 1, high)
+        count = sum(sizes[size] for size in range(start, end + 1))
+        found.append((str(start) if start == end else f"{start} to {end}", count))
+    return found
+
+
+def _bars(sizes: Counter[int]) -> list[str]:
+    """A bar for each bin, the most frequent the highest; none where there was nothing."""
+    counts = [count for _, count in _binned(sizes)]
+    return [_BLOCKS[(count * len(_BLOCKS) - 1) // max(counts)] if count else " " for count in counts]

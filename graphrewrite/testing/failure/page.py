@@ -8,7 +8,7 @@ from html import escape
 from graphrewrite.testing.failure.columns import Line
 from graphrewrite.view.plain import plain
 
-__all__ = ["code_block", "columns_page", "fold", "paragraphs", "text_of"]
+__all__ = ["bars", "code_block", "columns_page", "fold", "paragraphs", "table", "text_of"]
 
 # Letters keep the theme's colour; tints let the theme's background through.
 _TINTS = {
@@ -81,3 +81,30 @@ def code_block(code: str) -> str:
 def fold(title: str, inside: str) -> str:
     """Return something that is shown when its title is clicked."""
     return f"<details><summary>{text_of(title)}</summary>{inside}</details>"
+
+
+def table(rows: Iterable[tuple[str, str]]) -> str:
+    """Return titles and what belongs to them as a small table."""
+    style = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
+    cells = "".join(
+        f'<tr style="background:none"><th style="{style}">{text_of(title)}</th>'
+        f'<td style="{style}">{text_of(text)}</td></tr>'
+        for title, text in rows
+    )
+    return f'<table style="border:none">{cells}</table>'
+
+
+def bars(title: str, counts: Sequence[tuple[str, int]]) -> str:
+    """Return a histogram: a bar for each count, its range and count shown when it is pointed at."""
+    most = max((count for _, count in counts), default=1)
+    drawn = "".join(
+        f'<div title="{text_of(name)}: {count}" '
+        f'style="width:14px;height:{round(40 * count / most)}px;background:rgba(0,114,178,.6)"></div>'
+        for name, count in counts
+    )
+    ends = (counts[0][0].partition(" ")[0], counts[-1][0].rpartition(" ")[2]) if counts else ("", "")
+    return (
+        '<div style="display:flex;align-items:flex-end;gap:2px;margin:4px 0">'
+        f'<b style="margin-right:10px">{text_of(title)}</b><span>{ends[0]}&nbsp;</span>{drawn}'
+        f"<span>&nbsp;{ends[1]} nodes</span></div>"
+    )

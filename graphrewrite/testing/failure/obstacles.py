@@ -1,0 +1,53 @@
+"""Why a rule never fired: what it said when it declined, or what stopped its search."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["obstacles"]
+
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+def obstacles(member: Any, graphs: Iterable[Any]) -> Counter[str]:
+    r"""Return why a rule does not match in some graphs, by how often, without the names of nodes.
+
+    Parameters
+    ----------
+    member : Rule, GraphRule or Pass
+        A pass says nothing.
+    graphs : iterable of Graph
+        Where it was looked for.
+
+    Returns
+    -------
+    Counter of str
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph, op, rule
+    >>> @rule
+    ... def drop_double_negation(x):
+    ...     yield op.neg(op.neg(x))
+    ...     return x
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = relu(x)\nb = neg(a)\ny = output(b)")
+    >>> dict(obstacles(drop_double_negation, [g]))
+    {'a node is relu, and the pattern needs neg': 1}
+    """
+    found: Counter[str] = Counter()
+    if not hasattr(member, "explain"):
+        return found
+    kinds = member.kinds if hasattr(member, "kinds") else member.definition.root_kinds
+    for graph in graphs:
+        for node, data in graph.nodes(data=True):
+            if kinds is None or data.get("type") in kinds:
+                said = member.explain(graph, at=node).removeprefix(f"{member.name} does not match at {node!r}")
+                reason = said.partition(": ")[2].removesuffix(".")
+                found[_QUOTED.sub(lambda name, g=graph: "a node" if name[1] in g else name[0], reason)] += 1
+    if not found:
+        wanted = " or ".join(map(repr, sorted(kinds or ())))
+        found[f"no graph had a node of type {wanted}"] = 1
+    return found
