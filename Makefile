@@ -4,7 +4,7 @@ PROFILE ?= ci
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick bench fix
+.PHONY: help demo test quick bench quality fix
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL s
 bench: .venv/test.stamp ## the benchmarks, one after the other (PROFILE=slow: at full size, PEERS=python: who else)
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' --hypothesis-profile=$(PROFILE) \
 	  $(if $(PEERS),--peers=$(PEERS)) $(PYTEST)
+
+quality: .venv/quality.stamp ## coverage, mutation score, what generators reach, faults found (PARTS=mutation, FULL=1, SEED=1)
+	$(BIN)/python -m tests.quality.figures $(PARTS) $(if $(FULL),--full) $(if $(SEED),--seed=$(SEED))
 
 fix: .venv/test.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff format .

@@ -3,15 +3,14 @@
 Right: mutmut forks from a process that has run all tests once, where the rules of modules have compiled their matchers
 already, and nobody would run a compiler that was mutated. What rules keep is dropped before each test.
 
-Quick: tests that search come first, chunks of seeds beyond the first are left out, and a test that goes round for ever,
-or eats all memory, is ended.
+Quick: tests that search come first, and a test that goes round for ever, or eats all memory, is ended. Chunks of seeds
+are left to `tests.quality.figures.first_seeds`.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import re
 import resource
 import signal
 from collections.abc import Iterator
@@ -21,11 +20,9 @@ from typing import Any
 import pytest
 
 from graphrewrite.definition import Definition
+from tests.quality.figures.first_seeds import CHUNK
 
 KEPT = [name for name, value in vars(Definition).items() if isinstance(value, cached_property)]
-CHUNK = re.compile(r"\[(\d+)-\d+\]$")
-FIRST_SEEDS = 200
-"""Chunks of seeds from here on are left out."""
 SECONDS = 30
 """So long may a test compute; the slowest takes a fifth of that."""
 MEMORY = 6 << 30
@@ -37,11 +34,9 @@ definitions: list[Definition] = []
 asking: list[Any] = []
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out further seeds; put the tests first that search, for they find most."""
-    left_out = [item for item in items if (found := CHUNK.search(item.nodeid)) and int(found[1]) >= FIRST_SEEDS]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests first that search, for they find most."""
     items.sort(key=lambda item: not (CHUNK.search(item.nodeid) or hasattr(getattr(item, "obj", None), "hypothesis")))
 
 
