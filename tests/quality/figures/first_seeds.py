@@ -1,4 +1,4 @@
-"""A pytest plugin: of tests that go through seeds in many chunks, ``test_it[0-99]``, ``test_it[100-199]``, only some."""
+"""A pytest plugin: of tests in chunks of seeds, ``test_it[0-99]``, ``test_it[100-199]`` and so on, the first only."""
 
 from __future__ import annotations
 
