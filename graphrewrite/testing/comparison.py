@@ -1,60 +1,47 @@
-"""Compare what two graphs compute: bit for bit, or within a bound."""
+"""Compare two graphs: what they are, what they offer to the world outside, and what they compute."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
-from graphrewrite.errors import GraphRewriteError
+from graphrewrite.errors import EvaluationError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.equality import agreeing
 from graphrewrite.types import Stream
 
-__all__ = ["compare", "equal_bits", "interface", "snapshot"]
+__all__ = ["NoVerdictError", "compare", "interface", "moderated", "row_of", "snapshot"]
 
 _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
+_MODERATE = 8
 
 
-def equal_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return where two arrays of one dtype have the same bits, or are both NaN.
-
-    Parameters
-    ----------
-    a, b : ndarray
-        Of one shape.
-
-    Returns
-    -------
-    ndarray of bool
-
-    Examples
-    --------
-    >>> equal_bits(np.array([0.0, np.nan, 1.0]), np.array([-0.0, np.nan, 1.0])).tolist()
-    [False, True, True]
-    """
-    same = a == b
-    if np.issubdtype(a.dtype, np.floating):
-        same = (same & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
-    return np.asarray(same)
-
-
-def _near(a: np.ndarray, b: np.ndarray, bound: float) -> np.ndarray:
-    with np.errstate(invalid="ignore"):  # the difference of two infinities
-        near = np.abs(a.astype(np.float64) - b.astype(np.float64)) <= bound
-    return np.asarray(near | equal_bits(a, b))
+class NoVerdictError(Exception):
+    """The graph before cannot be evaluated on these inputs, so that nothing can be said of the one after."""
 
 
 def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
-    """Return names and types of a graph's inputs and outputs.
+    r"""Return names and types of a graph's inputs and outputs.
 
     Parameters
     ----------
     graph : Graph
         Any graph.
+
+    Returns
+    -------
+    dict of str to list
+
+    Examples
+    --------
+    >>> interface(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
+    {'inputs': [('x', 'f32[N]')], 'outputs': [('y', 'f32[N]')]}
     """
     outputs = [(name, graph.operands(name)[0]) for name in graph.outputs]
     return {
@@ -63,19 +50,57 @@ def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def snapshot(graph: Graph) -> Any:
-    """Return what must not change in a graph that a rule was applied to: data, edges, order and graph attributes."""
-    nodes = [
-        (n, {k: v.tobytes() if isinstance(v, np.ndarray) else repr(v) for k, v in d.items()})
-        for n, d in graph.nodes.items()
-    ]
-    return nodes, [(a, b, dict(d)) for a, b, d in graph.edges(data=True)], dict(graph.graph)
+def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
+    r"""Return all that a graph is, but for the order in which it was built: nodes, edges and graph attributes.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph.
+
+    Returns
+    -------
+    dict
+        Equal if and only if the graphs are; it stays as it is when the graph changes.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> old = snapshot(g)
+    >>> g.nodes["r"]["type"] = "neg"
+    >>> snapshot(g) == old, snapshot(g)["edges"] == old["edges"]
+    (False, True)
+    """
+    return {
+        "nodes": {node: _frozen(data) for node, data in graph._node.items()},
+        "edges": {(a, b): _slots(data) for a, found in graph._succ.items() for b, data in found.items()},
+        "graph": {key: _frozen(value) for key, value in graph.graph.items()},
+    }
 
 
-def _values(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))
-    with np.errstate(all="ignore"):
-        return evaluate_nodes(graph, inputs, [n for n in graph.in_order() if n in needed])
+def _slots(data: Mapping[str, Any]) -> Any:
+    """Freeze an edge: which of its slots was connected first says nothing."""
+    slots = data.get("slots")
+    if len(data) == 1 and type(slots) is tuple:
+        return slots if len(slots) == 1 else tuple(sorted(slots))
+    return _frozen({**data, "slots": sorted(slots)} if isinstance(slots, tuple | list) else data)
+
+
+def _frozen(value: Any) -> Any:
+    kind = type(value)
+    if kind is np.ndarray:
+        return (str(value.dtype), value.shape, value.tobytes()) if value.dtype != object else repr(value)
+    if kind is dict:
+        return {key: _frozen(found) for key, found in value.items()}
+    if kind is tuple or kind is list:
+        return kind, tuple([_frozen(found) for found in value])
+    if kind is float or kind is bool:
+        return repr(value)  # 0.0 is not -0.0, NaN is NaN, and True is not 1
+    if kind is set:
+        return frozenset(value)
+    if isinstance(value, nx.DiGraph):
+        return snapshot(value)
+    return value  # primitives, types and formats do not change; of the rest, identity and == decide
 
 
 def compare(
@@ -97,33 +122,106 @@ def compare(
     Returns
     -------
     Counterexample or None
+
+    Raises
+    ------
+    NoVerdictError
+        If the graph before cannot be evaluated.
     """
-    old = _values(before, inputs)
-    try:
-        new = _values(after, inputs)
-    except GraphRewriteError as error:
-        return Counterexample(before, after, f"the result cannot be evaluated: {error}")
-    bound = tolerance
-    if bound is None and keeps != "exact":
-        finite = [v[np.isfinite(v)] for v in (*old.values(), *new.values()) if np.issubdtype(v.dtype, np.floating)]
-        bound = _ROUNDING * max((float(np.abs(v).max()) for v in finite if v.size), default=1.0)
+    relative = tolerance is None and keeps != "exact"
+    with np.errstate(all="ignore"):
+        try:
+            old = _values(before, inputs, inside=relative)
+        except EvaluationError as error:
+            raise NoVerdictError(str(error)) from None
+        try:
+            new = _values(after, inputs, inside=relative)
+        except Exception as error:  # of an op, perhaps a user's
+            return Counterexample(before, after, f"the result cannot be evaluated: {_told(error)}", inputs)
+    bound = _ROUNDING * max(map(_greatest, (*old.values(), *new.values())), default=1.0) if relative else tolerance
     for name in before.outputs:
         a, b = old[name], new[name]
         if a.shape != b.shape or a.dtype != b.dtype:
             shapes = f"was {a.dtype}{list(a.shape)} and became {b.dtype}{list(b.shape)}"
-            return Counterexample(before, after, f"output {name!r} {shapes}")
-        same = equal_bits(a, b) if bound is None else _near(a, b, bound)
+            return Counterexample(before, after, f"output {name!r} {shapes}", inputs, bound=bound)
+        same = agreeing(a, b, bound)
         if not same.all():
             place = tuple(int(i) for i in np.argwhere(~same)[0])
+            row = place[0] if place else 0
+            first = row_of(before, inputs, row)
             where = f"{name}[{', '.join(map(str, place[1:]))}]" if len(place) > 1 else name
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
             reason = f"output {where} was {a[place]!r} and became {b[place]!r}{limit}"
-            return Counterexample(before, after, reason, _row(before, inputs, place[0] if place else 0))
+            return Counterexample(before, after, reason, first, bound=bound)
     return None
 
 
-def _row(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
-    """The inputs of one row of the batch, for a graph whose inputs all have it."""
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
+
+
+def _values(graph: Graph, inputs: Mapping[str, np.ndarray], *, inside: bool) -> dict[str, np.ndarray]:
+    """The values of the outputs, and of what they depend on where that matters."""
+    outputs = graph.outputs
+    if not inside:
+        return evaluate_nodes(graph, inputs, outputs)
+    needed = set(outputs).union(*(graph.upstream(o) for o in outputs))
+    return evaluate_nodes(graph, inputs, [n for n in graph.in_order() if n in needed])
+
+
+def _greatest(array: np.ndarray) -> float:
+    if not np.issubdtype(array.dtype, np.floating):
+        return 0.0
+    finite = array[np.isfinite(array)]
+    return float(np.abs(finite).max()) if finite.size else 0.0
+
+
+def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
+    r"""Return one row of a batch: of each input that has rows, that one, and the others as they are.
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose inputs.
+    inputs : mapping of str to ndarray
+        The batch.
+    row : int
+        From 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nw = input() : f32[3]\ny = output(x)")
+    >>> {name: a.tolist() for name, a in row_of(g, {"x": np.arange(4.0), "w": np.arange(3.0)}, 2).items()}
+    {'x': [2.0], 'w': [0.0, 1.0, 2.0]}
+    """
     types = {n: graph.result_type(n) for n in graph.inputs}
     batched = {n for n, t in types.items() if isinstance(t, Stream) or any(isinstance(d, str) for d in t.shape[:1])}
     return {n: a[row : row + 1] if n in batched and row < len(a) else a for n, a in inputs.items()}
+
+
+def moderated(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return inputs whose floats are finite and between -8 and 8.
+
+    Parameters
+    ----------
+    inputs : mapping of str to ndarray
+        A batch.
+
+    Returns
+    -------
+    dict of str to ndarray
+
+    Examples
+    --------
+    >>> moderated({"x": np.array([np.nan, -np.inf, 1.5])})["x"].tolist()
+    [0.0, -8.0, 1.5]
+    """
+    return {n: _tame(a) if np.issubdtype(a.dtype, np.floating) else a for n, a in inputs.items()}
+
+
+def _tame(array: np.ndarray) -> np.ndarray:
+    return np.asarray(np.clip(np.nan_to_num(array), -_MODERATE, _MODERATE).astype(array.dtype))

@@ -2,83 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from secrets import randbits
 from typing import Any
 
-import numpy as np
-from hypothesis import HealthCheck, Phase, given, seed, settings
+import networkx as nx
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
-from hypothesis.errors import Flaky
 
+from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
-from graphrewrite.testing.reduction import reduced
+from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.report import Report
-from graphrewrite.testing.strategies import inputs_for
-from graphrewrite.testing.subject import Refuted, Subject
+from graphrewrite.testing.strategies.inputs import batch_for
+from graphrewrite.testing.subject import Subject
 
-__all__ = ["Graphs", "search"]
+__all__ = ["Graphs", "Holds", "search"]
 
-Graphs = st.SearchStrategy[Graph] | None
+Graphs = st.SearchStrategy[Any] | None
+Holds = Callable[[Report, Any, Mapping[str, Any]], None]
+"""Raises `Refuted` if a property does not hold of a graph and inputs; notes in the report what fired."""
+
 _LEAST = 25
 """Graphs to try, however quick the profile is."""
-_FIRINGS = 20
-"""How often a single rule should fire, if a few more graphs can do it."""
 _TURNS = 8
-"""How often to try again with as many graphs for what has not fired."""
+"""How often to try again with as many graphs for what has fired too rarely."""
+_PATIENT = 3
+"""Turns for what fires now and then."""
+_SAMPLES = 20
+_SEEDS = 2**32
 
 
-def search(subject: Subject, on: Graphs, holds: Callable[[Report, Graph, Any], None], *, moderate: bool) -> Report:
-    """Try graphs with inputs until one refutes the property; shrink that."""
-    report = Report(subject.name, subject.names)
+class _Found(BaseException):
+    """A counterexample, on its way out of Hypothesis, which lets pass what is no ordinary error."""
+
+    def __init__(self, refuted: Refuted, case: Case) -> None:
+        self.refuted, self.case = refuted, case
+
+
+def search(
+    subject: Subject, on: Graphs, holds: Holds, *, moderate: bool, seed: int | None = None, asked: str = "preserved"
+) -> Report:
+    """Try graphs with inputs until one refutes a property; make that smaller.
+
+    Parameters
+    ----------
+    subject : Subject
+        What is tested.
+    on : SearchStrategy, optional
+        Where; graphs that contain patterns of the subject where not given.
+    holds : callable
+        The property.
+    moderate : bool
+        Whether floats stay between -8 and 8.
+    seed : int, optional
+        Which graphs; where not given, always the same if the profile of Hypothesis is derandomised, else others.
+    asked : str
+        The property in a word.
+
+    Returns
+    -------
+    Report
+    """
     profile = settings()
-    checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.nested_given]
-    phases = [p for p in profile.phases if p not in (Phase.explain, Phase.reuse)]
-    quiet = settings(
-        profile, database=None, deadline=None, phases=phases, report_multiple_bugs=False, suppress_health_check=checks
-    )
+    if seed is None:
+        seed = 0 if profile.derandomize else randbits(32)
+    report = Report(subject.name, subject.names, asked=asked, rules=subject.given, seed=seed)
 
-    last: list[tuple[Graph, dict[str, np.ndarray]]] = []
-
-    def examine(case: tuple[Graph, dict[str, np.ndarray]]) -> None:
-        graph, inputs = case
-        report.graphs += 1
-        report.sizes[len(graph)] += 1
-        report.ops.update(data["type"] for _, data in graph.nodes(data=True))
+    def examine(case: tuple[Any, int]) -> None:
+        graph, number = case
+        if not isinstance(graph, nx.DiGraph):
+            raise RuleError(f"on gives {type(graph).__name__}; pass a strategy of graphs, such as graphs(ops=[…])")
+        inputs = batch_for(graph, number, moderate=moderate) if isinstance(graph, Graph) else {}
+        _count(report, graph)
         try:
             holds(report, graph, inputs)
         except Refuted as refuted:
-            report.counterexample = refuted.found
-            last.append((graph, inputs))
-            raise
+            raise _Found(refuted, Case(graph, inputs)) from None
 
     try:
-        for turn in range(_TURNS):
-            names = report.idle or subject.names  # nothing here knows how rarely a condition is met
-            count = max(profile.max_examples, _LEAST) * (4 + len(names)) // 5
-            where = subject.graphs(names) if on is None else on
-            cases = where.flatmap(lambda g: st.tuples(st.just(g), inputs_for(g, moderate=moderate)))
-            run = settings(quiet, max_examples=count)(given(cases)(examine))
-            (run if turn == 0 else seed(turn)(run))()
-            # One rule should fire often enough to show what is rare in it; of a set, each should fire.
-            if not report.idle and (turn == 2 or len(subject.names) > 1 or report.fired.total() >= _FIRINGS):
-                break
-    except Refuted:
-        _reduce(report, holds, *last[-1])
-    except Flaky:  # the last counterexample stands: it holds at one time and not at another
-        if report.counterexample is None:
-            raise
+        _try_graphs(subject, on, examine, report, max(profile.max_examples, _LEAST))
+    except _Found as found:
+        smallest = _smallest(holds, found)
+        report.counterexample = replace(smallest, rules=subject.given, seed=seed)
     return report
 
 
-def _reduce(report: Report, holds: Callable[[Report, Graph, Any], None], graph: Graph, inputs: dict[str, Any]) -> None:
-    """Take from a counterexample what it does not need."""
+def _try_graphs(
+    subject: Subject, on: Graphs, examine: Callable[[tuple[Any, int]], None], report: Report, least: int
+) -> None:
+    """Draw graphs until all members have fired so often that what is rare in them has been met."""
+    assert report.seed is not None
+    for turn in range(_TURNS):
+        names = report.idle or subject.names  # nothing here knows how rarely a condition is met
+        count = least * (4 + len(names)) // 5
+        where = subject.graphs(names) if on is None else on
+        run = given(st.tuples(where, st.integers(0, 255)))(examine)
+        run = settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate,),
+            suppress_health_check=list(HealthCheck),
+        )(run)
+        seeded((report.seed * _TURNS + turn) % _SEEDS)(run)()
+        if not report.idle and (turn + 1 >= _PATIENT or len(subject.names) > 1 or report.fired.total() >= least):
+            break
 
-    def refuted(smaller: Graph) -> bool:
+
+def _count(report: Report, graph: Any) -> None:
+    report.graphs += 1
+    report.sizes[len(graph)] += 1
+    report.ops.update(str(data.get("type", "")) for data in graph._node.values())
+    report.samples.append(graph)
+    if len(report.samples) > _SAMPLES:
+        del report.samples[0]
+
+
+def _smallest(holds: Holds, found: _Found) -> Any:
+    """Take from a counterexample what it does not need."""
+    smallest = found.refuted.found
+
+    def is_refuted(case: Case) -> bool:
+        nonlocal smallest
         try:
-            holds(Report(report.name), smaller, {name: inputs[name] for name in smaller.inputs})
-        except Refuted as found:
-            report.counterexample = found.found
+            holds(Report(""), case.graph, case.inputs)
+        except Refuted as refuted:
+            if refuted.kind != found.refuted.kind:
+                return False
+            smallest = refuted.found
             return True
         return False
 
-    reduced(graph, refuted)
+    reduced(found.case, is_refuted)
+    return smallest

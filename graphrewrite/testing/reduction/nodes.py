@@ -1,0 +1,136 @@
+"""Fewer nodes: outputs dropped or moved, nodes bypassed, values cut, leaves merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.testing.reduction.case import Case, retyped, tidied, value_of
+from graphrewrite.wiring import move_slot, rewire
+
+__all__ = ["bypass_nodes", "cut_values", "drop_dead_nodes", "drop_outputs", "merge_leaves", "move_outputs"]
+
+Ways = Iterator[Callable[[Case], Case | None]]
+_LEAVES = ("input", "constant")
+
+
+def drop_outputs(case: Case) -> Ways:
+    """Keep one output, or drop one, with all that only the others need."""
+    outputs = case.graph.outputs
+    for name in outputs:
+        yield partial(_without_outputs, [n for n in outputs if n != name], True)
+    for name in reversed(outputs):
+        yield partial(_without_outputs, [name], True)
+        yield partial(_without_outputs, [name], False)
+
+
+def _without_outputs(names: list[str], clean: bool, case: Case) -> Case | None:
+    gone = [n for n in names if n in case.graph]
+    if not gone or len(gone) == len(case.graph.outputs):
+        return None
+    new = case.graph.copy()
+    new.remove_nodes_from(gone)
+    return case.having(tidied(new, case.graph if clean else new))
+
+
+def drop_dead_nodes(case: Case) -> Ways:
+    """Drop what no output needs: all of it, or from its ends."""
+    yield partial(_without_dead, None)
+    for node in sorted(case.graph.dead_nodes(), key=str):
+        yield partial(_without_dead, node)
+
+
+def _without_dead(node: str | None, case: Case) -> Case | None:
+    dead = case.graph.dead_nodes()
+    gone = dead if node is None else {node} & dead
+    if not gone or (node is not None and case.graph.succ[node]):
+        return None
+    new = case.graph.copy()
+    new.remove_nodes_from(list(gone))
+    return case.having(tidied(new, new))
+
+
+def move_outputs(case: Case) -> Ways:
+    """Let an output give a value from further up, which is where the first difference may be."""
+    order = [n for n in case.graph.in_order() if case.graph._node[n]["type"] != "output"]
+    for output in case.graph.outputs:
+        for node in order:
+            yield partial(_moved, output, node)
+
+
+def _moved(output: str, node: str, case: Case) -> Case | None:
+    graph = case.graph
+    if output not in graph or node not in graph:
+        return None
+    (old,) = graph.operands(output)
+    if node == old.node or node not in graph.upstream(output):
+        return None
+    new = graph.copy()
+    move_slot(new, output, 0, Operand(node))
+    return case.having(tidied(new, graph))
+
+
+def bypass_nodes(case: Case) -> Ways:
+    """Let the readers of a node read one of its operands instead."""
+    for node in reversed(case.graph.in_order()):
+        for slot in range(len(case.graph.operands(node))):
+            yield partial(_bypassed, node, slot)
+
+
+def _bypassed(node: str, slot: int, case: Case) -> Case | None:
+    graph = case.graph
+    if node not in graph or graph._node[node]["type"] == "output" or slot >= len(graph.operands(node)):
+        return None
+    operand = graph.operands(node)[slot]
+    results = graph._node[node]["result"]
+    new = graph.copy()
+    for result in range(len(results) if isinstance(results, tuple) else 1):
+        rewire(new, node, operand, result)
+    new.remove_node(node)
+    same = graph.result_type(*operand) == results
+    kept = tidied(new, graph) if same else retyped(tidied(new, graph))
+    return None if kept is None else case.having(kept)
+
+
+def cut_values(case: Case) -> Ways:
+    """Put an input in the place of a node, with the values that the node has."""
+    for node in reversed(case.graph.in_order()):
+        if case.graph._node[node]["type"] not in (*_LEAVES, "output"):
+            yield partial(_cut, node)
+
+
+def _cut(node: str, case: Case) -> Case | None:
+    graph: Graph = case.graph
+    if node not in graph or not graph.succ[node]:
+        return None
+    new = graph.copy()
+    values = {}
+    for result in sorted({reader.result for reader in graph.readers(node)}):
+        name = new.fresh("x")
+        new.input(name, graph.result_type(node, result))
+        rewire(new, node, Operand(name), result)
+        values[name] = value_of(case, Operand(node, result))
+    new.remove_node(node)
+    return case.having(tidied(new, graph), **values) if len(new) <= len(graph) else None
+
+
+def merge_leaves(case: Case) -> Ways:
+    """Let one input, or one constant, stand for two of one type."""
+    graph = case.graph
+    leaves = [n for n in graph.in_order() if graph._node[n]["type"] in _LEAVES]
+    for index, first in enumerate(leaves):
+        for second in leaves[index + 1 :]:
+            if graph.result_type(first) == graph.result_type(second):
+                yield partial(_merged, first, second)
+                yield partial(_merged, second, first)
+
+
+def _merged(kept: str, gone: str, case: Case) -> Case | None:
+    graph = case.graph
+    if kept not in graph or gone not in graph or graph.result_type(kept) != graph.result_type(gone):
+        return None
+    new = graph.copy()
+    rewire(new, gone, Operand(kept))
+    new.remove_node(gone)
+    return case.having(tidied(new, graph))

@@ -1,0 +1,99 @@
+"""Smaller sizes: an axis of one value wherever the failure does not need more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.marks import attributes_in
+from graphrewrite.testing.reduction.case import Case, retyped
+
+__all__ = ["shrink_axes", "shrink_sizes"]
+
+Ways = Iterator[Callable[[Case], Case | None]]
+_LEAVES = ("input", "constant")
+
+
+def shrink_sizes(case: Case) -> Ways:
+    """Make a size smaller wherever it stands: in inputs, in constants, and perhaps in attributes."""
+    graph: Graph = case.graph
+    leaves = [n for n in graph if graph._node[n]["type"] in _LEAVES]
+    sizes = {d for n in leaves for d in graph.result_type(n).shape if isinstance(d, int) and d > 1}
+    for size in sorted(sizes, reverse=True):
+        for smaller in (n for n in (1, 2, size - 1) if n < size):
+            for everywhere in (True, False):
+                yield partial(_resized, size, smaller, everywhere)
+
+
+def _resized(size: int, smaller: int, everywhere: bool, case: Case) -> Case | None:
+    new = case.graph.copy()
+    inputs = dict(case.inputs)
+    found = False
+    for node, data in new._node.items():
+        if data["type"] in _LEAVES:
+            axes = [axis for axis, d in enumerate(data["result"].shape) if d == size]
+            if axes:
+                found = True
+                if not _cropped(node, data, axes, smaller, inputs):
+                    return None
+        elif everywhere and data["type"] != "output":
+            known = new.op(node).attributes
+            for name, value in attributes_in(data, known).items():
+                data[name] = _replaced(value, size, smaller)
+    if not found or retyped(new) is None:
+        return None
+    return Case(new, inputs)
+
+
+def shrink_axes(case: Case) -> Ways:
+    """Make one axis of one input or constant an axis of one value, or leave it out if it is the first."""
+    graph: Graph = case.graph
+    for node in graph.in_order():
+        if graph._node[node]["type"] in _LEAVES:
+            for axis in reversed(range(len(graph.result_type(node).shape))):
+                yield partial(_narrowed, node, axis)
+
+
+def _narrowed(node: str, axis: int, case: Case) -> Case | None:
+    graph: Graph = case.graph
+    if node not in graph:
+        return None
+    shape = graph.result_type(node).shape
+    if axis >= len(shape) or not isinstance(shape[axis], int) or shape[axis] == 1:
+        return None
+    new = graph.copy()
+    inputs = dict(case.inputs)
+    if not _cropped(node, new._node[node], [axis], 1, inputs) or retyped(new) is None:
+        return None
+    return Case(new, inputs)
+
+
+def _cropped(node: str, data: dict[str, Any], axes: list[int], size: int, inputs: dict[str, np.ndarray]) -> bool:
+    """Keep the first values along some axes of a leaf, in place; tell whether there is such a type."""
+    kind = data["result"]
+    shape = tuple(size if axis in axes else d for axis, d in enumerate(kind.shape))
+    try:
+        data["result"] = replace(kind, shape=shape)
+    except (GraphRewriteError, ValueError):
+        return False
+    array = data["value"] if data["type"] == "constant" else inputs[node]
+    surplus = array.ndim - len(shape)  # the frames of a stream
+    for axis in axes:
+        array = array.take(range(size), axis=axis + surplus)
+    if data["type"] == "constant":
+        data["value"] = array
+    else:
+        inputs[node] = array
+    return True
+
+
+def _replaced(value: Any, size: int, smaller: int) -> Any:
+    if type(value) is int:
+        return smaller if value == size else value
+    return tuple(_replaced(v, size, smaller) for v in value) if type(value) is tuple else value

@@ -1,0 +1,115 @@
+"""Simpler values: one row, then zeros, ones and small integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from graphrewrite.graph import Graph
+from graphrewrite.testing.comparison import row_of
+from graphrewrite.testing.reduction.case import Case
+
+__all__ = ["simplify_constants", "simplify_inputs", "take_rows"]
+
+Ways = Iterator[Callable[[Case], Case | None]]
+_SIMPLE = (0, 1, -1, 2, -2, 3, 4, 8)
+"""The simplest first."""
+_ENTRIES = 24
+"""Of larger arrays, not every entry is tried on its own."""
+
+
+def take_rows(case: Case) -> Ways:
+    """Keep one row of the batch, whichever shows the failure."""
+    most = max((len(a) for a in case.inputs.values() if a.ndim), default=0)
+    for row in range(most):
+        yield partial(_row, row)
+
+
+def _row(row: int, case: Case) -> Case | None:
+    found = row_of(case.graph, case.inputs, row)
+    if all(found[name].shape == array.shape for name, array in case.inputs.items()):
+        return None
+    return Case(case.graph, found)
+
+
+def simplify_inputs(case: Case) -> Ways:
+    """Make the values of inputs simpler: all of one, then each."""
+    for name in case.graph.inputs:
+        for change in _changes(case.inputs[name]):
+            yield partial(_with_input, name, change)
+
+
+def simplify_constants(case: Case) -> Ways:
+    """Make the entries of constants simpler: all of one, then each."""
+    graph: Graph = case.graph
+    for name in graph.in_order():
+        if graph._node[name]["type"] == "constant":
+            for change in _changes(graph._node[name]["value"]):
+                yield partial(_with_constant, name, change)
+
+
+Change = Callable[[np.ndarray], np.ndarray]
+
+
+def _changes(array: np.ndarray) -> Iterator[Change]:
+    for number in _SIMPLE:
+        yield partial(_filled, number, None)
+    yield _rounded
+    if 1 < array.size <= _ENTRIES:
+        for place in np.ndindex(array.shape):
+            for number in _SIMPLE:
+                yield partial(_filled, number, place)
+
+
+def _filled(number: int, place: tuple[int, ...] | None, array: np.ndarray) -> np.ndarray:
+    new = array.copy()
+    new[... if place is None or len(place) != array.ndim else place] = number
+    return new
+
+
+def _rounded(array: np.ndarray) -> np.ndarray:
+    if not np.issubdtype(array.dtype, np.floating):
+        return array
+    return np.asarray(np.where(np.isfinite(array), np.round(array), array).astype(array.dtype))
+
+
+def _with_input(name: str, change: Change, case: Case) -> Case | None:
+    if name not in case.inputs:
+        return None
+    new = _simpler(case.inputs[name], change)
+    return None if new is None else Case(case.graph, {**case.inputs, name: new})
+
+
+def _with_constant(name: str, change: Change, case: Case) -> Case | None:
+    if name not in case.graph:
+        return None
+    new = _simpler(case.graph._node[name]["value"], change)
+    if new is None:
+        return None
+    graph = case.graph.copy()
+    graph._node[name]["value"] = new
+    return Case(graph, case.inputs)
+
+
+def _simpler(array: np.ndarray, change: Change) -> np.ndarray | None:
+    """What a change makes of an array, if that is simpler."""
+    try:
+        with np.errstate(all="ignore"):
+            new = change(array)
+    except (OverflowError, IndexError):  # an unsigned number, or another shape by now
+        return None
+    return new if _complexity(new) < _complexity(array) else None
+
+
+def _complexity(array: np.ndarray) -> float:
+    """How much there is to read: little for small integers, much for fractions, more for what is no number."""
+    numbers = array.astype(np.float64).ravel()
+    finite = np.isfinite(numbers)
+    told = np.where(finite, numbers, 0.0)
+    size = np.minimum(np.abs(told), 1e6)
+    weight = (
+        2 * size + (np.signbit(numbers) & finite) + np.where(told == np.round(told), 0, 1e7) + np.where(finite, 0, 1e9)
+    )
+    return float(weight.sum())
