@@ -162,4 +162,4 @@ class TestErrors:
     [([np.inf], 8, "not all finite"), ([np.nan], 8, "not all finite"), ([1.0], 48, "may need more than 63 bits")],
 )
 def test_a_layer_without_exact_sums_says_why(bias, width, why):
-    assert why in of_layer(np.full((1, 3), 2.0**-18), np.array(bias), FixedPoint(True, width))
+    assert why in of_layer(np.array([[1.0, 2.0**-18]]), np.array(bias), FixedPoint(True, width))
