@@ -17,55 +17,49 @@ x = input() : f32[N]
 y = output(x)
 """
 
-from typing import Any
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from graphrewrite import op
-from graphrewrite.data import IrData
-from graphrewrite.diff import diff
-from graphrewrite.errors import GraphRewriteError
-from graphrewrite.evaluate import evaluate
-from graphrewrite.graph import Graph
-from graphrewrite.module import Module
-from graphrewrite.op import define_op
-from graphrewrite.passes import Pass, Pipeline, pass_
-from graphrewrite.pattern import Constant
-from graphrewrite.replacement import decline
-from graphrewrite.rewrite import rewrite
-from graphrewrite.rule import Match, Rule, rule
-from graphrewrite.trace import trace
-from graphrewrite.types import FixedPoint, Stream, Tensor
-from graphrewrite.verify import verify
-
-__all__ = [
-    "Constant",
-    "FixedPoint",
-    "Graph",
-    "GraphRewriteError",
-    "IrData",
-    "Match",
-    "Module",
-    "Pass",
-    "Pipeline",
-    "Rule",
-    "Stream",
-    "Tensor",
-    "decline",
-    "define_op",
-    "diff",
-    "evaluate",
-    "op",
-    "pass_",
-    "rewrite",
-    "rule",
-    "show",
-    "trace",
-    "verify",
-]
 __version__ = "0.1.0"
 
+if TYPE_CHECKING:
+    from graphrewrite.front import *  # noqa: F403 - the public names, for tools that do not run this
+else:
 
-def show(graph: Any, **options: Any) -> Any:
-    """Return a picture of a graph for a notebook; see `graphrewrite.view.show`."""
-    from graphrewrite.view import show as draw  # pictures need pydot, which the engine does not
+    def __getattr__(name: str) -> Any:
+        """Load a module of the package, or all public names, when one of them is asked for.
 
-    return draw(graph, **options)
+        pytest imports the package wherever it runs, for the sake of the plugin; what is not used should cost nothing.
+        """
+        if name.startswith("_") and name != "__all__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in _FUNCTIONS and find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+        front = import_module(f"{__name__}.front")
+        globals().update({public: getattr(front, public) for public in front.__all__}, __all__=front.__all__)
+        if name not in globals():
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        inside = [
+            name for name, value in globals().items() if getattr(value, "__name__", "").startswith(f"{__name__}.")
+        ]
+        public = import_module(f"{__name__}.front").__all__
+        return sorted({*public, *inside, *(name for name in globals() if name.startswith("__"))})
+
+
+class _Package(ModuleType):
+    """The package: a module that is called as one of its functions, such as `trace`, does not take that one's place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in _FUNCTIONS):
+            super().__setattr__(name, value)
+
+
+_FUNCTIONS = frozenset({"diff", "evaluate", "rewrite", "rule", "trace", "verify"})
+"""Public functions that are called as the module where they are."""
+sys.modules[__name__].__class__ = _Package

@@ -1,4 +1,4 @@
-"""`import graphrewrite` is quick and needs networkx and numpy only."""
+"""`import graphrewrite` is quick, what it offers needs networkx and numpy only, and any module may come first."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 0.3
@@ -17,8 +19,24 @@ sys.path.insert(0, sys.argv[1])
 import networkx, numpy
 before, start = set(sys.modules), time.process_time()
 import graphrewrite
+graphrewrite.Graph
 seconds = time.process_time() - start
 print(json.dumps([seconds, sorted({name.split(".")[0] for name in set(sys.modules) - before})]))
+"""
+
+
+FIRST = """
+import sys
+from importlib import import_module
+for name in sys.argv[1:]:
+    for loaded in [each for each in sys.modules if each.partition(".")[0] == "graphrewrite"]:
+        del sys.modules[loaded]
+    import_module(name)
+    import graphrewrite
+    from graphrewrite import *
+    shadowed = [public for public in graphrewrite.__all__ if getattr(graphrewrite, public) is not globals()[public]]
+    modules = [public for public in graphrewrite.__all__ if public != "op" and type(globals()[public]) is type(sys)]
+    assert not shadowed and not modules, (name, shadowed, modules)
 """
 
 
@@ -39,3 +57,32 @@ def test_import_is_quick() -> None:
     best = min(probe()[0] for _ in range(5))
     print(f"import graphrewrite: {best:.3f} s beyond networkx and numpy")
     assert best < LIMIT
+
+
+def test_import_alone_loads_nothing() -> None:
+    code = "import sys; before = set(sys.modules); import graphrewrite; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert {name for name in done.stdout.split() if name.partition(".")[0] not in sys.stdlib_module_names} == {
+        "graphrewrite"
+    }
+
+
+@pytest.mark.slow
+def test_any_module_may_be_imported_first_and_hides_no_public_name() -> None:
+    found = {path.stem for path in (ROOT / "graphrewrite").glob("*.py")}
+    found |= {path.parent.name for path in (ROOT / "graphrewrite").glob("*/__init__.py")}
+    names = [f"graphrewrite.{name}" for name in sorted(found - {"__init__", "cli", "models"})]
+    assert "graphrewrite.trace" in names
+    command = [sys.executable, "-P", "-c", FIRST, *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_of_the_package() -> None:
+    import graphrewrite
+
+    assert {"Graph", "rewrite", "types", "__version__"} <= set(dir(graphrewrite))
+    assert "find_spec" not in dir(graphrewrite)
+    assert graphrewrite.lowering.from_onnx  # a module that nobody has imported yet
+    with pytest.raises(AttributeError, match="'graphrewrite' has no attribute 'Grpah'"):
+        graphrewrite.Grpah  # noqa: B018

@@ -58,7 +58,7 @@ OUTER = {"rules": {"rules"}, "lowering": {"rules", "lowering", "hdl"}, "hdl": {"
 
 The ops of the level `stream` are the components, so what lowers to them imports `hdl`, never the other way round.
 """
-ENTRY = {"cli", "models"}
+ENTRY = {"cli", "front", "models", "pytest_plugin"}
 """Nobody imports these; they may import everything."""
 LAZY = {
     ("building", "evaluate"): "a graph that is a part computes",
