@@ -15,7 +15,7 @@ from graphrewrite.lowering import LoweringError, ModelError, ParallelismError, Q
 __all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes"]
 
 UNEQUAL = 1
-"""Exit code of a cosimulation that found a difference."""
+"""Exit code of a cosimulation or a check that found a difference."""
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedOpsError, 4),

@@ -107,7 +107,9 @@ class Report:
         declined = self.declined.get(name)
         if declined:
             reason, count = _most(declined)
-            return f"it declined {sum(declined.values())} matches, {count} of them: {reason!r}"
+            total = sum(declined.values())
+            mostly = "" if count == total else f", {count} of them"
+            return f"it declined {total} matches{mostly}: {reason!r}"
         member = next((m for m in members_of(self.rules) if getattr(m, "name", None) == name), None)
         found = obstacles(member, self.samples) if member is not None and self.samples else Counter()
         if not found:

@@ -46,8 +46,12 @@ def obstacles(member: Any, graphs: Iterable[Any]) -> Counter[str]:
             if kinds is None or data.get("type") in kinds:
                 said = member.explain(graph, at=node).removeprefix(f"{member.name} does not match at {node!r}")
                 reason = said.partition(": ")[2].removesuffix(".")
-                found[_QUOTED.sub(lambda name, g=graph: "a node" if name[1] in g else name[0], reason)] += 1
+                found[_without_names(reason, graph)] += 1
     if not found:
         wanted = " or ".join(map(repr, sorted(kinds or ())))
         found[f"no graph had a node of type {wanted}"] = 1
     return found
+
+
+def _without_names(reason: str, graph: Any) -> str:
+    return _QUOTED.sub(lambda quoted: "a node" if quoted[1] in graph else quoted[0], reason)

@@ -1,0 +1,153 @@
+"""Test rules by name: a table for people, one JSON object for machines, a page to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from graphrewrite.testing import Report, check
+from graphrewrite.testing.naming import named
+
+__all__ = ["as_data", "as_page", "check_all", "print_reports"]
+
+Progress = Callable[[str], AbstractContextManager[Any]]
+_STYLES = {"refuted": "bold red", "never fired": "yellow"}
+_PROFILE = "graphrewrite check"
+
+
+def check_all(targets: tuple[str, ...], *, seed: int, examples: int | None, progress: Progress) -> dict[str, Report]:
+    """Test what some names stand for.
+
+    Parameters
+    ----------
+    targets : tuple of str
+        As for `graphrewrite.testing.naming.named`.
+    seed : int
+        Which graphs are tried.
+    examples : int or None
+        How many for a rule.
+    progress : callable
+        Takes the name of a rule, returns a context manager that is open while it is tested.
+
+    Returns
+    -------
+    dict of str to Report
+        By name, as pytest calls it.
+    """
+    reports = {}
+    with _examples(examples):
+        for each in named(targets, folder=Path.cwd()):
+            with progress(each.name):
+                reports[f"{each.target}::{each.name}"] = check(each.subject, seed=seed)
+    return reports
+
+
+@contextmanager
+def _examples(count: int | None) -> Iterator[None]:
+    """Let Hypothesis try so many examples, until the end of the block."""
+    if count is None:
+        yield
+        return
+    from hypothesis import settings  # if it is missing, graphrewrite.testing has said so
+
+    before = settings.get_current_profile_name()
+    settings.register_profile(_PROFILE, settings(), max_examples=count)
+    settings.load_profile(_PROFILE)
+    try:
+        yield
+    finally:
+        settings.load_profile(before)
+
+
+def as_data(reports: Mapping[str, Report]) -> dict[str, Any]:
+    """Return reports as primitive data.
+
+    Parameters
+    ----------
+    reports : mapping of str to Report
+        By name.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "good": all(reports.values()),
+        "rules": {
+            name: {
+                "verdict": report.verdict,
+                "graphs": report.graphs,
+                "fired": dict(report.fired),
+                "seed": report.seed,
+                "reason": report.counterexample.reason if report.counterexample else None,
+                "test": report.counterexample.code if report.counterexample else None,
+            }
+            for name, report in reports.items()
+        },
+    }
+
+
+def print_reports(reports: Mapping[str, Report], console: Console) -> None:
+    """Print a table of rules, and below it what is wrong with some of them.
+
+    Parameters
+    ----------
+    reports : mapping of str to Report
+        By name.
+    console : Console
+        Where to.
+    """
+    for name, report in reports.items():
+        if not report:
+            console.rule(name, characters="-", align="left")
+            text = report.counterexample.text(width=console.width) if report.counterexample else str(report)
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            console.print()
+    table = Table()
+    for heading in ("rule", "verdict", "graphs", "fired"):
+        table.add_column(heading, justify="right" if heading in ("graphs", "fired") else "left", overflow="fold")
+    for name, report in reports.items():
+        table.add_row(
+            name,
+            f"[{_STYLES.get(report.verdict, 'green')}]{report.verdict}[/]",
+            str(report.graphs),
+            str(max(report.fired.values(), default=0)),
+        )
+    console.print(table)
+    good = sum(map(bool, reports.values()))
+    seeds = sorted({report.seed for report in reports.values() if report.seed is not None})
+    told = f", seed {seeds[0]}" if seeds else ""
+    console.print(f"{good} of {len(reports)} hold as far as they were tested{told}", markup=False, highlight=False)
+
+
+def as_page(reports: Mapping[str, Report]) -> str:
+    """Return reports as a page that needs nothing else.
+
+    Parameters
+    ----------
+    reports : mapping of str to Report
+        By name.
+
+    Returns
+    -------
+    str
+        HTML; what is wrong stands first.
+    """
+    order = sorted(reports, key=lambda name: bool(reports[name]))
+    parts = [f"<section><h2>{escape(name)}</h2>{reports[name]._repr_html_()}</section>" for name in order]
+    good = sum(map(bool, reports.values()))
+    style = (
+        ":root{color-scheme:light dark}body{font:15px/1.4 sans-serif;margin:2em auto;max-width:75em;padding:0 1em}"
+        "h2{font-size:1em;margin:2em 0 .4em}section{border-bottom:1px solid rgba(127,127,127,.4);padding-bottom:1em}"
+    )
+    head = f'<meta charset="utf-8"><title>rules</title><style>{style}</style>'
+    return (
+        f"<!doctype html><html><head>{head}</head><body><h1>{good} of {len(reports)} rules hold as far as they were "
+        f"tested</h1>{''.join(parts)}</body></html>\n"
+    )

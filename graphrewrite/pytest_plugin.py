@@ -1,0 +1,173 @@
+"""``pytest --check-rules package.module:RULES``: every rule is tested, without a test file.
+
+pytest loads this module wherever the package is installed, so that nothing is imported here before it is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from graphrewrite.testing.naming import Named
+    from graphrewrite.testing.report import Report
+
+__all__ = ["RuleItem", "RuleSet"]
+
+_FOLDER = ".graphrewrite"
+_TARGETS = pytest.StashKey[list["Named"]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("graphrewrite", "rewrite rules (graphrewrite)")
+    group.addoption(
+        "--check-rules",
+        action="append",
+        default=[],
+        metavar="package.module:RULES",
+        help="test every rule of a tuple, or of a module; without paths, nothing else is collected (may be repeated)",
+    )
+    group.addoption(
+        "--check-rules-seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="which graphs are tried (default: 0, always the same)",
+    )
+    group.addoption(
+        "--check-rules-output",
+        metavar="FOLDER",
+        help=f"where pictures of failures are saved (default: {_FOLDER} in the root folder)",
+    )
+    parser.addini("check_rules", "rules that every run tests beside what it collects", type="linelist", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Find what is to be tested, so that a name which is wrong ends the run before anything else."""
+    asked: list[str] = config.getoption("check_rules")
+    targets = [*asked, *config.getini("check_rules")]
+    if not targets:
+        return
+    if not hasattr(config, "workerinput"):  # the processes of pytest-xdist are given paths, and told what it was
+        said = config.invocation_params.args
+        typed = any(str(word).partition("=")[0] == "--check-rules" for word in said)
+        config.option.check_rules_alone = typed and config.args_source is not pytest.Config.ArgsSource.ARGS
+    try:
+        from graphrewrite.testing.naming import NamingError, named
+    except Exception as error:  # hypothesis is missing
+        raise pytest.UsageError(f"--check-rules: {error}") from None
+    try:
+        config.stash[_TARGETS] = named(targets, folder=Path(config.invocation_params.dir))
+    except NamingError as error:
+        raise pytest.UsageError(f"--check-rules: {error}") from error.__cause__
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say what is tested."""
+    targets = config.stash.get(_TARGETS, None)
+    if targets is None:
+        return None
+    names = ", ".join(dict.fromkeys(each.target for each in targets))
+    return f"check-rules: {len(targets)} of {names}, seed {config.getoption('check_rules_seed')}"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Add the sets of rules to what the session holds, or put them in the place of it."""
+    report = yield
+    targets = collector.config.stash.get(_TARGETS, None)
+    if isinstance(collector, pytest.Session) and targets is not None and report.outcome == "passed":
+        sets: list[pytest.Item | pytest.Collector] = [
+            RuleSet.from_parent(collector, name=target, nodeid=target, members=members)
+            for target, members in _by_target(targets).items()
+        ]
+        alone = getattr(collector.config.option, "check_rules_alone", False)
+        report.result = sets if alone else [*report.result, *sets]
+    return report
+
+
+def _by_target(targets: Iterable[Named]) -> dict[str, list[Named]]:
+    found: dict[str, list[Named]] = {}
+    for each in targets:
+        found.setdefault(each.target, []).append(each)
+    return found
+
+
+class RuleSet(pytest.Collector):
+    """The rules that a name leads to."""
+
+    def __init__(self, *, members: list[Named], **options: Any) -> None:
+        super().__init__(**options)
+        self.members = members
+
+    def collect(self) -> Iterator[RuleItem]:
+        """Yield an item for each of them."""
+        for member in self.members:
+            yield RuleItem.from_parent(self, name=member.name, subject=member.subject)
+
+
+class RuleItem(pytest.Item):
+    """The test of one rule."""
+
+    def __init__(self, *, subject: Any, **options: Any) -> None:
+        super().__init__(**options)
+        self.subject = subject
+
+    @property
+    def picture(self) -> Path:
+        """Where a picture of a failure is saved."""
+        chosen = self.config.getoption("check_rules_output")
+        folder = Path(self.config.invocation_params.dir, chosen) if chosen else self.config.rootpath / _FOLDER
+        return folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', self.nodeid)}.svg"
+
+    def runtest(self) -> None:
+        """Test the rule."""
+        from graphrewrite.testing.properties import check
+
+        self.picture.unlink(missing_ok=True)  # of an earlier run
+        report = check(self.subject, seed=self.config.getoption("check_rules_seed"))
+        self.user_properties += [("verdict", report.verdict), ("graphs", report.graphs), ("seed", report.seed)]
+        self.add_report_section("call", "check-rules", f"{report}\n" if report else "")
+        if not report:
+            raise RuleFailure(report)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show a counterexample as it shows itself, and where its picture is."""
+        if not isinstance(excinfo.value, RuleFailure):
+            return super().repr_failure(excinfo, style)
+        report = excinfo.value.report
+        if report.counterexample is None:
+            return str(report)
+        return f"{report}\n\n{self._draw(report)}"
+
+    def _draw(self, report: Report) -> str:
+        from graphrewrite.testing.failure.drawing import write_svg
+
+        assert report.counterexample is not None
+        path = self.picture
+        if reason := write_svg(report.counterexample.picture, path):
+            return reason
+        ignore = path.parent / ".gitignore"
+        if path.parent.name == _FOLDER and not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        shown = path.relative_to(self.config.rootpath) if path.is_relative_to(self.config.rootpath) else path
+        return f"picture: {shown}"
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Say where the rule is written, for reports."""
+        return self.path, None, self.nodeid
+
+
+class RuleFailure(AssertionError):
+    """A report that is not what was hoped for."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report.headline)
+        self.report = report
