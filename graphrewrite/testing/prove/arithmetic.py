@@ -1,0 +1,264 @@
+"""numpy's element-wise functions on exact numbers: one entry a ufunc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import z3
+
+from graphrewrite.testing.prove.choice import choice, magnitude, negated, of_truth
+from graphrewrite.testing.prove.holding import bits_of, rounded, truncated
+from graphrewrite.testing.prove.number import Number, aligned, width_of
+from graphrewrite.testing.prove.untranslatable import Untranslatable
+
+__all__ = ["ELEMENTWISE", "maximum", "minimum"]
+
+_ONE, _ZERO = Number(1, 1), Number(0, 0)
+_MOST_SQUARINGS = 8
+
+
+def maximum(a: Number, b: Number) -> Number:
+    """Return the greater of two numbers.
+
+    Examples
+    --------
+    >>> maximum(Number.of(-1), Number.of(2)).value
+    2
+    """
+    x, y = aligned(a, b)
+    if x.low >= y.high:
+        return _with_zero_of(a, b)
+    if y.low >= x.high:
+        return _with_zero_of(b, a)
+    return _narrowed(choice(a.less(b), b, a), x, y, max)
+
+
+def minimum(a: Number, b: Number) -> Number:
+    """Return the lesser of two numbers.
+
+    Examples
+    --------
+    >>> minimum(Number.of(-1), Number.of(2)).value
+    -1
+    """
+    x, y = aligned(a, b)
+    if x.high <= y.low:
+        return _with_zero_of(a, b)
+    if y.high <= x.low:
+        return _with_zero_of(b, a)
+    return _narrowed(choice(a.less(b), a, b), x, y, min)
+
+
+def _with_zero_of(chosen: Number, other: Number) -> Number:
+    """Of two zeros of different signs numpy may give either."""
+    if chosen.is_infinite or chosen.signed_zero or not (other.signed_zero and chosen.may_be_zero):
+        return chosen
+    return replace(chosen, signed_zero=True)
+
+
+def _narrowed(found: Number, a: Number, b: Number, bound: Callable[[int, int], int]) -> Number:
+    if found.is_known:
+        return found
+    made = Number.made(found.term, bound(a.low, b.low), bound(a.high, b.high), found.point, found.signed_zero)
+    return replace(made, digits=found.digits)
+
+
+def _compared(relation: Callable[[Number, Number], Any]) -> Callable[..., Number]:
+    def compare(a: Number, b: Number, dtype: Any) -> Number:
+        return of_truth(relation(a, b))
+
+    return compare
+
+
+def _both(a: Any, b: Any) -> Any:
+    if isinstance(a, bool):
+        return a and b
+    if isinstance(b, bool):
+        return a if b else False
+    return z3.And(a, b)
+
+
+def _floor(a: Number) -> Number:
+    if a.is_infinite or a.point <= 0:
+        return a
+    found = a.shifted_down(a.point)
+    return Number(found.low, found.high, found.term, 0, a.signed_zero)
+
+
+def _ceil(a: Number) -> Number:
+    if a.is_infinite or a.point <= 0:
+        return a
+    found = -((-a.mantissa).shifted_down(a.point))
+    return Number(found.low, found.high, found.term, 0, a.low < 0 or a.signed_zero)
+
+
+def _trunc(a: Number) -> Number:
+    if a.is_infinite or a.point <= 0:
+        return a
+    found = truncated(a)
+    return Number(found.low, found.high, found.term, 0, a.low < 0 or a.signed_zero)
+
+
+def _sign(a: Number) -> Number:
+    return choice(a.less(_ZERO), -_ONE, of_truth(a.truth))
+
+
+def _divided(a: Number, b: Number) -> Number:
+    """A quotient is exact where the divisor is a power of two."""
+    if not b.is_known or b.is_infinite or a.is_infinite:
+        raise Untranslatable("a quotient is exact only where a power of two divides")
+    size = abs(b.low)
+    if size == 0 or size & (size - 1):
+        raise Untranslatable(f"a quotient by {b.value} is rounded")
+    quotient = a.scaled(b.point - (size.bit_length() - 1))
+    return -quotient if b.low < 0 else quotient
+
+
+def _floor_divided(a: Number, b: Number) -> Number:
+    """Rounded down; by zero it is 0, as numpy's integers have it."""
+    if max(a.point, b.point) > 0:
+        raise Untranslatable("floats are not divided with a remainder here")
+    a, b = a.at_point(0), b.at_point(0)
+    if b.is_known and b.low > 0 and not b.low & (b.low - 1):
+        return a.shifted_down(b.low.bit_length() - 1)
+    if a.is_known and b.is_known:
+        return Number(a.low // b.low, a.low // b.low) if b.low else _ZERO
+    most = max(abs(a.low), abs(a.high))
+    width = max(width_of(-most - 1, most), b.width) + 1
+    x, y = a.resized(width), b.resized(width)
+    quotient, rest = x / y, z3.SRem(x, y)
+    lower = z3.If(z3.And(rest != 0, (rest < 0) != (y < 0)), quotient - 1, quotient)
+    return choice(b.truth, Number.made(lower, -most - 1, most), _ZERO)
+
+
+def _remainder(a: Number, b: Number) -> Number:
+    found = a - _floor_divided(a, b) * b
+    return choice(b.truth, found, _ZERO)
+
+
+def _power(a: Number, b: Number, dtype: np.dtype[Any]) -> Number:
+    if dtype.kind == "f" or not b.is_known or not 0 <= b.value <= _MOST_SQUARINGS:
+        raise Untranslatable(f"a power is exact for whole numbers and known exponents from 0 to {_MOST_SQUARINGS} only")
+    found = _ONE
+    for _ in range(int(b.value)):
+        found *= a
+    return found
+
+
+def _bits(kind: str, a: Number, b: Number) -> Number:
+    a, b = a.at_point(0), b.at_point(0)
+    width = max(a.width, b.width)
+    x, y = a.resized(width), b.resized(width)
+    term = x & y if kind == "and" else x | y if kind == "or" else x ^ y
+    if a.is_known and b.is_known:
+        return Number.of(int(z3.simplify(term).as_signed_long()))
+    if kind == "and" and max(a.low, b.low) >= 0:
+        most = min(n.high for n in (a, b) if n.low >= 0)
+        return Number.made(term, 0, most)
+    low = 0 if min(a.low, b.low) >= 0 else -(1 << (width - 1))
+    return Number.made(term, low, (1 << (width - 1)) - 1)
+
+
+def _shifted(left: bool) -> Callable[..., Number]:
+    """Shift as numpy does: by as many places as the dtype has bits, or by less than none, only the sign is left."""
+
+    def shift(a: Number, b: Number, dtype: np.dtype[Any]) -> Number:
+        size = np.iinfo(dtype).bits
+        if b.is_known:
+            places = b.at_point(0).low
+            if left:
+                return a.at_point(0).scaled(places).at_point(0) if 0 <= places < size else _ZERO
+            return a.at_point(0).shifted_down(places if 0 <= places < size else size)
+        x, y = bits_of(a, dtype), bits_of(b, dtype)
+        signed = dtype.kind == "i"
+        if left:
+            limits = np.iinfo(dtype)
+            moved = x << y
+            return Number.made(moved if signed else z3.ZeroExt(1, moved), int(limits.min), int(limits.max))
+        moved = x >> y if signed else z3.ZeroExt(1, z3.LShR(x, y))
+        return Number.made(moved, min(a.low, 0), max(a.high, -1 if a.high < 0 else 0))
+
+    return shift
+
+
+def _scaled(a: Number, b: Number) -> Number:
+    if not b.is_known:
+        raise Untranslatable("the exponent of ldexp is not known")
+    return a.scaled(int(b.value))
+
+
+def _alone(function: Callable[..., Number]) -> Callable[..., Number]:
+    """A function of numbers alone, the dtype being the same to it."""
+
+    def apply(*numbers: Number) -> Number:
+        return function(*numbers[:-1])
+
+    return apply
+
+
+def _unsigned_zero(name: str) -> Callable[..., Number]:
+    def told(a: Number, dtype: Any) -> Number:
+        if a.signed_zero and a.may_be_zero:
+            raise Untranslatable(f"{name} asks for the sign of a zero")
+        return of_truth(a.less(_ZERO))
+
+    return told
+
+
+def _invert(a: Number, dtype: np.dtype[Any]) -> Number:
+    return of_truth(negated(a.truth)) if dtype.kind == "b" else -a - 1
+
+
+_ALONE: Mapping[Any, Callable[..., Number]] = {
+    np.add: lambda a, b: a + b,
+    np.subtract: lambda a, b: a - b,
+    np.multiply: lambda a, b: a * b,
+    np.negative: lambda a: -a,
+    np.positive: lambda a: a,
+    np.absolute: magnitude,
+    np.fabs: magnitude,
+    np.square: lambda a: a * a,
+    np.sign: _sign,
+    np.maximum: maximum,
+    np.minimum: minimum,
+    np.fmax: maximum,
+    np.fmin: minimum,
+    np.rint: rounded,
+    np.floor: _floor,
+    np.ceil: _ceil,
+    np.trunc: _trunc,
+    np.ldexp: _scaled,
+    np.true_divide: _divided,
+    np.floor_divide: _floor_divided,
+    np.remainder: _remainder,
+    np.bitwise_and: lambda a, b: _bits("and", a, b),
+    np.bitwise_or: lambda a, b: _bits("or", a, b),
+    np.bitwise_xor: lambda a, b: _bits("xor", a, b),
+    np.logical_and: lambda a, b: of_truth(_both(a.truth, b.truth)),
+    np.logical_or: lambda a, b: of_truth(negated(_both(negated(a.truth), negated(b.truth)))),
+    np.logical_xor: lambda a, b: _bits("xor", of_truth(a.truth), of_truth(b.truth)),
+    np.logical_not: lambda a: of_truth(negated(a.truth)),
+    np.isnan: lambda a: _ZERO,
+    np.isinf: lambda a: of_truth(a.is_infinite),
+    np.isfinite: lambda a: of_truth(not a.is_infinite),
+}
+
+ELEMENTWISE: Mapping[Any, Callable[..., Number]] = {
+    **{ufunc: _alone(function) for ufunc, function in _ALONE.items()},
+    np.less: _compared(lambda a, b: a.less(b)),
+    np.greater: _compared(lambda a, b: b.less(a)),
+    np.less_equal: _compared(lambda a, b: negated(b.less(a))),
+    np.greater_equal: _compared(lambda a, b: negated(a.less(b))),
+    np.equal: _compared(lambda a, b: a.equals(b)),
+    np.not_equal: _compared(lambda a, b: negated(a.equals(b))),
+    np.left_shift: _shifted(left=True),
+    np.right_shift: _shifted(left=False),
+    np.signbit: _unsigned_zero("signbit"),
+    np.invert: _invert,
+    np.power: _power,
+}
+"""The exact meaning of each ufunc: takes the operands and the dtype in which numpy computes; the dtype of the result
+then holds what is given."""

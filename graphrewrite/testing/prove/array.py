@@ -1,0 +1,205 @@
+"""An array of exact, perhaps unknown numbers that numpy's own functions accept."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.testing.prove.holding import converted
+from graphrewrite.testing.prove.number import Number
+from graphrewrite.testing.prove.untranslatable import Untranslatable
+
+__all__ = ["SymbolicArray", "entries_of", "known"]
+
+_OF = np.frompyfunc(Number.of, 1, 1)
+
+
+class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array whose entries are `Number`s, as an array of a numpy dtype holds them.
+
+    An op's own numpy function runs on it unchanged: ufuncs and array functions come here (numpy's NEP 13 and NEP 18).
+
+    Parameters
+    ----------
+    entries : ndarray of object
+        Numbers, each of which the dtype holds.
+    dtype : numpy.dtype
+        Of the array that this one stands for.
+
+    Examples
+    --------
+    >>> x = SymbolicArray.of(np.array([[1, -2]], np.int8))
+    >>> known(np.maximum(x, 0) << 1)
+    array([[2, 0]], dtype=int8)
+    """
+
+    def __init__(self, entries: Any, dtype: Any) -> None:
+        if not isinstance(entries, np.ndarray):
+            alone = np.empty((), object)
+            alone[()] = entries
+            entries = alone
+        self.entries: np.ndarray = entries
+        self.dtype = np.dtype(dtype)
+
+    @classmethod
+    def of(cls, array: Any) -> SymbolicArray:
+        """Return an array of known numbers; one that is symbolic already as it is."""
+        if isinstance(array, SymbolicArray):
+            return array
+        array = np.asarray(array)
+        return cls(_OF(array), array.dtype)
+
+    # ------------------------------------------------------------------ what an array tells
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes."""
+        return self.entries.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.entries.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.entries.size
+
+    @property
+    def T(self) -> SymbolicArray:  # numpy's name
+        """With its axes in reverse order."""
+        return SymbolicArray(self.entries.T, self.dtype)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[SymbolicArray]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype}{list(self.shape)} of numbers that are not known>"
+
+    def __getitem__(self, index: Any) -> SymbolicArray:
+        return SymbolicArray(self.entries[plain(index)], self.dtype)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        given = cast_to(value, self.dtype)
+        self.entries[plain(index)] = given.entries if given.ndim else given.entries[()]
+
+    # ------------------------------------------------------------------ what must be known
+
+    def _sole(self) -> Number:
+        if self.size != 1:
+            raise ValueError("The truth value of an array with more than one element is ambiguous.")  # numpy's words
+        found: Number = self.entries.reshape(-1)[0]
+        return found
+
+    def __bool__(self) -> bool:
+        from graphrewrite.testing.prove.paths import decided
+
+        return decided(self._sole().truth)
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        return operator.index(self.item())
+
+    def item(self, *index: Any) -> Any:
+        """Return an entry that is known as a Python number."""
+        number = (self[index] if index else self)._sole()
+        if not number.is_known:
+            raise Untranslatable(
+                "it needs to know a number that depends on the input, so what it does is not one formula"
+            )
+        return self.dtype.type(number.value).item()
+
+    def tolist(self) -> Any:
+        """Return nested lists of Python numbers, all of which must be known."""
+        found = known(self)
+        if found is None:
+            raise Untranslatable("it makes a list of numbers that depend on the input")
+        return found.tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = known(self)
+        if found is None:
+            raise Untranslatable(
+                "a function that numpy does not let others define asks for numbers that depend on the input"
+            )
+        return found if dtype is None else found.astype(dtype)
+
+    # ------------------------------------------------------------------ numpy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        from graphrewrite.testing.prove.ufuncs import applied
+
+        return applied(ufunc, method, inputs, keywords)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        from graphrewrite.testing.prove.functions import called
+
+        return called(function, args, keywords)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """A method of arrays is the function of that name."""
+        from graphrewrite.testing.prove.functions import METHODS
+
+        if name not in METHODS:
+            raise AttributeError(f"a symbolic array has no attribute {name!r}")
+        method = METHODS[name]
+        return lambda *args, **keywords: method(self, *args, **keywords)
+
+
+def entries_of(array: Any) -> np.ndarray:
+    """Return the numbers of an array, symbolic or not, as an object array."""
+    return SymbolicArray.of(array).entries
+
+
+def known(array: SymbolicArray) -> np.ndarray | None:
+    """Return the array itself where all of its numbers are known, and None elsewhere.
+
+    Parameters
+    ----------
+    array : SymbolicArray
+        Any.
+
+    Returns
+    -------
+    ndarray or None
+    """
+    flat = array.entries.reshape(-1)
+    if not all(n.is_known for n in flat):
+        return None
+    values = [-0.0 if n.signed_zero and n.low == 0 else n.value for n in flat]
+    kind = float if array.dtype.kind == "f" else int
+    return np.array([kind(v) for v in values], array.dtype).reshape(array.shape)
+
+
+def plain(index: Any) -> Any:
+    """Return an index in numpy's own terms; one of known numbers may be symbolic."""
+    if isinstance(index, tuple):
+        return tuple(map(plain, index))
+    if isinstance(index, SymbolicArray):
+        found = known(index)
+        if found is None:
+            raise Untranslatable("an index depends on the input")
+        return found if found.ndim else found.item()
+    return index
+
+
+def cast_to(array: Any, dtype: Any) -> SymbolicArray:
+    """Return what ``astype`` makes of an array."""
+    given = SymbolicArray.of(array)
+    target = np.dtype(dtype)
+    if target == given.dtype:
+        return given
+    convert = np.frompyfunc(lambda number: converted(number, given.dtype, target), 1, 1)
+    return SymbolicArray(convert(given.entries), target)

@@ -1,0 +1,96 @@
+"""What a proof rests on, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from graphrewrite.graph import Graph
+from graphrewrite.text import format_exactly
+
+__all__ = ["assumptions"]
+
+_MOST = 12
+"""So many values of an attribute are told."""
+
+
+def assumptions(
+    graphs: Sequence[Graph], left_out: Mapping[str, int], elements: Iterable[str] | None
+) -> tuple[str, ...]:
+    r"""Return what is assumed where a rule is proved on some graphs.
+
+    Parameters
+    ----------
+    graphs : sequence of Graph
+        The graphs.
+    left_out : mapping of str to int
+        Why other graphs were left out, and how many.
+    elements : iterable of str, optional
+        Kinds of element types to which it was limited.
+
+    Returns
+    -------
+    tuple of str
+        Sentences without a full stop.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : s8f4[N,2]\nr = requantise(x, shift=2, element=u4f2)\ny = output(r)")
+    >>> for sentence in assumptions([g], {}, None):
+    ...     print(sentence)
+    these graphs stand for all in which the rule applies: inputs of s8f4, sizes of at most 2, a batch of 2
+    attributes: requantise element u4f2, high None, low None, shift 2
+    """
+    if not graphs:
+        return ()
+    kinds = [graph.result_type(name) for graph in graphs for name in graph.inputs]
+    formats = _listed(dict.fromkeys(str(kind.element) for kind in kinds))
+    largest = max((d for kind in kinds for d in kind.shape if isinstance(d, int)), default=1)
+    found = [
+        f"these graphs stand for all in which the rule applies: inputs of {formats or 'no type'}, "
+        f"sizes of at most {largest}, a batch of 2"
+    ]
+    if elements is not None:
+        found.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
+    if told := _attributes(graphs):
+        found.append(f"attributes: {told}")
+    constants = {format_exactly(d["value"]) for g in graphs for _, d in g.nodes(data=True) if d["type"] == "constant"}
+    if constants:
+        found.append(f"constants: {len(constants)} different arrays")
+    for reason, count in Counter(left_out).most_common():
+        found.append(f"left out {count} graph{'s' if count > 1 else ''}: {reason}")
+    return tuple(found)
+
+
+def _attributes(graphs: Sequence[Graph]) -> str:
+    seen: dict[str, dict[str, dict[str, Any]]] = {}
+    for graph in graphs:
+        for node in graph.in_order():
+            kind = graph.nodes[node]["type"]
+            if kind not in ("input", "output", "constant"):
+                for name, value in sorted(graph.attributes(node).items()):
+                    seen.setdefault(kind, {}).setdefault(name, {}).setdefault(_shown(value), value)
+    return "; ".join(
+        f"{kind} {', '.join(f'{name} {_listed(_in_order(values))}' for name, values in names.items())}"
+        for kind, names in seen.items()
+        if names
+    )
+
+
+def _shown(value: Any) -> str:
+    return str(value) if not isinstance(value, tuple) else f"[{','.join(map(str, value))}]"
+
+
+def _in_order(values: Mapping[str, Any]) -> list[str]:
+    """Numbers by size, runs of them as a range."""
+    numbers = sorted(v for v in values.values() if type(v) is int)
+    others = [name for name, v in values.items() if type(v) is not int]
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return [*others, f"{numbers[0]} to {numbers[-1]}"]
+    return [*others, *map(str, numbers)]
+
+
+def _listed(words: Iterable[str]) -> str:
+    found = list(words)
+    return " | ".join(found[:_MOST]) + (f" | … ({len(found)})" if len(found) > _MOST else "")

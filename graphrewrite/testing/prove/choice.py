@@ -1,0 +1,71 @@
+"""Numbers that depend on conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import z3
+
+from graphrewrite.testing.prove.number import Number, aligned, width_of
+from graphrewrite.testing.prove.untranslatable import Untranslatable
+
+__all__ = ["choice", "magnitude", "negated", "of_truth"]
+
+
+def choice(condition: Any, yes: Number, no: Number) -> Number:
+    """Return one of two numbers, as a condition says.
+
+    Parameters
+    ----------
+    condition : bool or z3.BoolRef
+        What decides.
+    yes, no : Number
+        The two.
+
+    Returns
+    -------
+    Number
+    """
+    if isinstance(condition, bool):
+        return yes if condition else no
+    if yes.opaque and yes.opaque == no.opaque:
+        term = yes.term if yes.term.eq(no.term) else z3.If(condition, yes.term, no.term)
+        return Number(0, 0, term, opaque=yes.opaque)
+    a, b = aligned(yes, no)
+    if a.is_infinite or b.is_infinite:
+        raise Untranslatable("a number may be infinite or not")
+    point = a.point
+    low, high, flag = min(a.low, b.low), max(a.high, b.high), yes.signed_zero or no.signed_zero
+    if low == high:
+        return Number(low, high, None, point, flag)
+    width = width_of(low, high)
+    left, right = a.resized(width), b.resized(width)
+    term, digits = left if left.eq(right) else z3.If(condition, left, right), max(yes.significant, no.significant)
+    return Number(low, high, term, point, flag, digits=digits)
+
+
+def of_truth(condition: Any) -> Number:
+    """Return 1 where a condition holds and 0 where it does not."""
+    found = choice(condition, Number(1, 1), Number(0, 0))
+    return found if found.is_known else replace(found, condition=condition)
+
+
+def magnitude(number: Number) -> Number:
+    """Return the absolute value of a number.
+
+    Examples
+    --------
+    >>> magnitude(Number.of(-0.75)).low, magnitude(Number.of(-0.75)).point
+    (3, 2)
+    """
+    number.check()
+    if number.low >= 0:
+        return number.unsigned
+    positive = -number
+    return positive if number.high <= 0 else choice(number.less(Number(0, 0)), positive, number).unsigned
+
+
+def negated(condition: Any) -> Any:
+    """Return the opposite of True, False, or a condition."""
+    return not condition if isinstance(condition, bool) else z3.Not(condition)

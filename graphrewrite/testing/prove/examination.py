@@ -1,0 +1,167 @@
+"""One graph: whether what a rule makes of it computes the same for all values of the inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import z3
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.testing.comparison import compare, interface
+from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.prove.array import SymbolicArray
+from graphrewrite.testing.prove.number import Number
+from graphrewrite.testing.prove.proof import Instance
+from graphrewrite.testing.prove.solver import Question, possible
+from graphrewrite.testing.prove.translation import Inputs, Translation
+from graphrewrite.testing.prove.untranslatable import RoundedSum, Undefined, Untranslatable
+
+__all__ = ["ReplayError", "examined"]
+
+
+class ReplayError(GraphRewriteError):
+    """z3 found a difference that numpy does not show: the translation of an op is wrong."""
+
+
+def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int) -> Instance:
+    """Return whether two graphs compute the same.
+
+    Parameters
+    ----------
+    before, after : Graph
+        What a rule was given, and what it made of it.
+    rules : object
+        The rule.
+    keeps : str
+        What the rule says that it keeps.
+    effort : int
+        z3's units of work.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    ReplayError
+        If a difference that z3 found does not show in numpy.
+    """
+    old, new = interface(before), interface(after)
+    for kind, ports in old.items():
+        if new[kind] != ports:
+            found = Counterexample(before, after, f"the {kind} were {ports} and became {new[kind]}", rules=rules)
+            return Instance(before, "refuted", counterexample=found)
+    inputs = Inputs.of(before)
+    translation = Translation(lambda condition: possible(inputs.constraints, condition))
+    try:
+        was = translation.outputs(before, inputs.arrays)
+        became = translation.outputs(after, inputs.arrays)
+        differs = _differences(was, became, inputs)
+    except Undefined as error:
+        return Instance(before, "left out", str(error))
+    except RoundedSum as error:  # a rule that assumes something about floats assumes that sums are exact
+        return Instance(before, "left out" if keeps == "assumes" else "unknown", str(error))
+    except Untranslatable as error:
+        return Instance(before, "unknown", str(error))
+    for difference in differs:
+        if difference is True:
+            return _refuted(Pair(before, after, rules), inputs, {}, keeps)
+        widths = [(v.name, _bits(v.number)) for v in inputs.variables if not v.number.is_known]
+        answer = Question(inputs.constraints, difference, effort=effort).answer(widths)
+        if answer.verdict == "unknown":
+            return Instance(before, "unknown", f"z3 gave up on {_called(before)} after {effort:,} units of work")
+        if answer.verdict == "sometimes":
+            return _refuted(Pair(before, after, rules), inputs, answer.values, keeps)
+    return Instance(before, "proved")
+
+
+def _called(graph: Graph) -> str:
+    nodes = [n for n in graph.in_order() if n not in graph.inputs and n not in graph.outputs]
+    return ", ".join(f"{graph.nodes[n]['type']} : {graph.result_type(n)}" for n in nodes)
+
+
+def _differences(was: dict[str, SymbolicArray], became: dict[str, SymbolicArray], inputs: Inputs) -> list[Any]:
+    """The conditions for outputs to differ: of entries that differ in the names of the inputs' entries only, one."""
+    found: dict[int, tuple[Any, Any]] = {}
+    for name, a in was.items():
+        b = became[name]
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return [True]
+        for left, right in zip(a.entries.reshape(-1), b.entries.reshape(-1), strict=True):
+            same = _same(left, right)
+            if same is False:
+                return [True]
+            if same is not True:
+                alike = same if inputs.constraints else _renamed(same)
+                found.setdefault(alike.get_id(), (alike, z3.Not(same)))
+    return [condition for _, condition in found.values()]
+
+
+def _renamed(condition: Any) -> Any:
+    """The same condition of variables that are numbered in the order in which they appear in it."""
+    names: dict[int, tuple[Any, Any]] = {}
+    work, seen = [condition], set[int]()
+    while work:
+        term = work.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            names[term.get_id()] = (term, z3.Const(f"entry {len(names)}", term.sort()))
+        work += term.children()
+    return z3.substitute(condition, *names.values())
+
+
+def _same(a: Number, b: Number) -> Any:
+    if a.opaque or b.opaque:
+        if a.opaque != b.opaque:
+            raise Untranslatable(f"a float of any value is compared with one that is computed ({a.opaque or b.opaque})")
+        return True if a.term.eq(b.term) else a.term == b.term
+    if (a.signed_zero and a.may_be_zero) or (b.signed_zero and b.may_be_zero):
+        if a is b or (a.term is not None and b.term is not None and a.term.eq(b.term) and a.low == b.low):
+            return True
+        raise Untranslatable("a result may be a zero of either sign")
+    return a.equals(b)
+
+
+def _bits(number: Number) -> int:
+    """Width of the variable of an input's entry."""
+    term = number.term
+    return int(term.size() if z3.is_const(term) else term.arg(0).size())
+
+
+class Pair(NamedTuple):
+    """A graph before and after a rule."""
+
+    before: Graph
+    after: Graph
+    rules: Any
+
+
+def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> Instance:
+    """Replay a difference in numpy, by the ordinary comparison."""
+    arrays = {name: np.zeros(array.shape, array.dtype) for name, array in inputs.arrays.items()}
+    for variable in inputs.variables:
+        number, array = variable.number, arrays[variable.input]
+        if number.is_known:
+            array[variable.place] = number.value
+        elif number.opaque:
+            bits = np.dtype(f"uint{8 * array.dtype.itemsize}")
+            array.view(bits)[variable.place] = values.get(variable.name, 0) % (1 << 8 * array.dtype.itemsize)
+        else:
+            value = values.get(variable.name, 0)
+            array[variable.place] = value if number.low < 0 else value % (1 << _bits(number))
+    found = compare(pair.before, pair.after, arrays, keeps="exact", tolerance=None)
+    if found is None:
+        told = ", ".join(f"{name}={array.tolist()}" for name, array in arrays.items())
+        raise ReplayError(
+            f"z3 says that {_called(pair.before)} and {_called(pair.after)} differ for {told}, and in numpy they do "
+            "not; please report this as a fault of graphrewrite.testing.prove"
+        )
+    if keeps != "exact" and compare(pair.before, pair.after, arrays, keeps=keeps, tolerance=None) is None:
+        verdict = "left out" if keeps == "assumes" else "unknown"
+        return Instance(pair.before, verdict, "it keeps its result within rounding only, and bits do differ")
+    return Instance(pair.before, "refuted", counterexample=replace(found, rules=pair.rules))

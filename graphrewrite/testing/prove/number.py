@@ -1,0 +1,333 @@
+"""A number that is not known: an exact dyadic fraction, as a bit-vector with a binary point and bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import z3
+
+from graphrewrite.testing.prove.untranslatable import Untranslatable
+
+__all__ = ["Number", "aligned", "width_of"]
+
+
+def width_of(low: int, high: int) -> int:
+    """Return the bits that a signed bit-vector needs for every whole number between two.
+
+    Parameters
+    ----------
+    low, high : int
+        The least and the greatest.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> width_of(-8, 7), width_of(0, 7), width_of(0, 8), width_of(0, 0)
+    (4, 4, 5, 1)
+    """
+    return max((low if low >= 0 else ~low).bit_length(), (high if high >= 0 else ~high).bit_length()) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """A mantissa times ``2**-point``, the mantissa being a z3 bit-vector in two's complement, just as wide as needed.
+
+    Sums, products and shifts are those of whole numbers, without a width: a result gets as many bits as its bounds
+    need. What a numpy dtype makes of it is told by `graphrewrite.testing.prove.holding`.
+
+    Attributes
+    ----------
+    low, high : int
+        Bounds of the mantissa; equal for a known number, of which an infinity has them too.
+    term : z3.BitVecRef or None
+        The mantissa, in `width_of(low, high)` bits; None for a known number.
+    point : int
+        Bits right of the binary point.
+    signed_zero : bool
+        Whether it may be the float -0.0.
+    opaque : str
+        Of a float of which nothing is known but its bits, which are the term, the name of its type: such a number may
+        be moved, and nothing is computed with it.
+    condition : z3.BoolRef or None
+        Of the truth of something, 1 or 0, what that is.
+    digits : int
+        If not 0, no more digits than these lie between its first and its last that is not 0: of a rounded float.
+
+    Examples
+    --------
+    >>> from graphrewrite.testing.prove.unknown import unknown_number
+    >>> x = unknown_number("x", -8, 7)
+    >>> y = x * Number.of(0.75) + x
+    >>> y.low, y.high, y.point
+    (-56, 49, 2)
+    """
+
+    low: Any
+    high: Any
+    term: Any = None
+    point: int = 0
+    signed_zero: bool = False
+    opaque: str = ""
+    condition: Any = None
+    digits: int = 0
+
+    @classmethod
+    def of(cls, value: Any) -> Number:
+        """Return a known number.
+
+        Parameters
+        ----------
+        value : int, float, bool or numpy scalar
+            Anything but NaN.
+        """
+        if isinstance(value, Number):
+            return value
+        if isinstance(value, int):
+            return cls(int(value), int(value))
+        plain = value.item() if hasattr(value, "item") else value
+        if isinstance(plain, int):
+            return cls(int(plain), int(plain))
+        if not isinstance(plain, float):
+            raise Untranslatable(f"{type(value).__name__} is no number of a fixed-point format")
+        if math.isnan(plain):
+            raise Untranslatable("NaN is no exact number")
+        if math.isinf(plain):
+            return cls(plain, plain)
+        numerator, denominator = plain.as_integer_ratio()
+        point = denominator.bit_length() - 1
+        if numerator and not point:
+            point = -((numerator & -numerator).bit_length() - 1)
+            numerator >>= -point
+        return cls(numerator, numerator, None, point, numerator == 0 and math.copysign(1.0, plain) < 0)
+
+    def check(self) -> None:
+        """Raise unless it can be computed with."""
+        if self.opaque:
+            raise Untranslatable(f"it computes with any numbers of {self.opaque}, which rounds")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is one number."""
+        return self.term is None
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether it is an infinity of the floats."""
+        return isinstance(self.low, float)
+
+    @property
+    def may_be_zero(self) -> bool:
+        """Whether zero lies between its bounds."""
+        return bool(self.low <= 0 <= self.high)
+
+    @property
+    def value(self) -> int | float | Fraction:
+        """What a known number is."""
+        if self.is_infinite:
+            return float(self.low)
+        exact = Fraction(self.low) / Fraction(2) ** self.point
+        return int(exact) if exact.denominator == 1 else exact
+
+    @property
+    def greatest(self) -> Fraction:
+        """The greatest absolute value that it may have."""
+        self.check()
+        if self.is_infinite:
+            raise Untranslatable("it computes with an infinity")
+        return Fraction(max(abs(self.low), abs(self.high))) / Fraction(2) ** self.point
+
+    @property
+    def significant(self) -> int:
+        """So many digits it has at most, from the first to the last that is not 0."""
+        if self.is_known:
+            size = abs(int(self.low))
+            return (size // (size & -size)).bit_length() if size else 0
+        most = int(max(abs(self.low), abs(self.high) - 1)).bit_length()
+        return min(most, self.digits) if self.digits else most
+
+    @cached_property
+    def width(self) -> int:
+        """Bits of the term."""
+        if self.is_infinite:
+            raise Untranslatable("it computes with an infinity")
+        return width_of(self.low, self.high)
+
+    # ------------------------------------------------------------------ forms
+
+    def resized(self, width: int) -> Any:
+        """Return the mantissa as a bit-vector of another width: with more bits of its sign, or the lower bits only."""
+        if self.is_infinite:
+            raise Untranslatable("it computes with an infinity")
+        if self.term is None:
+            return z3.BitVecVal(self.low, width)
+        size = self.width
+        if width == size:
+            return self.term
+        return z3.SignExt(width - size, self.term) if width > size else z3.Extract(width - 1, 0, self.term)
+
+    @classmethod
+    def made(cls, term: Any, low: int, high: int, point: int = 0, signed_zero: bool = False) -> Number:
+        """Return a number whose mantissa a term gives, perhaps with more bits than its bounds need."""
+        if low == high:
+            return cls(low, high, None, point, signed_zero)
+        width = width_of(low, high)
+        size = term.size()
+        if size > width:
+            term = z3.Extract(width - 1, 0, term)
+        elif size < width:
+            term = z3.SignExt(width - size, term)
+        return cls(low, high, term, point, signed_zero)
+
+    def at_point(self, point: int) -> Number:
+        """Return the same number with as many or more bits right of the binary point."""
+        if self.is_infinite or point == self.point:
+            return self
+        by = point - self.point
+        low, high = self.low << by, self.high << by
+        if self.term is None:
+            return Number(low, high, None, point, self.signed_zero)
+        return replace(
+            self, low=low, high=high, term=z3.Concat(self.term, z3.BitVecVal(0, by)), point=point, condition=None
+        )
+
+    def scaled(self, exponent: int) -> Number:
+        """Return it times ``2**exponent``."""
+        if self.is_infinite:
+            return self
+        return replace(self, point=self.point - exponent)
+
+    def shifted_down(self, by: int) -> Number:
+        """Return the mantissa divided by ``2**by`` and rounded down, as a whole number; ``by`` is at least 0."""
+        low, high = self.low >> by, self.high >> by
+        if low == high:
+            return Number(low, high)
+        return Number.made(z3.Extract(self.width - 1, min(by, self.width - 1), self.term), low, high)
+
+    @property
+    def mantissa(self) -> Number:
+        """The mantissa alone."""
+        return Number(self.low, self.high, self.term)
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: Any) -> Number:
+        a, b = aligned(self, Number.of(other))
+        if a.is_infinite or b.is_infinite:
+            raise Untranslatable("it computes with an infinity")
+        point = a.point
+        low, high, flag = a.low + b.low, a.high + b.high, self.signed_zero and _zero_of(other)
+        if a.is_known and b.is_known:
+            return Number(low, high, None, point, flag)
+        for zero, rest in ((a, b), (b, a)):
+            if zero.is_known and zero.low == 0:
+                return Number(rest.low, rest.high, rest.term, point, flag)
+        width = width_of(low, high)
+        return Number.made(a.resized(width) + b.resized(width), low, high, point, flag)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Number:
+        return self + (-Number.of(other))
+
+    def __rsub__(self, other: Any) -> Number:
+        return Number.of(other) + (-self)
+
+    def __neg__(self) -> Number:
+        if self.is_infinite or self.is_known:
+            return Number(-self.low, -self.low, None, self.point, self.low == 0 and not self.signed_zero)
+        low, high = -self.high, -self.low
+        width = max(width_of(low, high), self.width)
+        return replace(Number.made(-self.resized(width), low, high, self.point, self.may_be_zero), digits=self.digits)
+
+    def __mul__(self, other: Any) -> Number:
+        a, b = (self, Number.of(other))
+        if a.is_known:
+            a, b = b, a
+        a.check()
+        b.check()
+        if a.is_infinite or b.is_infinite:
+            raise Untranslatable("it computes with an infinity")
+        ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        low, high, point = min(ends), max(ends), a.point + b.point
+        negative = a.low < 0 or b.low < 0 or a.signed_zero or b.signed_zero
+        flag = (a.may_be_zero or b.may_be_zero) and negative
+        if a.is_known:
+            return Number(low, high, None, point, flag)
+        if b.is_known and b.low == 1:
+            return Number(a.low, a.high, a.term, point, a.signed_zero)
+        width = width_of(low, high)
+        return Number.made(a.resized(width) * b.resized(width), low, high, point, flag)
+
+    __rmul__ = __mul__
+
+    @property
+    def unsigned(self) -> Number:
+        """The same number, whose zero is not negative."""
+        return replace(self, signed_zero=False)
+
+    # ------------------------------------------------------------------ comparisons
+
+    def less(self, other: Number) -> Any:
+        """Return whether it is less than another number: True, False, or a condition."""
+        a, b = aligned(self, other)
+        if a.high < b.low:
+            return True
+        if a.low >= b.high:
+            return False
+        width = max(a.width, b.width)
+        return a.resized(width) < b.resized(width)
+
+    def equals(self, other: Number) -> Any:
+        """Return whether it equals another number: True, False, or a condition; zeros of both signs are equal."""
+        a, b = aligned(self, other)
+        if a.high < b.low or b.high < a.low:
+            return False
+        if a.is_known and b.is_known:
+            return True
+        width = max(a.width, b.width)
+        left, right = a.resized(width), b.resized(width)
+        return True if left.eq(right) else left == right
+
+    @property
+    def truth(self) -> Any:
+        """Whether it is not zero: True, False, or a condition."""
+        if self.condition is not None:
+            return self.condition
+        found = self.equals(Number.of(0))
+        return not found if isinstance(found, bool) else z3.Not(found)
+
+
+def aligned(a: Number, b: Number) -> tuple[Number, Number]:
+    """Give two numbers one binary point; to an infinity it does not matter.
+
+    Parameters
+    ----------
+    a, b : Number
+        The two.
+
+    Returns
+    -------
+    tuple of Number
+
+    Examples
+    --------
+    >>> [n.low for n in aligned(Number.of(1), Number.of(0.25))]
+    [4, 1]
+    """
+    a.check()
+    b.check()
+    if a.is_infinite or b.is_infinite:
+        return a, b
+    point = max(a.point, b.point)
+    return a.at_point(point), b.at_point(point)
+
+
+def _zero_of(other: Any) -> bool:
+    return isinstance(other, Number) and other.signed_zero

@@ -1,0 +1,111 @@
+"""An op whose code asks about numbers that are not known: each answer is followed, and the results are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+import z3
+
+from graphrewrite.testing.prove.array import SymbolicArray
+from graphrewrite.testing.prove.choice import choice
+from graphrewrite.testing.prove.untranslatable import Untranslatable
+
+__all__ = ["decided", "followed"]
+
+_MOST = 16
+"""So many ways through one op are followed."""
+
+
+class _Path:
+    def __init__(self, answers: tuple[bool, ...]) -> None:
+        self.answers, self.conditions = answers, list[Any]()
+
+    def answer(self, condition: Any) -> bool:
+        index = len(self.conditions)
+        self.conditions.append(condition)
+        if index >= len(self.answers):
+            self.answers = (*self.answers, True)
+        return self.answers[index]
+
+
+_CURRENT: ContextVar[_Path | None] = ContextVar("_CURRENT", default=None)
+
+
+def decided(condition: Any) -> bool:
+    """Return the truth of a condition; of one that depends on the input, the one that is being followed.
+
+    Parameters
+    ----------
+    condition : bool or z3.BoolRef
+        What an ``if`` asks.
+
+    Returns
+    -------
+    bool
+    """
+    path = _CURRENT.get()
+    if isinstance(condition, bool):
+        return condition
+    if path is None:
+        raise Untranslatable("an `if` depends on the input")
+    return path.answer(condition)
+
+
+def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], bool]) -> tuple[SymbolicArray, ...]:
+    """Return what a function gives, whichever way its code takes.
+
+    Parameters
+    ----------
+    function : callable
+        Without parameters; returns a tuple of arrays.
+    possible : callable
+        Tells whether a condition can hold.
+
+    Returns
+    -------
+    tuple of SymbolicArray
+
+    Raises
+    ------
+    Untranslatable
+        If there are too many ways, one of them raises, or they give arrays of different types.
+    """
+    ends: list[tuple[Any, tuple[SymbolicArray, ...]]] = []
+    open_: list[tuple[bool, ...]] = [()]
+    while open_:
+        if len(ends) >= _MOST:
+            raise Untranslatable(f"its code takes more than {_MOST} ways, depending on the input")
+        path = _Path(open_.pop())
+        given = len(path.answers)
+        token = _CURRENT.set(path)
+        try:
+            results = tuple(map(SymbolicArray.of, function()))
+        except Untranslatable:
+            raise
+        except Exception as error:
+            if path.conditions and not possible(_all(path)):
+                continue  # no input leads there
+            raise Untranslatable(f"it raises {type(error).__name__}: {error}") from error
+        finally:
+            _CURRENT.reset(token)
+            open_ += [(*path.answers[:i], False) for i in range(given, len(path.conditions))]
+        ends.append((_all(path), results))
+    return _joined(ends)
+
+
+def _all(path: _Path) -> Any:
+    told = [c if yes else z3.Not(c) for c, yes in zip(path.conditions, path.answers, strict=False)]
+    return z3.And(told) if told else True
+
+
+def _joined(ends: list[tuple[Any, tuple[SymbolicArray, ...]]]) -> tuple[SymbolicArray, ...]:
+    (_, first), *others = ends
+    for condition, results in others:
+        if [(r.dtype, r.shape) for r in results] != [(r.dtype, r.shape) for r in first]:
+            raise Untranslatable("the type of its result depends on the input")
+        join = np.frompyfunc(lambda yes, no, condition=condition: choice(condition, yes, no), 2, 1)
+        first = tuple(SymbolicArray(join(a.entries, b.entries), a.dtype) for a, b in zip(results, first, strict=True))
+    return first

@@ -1,0 +1,102 @@
+"""What `prove` found: a verdict, what it rests on, and the instances that were looked at."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from graphrewrite.graph import Graph
+from graphrewrite.testing.counterexample import Counterexample
+
+__all__ = ["Instance", "Proof"]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A graph on which a rule was looked at, for all values of its inputs.
+
+    Attributes
+    ----------
+    graph : Graph
+        What the rule was given.
+    verdict : str
+        ``"proved"``, ``"refuted"`` or ``"unknown"``.
+    why : str
+        If it is not known, why.
+    counterexample : Counterexample or None
+        If it is refuted, by which inputs.
+    """
+
+    graph: Graph
+    verdict: str
+    why: str = ""
+    counterexample: Counterexample | None = None
+
+    def __repr__(self) -> str:
+        return f"<instance of {len(self.graph)} nodes: {self.verdict}{f', {self.why}' if self.why else ''}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """The result of `prove`; true if the rule is proved.
+
+    Attributes
+    ----------
+    name : str
+        What was looked at.
+    instances : tuple of Instance
+        The graphs, each for all values of its inputs.
+    assumed : tuple of str
+        What the verdict rests on: sentences.
+    why : str
+        If the verdict is "unknown", why.
+    seconds : float
+        How long it took; the verdict does not depend on it.
+    """
+
+    name: str
+    instances: Sequence[Instance]
+    assumed: tuple[str, ...] = ()
+    why: str = ""
+    seconds: float = field(default=0.0, repr=False)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many instances have each verdict."""
+        return Counter(instance.verdict for instance in self.instances)
+
+    @property
+    def verdict(self) -> str:
+        """One of ``"proved"``, ``"refuted"`` and ``"unknown"``."""
+        if self.counts["refuted"]:
+            return "refuted"
+        return "unknown" if self.why else "proved"
+
+    @property
+    def counterexample(self) -> Counterexample | None:
+        """If it is refuted, the graph and the inputs that show it, as numpy computes them."""
+        return next((i.counterexample for i in self.instances if i.counterexample is not None), None)
+
+    def __bool__(self) -> bool:
+        return self.verdict == "proved"
+
+    def __str__(self) -> str:
+        if self.counterexample is not None:
+            return f"{self.name}: refuted: {self.counterexample}"
+        count = self.counts["proved"]
+        graphs = f"{count} graph{'s' if count != 1 else ''}"
+        if self.why:
+            part = f" On {graphs} it is proved for all values of the inputs." if count else ""
+            return f"{self.name}: unknown: {self.why}.{part}"
+        assumed = "; ".join(self.assumed)
+        return f"{self.name}: proved for all values of the inputs of {graphs}. Assumed: {assumed}."
+
+    def _repr_html_(self) -> str:
+        first, _, rest = str(self).partition("\n")
+        shown = f"<p>{html.escape(first)}</p>"
+        if rest:
+            return shown + f"<pre>{html.escape(rest)}</pre>"
+        rows = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.assumed)
+        return f"{shown}<ul>{rows}</ul>"

@@ -1,0 +1,185 @@
+"""Decide by a solver whether a rule is right, for all values of the inputs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.graph import Graph
+from graphrewrite.rewrite import rewrite
+from graphrewrite.rule import Rule
+from graphrewrite.testing.prove.assumptions import assumptions
+from graphrewrite.testing.prove.proof import Instance, Proof
+from graphrewrite.testing.subject import Subject, Transformation
+from graphrewrite.types import element_kind
+
+__all__ = ["prove"]
+
+_FLOATS = 4
+"""Of graphs with inputs of floats, so many are looked at that cannot be decided."""
+_RUNS = 8
+"""So many graphs are made for each that is wanted: not on all of them the rule fires."""
+
+
+def prove(
+    rules: Transformation,
+    on: Iterable[Graph] | None = None,
+    *,
+    elements: Iterable[str] | None = None,
+    instances: int = 60,
+    effort: int = 20_000_000,
+) -> Proof:
+    """Decide whether a rule keeps every bit, for all values of the inputs.
+
+    Graphs that contain the pattern are enumerated: formats with a sign and without, of one bit and of many, small
+    shapes, attributes one by one and in pairs. Each of them, and what the rule makes of it, is computed with inputs
+    that are not known, by the functions of the ops themselves on bit-vectors; then z3 is asked for inputs for which any
+    bit of any output differs. Those that it finds are computed again by numpy.
+
+    Parameters
+    ----------
+    rules : Rule, Pass, iterable of them, or callable
+        What to prove.
+    on : iterable of Graph, optional
+        Where: graphs that contain the rule's own pattern where not given. A pass or a function has none.
+    elements : iterable of str, optional
+        Kinds of element types that inputs may have, such as `graphrewrite.op.domain.MANTISSAS`; any where not given.
+    instances : int
+        How many graphs to decide at most.
+    effort : int
+        z3's units of work for one graph. No clock decides, so that the answer is the same on every machine.
+
+    Returns
+    -------
+    Proof
+        "proved" with what was assumed, "refuted" with a counterexample, or "unknown" with the reason: floats that
+        round, code that asks about values, or a solver that gave up.
+
+    Raises
+    ------
+    MissingDependencyError
+        Without z3.
+
+    Examples
+    --------
+    >>> from graphrewrite import op, rule
+    >>> from graphrewrite.rules import drop_requantise
+    >>> prove(drop_requantise, instances=10).verdict
+    'proved'
+    >>> @rule
+    ... def lose_the_sign(x):
+    ...     "Wrong: minus minus x is x."
+    ...     yield op.neg(op.neg(x))
+    ...     return op.abs(x)
+    >>> found = prove(lose_the_sign)
+    >>> found.verdict, found.counterexample.inputs["x"].tolist()
+    ('refuted', [[-1]])
+    """
+    try:
+        import z3  # noqa: F401  # asked for here once, so that what follows may rely on it
+    except ImportError:
+        raise MissingDependencyError("prove needs z3: pip install 'graphrewrite[prove]'") from None
+
+    started = time.perf_counter()
+    subject = Subject(rules)
+    evidence = _Evidence(None if elements is None else frozenset(elements), _keeps(subject), effort)
+    for graph in _graphs(subject, on, instances):
+        evidence.add(subject, graph)
+        if evidence.is_refuted or evidence.decided >= instances:
+            break
+    assumed = assumptions([i.graph for i in evidence.instances], evidence.left_out, elements)
+    return Proof(
+        subject.name, tuple(evidence.instances), assumed, evidence.why(subject, on), time.perf_counter() - started
+    )
+
+
+def _keeps(subject: Subject) -> str:
+    kept = {getattr(member, "keeps", "exact") for member in subject.members}
+    return "exact" if kept <= {"exact"} else "assumes" if kept <= {"exact", "assumes"} else "rounding"
+
+
+@dataclass
+class _Evidence:
+    """What was found so far."""
+
+    kinds: frozenset[str] | None
+    keeps: str
+    effort: int
+    instances: list[Instance] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    graphs: int = 0
+    floats: int = 0
+
+    @property
+    def decided(self) -> int:
+        return len(self.instances) - self.floats
+
+    @property
+    def is_refuted(self) -> bool:
+        return bool(self.instances) and self.instances[-1].verdict == "refuted"
+
+    def add(self, subject: Subject, graph: Graph) -> None:
+        from graphrewrite.testing.prove.examination import examined
+
+        kinds = {element_kind(graph.result_type(name).element) for name in graph.inputs}
+        if (self.kinds is not None and not kinds <= self.kinds) or ("float" in kinds and self.floats >= _FLOATS):
+            return
+        self.graphs += 1
+        try:
+            made = _applied(subject, graph)
+        except Exception as error:  # of a rule: the graph is as it was, and so computes the same
+            self.left_out[f"it raises an error instead of rewriting: {error}"] += 1
+            return
+        if made is None:
+            return
+        found = examined(graph, made, subject.given, keeps=self.keeps, effort=self.effort)
+        if found.verdict == "left out":
+            self.left_out[found.why] += 1
+            return
+        self.instances.append(found)
+        self.floats += "float" in kinds and found.verdict == "unknown"
+
+    def why(self, subject: Subject, on: Iterable[Graph] | None) -> str:
+        """Why it is not known, or nothing."""
+        if on is None and not any(isinstance(member, Rule) for member in subject.members):
+            return "it has no pattern of ops, so give the graphs to prove it on, on=[…]"
+        open_ = Counter(i.why for i in self.instances if i.verdict == "unknown")
+        if open_:
+            reason, _ = open_.most_common(1)[0]
+            return f"of {len(self.instances)} graphs {open_.total()} are not decided; {reason}"
+        if not self.instances:
+            rest = f"; {next(iter(self.left_out))}" if self.left_out else ""
+            return f"it was applied to none of {self.graphs} graphs{rest}"
+        return ""
+
+
+def _applied(subject: Subject, graph: Graph) -> Graph | None:
+    """Apply a rule once at each place, for steps that are right are right in any number; or a set to the end."""
+    if not isinstance(subject.given, Rule):
+        outcome = subject.apply(graph)
+        return outcome.graph if outcome.fired else None
+    with np.errstate(all="ignore"):  # what a rule computes of generated constants may divide by zero
+        if subject.given.find(graph):
+            return rewrite(graph, [subject.given], once=True, verify=True)
+    return None
+
+
+def _graphs(subject: Subject, on: Iterable[Graph] | None, instances: int) -> Iterator[Graph]:
+    from graphrewrite.testing.prove.instances import instances_of
+
+    if on is not None:
+        yield from on
+        return
+    sources = [instances_of(m.pattern, instances * _RUNS) for m in subject.members if isinstance(m, Rule)]
+    while sources:  # of several rules in turn
+        for source in list(sources):
+            graph = next(source, None)
+            if graph is None:
+                sources.remove(source)
+            else:
+                yield graph

@@ -1,0 +1,152 @@
+"""The code of an op as it is, in a world in which numpy's constructors let symbolic arrays through.
+
+numpy asks others about its functions, but not about ``np.asarray`` and its kin: these make an array of numbers of
+whatever they are given. So the function is run with its own code and other global names: ``np`` stands for numpy with
+those few functions exchanged, and helper functions for the same helpers in that world. Nothing is patched: other
+threads and other callers see what they always saw.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.op.op import Op
+from graphrewrite.testing.prove.array import SymbolicArray, cast_to
+from graphrewrite.testing.prove.functions import called
+
+__all__ = ["Rebinding"]
+
+
+def _asarray(array: Any, dtype: Any = None, order: Any = None, **keywords: Any) -> Any:
+    if isinstance(array, list | tuple) and any(isinstance(leaf, SymbolicArray) for leaf in _leaves(array)):
+        array = np.stack([SymbolicArray.of(_asarray(part)) for part in array])
+    if isinstance(array, SymbolicArray):
+        return array if dtype is None else cast_to(array, dtype)
+    return np.asarray(array, dtype, order, **keywords)
+
+
+def _array(array: Any, dtype: Any = None, **keywords: Any) -> Any:
+    found = _asarray(array, dtype)
+    if isinstance(found, SymbolicArray):
+        missing = max(int(keywords.get("ndmin", 0)) - found.ndim, 0)
+        return SymbolicArray(found.entries.copy().reshape((1,) * missing + found.shape), found.dtype)
+    return np.array(array, dtype, **keywords)
+
+
+def _take(array: Any, indices: Any, *args: Any, **keywords: Any) -> Any:
+    if isinstance(indices, SymbolicArray):  # about which numpy asks nobody
+        return called(np.take, (SymbolicArray.of(array), indices, *args), keywords)
+    return np.take(array, indices, *args, **keywords)
+
+
+def _filled(make: Callable[..., np.ndarray]) -> Callable[..., SymbolicArray]:
+    def fill(*args: Any, **keywords: Any) -> SymbolicArray:
+        return SymbolicArray.of(make(*args, **keywords))  # so that numbers that are not known can be written into it
+
+    return fill
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    if isinstance(given, list | tuple):
+        for part in given:
+            yield from _leaves(part)
+    else:
+        yield given
+
+
+_EXCHANGED: Mapping[str, Any] = {
+    "array": _array,
+    "asanyarray": _asarray,
+    "asarray": _asarray,
+    "ascontiguousarray": _asarray,
+    "asfortranarray": _asarray,
+    "empty": _filled(np.zeros),
+    "full": _filled(np.full),
+    "ones": _filled(np.ones),
+    "require": _asarray,
+    "take": _take,
+    "zeros": _filled(np.zeros),
+}
+_FOREIGN = frozenset({"numpy", "z3", "networkx"})
+
+
+class _World(ModuleType):
+    """A module as it is seen by rebound code."""
+
+    def __init__(self, module: ModuleType, rebinding: Rebinding) -> None:
+        super().__init__(module.__name__)
+        self.__dict__.update(_module=module, _rebinding=rebinding)
+
+    def __getattr__(self, name: str) -> Any:
+        if self._module is np and name in _EXCHANGED:
+            return _EXCHANGED[name]
+        return self._rebinding(getattr(self._module, name))
+
+
+class Rebinding:
+    """Gives functions a world in which arrays may be symbolic; each function once.
+
+    Examples
+    --------
+    >>> def double(x):
+    ...     return np.asarray(x, np.int64) * 2
+    >>> x = SymbolicArray.of(np.array([3], np.int8))
+    >>> Rebinding()(double)(x)
+    <int64[1] of numbers that are not known>
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}
+        self._kept: list[Any] = []
+        self._exchanged = {id(getattr(np, name)): stand_in for name, stand_in in _EXCHANGED.items()}
+
+    def __call__(self, value: Any) -> Any:
+        """Return a function, an op or a module in that world, and anything else as it is."""
+        if id(value) in self._exchanged:
+            return self._exchanged[id(value)]
+        if id(value) in self._made:
+            return self._made[id(value)]
+        made = value
+        if isinstance(value, Op):
+            made = self(value.function)
+        elif isinstance(value, ModuleType):
+            made = value if value is not np and _is_foreign(value.__name__) else _World(value, self)
+        elif isinstance(value, FunctionType) and not _is_foreign(value.__module__):
+            return self._function(value)
+        self._keep(value, made)
+        return made
+
+    def _keep(self, value: Any, made: Any) -> None:
+        self._made[id(value)] = made
+        self._kept.append(value)  # its id is not given to another as long as it is here
+
+    def _function(self, function: FunctionType) -> FunctionType:
+        world: dict[str, Any] = {"__name__": function.__module__, "__builtins__": __builtins__}
+        cells = tuple(CellType() for _ in function.__closure__ or ())
+        made = FunctionType(function.__code__, world, function.__name__, function.__defaults__, cells)
+        made.__kwdefaults__ = function.__kwdefaults__
+        self._keep(function, made)  # before its helpers, one of which may be itself
+        for cell, own in zip(cells, function.__closure__ or (), strict=True):
+            cell.cell_contents = self(own.cell_contents)
+        for name in _names(function.__code__):
+            if name in function.__globals__:
+                world[name] = self(function.__globals__[name])
+        return made
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if inspect.iscode(inner):
+            yield from _names(inner)
+
+
+def _is_foreign(module: str | None) -> bool:
+    top = (module or "").partition(".")[0]
+    return top in sys.stdlib_module_names or top in _FOREIGN

@@ -1,0 +1,126 @@
+"""Rounding to floats, for the solver: first only that it is monotone and exact for short numbers, then bit for bit.
+
+Most rules need no more of it than that: rectifying a rounded number is rounding a rectified one. So rounding is a
+function of which nothing is told at first but a few facts; where these do not suffice, what it computes is told as
+well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import z3
+
+from graphrewrite.testing.prove.number import Number
+
+__all__ = ["Rounding", "facts", "nearest_float", "roundings"]
+
+_NAME = re.compile(r"nearest (\d+) digits, point (-?\d+), (\d+) bits")
+
+
+def nearest_float(number: Number, digits: int) -> Number:
+    """Return the nearest number of so many digits, half to even (IEEE 754-2019, 4.3.1).
+
+    Parameters
+    ----------
+    number : Number
+        Not known, and perhaps longer.
+    digits : int
+        Of the float.
+
+    Returns
+    -------
+    Number
+    """
+    width = number.width + 1
+    sort = z3.BitVecSort(width)
+    function = z3.Function(f"nearest {digits} digits, point {number.point}, {width} bits", sort, sort)
+    most = 1 << (number.width - 1)  # what is just below rounds up to it
+    low, high = (-most if number.low < 0 else 0), (most if number.high > 0 else 0)
+    made = Number.made(function(number.resized(width)), low, high, number.point, number.signed_zero)
+    return replace(made, digits=digits)
+
+
+class Rounding(NamedTuple):
+    """One number that is rounded.
+
+    Attributes
+    ----------
+    digits, point, width : int
+        Digits of the float, and of the number.
+    argument, result : z3.BitVecRef
+        The mantissas before and after.
+    """
+
+    digits: int
+    point: int
+    width: int
+    argument: Any
+    result: Any
+
+    def definition(self) -> Any:
+        """Return what it computes: as many places are rounded off as the number is too long."""
+        context = self.argument.ctx
+        zero, size = z3.BitVecVal(0, self.width, context), z3.If(self.argument < 0, -self.argument, self.argument)
+        places = zero
+        for extra in range(1, self.width - self.digits):
+            places = z3.If(size >= 1 << (self.digits + extra - 1), z3.BitVecVal(extra, self.width, context), places)
+        step = z3.BitVecVal(1, self.width, context) << places
+        odd = (self.argument >> places) & 1
+        half = z3.If(places == 0, zero, z3.LShR(step, 1) - 1 + odd)
+        return self.result == (self.argument + half) & ~(step - 1)
+
+    def facts(self) -> Iterator[Any]:
+        """Yield what holds of it alone: it keeps the sign, and short numbers."""
+        short = z3.And(self.argument <= 1 << self.digits, self.argument >= -(1 << self.digits))
+        yield z3.Implies(short, self.result == self.argument)
+        yield z3.Implies(self.argument >= 0, self.result >= 0)
+        yield z3.Implies(self.argument <= 0, self.result <= 0)
+
+    def order(self, other: Rounding) -> Iterator[Any]:
+        """Yield that of two numbers the greater is not rounded to less."""
+        if (self.digits, self.point) == (other.digits, other.point):
+            (a, x), (b, y) = (_wider(r, max(self.width, other.width)) for r in (self, other))
+            yield z3.Implies(a <= b, x <= y)
+            yield z3.Implies(b <= a, y <= x)
+
+
+def _wider(rounding: Rounding, width: int) -> tuple[Any, Any]:
+    by = width - rounding.width
+    return z3.SignExt(by, rounding.argument), z3.SignExt(by, rounding.result)
+
+
+def roundings(terms: Iterable[Any]) -> list[Rounding]:
+    """Return every rounding in some terms.
+
+    Parameters
+    ----------
+    terms : iterable of z3.ExprRef
+        Conditions.
+
+    Returns
+    -------
+    list of Rounding
+    """
+    found: list[Rounding] = []
+    work, seen = list(terms), set[int]()
+    while work:
+        term = work.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if term.num_args() == 1 and (told := _NAME.fullmatch(term.decl().name())):
+            digits, point, width = map(int, told.groups())
+            found.append(Rounding(digits, point, width, term.arg(0), term))
+        work += term.children()
+    return found
+
+
+def facts(found: list[Rounding]) -> list[Any]:
+    """Return what holds of some roundings, without what they compute."""
+    alone = [fact for rounding in found for fact in rounding.facts()]
+    return alone + [fact for a, b in combinations(found, 2) for fact in a.order(b)]

@@ -1,0 +1,122 @@
+"""Questions to z3, answered the same way every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import z3
+
+from graphrewrite.testing.prove.rounding import facts, roundings
+
+__all__ = ["EFFORT", "Answer", "Question", "possible"]
+
+EFFORT = 20_000_000
+"""z3's units of work for one question: no clock decides, so that the answer is the same on every machine."""
+
+
+class Answer:
+    """What z3 found.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"never"``, ``"sometimes"`` or ``"unknown"``.
+    values : dict of str to int
+        Of the variables, where the condition holds: of those that matter, the least that were found.
+    """
+
+    def __init__(self, verdict: str, values: Mapping[str, int] | None = None) -> None:
+        self.verdict, self.values = verdict, dict(values or {})
+
+
+class Question:
+    """Whether a condition can hold.
+
+    Parameters
+    ----------
+    constraints : iterable of z3.BoolRef
+        What holds in any case.
+    condition : z3.BoolRef
+        What is asked.
+    effort : int
+        z3's units of work.
+    """
+
+    def __init__(self, constraints: Iterable[Any], condition: Any, *, effort: int = EFFORT) -> None:
+        # In a context of its own, where names and numbers of terms do not depend on what was asked before.
+        self.context = z3.Context()
+        self.effort = effort
+        self.told = [told.translate(self.context) for told in (*constraints, condition)]
+        self.roundings = roundings(self.told)
+
+    def _solver(self, facts: Iterable[Any]) -> Any:
+        """Where nothing but the facts is told of a rounding, its result is a variable."""
+        results = [(r.result, z3.Const(f"rounding {i}", r.result.sort())) for i, r in enumerate(self.roundings)]
+        solver = z3.SolverFor("QF_BV", ctx=self.context)
+        solver.set("rlimit", self.effort)
+        solver.add(*(z3.substitute(told, *results) if results else told for told in (*self.told, *facts)))
+        return solver
+
+    def answer(self, variables: Sequence[tuple[str, int]] = ()) -> Answer:
+        """Return whether it can hold, and for which values.
+
+        Parameters
+        ----------
+        variables : sequence of (str, int)
+            Names and widths, in the order in which they should be made small.
+
+        Returns
+        -------
+        Answer
+        """
+        if self.roundings and self._solver(facts(self.roundings)).check() == z3.unsat:
+            return Answer("never")
+        self.solver = self._solver(rounding.definition() for rounding in self.roundings)
+        found = self.solver.check()
+        if found == z3.unsat:
+            return Answer("never")
+        if found != z3.sat:
+            return Answer("unknown")
+        model = self.solver.model()
+        values: dict[str, int] = {}
+        for name, width in variables:
+            term = z3.BitVec(name, width, self.context)
+            values[name], model = self._least(term, model)
+        return Answer("sometimes", values)
+
+    def _least(self, term: Any, model: Any) -> tuple[int, Any]:
+        """Fix a variable at zero, or at a value with few bits, where the condition still holds."""
+        value = model.eval(term, model_completion=True).as_signed_long()
+        width = term.size()
+        for bits in range(width):
+            bound = (1 << bits) - 1
+            if abs(value) <= bound:
+                break
+            self.solver.push()
+            self.solver.add(term <= bound, term >= -bound)
+            if self.solver.check() == z3.sat:
+                model = self.solver.model()
+                value = model.eval(term, model_completion=True).as_signed_long()
+                self.solver.pop()
+                break
+            self.solver.pop()
+        self.solver.add(term == value)
+        return value, model
+
+
+def possible(constraints: Sequence[Any], condition: Any) -> bool:
+    """Tell whether a condition can hold; where z3 gives up, it might.
+
+    Parameters
+    ----------
+    constraints : sequence of z3.BoolRef
+        What holds in any case.
+    condition : bool or z3.BoolRef
+        What is asked.
+
+    Returns
+    -------
+    bool
+    """
+    return condition if isinstance(condition, bool) else Question(constraints, condition).answer().verdict != "never"

@@ -1,0 +1,216 @@
+"""The outputs of a graph for inputs that are not known, by the functions of the ops themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphrewrite.graph import Graph
+from graphrewrite.nested import GraphOp, flatten
+from graphrewrite.op.op import Op
+from graphrewrite.program.call import Call
+from graphrewrite.testing.prove.array import SymbolicArray
+from graphrewrite.testing.prove.number import Number
+from graphrewrite.testing.prove.paths import followed
+from graphrewrite.testing.prove.rebinding import Rebinding
+from graphrewrite.testing.prove.unknown import unknown_float, unknown_number
+from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.types import Dimension, FixedPoint, Quantised, Stream, Type, element_dtype, hold, integer_limits
+
+__all__ = ["BATCH", "Inputs", "Translation", "Variable", "limits_of"]
+
+BATCH = 2
+"""Frames of a batch: two, so that a rule that mixes them is seen."""
+
+
+def limits_of(kind: Type) -> tuple[int, int] | None:
+    """Return the least and the greatest entry of an integer type, and None for floats.
+
+    Parameters
+    ----------
+    kind : Tensor or Stream
+        A type.
+
+    Returns
+    -------
+    (int, int) or None
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> limits_of(Tensor("i4", ("N",))), limits_of(Tensor("f32", ("N",)))
+    ((-8, 7), None)
+    """
+    element = kind.element
+    if isinstance(element, FixedPoint | Quantised):
+        return element.minimum, element.maximum
+    if element == "bool":
+        return 0, 1
+    return integer_limits(element)
+
+
+class Variable(NamedTuple):
+    """One entry of an input.
+
+    Attributes
+    ----------
+    input : str
+        Its name.
+    place : tuple of int
+        The place in the array.
+    name : str
+        Of the z3 variable.
+    number : Number
+        What stands there.
+    """
+
+    input: str
+    place: tuple[int, ...]
+    name: str
+    number: Number
+
+
+def _unknown(name: str, kind: Type) -> Number:
+    limits = limits_of(kind)
+    if limits is None:
+        return unknown_float(name, 8 * element_dtype(kind.element).itemsize, str(kind.element))
+    return unknown_number(name, *limits)
+
+
+@dataclass
+class Inputs:
+    """Unknown inputs of a graph.
+
+    Attributes
+    ----------
+    arrays : dict of str to SymbolicArray
+        By name of the input.
+    constraints : list of z3.BoolRef
+        What holds of them.
+    variables : list of Variable
+        One an entry.
+    """
+
+    arrays: dict[str, SymbolicArray] = field(default_factory=dict)
+    constraints: list[Any] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, graph: Graph, batch: int = BATCH) -> Inputs:
+        """Return one unknown for each entry of each input.
+
+        Parameters
+        ----------
+        graph : Graph
+            Any graph.
+        batch : int
+            What sizes are that run time decides.
+        """
+        made = cls()
+        for name in graph.inputs:
+            kind = graph.result_type(name)
+            shape: tuple[Dimension, ...] = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
+            dtype = element_dtype(kind.element)
+            sizes = tuple(batch if isinstance(d, str) else d for d in shape)
+            entries: Any = np.empty(sizes, object)
+            for index in np.ndindex(sizes):
+                variable = f"{name}{list(index)}"
+                entries[index] = number = _unknown(variable, kind)
+                limits = limits_of(kind)
+                made.variables.append(Variable(name, index, variable, number))
+                if (
+                    limits
+                    and not number.is_known
+                    and limits[1] - limits[0] + 1 != 1 << (number.width - (limits[0] >= 0))
+                ):
+                    made.constraints += [number.term >= limits[0], number.term <= limits[1]]
+            made.arrays[name] = SymbolicArray(entries, dtype)
+        return made
+
+
+class Translation:
+    """Computes graphs on unknown inputs.
+
+    Parameters
+    ----------
+    possible : callable
+        Tells whether a condition on the inputs can hold.
+    """
+
+    def __init__(self, possible: Callable[[Any], bool]) -> None:
+        self.possible = possible
+        self.rebinding = Rebinding()
+
+    def outputs(self, graph: Graph, inputs: Mapping[str, SymbolicArray]) -> dict[str, SymbolicArray]:
+        """Return the outputs of a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            Of any level.
+        inputs : mapping of str to SymbolicArray
+            By name.
+
+        Returns
+        -------
+        dict of str to SymbolicArray
+
+        Raises
+        ------
+        Untranslatable
+            Naming the op, the type of its operands, and what hinders.
+        """
+        values = self.values(graph, inputs)
+        return {name: SymbolicArray.of(values[name][0]) for name in graph.outputs}
+
+    def values(self, graph: Graph, inputs: Mapping[str, SymbolicArray]) -> dict[str, tuple[Any, ...]]:
+        """Return the results of every node that an output needs.
+
+        Parameters
+        ----------
+        graph : Graph
+            Of any level.
+        inputs : mapping of str to SymbolicArray
+            By name.
+        """
+        graph = flatten(graph) if any(isinstance(graph.op(n), GraphOp) for n in graph) else graph
+        needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))
+        values: dict[str, tuple[Any, ...]] = {}
+        for node in graph.in_order():
+            if node in needed:
+                values[node] = (inputs[node],) if node in inputs else self._node(graph, node, values)
+        return values
+
+    def _node(self, graph: Graph, node: str, values: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...]:
+        call = Call.of(graph, node)
+        operands = [values[o.node][o.result] for o in call.operands]
+        if not any(isinstance(x, SymbolicArray) for x in operands):  # nothing here is unknown
+            known = dict(values)
+            call.run(known)
+            return known[node]
+        held = self.rebinding(hold)
+
+        def compute() -> tuple[Any, ...]:
+            results = self._computed(call.op, operands, call)
+            if call.op.name == "output":
+                return results
+            return tuple(held(kind.element, array) for kind, array in zip(call.results, results, strict=True))
+
+        try:
+            return followed(compute, self.possible)
+        except Untranslatable as error:
+            told = ", ".join(str(graph.result_type(o.node, o.result)) for o in call.operands)
+            raise type(error)(f"{call.op.name}({told}): {error}") from error
+
+    def _computed(self, op: Op, operands: list[Any], call: Call) -> tuple[Any, ...]:
+        function = self.rebinding(op.function)
+        if call.arrangement is None:
+            found = function(*operands, **call.attributes)
+            return found if isinstance(found, tuple) else (found,)
+        first, *others = operands
+        found = function(np.transpose(first, call.arrangement.operand), *others, **call.attributes)
+        results = found if isinstance(found, tuple) else (found,)
+        return tuple(np.transpose(array, call.arrangement.result) for array in results)

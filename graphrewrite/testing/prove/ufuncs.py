@@ -1,0 +1,164 @@
+"""numpy's ufuncs on symbolic arrays: in which dtype they compute is asked of numpy itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.testing.prove.arithmetic import ELEMENTWISE
+from graphrewrite.testing.prove.array import SymbolicArray, cast_to, entries_of, known
+from graphrewrite.testing.prove.holding import check_sums, held
+from graphrewrite.testing.prove.number import Number
+from graphrewrite.testing.prove.untranslatable import Untranslatable
+
+__all__ = ["applied", "contracted", "sample"]
+
+_GREATEST = np.frompyfunc(lambda number: number.greatest, 1, 1)
+
+
+def applied(ufunc: Any, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Return what a ufunc makes of arrays some of which are symbolic.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Such as ``np.add``.
+    method : str
+        ``"__call__"`` or ``"reduce"``.
+    inputs, keywords
+        As numpy was given them.
+
+    Returns
+    -------
+    SymbolicArray or ndarray
+
+    Raises
+    ------
+    Untranslatable
+        If it has no exact form.
+    """
+    out = keywords.pop("out", None)
+    if keywords.get("where", True) is not True:
+        raise Untranslatable(f"{ufunc.__name__} with where= is not translated")
+    keywords.pop("where", None)
+    whole = [known(x) if isinstance(x, SymbolicArray) else x for x in inputs]
+    if all(x is not None for x in whole):
+        found: Any = getattr(ufunc, method)(*whole, **keywords)
+    elif method == "reduce":
+        found = _reduced(ufunc, inputs[0], **keywords)
+    elif method != "__call__":
+        raise Untranslatable(f"np.{ufunc.__name__}.{method} is not translated")
+    elif ufunc is np.matmul:
+        found = contracted(ufunc, inputs)
+    else:
+        found = _elementwise(ufunc, inputs, keywords)
+    return found if out is None else _written(out[0], found)
+
+
+def _written(target: Any, found: Any) -> Any:
+    if not isinstance(target, SymbolicArray):
+        raise Untranslatable("numbers that depend on the input are written into an array of known ones")
+    target[...] = cast_to(found, target.dtype)
+    return target
+
+
+def sample(array: Any) -> Any:
+    """Return something of which numpy makes the same dtype as of an array: ones, or a number without a dtype itself."""
+    if isinstance(array, SymbolicArray):
+        return np.ones((1,) * array.ndim, array.dtype)
+    if isinstance(array, np.ndarray) and array.ndim:
+        return np.ones((1,) * array.ndim, array.dtype)
+    return array
+
+
+def _elementwise(ufunc: Any, inputs: Sequence[Any], keywords: dict[str, Any]) -> SymbolicArray:
+    meaning = ELEMENTWISE.get(ufunc)
+    if meaning is None:
+        raise Untranslatable(f"np.{ufunc.__name__} is no exact arithmetic")
+    samples = [sample(x) for x in inputs]
+    with np.errstate(all="ignore"):
+        dtype = ufunc(*samples, **keywords).dtype
+    return SymbolicArray(_computed(meaning, _common(samples, dtype), dtype)(*map(entries_of, inputs)), dtype)
+
+
+def _common(samples: Sequence[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which numpy computes; whole numbers are compared as they are."""
+    if dtype.kind != "b":
+        return dtype
+    found = np.result_type(*samples)
+    return found if found.kind == "b" or any(np.result_type(x).kind == "f" for x in samples) else np.dtype(np.int64)
+
+
+def _computed(meaning: Callable[..., Number], common: np.dtype[Any], dtype: np.dtype[Any]) -> Any:
+    """Operands are held as numpy computes, and the result as it is stored."""
+    floats = common.kind == "f"
+
+    def compute(*numbers: Number) -> Number:
+        for number in numbers:
+            number.check()
+        given = [held(n, common) for n in numbers] if floats else numbers
+        return held(meaning(*given, common), dtype)
+
+    return lambda *arrays: np.frompyfunc(compute, len(arrays), 1)(*arrays)
+
+
+def _reduced(ufunc: Any, array: SymbolicArray, axis: Any = 0, *, keepdims: bool = False, **keywords: Any) -> Any:
+    if ufunc not in ELEMENTWISE or keywords.get("initial", np._NoValue) is not np._NoValue:
+        raise Untranslatable(f"np.{ufunc.__name__}.reduce is not translated in this form")
+    dtype = ufunc.reduce(np.ones(array.shape, array.dtype), axis=axis, dtype=keywords.get("dtype")).dtype
+    given = cast_to(array, dtype) if ufunc in (np.add, np.multiply) else array
+    axes = tuple(range(array.ndim)) if axis is None else tuple(np.atleast_1d(axis) % array.ndim)
+    kept = [i for i in range(array.ndim) if i not in axes]
+    rows = given.entries.transpose(*axes, *kept).reshape(-1, *(array.shape[i] for i in kept))
+    if not len(rows):
+        raise Untranslatable(f"np.{ufunc.__name__}.reduce of no entries")
+    for number in rows.reshape(-1):
+        number.check()
+    if ufunc is np.add and dtype.kind == "f":
+        sizes = _GREATEST(rows)
+        check_sums(np.max(np.add.reduce(sizes, axis=0)), max(n.point for n in rows.reshape(-1)), dtype)
+    meaning = ELEMENTWISE[ufunc]
+    step = np.frompyfunc(lambda a, b: meaning(a, b, given.dtype), 2, 1)
+    found = SymbolicArray(reduce(step, rows), given.dtype)
+    shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape)) if keepdims else found.shape
+    hold = np.frompyfunc(lambda number: held(number, dtype), 1, 1)
+    return SymbolicArray(hold(found.entries), dtype).reshape(shape)
+
+
+def contracted(function: Callable[..., Any], arrays: Sequence[Any], **keywords: Any) -> SymbolicArray:
+    """Return sums of products, such as matrix products, computed exactly and then held.
+
+    Parameters
+    ----------
+    function : callable
+        One of numpy's that works on object arrays.
+    arrays : sequence of array
+        Its operands.
+    **keywords
+        Its options.
+
+    Returns
+    -------
+    SymbolicArray
+
+    Raises
+    ------
+    Untranslatable
+        If they are floats and a sum might be rounded.
+    """
+    ones = [np.ones(x.shape, x.dtype) if isinstance(x, SymbolicArray) else np.ones_like(x) for x in arrays]
+    shaped = np.asarray(function(*ones, **keywords))
+    dtype = shaped.dtype
+    numbers = [entries_of(x) for x in arrays]
+    if not shaped.size or any(not n.size for n in numbers):
+        return SymbolicArray.of(shaped)
+    if dtype.kind == "f":
+        point = sum(max(n.point for n in entries.reshape(-1)) for entries in numbers)
+        sizes = np.asarray(function(*map(_GREATEST, numbers), **keywords))
+        check_sums(max(map(Fraction, sizes.reshape(-1))), point, dtype)
+    hold = np.frompyfunc(lambda number: held(Number.of(number), dtype), 1, 1)
+    return SymbolicArray(hold(function(*numbers, **keywords)), dtype)

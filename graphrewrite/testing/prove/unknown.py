@@ -1,0 +1,60 @@
+"""Numbers that are not known: the inputs of a proof."""
+
+from __future__ import annotations
+
+import z3
+
+from graphrewrite.testing.prove.number import Number, width_of
+
+__all__ = ["unknown_float", "unknown_number"]
+
+
+def unknown_number(name: str, low: int, high: int) -> Number:
+    """Return an unknown whole number.
+
+    Parameters
+    ----------
+    name : str
+        Of the variable.
+    low, high : int
+        Its bounds; where its bits do not say them, a constraint must.
+
+    Returns
+    -------
+    Number
+
+    Examples
+    --------
+    >>> unknown_number("x", 0, 15).term
+    ZeroExt(1, x)
+    """
+    if low == high:
+        return Number(low, high)
+    width = width_of(low, high)
+    if low == 0 and high == (1 << (width - 1)) - 1:
+        return Number(low, high, z3.ZeroExt(1, z3.BitVec(name, width - 1)))
+    return Number(low, high, z3.BitVec(name, width))
+
+
+def unknown_float(name: str, width: int, told: str) -> Number:
+    """Return any float, NaN and infinities included, as its bits: it may be moved, and nothing is computed with it.
+
+    Parameters
+    ----------
+    name : str
+        Of the variable.
+    width : int
+        Bits.
+    told : str
+        Name of the type.
+
+    Returns
+    -------
+    Number
+
+    Examples
+    --------
+    >>> unknown_float("x", 32, "f32").opaque
+    'f32'
+    """
+    return Number(0, 0, z3.BitVec(name, width), opaque=told)

@@ -1,0 +1,351 @@
+"""Wrong rules are refuted by small inputs that numpy confirms, right ones proved; of the rest it is said why not."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from graphrewrite import Constant, FixedPoint, Graph, Tensor, decline, define_op, op, rewrite, rule
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.lowering import LOWER_TO_INTEGER
+from graphrewrite.op.domain import MANTISSAS
+from graphrewrite.rules import RULES, drop_factor_one, drop_requantise, eliminate_dead_nodes, merge_clips
+from graphrewrite.testing import prove
+from graphrewrite.testing.comparison import compare
+from graphrewrite.testing.prove import ufuncs
+from graphrewrite.testing.prove.examination import ReplayError
+
+NUMBERS = MANTISSAS | {"bool"}
+
+
+@rule
+def swapped_difference(x, y):
+    yield op.neg(op.sub(x, y))
+    return op.sub(x, y)
+
+
+@rule
+def sign_lost(x):
+    yield op.neg(op.neg(x))
+    return op.abs(x)
+
+
+@rule
+def absolute_of_the_least(x):
+    """The least number has no opposite: its absolute value is negative."""
+    yield op.relu(op.abs(x))
+    return op.abs(x)
+
+
+@rule
+def rounded_twice(x):
+    narrow = op.requantise(x)
+    yield narrow
+    if not isinstance(narrow.shift, int) or narrow.shift < 2 or x.type.element.width > 62:
+        return decline("too small a shift")
+    return op.requantise(op.requantise(x, shift=1, element=x.type.element), like=narrow, shift=narrow.shift - 1)
+
+
+@rule
+def saturation_ignored(x):
+    """Right only where the wider format never saturates."""
+    inner = op.requantise(x)
+    outer = op.requantise(inner, shift=0)
+    yield outer
+    return op.requantise(x, shift=inner.shift, element=outer.element)
+
+
+@rule
+def bound_off_by_one(x):
+    narrow = op.requantise(x)
+    yield narrow
+    limit = narrow.element.maximum - 1
+    if narrow.element.width == 1 or narrow.high is not None:
+        return decline("done")
+    return op.requantise(x, like=narrow, high=limit)
+
+
+@rule
+def limits_in_the_wrong_order(x, a, b, c, d):
+    yield op.clip(op.clip(x, low=a, high=b), low=c, high=d)
+    if None in (a, b, c, d) or a > b or c > d:
+        return decline("not four limits in order")
+    return op.clip(x, low=max(a, c), high=min(b, d))
+
+
+@rule
+def sign_of_a_shift(x):
+    narrow = op.requantise(x)
+    yield narrow
+    if not isinstance(narrow.shift, int) or narrow.shift <= 0:
+        return decline("done")
+    return op.requantise(x, like=narrow, shift=-narrow.shift)
+
+
+@rule
+def other_operand(x, y):
+    total = op.integer_add(x, y)
+    yield total
+    return op.integer_add(x, x, like=total) if x.type == y.type else decline("another type")
+
+
+@rule
+def shifts_exchanged(x, y):
+    total = op.integer_add(x, y)
+    yield total
+    return op.integer_add(x, y, like=total, shifts=tuple(reversed(total.shifts)))
+
+
+@rule
+def order_lost(x):
+    """Rectifying makes equal what was not, and of equal entries arg_max gives the first."""
+    place = op.arg_max(x)
+    yield place
+    return op.arg_max(op.relu(x), like=place)
+
+
+@rule
+def inverse_permutation_forgotten(x):
+    inner = op.transpose(x)
+    outer = op.transpose(inner)
+    yield outer
+    return op.transpose(x, perm=tuple(outer.perm[p] for p in inner.perm))
+
+
+@rule
+def reshape_for_transpose(x):
+    moved = op.transpose(x)
+    yield moved
+    return op.reshape(x, shape=moved.shape)
+
+
+@rule(kind="lowering")
+def fraction_ignored(x):
+    real = op.from_fixed(x)
+    rounded = op.quantise(real)
+    yield rounded
+    if rounded.fractions is not None:
+        return decline("a format for each channel")
+    same = op.requantise(x, shift=0, element=rounded.element, low=rounded.low, high=rounded.high)
+    return op.from_fixed(same, fraction=rounded.element.fraction, element=real.element)
+
+
+@rule
+def constant_off_by_one(x, c: Constant):
+    total = op.add(x, c)
+    yield total
+    if c.value.dtype.kind not in "iu" or not c.value.any() or x.op_name == "add":
+        return decline("not a whole number")
+    return op.add(op.add(x, c.value - 1), np.zeros_like(c.value))
+
+
+@define_op(level="integer", infer=lambda x, *, by: x)
+def arithmetic_shift(x, *, by: int = 1):
+    """Shift to the right, the sign kept."""
+    return x >> by
+
+
+@define_op(level="integer", infer=lambda x, *, by: x)
+def logical_shift(x, *, by: int = 1):
+    """Shift to the right, zeros shifted in."""
+    return (x.astype(f"u{x.dtype.itemsize}") >> by).astype(x.dtype)
+
+
+@rule
+def logical_for_arithmetic(x):
+    shifted = arithmetic_shift(x)
+    yield shifted
+    return logical_shift(x, by=shifted.by)
+
+
+WRONG = [
+    *(swapped_difference, sign_lost, absolute_of_the_least, rounded_twice, saturation_ignored, bound_off_by_one),
+    *(limits_in_the_wrong_order, sign_of_a_shift, other_operand, shifts_exchanged, order_lost),
+    *(inverse_permutation_forgotten, reshape_for_transpose, fraction_ignored, constant_off_by_one),
+    logical_for_arithmetic,
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda found: found.name)
+def test_a_wrong_rule_is_refuted(wrong):
+    proof = prove(wrong, elements=NUMBERS)
+    assert proof.verdict == "refuted", str(proof)
+    assert not proof
+    found = proof.counterexample
+    assert found.rules is wrong
+    assert compare(found.before, wrong(found.before), found.inputs, keeps="exact", tolerance=None) is not None
+    assert str(proof).startswith(f"{wrong.name}: refuted: output y")
+    assert sum(np.count_nonzero(array) for array in found.inputs.values()) <= 2  # the rest does not matter
+
+
+@rule
+def relu_of_relu(x):
+    yield op.relu(op.relu(x))
+    return op.relu(x)
+
+
+@rule
+def distribute(x, y, z):
+    """Whole numbers that wrap around are a ring."""
+    yield op.mul(x, op.add(y, z))
+    if x.type != y.type or y.type != z.type:
+        return decline("a broadcast")
+    return op.add(op.mul(x, y), op.mul(x, z))
+
+
+@rule
+def twice_taken_away(x):
+    yield op.sub(x, op.add(x, x))
+    return op.neg(x)
+
+
+@rule
+def shift_twice(x):
+    inner = arithmetic_shift(x)
+    outer = arithmetic_shift(inner)
+    yield outer
+    return arithmetic_shift(x, by=inner.by + outer.by) if min(inner.by, outer.by) >= 0 else decline("to the left")
+
+
+@pytest.mark.parametrize(
+    "right", [relu_of_relu, distribute, twice_taken_away, shift_twice, drop_requantise, merge_clips]
+)
+def test_a_right_rule_is_proved(right):
+    proof = prove(right, elements=NUMBERS, instances=24)
+    assert proof, str(proof)
+    assert proof.counterexample is None
+    assert 10 < proof.counts["proved"] == len(proof.instances) <= 24
+    assert "these graphs stand for all in which the rule applies" in proof.assumed[0]
+    assert "inputs are of these kinds only: bool, fixed, integer" in proof.assumed
+
+
+def test_floats_are_not_known_and_said_so():
+    proof = prove(drop_factor_one, instances=12)
+    assert proof.verdict == "unknown"
+    assert not proof
+    assert "mul(f32[N,1], f32[1]): it computes with any numbers of f32, which rounds" in proof.why
+    assert "On 12 graphs it is proved" in str(proof)
+
+
+def test_floats_may_be_moved():
+    @rule
+    def merge_flips(x):
+        yield op.transpose(op.transpose(x, perm=(1, 0)), perm=(1, 0))
+        return x
+
+    proof = prove(merge_flips, elements={"float"})
+    assert proof, str(proof)
+    assert "f32" in proof.assumed[0]
+
+    @rule
+    def forget_a_flip(x):
+        yield op.transpose(op.transpose(x, perm=(1, 0)), perm=(1, 0))
+        return op.reshape(op.transpose(x, perm=(1, 0)), shape=x.shape)
+
+    assert prove(forget_a_flip, elements={"float"}).verdict == "refuted"
+
+
+def test_what_one_assumes_is_told():
+    proof = prove(drop_requantise, instances=30)
+    told = "; ".join(proof.assumed)
+    assert "a batch of 2" in told
+    assert "attributes: requantise element " in told
+    assert str(proof).startswith(
+        "drop_requantise: proved for all values of the inputs of 30 graphs. Assumed: these graphs"
+    )
+    assert proof._repr_html_().startswith("<p>drop_requantise: proved")
+    assert "<li>" in proof._repr_html_()
+
+
+def test_it_is_deterministic():
+    def told(proof):
+        return str(proof.instances), proof.assumed, str(proof)
+
+    for found in (drop_requantise, rounded_twice):
+        assert told(prove(found, instances=20)) == told(prove(found, instances=20))
+
+
+@define_op(level="integer", infer=lambda x, y: x)
+def product(x, y):
+    """A product that wraps around."""
+    return x * y
+
+
+@rule
+def difference_of_squares(x, y):
+    yield product(op.add(x, y), op.sub(x, y))
+    return op.sub(product(x, x), product(y, y)) if x.type == y.type else decline("a broadcast")
+
+
+def test_a_solver_that_gives_up_says_on_what():
+    graph = Graph("g")
+    x, y = (graph.input(name, Tensor("i64", (1,))) for name in "xy")
+    graph.output("z", product(x + y, x - y))
+    proof = prove(difference_of_squares, [graph], effort=100_000)
+    assert proof.verdict == "unknown"
+    assert "z3 gave up on add : i64[1], sub : i64[1], product : i64[1] after 100,000 units of work" in proof.why
+
+
+def test_graphs_of_ones_own():
+    graph = Graph.parse(
+        "graph g\nx = input() : s8f4[N,3]\nd = relu(x)\nr = requantise(x, shift=0, element=s8f4)\ny = output(r)"
+    )
+    assert prove(eliminate_dead_nodes, [graph])
+    assert prove([*RULES], [graph])
+    assert "it has no pattern of ops, so give the graphs" in prove(eliminate_dead_nodes).why
+    assert prove(LOWER_TO_INTEGER, [graph]).why == "it was applied to none of 1 graphs"
+
+
+def test_a_lowering_as_a_whole():
+    text = """graph g
+x = input() : s8f4[N,2]
+f = from_fixed(x, fraction=4)
+w = constant(value=[[0.5, -1.0], [0.25, 2.0]]) : f32[2,2]
+b = constant(value=[0.5, -0.25]) : f32[2]
+l = linear(f, w, b)
+r = relu(l)
+q = quantise(r, element=u6f2)
+y = output(q)"""
+    proof = prove(lambda graph: rewrite(graph, (*LOWER_TO_INTEGER, *RULES)), [Graph.parse(text)])
+    assert proof, str(proof)
+
+
+def test_a_rule_that_raises_refutes_nothing_and_proves_nothing():
+    @rule
+    def raises(x):
+        yield op.relu(x)
+        return x.value
+
+    proof = prove(raises, elements=NUMBERS, instances=5)
+    assert proof.verdict == "unknown"
+    assert "it raises an error instead of rewriting" in proof.why
+
+
+def test_an_interface_that_changes_is_refuted():
+    @rule
+    def wider(x):
+        yield op.requantise(x, shift=0, element=FixedPoint(True, 4))
+        return op.requantise(x, shift=0, element=FixedPoint(True, 5))
+
+    graph = Graph.parse("graph g\nx = input() : s8f0[N]\nr = requantise(x, shift=0, element=s4f0)\ny = output(r)")
+    assert not prove(wider, [graph])
+
+
+def test_a_wrong_translation_raises(monkeypatch):
+    monkeypatch.setattr(ufuncs, "ELEMENTWISE", {**ufuncs.ELEMENTWISE, np.negative: lambda a, dtype: a})
+
+    @rule
+    def minus_minus(x):
+        yield op.neg(x)
+        return op.sub(op.sub(x, x), x)
+
+    with pytest.raises(ReplayError, match=r"z3 says that neg : .* in numpy they do not; please report"):
+        prove(minus_minus, elements=NUMBERS)
+
+
+def test_without_z3_a_hint(monkeypatch):
+    monkeypatch.setitem(sys.modules, "z3", None)
+    with pytest.raises(MissingDependencyError, match=r"prove needs z3: pip install 'graphrewrite\[prove\]'"):
+        prove(drop_requantise)
