@@ -23,9 +23,9 @@ except ImportError:
     raise MissingDependencyError("graphrewrite.testing needs hypothesis: pip install hypothesis") from None
 
 from graphrewrite.testing.confluence import assert_confluent
+from graphrewrite.testing.proof.proof import Proof
+from graphrewrite.testing.proof.proving import prove
 from graphrewrite.testing.properties import assert_idempotent, assert_preserves, assert_refines, check
-from graphrewrite.testing.prove.proof import Proof
-from graphrewrite.testing.prove.proving import prove
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.strategies import attributes_of, digraphs, graphs, inputs_for, types
 from graphrewrite.testing.termination import assert_terminates

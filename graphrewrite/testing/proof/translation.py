@@ -12,12 +12,12 @@ from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp, flatten
 from graphrewrite.op.op import Op
 from graphrewrite.program.call import Call
-from graphrewrite.testing.prove.array import SymbolicArray
-from graphrewrite.testing.prove.number import Number
-from graphrewrite.testing.prove.paths import followed
-from graphrewrite.testing.prove.rebinding import Rebinding
-from graphrewrite.testing.prove.unknown import unknown_float, unknown_number
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.array import SymbolicArray
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.paths import followed
+from graphrewrite.testing.proof.rebinding import Rebinding
+from graphrewrite.testing.proof.unknown import unknown_float, unknown_number
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 from graphrewrite.types import Dimension, FixedPoint, Quantised, Stream, Type, element_dtype, hold, integer_limits
 
 __all__ = ["BATCH", "Inputs", "Translation", "Variable", "limits_of"]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import z3
 
-from graphrewrite.testing.prove.number import Number
+from graphrewrite.testing.proof.number import Number
 
 __all__ = ["Rounding", "facts", "nearest_float", "roundings"]
 

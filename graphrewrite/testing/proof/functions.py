@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.testing.prove.array import SymbolicArray, cast_to, entries_of, known
-from graphrewrite.testing.prove.choice import choice
-from graphrewrite.testing.prove.number import Number
-from graphrewrite.testing.prove.ufuncs import applied, contracted, sample
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.array import SymbolicArray, cast_to, entries_of, known
+from graphrewrite.testing.proof.choice import choice
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.ufuncs import applied, contracted, sample
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["METHODS", "called"]
 

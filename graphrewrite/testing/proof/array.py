@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.testing.prove.holding import converted
-from graphrewrite.testing.prove.number import Number
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.holding import converted
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["SymbolicArray", "entries_of", "known"]
 
@@ -99,7 +99,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         return found
 
     def __bool__(self) -> bool:
-        from graphrewrite.testing.prove.paths import decided
+        from graphrewrite.testing.proof.paths import decided
 
         return decided(self._sole().truth)
 
@@ -139,18 +139,18 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
     # ------------------------------------------------------------------ numpy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        from graphrewrite.testing.prove.ufuncs import applied
+        from graphrewrite.testing.proof.ufuncs import applied
 
         return applied(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
-        from graphrewrite.testing.prove.functions import called
+        from graphrewrite.testing.proof.functions import called
 
         return called(function, args, keywords)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """A method of arrays is the function of that name."""
-        from graphrewrite.testing.prove.functions import METHODS
+        from graphrewrite.testing.proof.functions import METHODS
 
         if name not in METHODS:
             raise AttributeError(f"a symbolic array has no attribute {name!r}")

@@ -13,11 +13,11 @@ from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.lowering import LOWER_TO_INTEGER, LOWER_TO_STREAM
 from graphrewrite.nested import graph_op
 from graphrewrite.op import LIBRARY
-from graphrewrite.testing.prove.instances import instances_of
-from graphrewrite.testing.prove.solver import possible
-from graphrewrite.testing.prove.translation import Inputs, Translation
-from graphrewrite.testing.prove.untranslatable import Untranslatable
-from tests.testing.prove.values import values_of
+from graphrewrite.testing.proof.instances import instances_of
+from graphrewrite.testing.proof.solver import possible
+from graphrewrite.testing.proof.translation import Inputs, Translation
+from graphrewrite.testing.proof.untranslatable import Untranslatable
+from tests.testing.proof.values import values_of
 
 
 def translated(graph):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import z3
 
-from graphrewrite.testing.prove.choice import choice, magnitude, negated, of_truth
-from graphrewrite.testing.prove.holding import bits_of, rounded, truncated
-from graphrewrite.testing.prove.number import Number, aligned, width_of
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.choice import choice, magnitude, negated, of_truth
+from graphrewrite.testing.proof.holding import bits_of, rounded, truncated
+from graphrewrite.testing.proof.number import Number, aligned, width_of
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["ELEMENTWISE", "maximum", "minimum"]
 

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from graphrewrite.testing.prove.arithmetic import ELEMENTWISE
-from graphrewrite.testing.prove.array import SymbolicArray, known
-from graphrewrite.testing.prove.unknown import unknown_number
-from graphrewrite.testing.prove.untranslatable import Untranslatable
-from tests.testing.prove.values import values_of
+from graphrewrite.testing.proof.arithmetic import ELEMENTWISE
+from graphrewrite.testing.proof.array import SymbolicArray, known
+from graphrewrite.testing.proof.unknown import unknown_number
+from graphrewrite.testing.proof.untranslatable import Untranslatable
+from tests.testing.proof.values import values_of
 
 WHOLE = [np.dtype(f"{kind}int{bits}") for kind in ("", "u") for bits in (8, 16, 32, 64)]
 DTYPES = [*WHOLE, np.dtype(bool)]

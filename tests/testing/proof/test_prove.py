@@ -14,8 +14,8 @@ from graphrewrite.op.domain import MANTISSAS
 from graphrewrite.rules import RULES, drop_factor_one, drop_requantise, eliminate_dead_nodes, merge_clips
 from graphrewrite.testing import prove
 from graphrewrite.testing.comparison import compare
-from graphrewrite.testing.prove import ufuncs
-from graphrewrite.testing.prove.examination import ReplayError
+from graphrewrite.testing.proof import ufuncs
+from graphrewrite.testing.proof.examination import ReplayError
 
 NUMBERS = MANTISSAS | {"bool"}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["Number", "aligned", "width_of"]
 
@@ -40,7 +40,7 @@ class Number:
     """A mantissa times ``2**-point``, the mantissa being a z3 bit-vector in two's complement, just as wide as needed.
 
     Sums, products and shifts are those of whole numbers, without a width: a result gets as many bits as its bounds
-    need. What a numpy dtype makes of it is told by `graphrewrite.testing.prove.holding`.
+    need. What a numpy dtype makes of it is told by `graphrewrite.testing.proof.holding`.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Number:
 
     Examples
     --------
-    >>> from graphrewrite.testing.prove.unknown import unknown_number
+    >>> from graphrewrite.testing.proof.unknown import unknown_number
     >>> x = unknown_number("x", -8, 7)
     >>> y = x * Number.of(0.75) + x
     >>> y.low, y.high, y.point

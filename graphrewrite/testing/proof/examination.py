@@ -12,12 +12,12 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.testing.comparison import compare, interface
 from graphrewrite.testing.counterexample import Counterexample
-from graphrewrite.testing.prove.array import SymbolicArray
-from graphrewrite.testing.prove.number import Number
-from graphrewrite.testing.prove.proof import Instance
-from graphrewrite.testing.prove.solver import Question, possible
-from graphrewrite.testing.prove.translation import Inputs, Translation
-from graphrewrite.testing.prove.untranslatable import RoundedSum, Undefined, Untranslatable
+from graphrewrite.testing.proof.array import SymbolicArray
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.proof import Instance
+from graphrewrite.testing.proof.solver import Question, possible
+from graphrewrite.testing.proof.translation import Inputs, Translation
+from graphrewrite.testing.proof.untranslatable import RoundedSum, Undefined, Untranslatable
 
 __all__ = ["ReplayError", "examined"]
 
@@ -159,7 +159,7 @@ def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> 
         told = ", ".join(f"{name}={array.tolist()}" for name, array in arrays.items())
         raise ReplayError(
             f"z3 says that {_called(pair.before)} and {_called(pair.after)} differ for {told}, and in numpy they do "
-            "not; please report this as a fault of graphrewrite.testing.prove"
+            "not; please report this as a fault of graphrewrite.testing.proof"
         )
     if keeps != "exact" and compare(pair.before, pair.after, arrays, keeps=keeps, tolerance=None) is None:
         verdict = "left out" if keeps == "assumes" else "unknown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import z3
 
-from graphrewrite.testing.prove.rounding import roundings
+from graphrewrite.testing.proof.rounding import roundings
 
 
 def values_of(array, numbers):

@@ -7,8 +7,8 @@ from typing import Any
 
 import z3
 
-from graphrewrite.testing.prove.number import Number, aligned, width_of
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.number import Number, aligned, width_of
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["choice", "magnitude", "negated", "of_truth"]
 

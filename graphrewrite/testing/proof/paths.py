@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import z3
 
-from graphrewrite.testing.prove.array import SymbolicArray
-from graphrewrite.testing.prove.choice import choice
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.array import SymbolicArray
+from graphrewrite.testing.proof.choice import choice
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["decided", "followed"]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.testing.prove.arithmetic import ELEMENTWISE
-from graphrewrite.testing.prove.array import SymbolicArray, cast_to, entries_of, known
-from graphrewrite.testing.prove.holding import check_sums, held
-from graphrewrite.testing.prove.number import Number
-from graphrewrite.testing.prove.untranslatable import Untranslatable
+from graphrewrite.testing.proof.arithmetic import ELEMENTWISE
+from graphrewrite.testing.proof.array import SymbolicArray, cast_to, entries_of, known
+from graphrewrite.testing.proof.holding import check_sums, held
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["applied", "contracted", "sample"]
 

@@ -15,7 +15,7 @@ from graphrewrite.pattern import Pattern
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Pick, T, Unfit
 from graphrewrite.testing.generation.tables import SIZES
-from graphrewrite.testing.prove.enumeration import enumerated, spread
+from graphrewrite.testing.proof.enumeration import enumerated, spread
 from graphrewrite.text import to_text
 from graphrewrite.types import Element, FixedPoint, Quantised, Stream, Tensor, Type, element_dtype, integer_limits
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.op.op import Op
-from graphrewrite.testing.prove.array import SymbolicArray, cast_to
-from graphrewrite.testing.prove.functions import called
+from graphrewrite.testing.proof.array import SymbolicArray, cast_to
+from graphrewrite.testing.proof.functions import called
 
 __all__ = ["Rebinding"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import z3
 
-from graphrewrite.testing.prove.rounding import facts, roundings
+from graphrewrite.testing.proof.rounding import facts, roundings
 
 __all__ = ["EFFORT", "Answer", "Question", "possible"]
 

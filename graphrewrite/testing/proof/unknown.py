@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import z3
 
-from graphrewrite.testing.prove.number import Number, width_of
+from graphrewrite.testing.proof.number import Number, width_of
 
 __all__ = ["unknown_float", "unknown_number"]
 

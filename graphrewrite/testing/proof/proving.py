@@ -13,8 +13,8 @@ from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph import Graph
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rule import Rule
-from graphrewrite.testing.prove.assumptions import assumptions
-from graphrewrite.testing.prove.proof import Instance, Proof
+from graphrewrite.testing.proof.assumptions import assumptions
+from graphrewrite.testing.proof.proof import Instance, Proof
 from graphrewrite.testing.subject import Subject, Transformation
 from graphrewrite.types import element_kind
 
@@ -124,7 +124,7 @@ class _Evidence:
         return bool(self.instances) and self.instances[-1].verdict == "refuted"
 
     def add(self, subject: Subject, graph: Graph) -> None:
-        from graphrewrite.testing.prove.examination import examined
+        from graphrewrite.testing.proof.examination import examined
 
         kinds = {element_kind(graph.result_type(name).element) for name in graph.inputs}
         if (self.kinds is not None and not kinds <= self.kinds) or ("float" in kinds and self.floats >= _FLOATS):
@@ -170,7 +170,7 @@ def _applied(subject: Subject, graph: Graph) -> Graph | None:
 
 
 def _graphs(subject: Subject, on: Iterable[Graph] | None, instances: int) -> Iterator[Graph]:
-    from graphrewrite.testing.prove.instances import instances_of
+    from graphrewrite.testing.proof.instances import instances_of
 
     if on is not None:
         yield from on
