@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import ARGUMENT, DETERMINISTIC, INTERFACE, WELL_FORMED
 from graphrewrite.testing.subject import Outcome, Subject
 from graphrewrite.verify import verify
-from graphrewrite.verify.reading import operands_or_fault
 
 __all__ = ["Applied", "Refuted", "applied", "check_interface", "check_repeatable", "rebuilt"]
 
+_ABOUT_EDGES = frozenset({"slots_are_numbered", "operands_fit"})
+"""Checks that fail where a node has lost what it read."""
 _FOLLOWING = frozenset({"views"})
 """Graph attributes that name nodes, so that they follow what becomes of these."""
 
@@ -104,9 +105,13 @@ def applied(subject: Subject, graph: Any) -> Applied:
 
 def _failed(subject: Subject, graph: Any, error: Exception) -> Refuted:
     told = str(error) if isinstance(error, GraphRewriteError) else f"{type(error).__name__}: {error}"
-    checks = sorted({fault.check for fault in error.faults}) if isinstance(error, VerificationError) else ()
-    found = Counterexample(graph, None, f"{subject.name} failed: {told}", claim=WELL_FORMED)
-    return Refuted(found, " ".join(("failed", type(error).__name__, *checks)))
+    reason, kind = f"{subject.name} failed: {told}", f"failed {type(error).__name__}"
+    if isinstance(error, VerificationError):
+        lost = [fault for fault in error.faults if fault.check in _ABOUT_EDGES]
+        form = told if " left a graph" in told else f"{subject.name} gives a graph that is not well formed:\n{told}"
+        reason = f"{subject.name} leaves an edge dangling: {lost[0]}" if lost else form
+        kind = "dangling" if lost else "not well formed"
+    return Refuted(Counterexample(graph, None, reason, claim=WELL_FORMED), kind)
 
 
 def _restore(graph: Any, old: dict[str, Any]) -> None:
@@ -124,14 +129,9 @@ def _check_form(subject: Subject, graph: Any, made: Any) -> None:
         return
     try:
         verify(made)
-    except GraphRewriteError as error:
-        for node in made:
-            said = operands_or_fault(made, node)
-            if isinstance(said, str):
-                reason = f"{subject.name} leaves a dangling edge: node {node!r}: {said}"
-                raise Refuted(Counterexample(graph, made, reason, claim=WELL_FORMED), "dangling") from None
-        reason = f"{subject.name} gives a graph that is not well formed: {error}"
-        raise Refuted(Counterexample(graph, made, reason, claim=WELL_FORMED), "form") from None
+    except VerificationError as error:
+        refuted = _failed(subject, graph, error)
+        raise Refuted(replace(refuted.found, after=made), refuted.kind) from None
 
 
 def check_repeatable(subject: Subject, graph: Any, done: Applied, *, rebuilding: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -15,7 +17,7 @@ from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.equality import agreeing
 from graphrewrite.types import Stream
 
-__all__ = ["NoVerdictError", "compare", "interface", "moderated", "row_of", "snapshot"]
+__all__ = ["Difference", "NoVerdictError", "compare", "difference", "interface", "moderated", "row_of", "snapshot"]
 
 _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
@@ -103,6 +105,28 @@ def _frozen(value: Any) -> Any:
     return value  # primitives, types and formats do not change; of the rest, identity and == decide
 
 
+@dataclass(frozen=True)
+class Difference:
+    """What two graphs compute differently.
+
+    Attributes
+    ----------
+    reason : str
+        In one sentence.
+    inputs : mapping of str to ndarray
+        The row of the batch that shows it.
+    bound : float or None
+        By how much values may differ; None where every bit counts.
+    is_special : bool
+        Whether one of the values is infinite or no number.
+    """
+
+    reason: str
+    inputs: Mapping[str, np.ndarray]
+    bound: float | None = None
+    is_special: bool = False
+
+
 def compare(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
 ) -> Counterexample | None:
@@ -128,6 +152,29 @@ def compare(
     NoVerdictError
         If the graph before cannot be evaluated.
     """
+    found = difference(before, after, inputs, keeps=keeps, tolerance=tolerance)
+    return None if found is None else Counterexample(before, after, found.reason, found.inputs, bound=found.bound)
+
+
+def difference(
+    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
+) -> Difference | None:
+    """Evaluate two graphs on one batch and return what differs first, if anything does; see `compare`.
+
+    Parameters
+    ----------
+    before, after, inputs, keeps, tolerance
+        As for `compare`.
+
+    Returns
+    -------
+    Difference or None
+
+    Raises
+    ------
+    NoVerdictError
+        If the graph before cannot be evaluated.
+    """
     relative = tolerance is None and keeps != "exact"
     with np.errstate(all="ignore"):
         try:
@@ -137,23 +184,58 @@ def compare(
         try:
             new = _values(after, inputs, inside=relative)
         except Exception as error:  # of an op, perhaps a user's
-            return Counterexample(before, after, f"the result cannot be evaluated: {_told(error)}", inputs)
+            return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
     bound = _ROUNDING * max(map(_greatest, (*old.values(), *new.values())), default=1.0) if relative else tolerance
     for name in before.outputs:
         a, b = old[name], new[name]
         if a.shape != b.shape or a.dtype != b.dtype:
             shapes = f"was {a.dtype}{list(a.shape)} and became {b.dtype}{list(b.shape)}"
-            return Counterexample(before, after, f"output {name!r} {shapes}", inputs, bound=bound)
+            return Difference(f"output {name!r} {shapes}", inputs, bound)
         same = agreeing(a, b, bound)
         if not same.all():
             place = tuple(int(i) for i in np.argwhere(~same)[0])
-            row = place[0] if place else 0
-            first = row_of(before, inputs, row)
             where = f"{name}[{', '.join(map(str, place[1:]))}]" if len(place) > 1 else name
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
             reason = f"output {where} was {a[place]!r} and became {b[place]!r}{limit}"
-            return Counterexample(before, after, reason, first, bound=bound)
+            special = not (np.isfinite(a[place]) and np.isfinite(b[place]))
+            return Difference(reason, row_of(before, inputs, place[0] if place else 0), bound, special)
     return None
+
+
+def _unless_undefined(
+    before: Graph,
+    after: Graph,
+    inputs: Mapping[str, np.ndarray],
+    error: Exception,
+    *,
+    keeps: str,
+    tolerance: float | None,
+) -> Difference | None:
+    """What differs where the result cannot be evaluated; rows count in which the graph before has numbers only.
+
+    Where it has none, integers have no answer at all, and an op of theirs may say so.
+    """
+    found = Difference(f"the result cannot be evaluated: {_told(error)}", inputs)
+    rows = max((len(a) for a in inputs.values() if a.ndim), default=1)
+    defined = [row for row in map(partial(row_of, before, inputs), range(rows)) if _is_defined(before, row)]
+    if len(defined) == rows:
+        return found
+    for row in defined:
+        try:
+            _values(after, row, inside=False)
+        except Exception as reason:
+            return Difference(f"the result cannot be evaluated: {_told(reason)}", row)
+        differing = difference(before, after, row, keeps=keeps, tolerance=tolerance)
+        if differing is not None:
+            return differing
+    if not defined:
+        raise NoVerdictError(found.reason)
+    return None
+
+
+def _is_defined(graph: Graph, inputs: Mapping[str, np.ndarray]) -> bool:
+    found = (a for a in _values(graph, inputs, inside=True).values() if np.issubdtype(a.dtype, np.floating))
+    return not any(np.isnan(a).any() for a in found)
 
 
 def _told(error: Exception) -> str:

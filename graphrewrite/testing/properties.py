@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import Refuted, applied, check_interface, check_repeatable
-from graphrewrite.testing.comparison import NoVerdictError, compare, moderated
+from graphrewrite.testing.comparison import NoVerdictError, difference, moderated
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import IDEMPOTENT
 from graphrewrite.testing.report import Report
@@ -97,11 +97,12 @@ def _check_values(graph: Graph, made: Graph, inputs: Mapping[str, Any], keeps: s
     """Refute a result that computes something else; say nothing of what cannot be evaluated."""
     for batch in (inputs, moderated(inputs)):
         try:
-            found = compare(graph, made, batch, keeps=keeps, tolerance=tolerance)
+            found = difference(graph, made, batch, keeps=keeps, tolerance=tolerance)
         except NoVerdictError:
             continue
         if found is not None:
-            raise Refuted(found, "values")
+            example = Counterexample(graph, made, found.reason, found.inputs, bound=found.bound)
+            raise Refuted(example, "values, special" if found.is_special else "values")
         return
 
 

@@ -87,7 +87,7 @@ def search(
         _try_graphs(subject, on, examine, report, max(profile.max_examples, _LEAST))
     except _Found as found:
         smallest = _smallest(holds, found)
-        report.counterexample = replace(smallest, rules=subject.given, seed=seed)
+        report.counterexample = replace(_completed(subject, smallest), rules=subject.given, seed=seed)
     return report
 
 
@@ -131,7 +131,7 @@ def _smallest(holds: Holds, found: _Found) -> Any:
         try:
             holds(Report(""), case.graph, case.inputs)
         except Refuted as refuted:
-            if refuted.kind != found.refuted.kind:
+            if not found.refuted.kind.startswith(refuted.kind):
                 return False
             smallest = refuted.found
             return True
@@ -139,3 +139,13 @@ def _smallest(holds: Holds, found: _Found) -> Any:
 
     reduced(found.case, is_refuted)
     return smallest
+
+
+def _completed(subject: Subject, found: Any) -> Any:
+    """Add what is made of the graph where the verifier was in between, if anything can be made of it."""
+    if found.after is not None:
+        return found
+    try:
+        return replace(found, after=subject.apply_quickly(found.before.copy()))
+    except Exception:  # it failed before, and is known to
+        return found

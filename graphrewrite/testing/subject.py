@@ -26,11 +26,13 @@ from graphrewrite.errors import (
     VerificationError,
 )
 from graphrewrite.graph import Graph
+from graphrewrite.graph_rule import GraphRule
 from graphrewrite.passes import Pass, Pipeline
 from graphrewrite.replacement import Declined
 from graphrewrite.rewrite import GraphRewriting, rewrite
 from graphrewrite.rule import Rule
 from graphrewrite.testing.strategies import graphs
+from graphrewrite.testing.strategies.digraphs import digraphs
 
 __all__ = ["Outcome", "Subject", "Transformation"]
 
@@ -154,30 +156,42 @@ class Subject:
         try:
             return self._applied(graph, verify=True, patience=20 + 5 * len(graph))
         except _TooLong:
-            self.apply_quickly(graph)  # raises where there is no end
+            # A pass looks at the whole graph, so that fewer turns are enough to see that there is no end.
+            limit = 200 + 20 * len(graph) if any(isinstance(m, Pass) for m in self.members) else None
+            self.apply_quickly(graph, limit=limit)  # raises where there is no end
             return self._applied(graph, verify=True)
 
-    def apply_quickly(self, graph: Any) -> Any:
+    def apply_quickly(self, graph: Any, *, limit: int | None = None) -> Any:
         """Apply it as everybody does, with nobody looking on.
 
         Parameters
         ----------
         graph : Graph or networkx.DiGraph
             Any graph.
+        limit : int, optional
+            Steps after which it counts as endless; as for `rewrite` where not given.
 
         Returns
         -------
         Graph or networkx.DiGraph
         """
-        return self._applied(graph, verify=False, is_watched=False).graph
+        return self._applied(graph, verify=False, is_watched=False, limit=limit).graph
 
-    def _applied(self, graph: Any, *, verify: bool, patience: int | None = None, is_watched: bool = True) -> Outcome:
+    def _applied(
+        self,
+        graph: Any,
+        *,
+        verify: bool,
+        patience: int | None = None,
+        limit: int | None = None,
+        is_watched: bool = True,
+    ) -> Outcome:
         outcome = Outcome(graph)
         witness = _Witness(outcome, patience) if is_watched else None
         for stage in self.stages:
             with np.errstate(all="ignore"):  # what a rule computes of generated constants may divide by zero
                 if isinstance(stage, tuple):
-                    outcome.graph = rewrite(outcome.graph, stage, verify=verify, watcher=witness)
+                    outcome.graph = rewrite(outcome.graph, stage, verify=verify, watcher=witness, limit=limit)
                 else:
                     outcome.graph = self._called(stage, outcome)
         return outcome
@@ -211,7 +225,9 @@ class Subject:
         """
         wanted = set(names)
         chosen = [m for m in self.members if m.name in wanted]
-        kinds = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
+        if self.stages and all(isinstance(m, GraphRule) for m in self.members or (None,)):
+            return st.one_of([digraphs(containing=m) for m in chosen if isinstance(m, GraphRule)])
+        kinds: list[st.SearchStrategy[Any]] = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
         if len(kinds) < len(wanted):
             kinds.append(graphs())
         return st.one_of(kinds)

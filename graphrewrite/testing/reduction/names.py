@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.reduction.case import Case
@@ -12,15 +13,19 @@ __all__ = ["rename_nodes"]
 
 
 def rename_nodes(case: Case) -> Iterator[Callable[[Case], Case | None]]:
-    """Give nodes the names that they would have in a graph written anew."""
-    yield _renamed
+    """Give nodes the names that they would have in a graph written anew; or keep which name comes before which."""
+    yield partial(_renamed, False)
+    yield partial(_renamed, True)
 
 
-def _renamed(case: Case) -> Case | None:
+def _renamed(by_name: bool, case: Case) -> Case | None:
     graph: Graph = case.graph
+    order = graph.in_order()
+    if by_name:
+        order = tuple(sorted(order, key=lambda name: (len(name), name)))
     names: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    for node in graph.in_order():
+    for node in order:
         kind = str(graph._node[node]["type"])
         stem = {"input": "x", "output": "y"}.get(kind, kind)
         port = stem != kind
