@@ -20,6 +20,8 @@ __all__ = ["RuleItem", "RuleSet"]
 
 _FOLDER = ".graphrewrite"
 _TARGETS = pytest.StashKey[list["Named"]]()
+_ALONE = pytest.StashKey[bool]()
+_TOLD = "check_rules_alone"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,10 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
     targets = [*asked, *config.getini("check_rules")]
     if not targets:
         return
-    if not hasattr(config, "workerinput"):  # the processes of pytest-xdist are given paths, and told what it was
-        said = config.invocation_params.args
-        typed = any(str(word).partition("=")[0] == "--check-rules" for word in said)
-        config.option.check_rules_alone = typed and config.args_source is not pytest.Config.ArgsSource.ARGS
+    told: dict[str, Any] | None = getattr(config, "workerinput", None)
+    typed = any(str(word).partition("=")[0] == "--check-rules" for word in config.invocation_params.args)
+    alone = typed and config.args_source is not pytest.Config.ArgsSource.ARGS
+    config.stash[_ALONE] = alone if told is None else told[_TOLD]
     try:
         from graphrewrite.testing.naming import NamingError, named
     except Exception as error:  # hypothesis is missing
@@ -65,6 +67,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_TARGETS] = named(targets, folder=Path(config.invocation_params.dir))
     except NamingError as error:
         raise pytest.UsageError(f"--check-rules: {error}") from error.__cause__
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of pytest-xdist, which is not started as the user has started the run, what is collected."""
+    node.workerinput[_TOLD] = node.config.stash.get(_ALONE, False)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -88,8 +96,7 @@ def pytest_make_collect_report(
             RuleSet.from_parent(collector, name=target, nodeid=target, members=members)
             for target, members in _by_target(targets).items()
         ]
-        alone = getattr(collector.config.option, "check_rules_alone", False)
-        report.result = sets if alone else [*report.result, *sets]
+        report.result = sets if collector.config.stash[_ALONE] else [*report.result, *sets]
     return report
 
 
