@@ -140,7 +140,18 @@ class Builder:
         Unfit
             If none was found.
         """
-        plan = plan_instance(pattern, self.pick)
+        return self.build(plan_instance(pattern, self.pick), spoiled=spoiled)
+
+    def build(self, plan: Plan, *, spoiled: bool = False) -> list[Value]:
+        """Add what is planned and return the values of its roots.
+
+        Parameters
+        ----------
+        plan : Plan
+            A typed instance.
+        spoiled : bool
+            Whether one of its inner nodes may get a reader outside of the match.
+        """
         made: dict[Leaf | Node, tuple[Value, ...]] = {}
         roots = [self._made(root, plan, made) for root in plan.reading.roots]
         outer = {root.node for root in plan.reading.roots}

@@ -1,0 +1,174 @@
+"""Whether the order in which rules are applied matters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.graph import Graph
+from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.comparison import NoVerdictError, compare, interface
+from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.failure.first_difference import FirstDifference
+from graphrewrite.testing.orders import Orders
+from graphrewrite.testing.overlapping import Overlapping, failed, only, rule_sets
+from graphrewrite.testing.report import Report
+from graphrewrite.testing.search import Graphs, search
+from graphrewrite.testing.steps import Step, in_words
+from graphrewrite.testing.subject import Transformation
+
+__all__ = ["Divergence", "assert_confluent"]
+
+Inputs = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Divergence(Counterexample):
+    """A graph of which rules make two, by the order in which they are applied.
+
+    Attributes
+    ----------
+    paths : tuple of sequence of Step
+        Two orders.
+    """
+
+    paths: tuple[Sequence[Step], ...] = ()
+
+    @property
+    def sides(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
+        """The two ends, each with the steps that lead to it."""
+        one, other = ((in_words(path, most=3), path[-1].graph) for path in self.paths)
+        return one, other
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The two orders, and what else is known."""
+        one, other = (in_words(path, most=20) for path in self.paths)
+        return (f"one order: {one}", f"the other: {other}", *super().notes)
+
+    @cached_property
+    def first_difference(self) -> FirstDifference | None:
+        """The first node of one end whose value is not that of the node of the other which it stands for, if any is."""
+        (_, one), (_, other) = self.sides
+        return self._difference(one, other) if self.inputs else None
+
+    @property
+    def culprit(self) -> None:
+        """None: each of the rules may be right."""
+        return
+
+
+def assert_confluent(
+    rules: Transformation, on: Graphs | Any = None, *, up_to: str = "values", seed: int | None = None
+) -> None:
+    """Raise unless it does not matter in which order rules are applied.
+
+    All orders are tried on graphs in which the patterns of two rules share nodes: every step from a graph, and every
+    step from what that makes, to the end; of large graphs, which have too many orders, all steps near the beginning and
+    some ways to the end. Rules that do not end are confluent where there is always a way to a graph in common.
+
+    Parameters
+    ----------
+    rules : Rule, Pass, Pipeline, or iterable of rules and passes
+        What to test; of a pipeline, each phase on what the phases before have made.
+    on : SearchStrategy of Graph, or Graph, optional
+        Where; graphs that contain patterns of two of the rules where not given.
+    up_to : {"values", "names"}
+        What ends may differ in: ``"names"`` of nodes only; or in more, if the graphs compute the same ``"values"``.
+    seed : int, optional
+        Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
+
+    Raises
+    ------
+    AssertionError
+        With a graph, two graphs that are made of it, and the steps that led there; or with the rules that never fired.
+    RuleError
+        If what is given has no rules whose order could matter.
+
+    Examples
+    --------
+    >>> from graphrewrite import op, rule
+    >>> @rule
+    ... def drop_double_negation(x):
+    ...     "Minus minus x is x."
+    ...     yield op.neg(op.neg(x))
+    ...     return x
+    >>> assert_confluent(drop_double_negation, up_to="names")
+    >>> @rule
+    ... def absolute_of_negation(x):
+    ...     "Wrong where x is above zero."
+    ...     yield op.abs(op.neg(x))
+    ...     return op.neg(x)
+    >>> try:
+    ...     assert_confluent([drop_double_negation, absolute_of_negation])
+    ... except AssertionError as error:
+    ...     print(str(error).splitlines()[0])
+    2 rules: refuted: two orders end in graphs that compute different values: output y... is ... or ...
+    """
+    if up_to not in ("values", "names"):
+        raise RuleError(f"ends are equal up to 'values' or up to 'names', not {up_to!r}")
+    subject = Overlapping(rules)
+    if not subject.members:
+        raise RuleError(f"{subject.name} is a function, which has one order; give the rules that it applies")
+
+    def holds(report: Report, graph: Any, inputs: Inputs) -> None:
+        try:
+            for current, members in rule_sets(subject, graph):
+                orders = Orders(current, members)
+                report.fired.update(orders.fired)
+                found = _divergence(orders, inputs, keeps=subject.keeps, up_to=up_to)
+                if found is not None:
+                    raise Refuted(found, "ends")
+        except GraphRewriteError as error:
+            raise failed(subject, graph, error) from None
+
+    report = search(subject, only(on), holds, moderate=subject.keeps != "exact", seed=seed, asked="confluent")
+    if not report:
+        raise AssertionError(str(report)) from None
+
+
+def _divergence(orders: Orders, inputs: Inputs, *, keeps: str, up_to: str) -> Divergence | None:
+    """Return where two orders part for good, if there is such a place."""
+    kinds: dict[str, int] = {}
+    firsts: list[str] = []
+    for end in orders.ends:
+        graph = orders.graphs[end]
+        same = (
+            kind
+            for kind, first in enumerate(firsts)
+            if up_to == "values" and _difference(orders.graphs[first], graph, inputs, keeps) is None
+        )
+        kinds[end] = next(same, len(firsts))
+        if kinds[end] == len(firsts):
+            firsts.append(end)
+    if len(firsts) < 2:
+        return None
+    start, (one, other, *_) = orders.parting(kinds)
+    paths = orders.path(start, one), orders.path(start, other)
+    reason, row = "two orders end in different graphs", {}
+    if up_to == "values" and isinstance(orders.graphs[one], Graph):
+        different = _difference(orders.graphs[one], orders.graphs[other], inputs, keeps)
+        assert different is not None
+        where, _, values = different.reason.partition(" was ")
+        told = f"{where} is {values.replace(' and became ', ' or ')}" if values else different.reason
+        reason = f"two orders end in graphs that compute different values: {told}"
+        row = dict(different.inputs)
+    claim = f"assert_confluent({{rules}}, on=before{'' if up_to == 'values' else ', up_to=' + repr(up_to)})\n"
+    return Divergence(orders.graphs[start], paths[0][-1].graph, reason, row, claim=claim, paths=paths)
+
+
+def _difference(one: Any, other: Any, inputs: Inputs, keeps: str) -> Counterexample | None:
+    """Return in which value two graphs differ, if in any."""
+    if not isinstance(one, Graph) or not isinstance(other, Graph):
+        return Counterexample(one, other, "a digraph computes nothing")
+    if interface(one) != interface(other):
+        return Counterexample(one, other, "they have different inputs or outputs")
+    try:
+        return compare(one, other, inputs, keeps=keeps, tolerance=None)
+    except NoVerdictError:
+        return None

@@ -1,0 +1,122 @@
+"""Rule sets, tested on graphs in which one rule may be in the way of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import networkx as nx
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.graph_rule import GraphRule
+from graphrewrite.op import LIBRARY
+from graphrewrite.rewrite import rewrite
+from graphrewrite.rule import Rule
+from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.generation.builder import Builder
+from graphrewrite.testing.generation.demand import Pick, Unfit
+from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
+from graphrewrite.testing.generation.overlap import plan_overlap
+from graphrewrite.testing.generation.tables import CONTINUOUS
+from graphrewrite.testing.strategies import digraphs, graphs
+from graphrewrite.testing.strategies.picking import picking
+from graphrewrite.testing.subject import Single, Subject
+
+__all__ = ["Overlapping", "failed", "only", "rule_sets"]
+
+
+class Overlapping(Subject):
+    """A transformation whose members meet in pairs.
+
+    Parameters
+    ----------
+    given : Rule, Pass, Pipeline, iterable of rules and passes, or callable
+        What is tested.
+    """
+
+    def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Any]:
+        """Return a strategy of graphs in which the patterns of two members share nodes, or one reads the other.
+
+        Parameters
+        ----------
+        names : iterable of str
+            What one of the two members may be.
+        """
+        wanted = set(names)
+        kinds: list[st.SearchStrategy[Any]] = []
+        of_ops = [m for m in self.members if isinstance(m, Rule)]
+        of_graphs = [m for m in self.members if isinstance(m, GraphRule)]
+        if chosen := [m for m in of_ops if m.name in wanted]:
+            kinds.append(_graphs_around(chosen, of_ops))
+        if drawn := [m for m in of_graphs if m.name in wanted]:
+            kinds.append(_digraphs_around(drawn, of_graphs))
+        if wanted - {m.name for m in of_ops} - {m.name for m in of_graphs}:
+            kinds.append(graphs())
+        return st.one_of(kinds)
+
+
+def rule_sets(subject: Subject, graph: Any) -> Iterator[tuple[Any, tuple[Single, ...]]]:
+    """Yield every rule set of a transformation, with the graph that it is applied to.
+
+    Parameters
+    ----------
+    subject : Subject
+        The transformation: of a pipeline, each phase gets what the phases before have made.
+    graph : Graph or networkx.DiGraph
+        Where to start.
+
+    Yields
+    ------
+    tuple of graph and rule set
+    """
+    for place, stage in enumerate(subject.stages, start=1):
+        if isinstance(stage, tuple):
+            yield graph, stage
+        if place < len(subject.stages):
+            graph = rewrite(graph, stage) if isinstance(stage, tuple) else stage(graph)
+
+
+@st.composite
+def _digraphs_around(draw: Any, chosen: list[GraphRule], everything: list[GraphRule]) -> Any:
+    pair = draw(st.tuples(st.sampled_from(chosen), st.sampled_from(everything)))
+    return draw(digraphs(containing=pair[: draw(st.sampled_from((2, 1)))]))
+
+
+@st.composite
+def _graphs_around(draw: Any, chosen: list[Rule], everything: list[Rule]) -> Graph:
+    pick = picking(draw)
+    first, second = pick(chosen), pick(everything)
+    if pick((False, True)):
+        first, second = second, first
+    try:
+        return _pair(first, second, pick)
+    except (Unfit, NoInstanceError):
+        assume(False)
+    raise AssertionError("assume(False) raises")
+
+
+def _pair(first: Rule, second: Rule, pick: Pick) -> Graph:
+    """Return a graph with an instance of two patterns at once, and sometimes readers beside them."""
+    for each in (first, second):
+        feasible_kinds(each.pattern)
+    builder = Builder(pick, [LIBRARY[name] for name in CONTINUOUS])
+    wanted = []
+    for root in builder.build(plan_overlap(first.pattern, second.pattern, pick), spoiled=False):
+        builder.offer(root)
+        if not builder.graph.succ[root.node] or pick((False, False, True)):
+            wanted.append(builder.read(root) if pick((False, False, True)) else root)
+    return builder.finish(wanted)
+
+
+def only(on: Any) -> Any:
+    """Return a strategy of graphs, where a graph is given one of nothing else."""
+    return st.just(on) if isinstance(on, nx.DiGraph) else on
+
+
+def failed(subject: Subject, graph: Any, error: GraphRewriteError) -> Refuted:
+    """Return a refutation that says that a transformation failed, instead of giving a graph."""
+    return Refuted(Counterexample(graph, None, f"{subject.name} failed: {error}"), f"failed {type(error).__name__}")
