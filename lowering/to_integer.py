@@ -8,11 +8,13 @@ is left of the float network is the conversion at its inputs and outputs.
 from __future__ import annotations
 
 import math
+from typing import Annotated, Any
 
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.exactness import format_of, has_window_in_border, inexact
 from graphrewrite.lowering.mantissas import of_layer
 from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import RULES
@@ -21,7 +23,9 @@ from graphrewrite.types import element_kind
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
-Mantissas = rule.where(lambda x: isinstance(x.type.element, FixedPoint), "mantissas of a fixed-point format")
+Mantissas = Annotated[
+    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
+]
 _WRAPS = "the integers in which its mantissas are read wrap around"
 _COMPUTED = frozenset({"conv", "linear", "add", "relu", "clip", "from_fixed", "max_pool", "sub", "mul"})
 
@@ -74,18 +78,6 @@ def enter_fixed(x):
     return _real(op.to_fixed(x, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
 
 
-def _format(x, real):
-    """The format in which mantissas are read: a conversion may place their binary point elsewhere."""
-    element = x.type.element
-    return FixedPoint(element.signed, element.width, real.fraction)
-
-
-def _inexact(x, real):
-    """Why real numbers are not those of their mantissas, if they are not."""
-    element = _format(x, real)
-    return "" if element.is_held_by(real.element) else f"{real.element} does not hold every number of {element}"
-
-
 def _real(mantissas, like):
     """The real numbers that mantissas stand for, in the element type of another value."""
     return op.from_fixed(mantissas, fraction=mantissas.type.element.fraction, element=like.type.element)
@@ -103,7 +95,7 @@ def lower_linear(x: Mantissas, w: Constant, b: Constant):
     real = op.from_fixed(x)
     rounded = op.quantise(op.linear(real, w, b))
     yield rounded
-    found = of_layer(w.value, b.value, _format(x, real))
+    found = of_layer(w.value, b.value, format_of(x, real))
     if isinstance(found, str):
         return decline(found, at=w)
     if rounded.fractions is not None:
@@ -120,7 +112,7 @@ def lower_conv(x: Mantissas, w: Constant, b: Constant):
     conv = op.conv(real, w, b)
     rounded = op.quantise(conv)
     yield rounded
-    found = of_layer(w.value, b.value, _format(x, real))
+    found = of_layer(w.value, b.value, format_of(x, real))
     if isinstance(found, str):
         return decline(found, at=w)
     if rounded.fractions is not None:
@@ -136,7 +128,7 @@ def lower_add(x: Mantissas, y: Mantissas):
     total = op.add(one, other)
     rounded = op.quantise(total)
     yield rounded
-    a, b = _format(x, one), _format(y, other)
+    a, b = format_of(x, one), format_of(y, other)
     if rounded.fractions is not None or x.shape != y.shape:
         return decline("its operands differ in shape, or its result has a format for each channel", at=total)
     fraction = max(a.fraction, b.fraction)
@@ -160,9 +152,9 @@ def lower_doubling(x: Mantissas):
     yield rounded
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=total)
-    if reason := _inexact(x, real):
+    if reason := inexact(x, real):
         return decline(reason, at=real)
-    element = _format(x, real)
+    element = format_of(x, real)
     sums = op.integer_add(x, x, element=FixedPoint(element.signed, element.width + 1, element.fraction))
     return _requantised(sums, [element.fraction], rounded)
 
@@ -175,7 +167,7 @@ def lower_rounding(x: Mantissas):
     yield rounded
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=rounded)
-    if reason := _inexact(x, real):
+    if reason := inexact(x, real):
         return decline(reason, at=real)
     return _requantised(x, [real.fraction], rounded)
 
@@ -204,9 +196,9 @@ def lower_clip(x: Mantissas):
     real = op.from_fixed(x)
     limited = op.clip(real)
     yield limited
-    if reason := _inexact(x, real):
+    if reason := inexact(x, real):
         return decline(reason, at=real)
-    element = _format(x, real)
+    element = format_of(x, real)
     bounds = []
     for bound, outside in ((limited.low, element.minimum), (limited.high, element.maximum)):
         whole = outside if bound is None else bound / element.step
@@ -224,6 +216,10 @@ def lower_max_pool(x: Mantissas):
     yield pool
     if element_kind(real.element) != "float":
         return decline(_WRAPS, at=real)
+    if has_window_in_border(x.shape[2:], pool):
+        return decline(
+            "a window may lie wholly in the border, which is -inf there and the least mantissa here", at=pool
+        )
     return op.from_fixed(op.max_pool(x, like=pool), like=real)
 
 
@@ -251,7 +247,7 @@ def lower_arg_max(x: Mantissas):
     real = op.from_fixed(x)
     place = op.arg_max(real)
     yield place
-    if reason := _inexact(x, real):
+    if reason := inexact(x, real):
         return decline(reason, at=real)
     return op.from_fixed(op.arg_max(x, like=place), fraction=0, element="i64")
 

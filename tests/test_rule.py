@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 import numpy as np
 import pytest
 
@@ -347,3 +349,16 @@ def test_a_decline_says_why():
     graph.output("y", graph.input("x", Tensor("f32", ("N",))) * np.ones((3, 1), np.float32))
     assert "it broadcasts" in unscale.explain(graph, at="mul_1")
     assert str(unscale) == "unscale: mul(x, 1)"
+
+
+def test_an_annotation_that_a_type_checker_understands_narrows_as_well():
+    @rule
+    def double(x: Annotated[Any, rule.where(lambda v: len(v.shape) == 2, "it is a matrix")], c: Annotated[Any, {2.0}]):
+        yield op.mul(x, c)
+        return op.add(x, x)
+
+    text = (
+        "graph g\nx = input() : f32[N,3]\nz = input() : f32[N]\nc = constant(2.0) : f32[]\nd = constant(3.0) : f32[]\n"
+    )
+    text += "a = mul(x, c)\nb = mul(z, c)\ne = mul(x, d)\ny = output(a)\nw = output(b)\nv = output(e)"
+    assert [match.nodes for match in double.find(Graph.parse(text))] == [("a",)]

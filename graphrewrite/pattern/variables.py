@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 from graphrewrite.errors import RuleError
 from graphrewrite.pattern.condition import Literal, Where
@@ -51,6 +51,8 @@ def _variable(parameter: inspect.Parameter, tracing: Tracing) -> Variable:
             f"its parameter {name!r} is not plain; a variable has no star and no default but None, which lets an "
             f"operand be missing (for any number of operands write op.concat(*{name}))"
         )
+    if get_origin(annotation) is Annotated:  # how a type checker wants what is no type
+        _, annotation, *_ = get_args(annotation)
     # `Constant | None = None` is how a type checker wants an operand that may be missing.
     constant = annotation is Constant or annotation == Constant | None
     condition: Where | None = None

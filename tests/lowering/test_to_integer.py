@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
-from graphrewrite.lowering import LoweringError, from_onnx, quantise, to_integer
+from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite, verify
+from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, quantise, to_integer
 from graphrewrite.lowering.mantissas import least_fractions, of_layer
 from graphrewrite.trace import Step
 from tests.lowering.networks import mlp, residual_cnn, weights
@@ -163,3 +163,31 @@ class TestErrors:
 )
 def test_a_layer_without_exact_sums_says_why(bias, width, why):
     assert why in of_layer(np.array([[1.0, 2.0**-18]]), np.array(bias), FixedPoint(True, width))
+
+
+def lowered(text):
+    return rewrite(Graph.parse(text), LOWER_TO_INTEGER)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = input() : s8f4[N,1]\nr = from_fixed(x, fraction=4, element='i8')\na = relu(r)\ny = output(a)",
+        "x = input() : u31f0[N,4]\nr = from_fixed(x, fraction=0)\na = arg_max(r, axis=1)\ny = output(a)",
+        "x = input() : s8f4[N,1,3,3]\nr = from_fixed(x, fraction=4)\n"
+        "a = max_pool(r, kernel=(1, 1), pads=(1, 0, 0, 0))\ny = output(a)",
+        "x = input() : s63f0[N,1]\nr = from_fixed(x, fraction=0, element='f64')\na = add(r, r)\n"
+        "q = quantise(a, element=s8f0)\ny = output(q)",
+    ],
+)
+def test_what_mantissas_do_not_tell_is_not_lowered(text):
+    given = Graph.parse(f"graph g\n{text}")
+    assert lowered(f"graph g\n{text}") == given
+
+
+def test_a_binary_point_that_is_moved_counts():
+    g = "graph g\nx = input() : s8f4[N,1]\nr = from_fixed(x, fraction=6)\nq = quantise(r, element=s8f4)\ny = output(q)"
+    x = np.arange(-128, 128, dtype=np.int8)[:, None]
+    before, after = Graph.parse(g), lowered(g)
+    assert "requantise" in str(after)
+    assert np.array_equal(evaluate(before, {"x": x})["y"], evaluate(after, {"x": x})["y"])
