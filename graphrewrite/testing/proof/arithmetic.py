@@ -155,6 +155,8 @@ def _bits(kind: str, a: Number, b: Number) -> Number:
     term = x & y if kind == "and" else x | y if kind == "or" else x ^ y
     if a.is_known and b.is_known:
         return Number.of(int(z3.simplify(term).as_signed_long()))
+    if kind == "and" and b.is_known and b.low > 0 and not b.low & (b.low + 1):
+        return a.last_bits(b.low.bit_length())
     if kind == "and" and max(a.low, b.low) >= 0:
         most = min(n.high for n in (a, b) if n.low >= 0)
         return Number.made(term, 0, most)

@@ -98,8 +98,8 @@ def rounded(number: Number) -> Number:
         nearest = round(Fraction(number.value))
         return Number(nearest, nearest, None, 0, nearest == 0 and (number.low < 0 or number.signed_zero))
     floor = number.shifted_down(number.point)
-    odd = Number.made(floor.resized(1), -1, 0)  # the last bit, whose weight is negative
-    found = (number.mantissa + ((1 << (number.point - 1)) - 1) - odd).shifted_down(number.point)
+    half = Number((1 << (number.point - 1)) - 1, (1 << (number.point - 1)) - 1)
+    found = (number.mantissa + (half + floor.last_bits(1))).shifted_down(number.point)
     return Number(found.low, found.high, found.term, 0, number.low < 0 or number.signed_zero)
 
 

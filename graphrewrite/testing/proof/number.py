@@ -103,7 +103,7 @@ class Number:
         numerator, denominator = plain.as_integer_ratio()
         point = denominator.bit_length() - 1
         if numerator and not point:
-            point = -((numerator & -numerator).bit_length() - 1)
+            point = -_zeros(numerator)
             numerator >>= -point
         return cls(numerator, numerator, None, point, numerator == 0 and math.copysign(1.0, plain) < 0)
 
@@ -148,7 +148,7 @@ class Number:
         """So many digits it has at most, from the first to the last that is not 0."""
         if self.is_known:
             size = abs(int(self.low))
-            return (size // (size & -size)).bit_length() if size else 0
+            return (size >> _zeros(size)).bit_length()
         most = int(max(abs(self.low), abs(self.high) - 1)).bit_length()
         return min(most, self.digits) if self.digits else most
 
@@ -210,6 +210,13 @@ class Number:
             return Number(low, high)
         return Number.made(z3.Extract(self.width - 1, min(by, self.width - 1), self.term), low, high)
 
+    def last_bits(self, count: int) -> Number:
+        """Return the last bits of the mantissa, which are none of its sign's, as a number that is not negative."""
+        if self.is_known:
+            return Number(self.low % (1 << count), self.low % (1 << count))
+        last = z3.Extract(count - 1, 0, self.resized(max(count, self.width)))
+        return Number(0, (1 << count) - 1, z3.ZeroExt(1, last))
+
     @property
     def mantissa(self) -> Number:
         """The mantissa alone."""
@@ -218,16 +225,18 @@ class Number:
     # ------------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Any) -> Number:
-        a, b = aligned(self, Number.of(other))
+        given = Number.of(other)
+        flag = self.signed_zero and given.signed_zero
+        for zero, rest in ((self, given), (given, self)):
+            if zero.is_known and zero.low == 0:
+                rest.check()
+                return replace(rest, signed_zero=flag, condition=None)
+        a, b = aligned(self, given)
         if a.is_infinite or b.is_infinite:
             raise Untranslatable("it computes with an infinity")
-        point = a.point
-        low, high, flag = a.low + b.low, a.high + b.high, self.signed_zero and _zero_of(other)
+        low, high, point = a.low + b.low, a.high + b.high, a.point
         if a.is_known and b.is_known:
             return Number(low, high, None, point, flag)
-        for zero, rest in ((a, b), (b, a)):
-            if zero.is_known and zero.low == 0:
-                return Number(rest.low, rest.high, rest.term, point, flag)
         width = width_of(low, high)
         return Number.made(a.resized(width) + b.resized(width), low, high, point, flag)
 
@@ -254,6 +263,8 @@ class Number:
         b.check()
         if a.is_infinite or b.is_infinite:
             raise Untranslatable("it computes with an infinity")
+        if b.is_known and b.low:  # powers of two aside, so that 3 * x / 4 and 6 * x / 8 are one term
+            b = replace(b, low=b.low >> _zeros(b.low), high=b.low >> _zeros(b.low), point=b.point - _zeros(b.low))
         ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
         low, high, point = min(ends), max(ends), a.point + b.point
         negative = a.low < 0 or b.low < 0 or a.signed_zero or b.signed_zero
@@ -329,5 +340,6 @@ def aligned(a: Number, b: Number) -> tuple[Number, Number]:
     return a.at_point(point), b.at_point(point)
 
 
-def _zero_of(other: Any) -> bool:
-    return isinstance(other, Number) and other.signed_zero
+def _zeros(mantissa: int) -> int:
+    """Zeros behind its last digit that is not."""
+    return (mantissa & -mantissa).bit_length() - 1 if mantissa else 0

@@ -32,7 +32,7 @@ def prove(
     *,
     elements: Iterable[str] | None = None,
     instances: int = 60,
-    effort: int = 20_000_000,
+    effort: int = 10_000_000,
 ) -> Proof:
     """Decide whether a rule keeps every bit, for all values of the inputs.
 

@@ -11,7 +11,7 @@ from graphrewrite.testing.proof.rounding import facts, roundings
 
 __all__ = ["EFFORT", "Answer", "Question", "possible"]
 
-EFFORT = 20_000_000
+EFFORT = 10_000_000
 """z3's units of work for one question: no clock decides, so that the answer is the same on every machine."""
 
 
