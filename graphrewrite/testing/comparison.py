@@ -15,7 +15,7 @@ from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.equality import agreeing
-from graphrewrite.types import Stream
+from graphrewrite.types import FixedPoint, Stream, Tensor
 
 __all__ = ["Difference", "NoVerdictError", "compare", "difference", "interface", "moderated", "row_of", "snapshot"]
 
@@ -88,8 +88,13 @@ def _slots(data: Mapping[str, Any]) -> Any:
     return _frozen({**data, "slots": sorted(slots)} if isinstance(slots, tuple | list) else data)
 
 
+_PLAIN = frozenset({str, int, type(None), Tensor, FixedPoint})
+
+
 def _frozen(value: Any) -> Any:
     kind = type(value)
+    if kind in _PLAIN:
+        return value
     if kind is np.ndarray:
         return (str(value.dtype), value.shape, value.tobytes()) if value.dtype != object else repr(value)
     if kind is dict:

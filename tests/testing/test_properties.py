@@ -1,0 +1,336 @@
+"""Each way in which a transformation can be wrong is told in a sentence of its own; whatever transforms is taken."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, Pass, Pipeline, decline, op, pass_, rule
+from graphrewrite.errors import RewriteError, RuleError
+from graphrewrite.graph_rule import from_graphs
+from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, quantise, to_integer
+from graphrewrite.rules import RULES, drop_identity, merge_clips
+from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, check, graphs
+
+NEGATIONS = graphs(ops=["neg", "add"])
+
+
+@rule
+def drop_double_negation(x):
+    """Minus minus x is x."""
+    yield op.neg(op.neg(x))
+    return x
+
+
+@rule
+def negate_by_subtracting(x):
+    """Wrong for -0."""
+    yield op.neg(x)
+    return op.sub(0, x)
+
+
+def negations(graph):
+    return [n for n, data in graph.nodes.items() if data["type"] == "neg"]
+
+
+def on_copy(change):
+    """A function that changes a copy of a graph where it has negations."""
+
+    def function(graph: Graph) -> Graph:
+        new = graph.copy()
+        return change(new) or new if negations(new) else graph
+
+    function.__name__ = change.__name__
+    return function
+
+
+@on_copy
+def renames_an_output(graph):
+    nx.relabel_nodes(graph, {graph.outputs[0]: "other"}, copy=False)
+
+
+@on_copy
+def drops_outputs(graph):
+    graph.remove_nodes_from(graph.outputs)
+
+
+@on_copy
+def forgets_its_name(graph):
+    del graph.graph["name"]
+
+
+@on_copy
+def renames_the_graph(graph):
+    graph.graph["name"] = "other"
+
+
+@on_copy
+def gives_nothing(graph):
+    return 3
+
+
+@on_copy
+def gives_a_plain_digraph(graph):
+    return nx.DiGraph(graph)
+
+
+@on_copy
+def loses_an_operand(graph):
+    graph.remove_edges_from(list(graph.in_edges(negations(graph)[0])))
+
+
+@on_copy
+def writes_a_type_that_is_none(graph):
+    graph.nodes[negations(graph)[0]]["result"] = 3
+
+
+@on_copy
+def divides_by_zero(graph):
+    return 1 // 0
+
+
+@on_copy
+def complains(graph):
+    raise RewriteError("no idea", node="x")
+
+
+def changes_its_argument(graph):
+    for node in negations(graph):
+        graph.nodes[node]["type"] = "identity"
+    return graph
+
+
+def writes_into_constants(graph):
+    for data in graph.nodes.values():
+        if data["type"] == "constant":
+            data["value"][...] = 0
+    return graph
+
+
+NUMBERS = itertools.count()
+
+
+@rule
+def another_every_time(x):
+    """Right, but of two forms."""
+    yield op.neg(x)
+    return op.mul(x, -1) if next(NUMBERS) % 2 else op.mul(-1, x)
+
+
+@pass_
+def keeps_what_was_added_first(graph):
+    """Merges negations of one value into that which was added first."""
+    first, gone = {}, []
+    for node in list(graph):
+        if graph.nodes[node]["type"] == "neg":
+            key = graph.operands(node)
+            kept = first.setdefault(key, node)
+            if kept != node:
+                for reader, data in list(graph.succ[node].items()):
+                    there = graph.succ[kept].get(reader, {}).get("slots", ())
+                    graph.add_edge(kept, reader, slots=(*there, *data["slots"]))
+                graph.remove_node(node)
+                gone.append(node)
+    return gone
+
+
+@pass_
+def says_nothing(graph):
+    """Changes a graph, and does not say so."""
+    for node in negations(graph):
+        graph.nodes[node]["type"] = "abs"
+    return []
+
+
+@rule
+def goes_round(x):
+    yield op.neg(x)
+    return op.mul(x, -1)
+
+
+@rule
+def comes_back(x):
+    yield op.mul(x, -1)
+    return op.neg(x)
+
+
+TOLD = {
+    renames_an_output: r"the outputs were y: .* and became other: ",
+    drops_outputs: r"the outputs were y: .* and became none",
+    forgets_its_name: r"the graph's attribute 'name' was 'generated' and is gone",
+    renames_the_graph: r"the graph's attribute 'name' was 'generated' and became 'other'",
+    gives_nothing: r"it gave int, and no graph; return the new graph",
+    gives_a_plain_digraph: r"gives_a_plain_digraph gave a DiGraph for a Graph",
+    loses_an_operand: r"loses_an_operand leaves an edge dangling: node 'neg_1': neg needs operand 'x'",
+    writes_a_type_that_is_none: r"gives a graph that is not well formed:\nnode 'neg_1': its result is no type but 3",
+    divides_by_zero: r"divides_by_zero failed: ZeroDivisionError",
+    complains: r"complains failed: node 'x': no idea",
+    changes_its_argument: r"changes_its_argument changed the graph that it was given",
+    another_every_time: r"another_every_time gave two different graphs for one",
+    keeps_what_was_added_first: r"gives another graph where nodes and edges were added in another order",
+    says_nothing: r"output y.* was .* and became",
+    negate_by_subtracting: r"output y.* was np.float\d+\(-0.0\) and became np.float\d+\(0.0\)",
+}
+
+
+@pytest.mark.parametrize(
+    "subject", TOLD, ids=lambda subject: getattr(subject, "__name__", getattr(subject, "name", ""))
+)
+def test_what_does_not_hold_is_said(subject):
+    on = NEGATIONS if not isinstance(subject, type(drop_identity)) else None
+    report = check(subject, on=on)
+    assert report.verdict == "refuted"
+    with pytest.raises(AssertionError, match=TOLD[subject]):
+        raise AssertionError(report.counterexample.reason)
+
+
+def test_the_smallest_graph_is_told():
+    assert len(check(loses_an_operand, on=NEGATIONS).counterexample.before) == 3
+    assert len(check(keeps_what_was_added_first, on=NEGATIONS).counterexample.before) <= 5
+
+
+def test_arrays_that_were_written_into_are_shown_as_they_were():
+    found = check(writes_into_constants, on=graphs(ops=["add"])).counterexample
+    assert "changed the graph that it was given" in found.reason
+    kept = [data["value"] for data in found.before.nodes.values() if data["type"] == "constant"]
+    assert any(np.any(array) for array in kept), "not all of them are zeros by now"
+
+
+def test_what_does_not_end_is_told():
+    report = check((goes_round, comes_back))
+    assert "the rules do not end" in report.counterexample.reason
+
+
+def test_what_never_fires_fails():
+    @rule
+    def never(x):
+        yield op.neg(x)
+        return decline("not today")
+
+    report = check(never)
+    assert report.verdict == "never fired"
+    assert report.declined["never"]["not today"] > 10
+    with pytest.raises(AssertionError, match="never fired"):
+        assert_preserves(never)
+    with pytest.raises(AssertionError, match="never fired"):
+        assert_preserves([drop_double_negation, never])
+
+
+# ---------------------------------------------------------------------- whatever transforms
+
+
+def test_a_pipeline_is_tested_as_a_whole():
+    simplify = Pipeline((drop_double_negation,), drop_identity, lambda graph: graph.copy(), name="simplify")
+    report = check(simplify, on=graphs(ops=["neg", "identity"]))
+    assert report.name == "simplify"
+    assert report.counterexample is None
+    assert report.members == ("drop_double_negation", "drop_identity", "<lambda>")
+    assert report.fired["drop_identity"]
+    assert report.fired["drop_double_negation"]
+
+
+def test_a_wrong_phase_is_found():
+    wrong = Pipeline((drop_double_negation,), (negate_by_subtracting,), name="wrong")
+    found = check(wrong).counterexample
+    assert len(found.before) == 3
+    assert sorted(data["type"] for data in found.before.nodes.values()) == ["input", "neg", "output"]
+
+
+def test_phases_are_tested_on_graphs_with_their_patterns():
+    report = check(Pipeline((drop_double_negation,), (merge_clips,), name="both"))
+    assert report
+    assert report.fired["merge_clips"] > 0
+
+
+def test_a_lowering_is_tested_where_it_has_something_to_lower():
+    enter, absorb = (member for member in LOWER_TO_INTEGER if member.name in {"enter_fixed", "absorb_relu"})
+    report = check(to_integer, on=graphs(containing=enter) | graphs(containing=absorb))
+    assert report.counterexample is None
+    assert report.fired["to_integer"] > 0
+
+
+def test_a_function_may_refuse_by_an_error_of_its_own():
+    def cautious(graph):
+        if len(graph.outputs) > 1:
+            raise LoweringError("two outputs are too many")
+        return graph.copy() if not negations(graph) else drop_double_negation(graph)
+
+    report = check(cautious, on=graphs(containing=drop_double_negation))
+    assert report
+    assert report.declined["cautious"]["two outputs are too many"] > 0
+
+
+def test_a_quantised_network_refines_its_float_network():
+    samples = np.linspace(-8, 8, 33, dtype=np.float32)[:, None]
+
+    def quantised(graph, bits):
+        return quantise(graph, dict.fromkeys(graph.inputs, samples), bits=bits)
+
+    @rule
+    def wanted(x):
+        yield op.relu(x)
+        return decline("only its pattern is of interest")
+
+    narrow = graphs(containing=wanted.pattern, ops=[]).filter(
+        lambda graph: all(str(graph.result_type(n)) == "f32[N,1]" for n in graph.inputs)
+    )
+    assert_refines(partial(quantised, bits=16), narrow, error=0.01)
+    with pytest.raises(AssertionError, match="refuted"):
+        assert_refines(partial(quantised, bits=4), narrow, error=0.01)
+
+
+def test_a_rule_of_two_graphs_is_tested_on_digraphs():
+    pattern, replacement = nx.DiGraph(), nx.DiGraph()
+    pattern.add_node("a", type="A")
+    pattern.add_node("b", type="B")
+    pattern.add_edge("a", "b")
+    replacement.add_node("c", type="C")
+    fuse = from_graphs(pattern, replacement, name="fuse")
+    report = check(fuse)
+    assert report
+    assert report.fired["fuse"] == report.graphs
+
+    def numbered(match):
+        made = nx.DiGraph()
+        made.add_node("c", type="C", number=next(NUMBERS))
+        return made
+
+    found = check(from_graphs(pattern, numbered, name="numbered")).counterexample
+    assert "two different graphs" in found.reason
+    assert sorted(data["type"] for data in found.before.nodes.values()) == ["A", "B"]
+
+
+def test_idempotent():
+    assert_idempotent(RULES[:3])
+
+    @on_copy
+    def grows(graph):
+        graph.nodes[negations(graph)[0]]["origin"] = (*graph.nodes[negations(graph)[0]].get("origin", ()), "more")
+
+    with pytest.raises(AssertionError, match="grows changes its own result"):
+        assert_idempotent(grows, NEGATIONS)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (3, "3 cannot be tested; pass a rule, a pass, a rule set, a Pipeline, or a function"),
+        ("drop_identity", "'drop_identity' cannot be tested"),
+        (Pass, "cannot be tested"),
+        (Graph("g"), "cannot be tested"),
+        ((), "is empty, so that there is nothing to test"),
+        (Pipeline(), "is empty"),
+        ([drop_identity, "merge_clips"], "'merge_clips' is neither a rule nor a pass"),
+        ([drop_identity, Pipeline(drop_identity)], "put the pipeline and the rules into one Pipeline"),
+        (quantise, "cannot be called with a graph alone: missing a required argument: 'samples'"),
+        (partial(quantise, bits=4), "missing a required argument: 'samples'"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused(given, told):
+    with pytest.raises(RuleError) as caught:
+        check(given)
+    assert told in str(caught.value)
