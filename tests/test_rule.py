@@ -357,8 +357,10 @@ def test_an_annotation_that_a_type_checker_understands_narrows_as_well():
         yield op.mul(x, c)
         return op.add(x, x)
 
-    text = (
-        "graph g\nx = input() : f32[N,3]\nz = input() : f32[N]\nc = constant(2.0) : f32[]\nd = constant(3.0) : f32[]\n"
-    )
-    text += "a = mul(x, c)\nb = mul(z, c)\ne = mul(x, d)\ny = output(a)\nw = output(b)\nv = output(e)"
-    assert [match.nodes for match in double.find(Graph.parse(text))] == [("a",)]
+    g = Graph("g")
+    x, z = g.input("x", Tensor("f32", ("N", 3))), g.input("z", Tensor("f32", ("N",)))
+    two, three = np.array(2.0, np.float32), np.array(3.0, np.float32)
+    for index, product in enumerate((op.mul(x, two), op.mul(z, two), op.mul(x, three))):
+        g.output(f"y{index}", product)
+    (match,) = double.find(g)
+    assert g.operands(match.nodes[0])[0].node == "x"
