@@ -31,9 +31,13 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     Examples
     --------
-    >>> x = SymbolicArray.of(np.array([[1, -2]], np.int8))
-    >>> known(np.maximum(x, 0) << 1)
-    array([[2, 0]], dtype=int8)
+    >>> from graphrewrite.testing.proof.unknown import unknown_number
+    >>> x = SymbolicArray(np.array([unknown_number("a", -8, 7), Number(-2, -2)], object), np.int8)
+    >>> y = np.maximum(x, 0) << 1
+    >>> y
+    <int8[2] of numbers that are not known>
+    >>> y.entries[0].low, y.entries[0].high, y.entries[1].value
+    (0, 14, 0)
     """
 
     def __init__(self, entries: Any, dtype: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.proof import Instance
+from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.proof.rounding import roundings
 from graphrewrite.testing.proof.solver import Question, possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
@@ -53,8 +53,8 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
     old, new = interface(before), interface(after)
     for kind, ports in old.items():
         if new[kind] != ports:
-            found = Counterexample(before, after, f"the {kind} were {ports} and became {new[kind]}", rules=rules)
-            return Instance(before, "refuted", counterexample=found)
+            found = Counterexample(before, after, f"the {kind} were {ports} and became {new[kind]}")
+            return Instance(before, "refuted", counterexample=Refutation.of(found, rules))
     inputs = Inputs.of(before)
     translation = Translation(lambda condition: possible(inputs.constraints, condition))
     try:
@@ -167,4 +167,4 @@ def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> 
     if keeps != "exact" and compare(pair.before, pair.after, arrays, keeps=keeps, tolerance=None) is None:
         verdict = "left out" if keeps == "assumes" else "unknown"
         return Instance(pair.before, verdict, "it keeps its result within rounding only, and bits do differ")
-    return Instance(pair.before, "refuted", counterexample=replace(found, rules=pair.rules))
+    return Instance(pair.before, "refuted", counterexample=Refutation.of(found, pair.rules))

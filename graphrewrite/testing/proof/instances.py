@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -34,6 +33,7 @@ INTEGERS = ("i8", "u8", "i4", "u4", "i16", "i32", "u32", "i64", "u64")
 _INTEGERS = (0, 1, -1, 2, 3, 4, 5, 7, 8, -2, 16)
 _WHOLE = ("i8", "i32", "u8", "i64")
 """Instead of floats: most ops compute with whole numbers as well."""
+_LONGER = 2
 _PLACES = 6
 """Tuples of at most so many entries are permuted."""
 
@@ -53,17 +53,17 @@ def instances_of(pattern: Pattern, runs: int) -> Iterator[Graph]:
     Graph
     """
 
-    def make(pick: Pick) -> Graph:
-        builder = Builder(_whole_first(pick), ())
-        return varied(builder.finish(builder.instance(pattern)), pick)
+    def maker(sizes: Callable[[Pick], Pick]) -> Callable[[Pick], Graph]:
+        def make(pick: Pick) -> Graph:
+            builder = Builder(sizes(_whole_first(pick)), ())
+            return varied(builder.finish(builder.instance(pattern)), pick)
 
-    def make_larger(pick: Pick) -> Graph:
-        builder = Builder(_longer_first(_whole_first(pick)), ())
-        return varied(builder.finish(builder.instance(pattern)), pick)
+        return make
 
-    seen: set[str] = set()
     # Where all sizes are 1, nothing moves and nothing is mixed up; where they are not, the counterexample is larger.
-    sources = [enumerated(make, runs // 3), enumerated(make_larger, runs // 3), spread(make, runs // 3)]
+    share, seen = runs // 4, set[str]()
+    sources = [enumerated(maker(sizes), share) for sizes in (_any, _longer_first)]
+    sources += [spread(maker(sizes), share) for sizes in (_longer, _any)]
     while sources:
         for source in list(sources):
             graph = next(source, None)
@@ -74,15 +74,28 @@ def instances_of(pattern: Pattern, runs: int) -> Iterator[Graph]:
                 yield graph
 
 
+def _any(pick: Pick) -> Pick:
+    return pick
+
+
+def _are_sizes(options: Sequence[Any]) -> bool:
+    return {*SIZES} <= {o for o in options if type(o) is int} and len(options) <= len(SIZES) + 1
+
+
 def _longer_first(pick: Pick) -> Pick:
-    """Where sizes are to be chosen, 2 and 3 come first, in turns."""
-    turns = itertools.cycle((2, 3))
+    """Where sizes are to be chosen, 2 is the simplest."""
 
     def choose(options: Sequence[T], /) -> T:
-        if {*SIZES} <= {o for o in options if type(o) is int} and len(options) <= len(SIZES) + 1:
-            first = next(turns)
-            options = sorted(options, key=lambda o: o != first)
-        return pick(options)
+        return pick(sorted(options, key=lambda o: o != _LONGER) if _are_sizes(options) else options)
+
+    return choose
+
+
+def _longer(pick: Pick) -> Pick:
+    """All sizes are 2: whatever is exchanged then has the same type, and other values."""
+
+    def choose(options: Sequence[T], /) -> T:
+        return pick([o for o in options if o == _LONGER][:1] if _are_sizes(options) else options)
 
     return choose
 

@@ -96,9 +96,9 @@ class Rebinding:
     --------
     >>> def double(x):
     ...     return np.asarray(x, np.int64) * 2
-    >>> x = SymbolicArray.of(np.array([3], np.int8))
-    >>> Rebinding()(double)(x)
-    <int64[1] of numbers that are not known>
+    >>> from graphrewrite.testing.proof.unknown import unknown_number
+    >>> Rebinding()(double)(SymbolicArray(unknown_number("a", -128, 127), np.int8))
+    <int64[] of numbers that are not known>
     """
 
     def __init__(self) -> None:
