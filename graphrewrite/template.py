@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -15,7 +15,7 @@ from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.match import find_at
 from graphrewrite.op.op import Op, as_attribute
-from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.pattern import Literal, Pattern, PatternNode, Variable
 from graphrewrite.replacement import decline
 from graphrewrite.types import Tensor
@@ -135,8 +135,20 @@ class _Reader:
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
         self.pending = [Hole(self, i, term) for i, term in enumerate(pattern.made) if isinstance(term, PatternNode)]
-        self.nodes: list[TemplateNode] = []
         self.below = False
+
+    def replay_pattern(self, run: Generator[Any, Any, Any]) -> None:
+        """Run a rule's function up to its yield."""
+        token = CURRENT.set(self)
+        try:
+            next(run)
+        finally:
+            CURRENT.reset(token)
+        self.below = True
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Stand for a node of the pattern whose operands are all literals."""
+        return self.pending.pop(0)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         if not self.below:
@@ -152,9 +164,7 @@ class _Reader:
         op.check(len(given), attributes, complete=like is None)
         if like is not None and not (isinstance(like, Hole) and like.node is not None):
             raise _NotFixed
-        made = TemplateNode(self, op, given, plain, captured, like.place if like is not None else None)
-        self.nodes.append(made)
-        return made
+        return TemplateNode(self, op, given, plain, captured, like.place if like is not None else None)
 
 
 def _holds_attribute(value: Any) -> bool:
@@ -218,8 +228,7 @@ def read_template(
     ]
     run = function(*arguments)
     try:
-        next(run)
-        reader.below = True
+        reader.replay_pattern(run)
         next(run)
     except StopIteration as stop:
         returned = stop.value
@@ -234,19 +243,23 @@ def read_template(
         return None
     if len(values) != len(pattern.roots):
         raise complain(f"yields {len(pattern.roots)} nodes and returns {len(values)} values; return one for each")
-    used = _needed(values)
-    return Template(tuple(n for n in reader.nodes if id(n) in used), values)
+    return Template(_needed(values), values)
 
 
-def _needed(values: Sequence[Any]) -> set[int]:
-    found: set[int] = set()
-    work = list(values)
+def _needed(values: Sequence[Any]) -> tuple[TemplateNode, ...]:
+    """Return the nodes that are added, in the order in which `graphrewrite.plan` adds those of any replacement."""
+    found: dict[int, TemplateNode] = {}
+    work = [(value, False) for value in reversed(values)]
     while work:
-        value = work.pop()
-        if isinstance(value, TemplateNode) and id(value) not in found:
-            found.add(id(value))
-            work.extend(value.operands)
-    return found
+        value, is_ready = work.pop()
+        if not isinstance(value, TemplateNode) or id(value) in found:
+            continue
+        if is_ready:
+            found[id(value)] = value
+        else:
+            work.append((value, True))
+            work.extend((operand, False) for operand in reversed(value.operands))
+    return tuple(found.values())
 
 
 def _is_closed(code: CodeType, function: Callable[..., Any]) -> bool:

@@ -37,7 +37,7 @@ class Surroundings:
         Queues a node, near another one.
     roots : frozenset of str
         Types of new nodes to queue.
-    above : callable
+    above : callable, optional
         Queues what new readers of a value may have enabled.
     is_awaited : callable
         Whether anything is to be queued above a new node of some type.
@@ -54,7 +54,7 @@ class Surroundings:
     pending: dict[str, Any]
     push: Callable[[str, str], None]
     roots: frozenset[str]
-    above: Callable[..., None]
+    above: Callable[..., None] | None
     is_awaited: Callable[[str], bool]
     released: Callable[..., None] | None
     mode: str
@@ -111,7 +111,7 @@ def fuse(pattern: Pattern, template: Template) -> Callable[[Any, Graph, Surround
             "push": around.push,
             "roots": around.roots,
             "above": around.above,
-            "wakes": isinstance(value, Hole) or around.is_awaited(value.op.name),
+            "wakes": around.above is not None and (isinstance(value, Hole) or around.is_awaited(value.op.name)),
             "released": around.released,
             "drops": around.released is not None,
             **known,

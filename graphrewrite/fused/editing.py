@@ -118,7 +118,7 @@ class EditWriter(MatchWriter):
 
     def spared(self, nodes: list[str]) -> list[str]:
         """Write a look at the constants that may go with the match; return the names of what they may be."""
-        used = set(self.read)
+        used = set(map(self.name, self.operands_of(self.template)))
         found = []
         for name in nodes:
             for term, source in zip(self.term_of(name).operands, self.sources[name], strict=True):
@@ -245,7 +245,7 @@ class EditWriter(MatchWriter):
         target = self.name(self.value)
         left = [n for n in spared if n in {self.names.get(id(v)) for v in self.pattern.variables}]
         left += [target] if isinstance(self.value, Hole) else []
-        self.line(f"if wakes: above({target}, readers, n0)")
+        self.line(f"if wakes and readers: above({target}, readers, n0)")
         for name in dict.fromkeys(left):
             self.line(f"if drops: released({name}, n0)")
         if mode == "bare":

@@ -204,7 +204,10 @@ class Counterexample:
             return self.claim
         if not isinstance(self.before, Graph) or not isinstance(self.after, Graph):
             return WELL_FORMED
-        if ports(self.before) != ports(self.after):
+        made = ports(self.after)
+        if made is None:
+            return WELL_FORMED
+        if made != ports(self.before):
             return INTERFACE
         return WELL_FORMED if not self._values[0].arrays else BITS if self.bound is None else NEAR
 

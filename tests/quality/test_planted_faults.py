@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -422,7 +425,10 @@ def test_the_message_shows_both_graphs_inputs_and_the_difference(fault):
         assert_preserves(fault)
     text = str(caught.value)
     assert text.startswith(f"{fault.name}: refuted: output y")
-    before = text.split("rebuilds it):\n")[1].split("\n\nafter:", maxsplit=1)[0]
-    assert fault.find(Graph.parse(before)), "the text can be pasted into a test"
-    assert "after:\ngraph generated" in text
-    assert "inputs:\nx = [" in text
+    before, after = text.split("a test that fails:", maxsplit=1)[0].split("\nbefore")[1].split("after", maxsplit=1)
+    assert "<- first difference" not in before
+    assert "<- first difference" in after
+    assert "inputs: x = np.array([[" in text
+    rebuilt = re.search(r'Graph.parse\("""\n(.*?)"""', text, re.DOTALL)
+    assert rebuilt
+    assert fault.find(Graph.parse(textwrap.dedent(rebuilt[1]))), "the text can be pasted into a test"

@@ -134,7 +134,7 @@ def _own_ops(graph: Any) -> list[Any]:
 
 
 def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
-    r"""Return an expression that rebuilds a graph.
+    r"""Return what stands behind ``before =`` to rebuild a graph: of a plain digraph, with lines that fill it.
 
     Parameters
     ----------
@@ -153,6 +153,11 @@ def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
     >>> eval(code).inputs
     ('x',)
     """
+    if not isinstance(graph, Graph):
+        nodes = _value_code([(node, dict(data)) for node, data in graph.nodes(data=True)])
+        edges = _value_code([(source, reader, dict(data)) for source, reader, data in graph.edges(data=True)])
+        given = f"**{_value_code(dict(graph.graph))}" if graph.graph else ""
+        return f"nx.DiGraph({given})\nbefore.add_nodes_from({nodes})\nbefore.add_edges_from({edges})"
     try:
         text = to_text(graph, whole=True)
     except GraphRewriteError as error:
@@ -164,8 +169,19 @@ def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
         raw = "r" if "\\" in text else ""
         quoted = f"{raw}{mark}\n{textwrap.indent(text, '    ')}\n{mark}"
     known = f", ops=[{', '.join(ops)}]" if ops else ""
-    parsed = f"Graph.parse({quoted}{known})"
-    return parsed if isinstance(graph, Graph) else f"nx.DiGraph({parsed})"
+    return f"Graph.parse({quoted}{known})"
+
+
+def _value_code(value: Any) -> str:
+    """An attribute's value, or a list or mapping of them, as an expression."""
+    if isinstance(value, np.ndarray):
+        return array_code(value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_value_code(key)}: {_value_code(each)}' for key, each in value.items())}}}"
+    if isinstance(value, tuple | list):
+        inside = ", ".join(map(_value_code, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+    return _literal(value)
 
 
 def _inputs(inputs: Mapping[str, np.ndarray]) -> str:

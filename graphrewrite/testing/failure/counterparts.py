@@ -48,15 +48,16 @@ def counterparts(before: Graph, after: Graph) -> list[Pair]:
         for result in range(min(_count(before, node), _count(after, node))):
             found[Operand(node, result), Operand(node, result)] = node
     paired = {now.node for now, _ in found}
+    told = {was.node for _, was in found}
     place = {node: i for i, node in enumerate(before.in_order())}
     families: dict[tuple[str, ...], str] = {}
     for node in order:
         origin = tuple(n for n in after.nodes[node].get("origin") or () if n in place)
-        if node not in before and node not in paired and origin:
+        if node not in before and origin:
             families[origin] = node
     for origin, node in families.items():
         last = max(origin, key=place.__getitem__)
-        if _count(before, last) == _count(after, node):
+        if node not in paired and last not in told and _count(before, last) == _count(after, node):
             found.update(((Operand(node, r), Operand(last, r)), node) for r in range(_count(after, node)))
     at = {node: i for i, node in enumerate(order)}
     return sorted(((*pair, where) for pair, where in found.items()), key=lambda entry: (at[entry[2]], entry[0].result))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.dataflow import Operand
+from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.passes import Pass, Pipeline
 from graphrewrite.rewrite import GraphRewriting
@@ -198,6 +199,9 @@ def _differ(old: Mapping[str, np.ndarray | None], new: Mapping[str, np.ndarray |
 
 
 def ports(graph: Graph) -> Any:
-    """Return names and types of the inputs and outputs of a graph."""
-    outputs = [(name, str(graph.result_type(*graph.operands(name)[0]))) for name in graph.outputs]
-    return [(name, str(graph.result_type(name))) for name in graph.inputs], outputs
+    """Return names and types of the inputs and outputs of a graph; None of one that is broken."""
+    try:
+        outputs = [(name, str(graph.result_type(*graph.operands(name)[0]))) for name in graph.outputs]
+        return [(name, str(graph.result_type(name))) for name in graph.inputs], outputs
+    except (GraphRewriteError, IndexError):
+        return None

@@ -87,7 +87,7 @@ def first_difference(
             differ = ~agreeing(a, b, bound)
             if not differ.any():
                 continue
-        what = _in_words(a, b, differ, is_batched(before, was))
+        what = _in_words(a, b, differ, is_batched(before, was) and len(a) == 1)
         return FirstDifference(now.node, was.node, a, b, _sentence(was, now, *what))
     return None
 
@@ -97,7 +97,7 @@ def _types(graph: Graph, at: Operand) -> object:
 
 
 def _in_words(a: np.ndarray, b: np.ndarray, differ: np.ndarray | None, batched: bool) -> tuple[str, str, str]:
-    """The index of the first entry that differs, without the batch, and what it was and is."""
+    """The index of the first entry that differs, without a batch of one, and what it was and is."""
     if differ is None:
         return "", f"{a.dtype}{list(a.shape)}", f"{b.dtype}{list(b.shape)}"
     place = tuple(int(i) for i in np.argwhere(differ)[0])

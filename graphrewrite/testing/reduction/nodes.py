@@ -52,7 +52,7 @@ def _without_dead(node: str | None, case: Case) -> Case | None:
 
 
 def move_outputs(case: Case) -> Ways:
-    """Let an output give a value from further up, which is where the first difference may be."""
+    """Let an output give a value from further up, where the first difference may be, or any that needs fewer nodes."""
     order = [n for n in case.graph.in_order() if case.graph._node[n]["type"] != "output"]
     for output in case.graph.outputs:
         for node in order:
@@ -64,11 +64,12 @@ def _moved(output: str, node: str, case: Case) -> Case | None:
     if output not in graph or node not in graph:
         return None
     (old,) = graph.operands(output)
-    if node == old.node or node not in graph.upstream(output):
+    if node == old.node:
         return None
     new = graph.copy()
     move_slot(new, output, 0, Operand(node))
-    return case.having(tidied(new, graph))
+    kept = tidied(new, graph)
+    return case.having(kept) if len(kept) < len(graph) or node in graph.upstream(output) else None
 
 
 def bypass_nodes(case: Case) -> Ways:

@@ -57,6 +57,8 @@ def _changes(array: np.ndarray) -> Iterator[Change]:
     for number in _SIMPLE:
         yield partial(_filled, number, None)
     yield _rounded
+    yield _halved
+    yield _nearer
     if 1 < array.size <= _ENTRIES:
         for place in np.ndindex(array.shape):
             for number in _SIMPLE:
@@ -73,6 +75,27 @@ def _rounded(array: np.ndarray) -> np.ndarray:
     if not np.issubdtype(array.dtype, np.floating):
         return array
     return np.asarray(np.where(np.isfinite(array), np.round(array), array).astype(array.dtype))
+
+
+def _halved(array: np.ndarray) -> np.ndarray:
+    """Half of each number that is whole, towards zero."""
+    return _by(array, np.trunc(_numbers(array) / 2))
+
+
+def _nearer(array: np.ndarray) -> np.ndarray:
+    """Each number that is whole, nearer to zero by one."""
+    numbers = _numbers(array)
+    return _by(array, numbers - np.sign(numbers))
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    return np.asarray(np.where(np.isfinite(array), array, 0), np.float64)
+
+
+def _by(array: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """An array with other numbers in the places of its integers, of no more than 2**53."""
+    whole = np.isfinite(array) & (np.abs(_numbers(array)) < 2.0**53) & (array == np.round(array))
+    return np.where(whole, wanted, array).astype(array.dtype)
 
 
 def _with_input(name: str, change: Change, case: Case) -> Case | None:
