@@ -10,14 +10,25 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from graphrewrite.dataflow import Operand
 from graphrewrite.errors import EvaluationError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.equality import agreeing
-from graphrewrite.types import FixedPoint, Stream, Tensor
+from graphrewrite.testing.failure.values import is_batched, shown
+from graphrewrite.testing.rows import row_of
+from graphrewrite.types import FixedPoint, Tensor
 
-__all__ = ["Difference", "NoVerdictError", "compare", "difference", "interface", "moderated", "row_of", "snapshot"]
+__all__ = [
+    "Difference",
+    "NoVerdictError",
+    "compare",
+    "difference",
+    "interface",
+    "moderated",
+    "snapshot",
+]
 
 _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
@@ -119,17 +130,20 @@ class Difference:
     reason : str
         In one sentence.
     inputs : mapping of str to ndarray
-        The row of the batch that shows it.
+        The row of the batch that shows it; the whole batch where no row does alone, since rows are mixed.
     bound : float or None
         By how much values may differ; None where every bit counts.
     is_special : bool
         Whether one of the values is infinite or no number.
+    row : int or None
+        Of the batch that was tried, where the first entry is that differs; None where no entry is known.
     """
 
     reason: str
     inputs: Mapping[str, np.ndarray]
     bound: float | None = None
     is_special: bool = False
+    row: int | None = None
 
 
 def compare(
@@ -180,6 +194,22 @@ def difference(
     NoVerdictError
         If the graph before cannot be evaluated.
     """
+    found = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance)
+    if found is None or found.row is None:
+        return found
+    row = row_of(before, inputs, found.row)
+    if all(row[name].shape == array.shape for name, array in inputs.items()):
+        return found
+    try:
+        return _differing(before, after, row, keeps=keeps, tolerance=tolerance) or found
+    except NoVerdictError:
+        return found
+
+
+def _differing(
+    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
+) -> Difference | None:
+    """What differs first on a batch, and in which row of it."""
     relative = tolerance is None and keeps != "exact"
     with np.errstate(all="ignore"):
         try:
@@ -199,11 +229,13 @@ def difference(
         same = agreeing(a, b, bound)
         if not same.all():
             place = tuple(int(i) for i in np.argwhere(~same)[0])
-            where = f"{name}[{', '.join(map(str, place[1:]))}]" if len(place) > 1 else name
+            batched = is_batched(before, Operand(name))
+            index = place[1:] if batched and len(a) == 1 else place
+            where = f"{name}[{', '.join(map(str, index))}]" if index else name
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
-            reason = f"output {where} was {a[place]!r} and became {b[place]!r}{limit}"
+            reason = f"output {where} was {shown(a[place])} and became {shown(b[place])}{limit}"
             special = not (np.isfinite(a[place]) and np.isfinite(b[place]))
-            return Difference(reason, row_of(before, inputs, place[0] if place else 0), bound, special)
+            return Difference(reason, inputs, bound, special, place[0] if batched else 0)
     return None
 
 
@@ -261,33 +293,6 @@ def _greatest(array: np.ndarray) -> float:
         return 0.0
     finite = array[np.isfinite(array)]
     return float(np.abs(finite).max()) if finite.size else 0.0
-
-
-def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
-    r"""Return one row of a batch: of each input that has rows, that one, and the others as they are.
-
-    Parameters
-    ----------
-    graph : Graph
-        Whose inputs.
-    inputs : mapping of str to ndarray
-        The batch.
-    row : int
-        From 0.
-
-    Returns
-    -------
-    dict of str to ndarray
-
-    Examples
-    --------
-    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nw = input() : f32[3]\ny = output(x)")
-    >>> {name: a.tolist() for name, a in row_of(g, {"x": np.arange(4.0), "w": np.arange(3.0)}, 2).items()}
-    {'x': [2.0], 'w': [0.0, 1.0, 2.0]}
-    """
-    types = {n: graph.result_type(n) for n in graph.inputs}
-    batched = {n for n, t in types.items() if isinstance(t, Stream) or any(isinstance(d, str) for d in t.shape[:1])}
-    return {n: a[row : row + 1] if n in batched and row < len(a) else a for n, a in inputs.items()}
 
 
 def moderated(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

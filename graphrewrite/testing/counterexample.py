@@ -40,7 +40,7 @@ class Counterexample:
     reason : str
         What does not hold, in one sentence.
     inputs : dict
-        The first row of the inputs that shows it.
+        A row of the inputs that shows it, or as many rows as it takes.
     rules : object
         What was tested, as it was given: a rule, a pass, a rule set, a function; None where that is not known.
     seed : int or None

@@ -1,15 +1,16 @@
-"""Simpler values: one row, then zeros, ones and small integers."""
+"""Simpler values: few rows, then zeros, ones and small integers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from graphrewrite.graph import Graph
-from graphrewrite.testing.comparison import row_of
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.testing.failure.values import is_batched
 from graphrewrite.testing.reduction.case import Case
+from graphrewrite.testing.rows import rows_of
 
 __all__ = ["simplify_constants", "simplify_inputs", "take_rows"]
 
@@ -21,17 +22,33 @@ _ENTRIES = 24
 
 
 def take_rows(case: Case) -> Ways:
-    """Keep one row of the batch, whichever shows the failure."""
-    most = max((len(a) for a in case.inputs.values() if a.ndim), default=0)
+    """Keep one row of the batch, whichever shows the failure; where none does alone, as few as do together."""
+    most = _height(case)
     for row in range(most):
-        yield partial(_row, row)
+        yield partial(_kept, range(row, row + 1))
+    size = most // 2
+    while size:
+        for start in reversed(range(0, most, size)):  # from the end, so that what is left is where it was
+            yield partial(_dropped, range(start, start + size))
+        size //= 2
 
 
-def _row(row: int, case: Case) -> Case | None:
-    found = row_of(case.graph, case.inputs, row)
+def _height(case: Case) -> int:
+    """How many rows the batch has."""
+    return max((len(case.inputs[n]) for n in case.graph.inputs if is_batched(case.graph, Operand(n))), default=0)
+
+
+def _kept(rows: Sequence[int], case: Case) -> Case | None:
+    found = rows_of(case.graph, case.inputs, rows)
     if all(found[name].shape == array.shape for name, array in case.inputs.items()):
         return None
     return Case(case.graph, found)
+
+
+def _dropped(rows: range, case: Case) -> Case | None:
+    most = _height(case)
+    kept = [row for row in range(most) if row not in rows]
+    return _kept(kept, case) if kept else None
 
 
 def simplify_inputs(case: Case) -> Ways:

@@ -1,0 +1,68 @@
+"""Rows of a batch of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from graphrewrite.dataflow import Operand
+from graphrewrite.graph import Graph
+from graphrewrite.testing.failure.values import is_batched
+
+__all__ = ["row_of", "rows_of"]
+
+
+def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
+    r"""Return one row of a batch: of each input that has rows, that one, and the others as they are.
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose inputs.
+    inputs : mapping of str to ndarray
+        The batch.
+    row : int
+        From 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nw = input() : f32[3]\ny = output(x)")
+    >>> {name: a.tolist() for name, a in row_of(g, {"x": np.arange(4.0), "w": np.arange(3.0)}, 2).items()}
+    {'x': [2.0], 'w': [0.0, 1.0, 2.0]}
+    """
+    return rows_of(graph, inputs, [row])
+
+
+def rows_of(graph: Graph, inputs: Mapping[str, np.ndarray], rows: Sequence[int]) -> dict[str, np.ndarray]:
+    r"""Return some rows of a batch: of each input that has rows, those, and the others as they are.
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose inputs.
+    inputs : mapping of str to ndarray
+        The batch.
+    rows : sequence of int
+        From 0. An input that has none of them stays as it is.
+
+    Returns
+    -------
+    dict of str to ndarray
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nw = input() : f32[3]\ny = output(x)")
+    >>> {name: a.tolist() for name, a in rows_of(g, {"x": np.arange(4.0), "w": np.arange(3.0)}, [0, 2]).items()}
+    {'x': [0.0, 2.0], 'w': [0.0, 1.0, 2.0]}
+    """
+    found = dict(inputs)
+    for name in graph.inputs:
+        if is_batched(graph, Operand(name)):
+            own = [row for row in rows if row < len(inputs[name])]
+            found[name] = inputs[name][own] if own else inputs[name]
+    return found
