@@ -160,12 +160,16 @@ def log(x: np.ndarray) -> np.ndarray:
 
 @define_op(elements=NUMBERS)
 def pow_(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Power ``x ** y``.
+    """Power ``x ** y``; of integers to negative powers the whole part, which is 0 but for 1 and -1.
 
     Examples
     --------
-    >>> pow_(np.array([2.0]), 3.0).tolist()
-    [8.0]
+    >>> pow_(np.array([2.0]), 3.0).tolist(), pow_(np.array([2, -1]), np.array([-1, -3])).tolist()
+    ([8.0], [0, -1])
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return np.power(x, y)
+        if np.asarray(x).dtype.kind != "i" or np.asarray(y).dtype.kind != "i":
+            return np.power(x, y)
+        negative = np.asarray(y) < 0
+        whole = np.power(x, np.where(negative, np.bitwise_and(y, 1), y))  # of 1 and -1, odd powers and even ones differ
+        return np.where(negative & (np.abs(x) != 1), whole.dtype.type(0), whole)

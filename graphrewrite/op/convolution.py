@@ -81,6 +81,10 @@ def spatial_sizes(
             f"{rank} spatial axes need {rank} kernel sizes, strides and dilations and {2 * rank} pads, "
             f"got {len(kernel)}, {len(strides)}, {len(dilations)} and {len(pads)}"
         )
+    if min((*kernel, *dilations), default=1) < 1 or min(pads, default=0) < 0:
+        raise TypeMismatchError(
+            f"kernel {list(kernel)} and dilations {list(dilations)} must be positive, pads {list(pads)} not negative"
+        )
     result = []
     for axis, size in enumerate(sizes):
         if isinstance(size, str):
@@ -184,6 +188,8 @@ def infer_conv(
     """Infer the type of a convolution and check that weights, bias and groups fit."""
     if len(x.shape) != len(w.shape) or len(x.shape) < 3:
         raise TypeMismatchError("input and weights need the same rank, batch and channels first, at least 3")
+    if groups < 1:
+        raise TypeMismatchError(f"groups={groups} is no number of groups; give at least 1")
     channels, outer = x.shape[1], w.shape[0]
     if not isinstance(channels, int) or not isinstance(outer, int) or w.shape[1] != channels / groups or outer % groups:
         raise TypeMismatchError(

@@ -11,7 +11,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, MANTISSAS, NUMBERS
 from graphrewrite.types import Element, FixedPoint, Tensor, check_element, hold
 
-__all__ = ["from_fixed", "mantissas", "quantise", "to_fixed"]
+__all__ = ["from_fixed", "limits", "mantissas", "quantise", "to_fixed"]
 
 
 def _steps(element: FixedPoint, fractions: Sequence[int] | None, axis: int, rank: int) -> np.ndarray:
@@ -20,6 +20,33 @@ def _steps(element: FixedPoint, fractions: Sequence[int] | None, axis: int, rank
     shape = [1] * rank
     shape[axis] = len(fractions)
     return np.ldexp(1.0, -np.asarray(fractions)).reshape(shape)
+
+
+def limits(element: FixedPoint, low: int | None = None, high: int | None = None) -> tuple[int, int]:
+    """Return the limits of a format's mantissas, some tighter ones given.
+
+    Parameters
+    ----------
+    element : FixedPoint
+        The format.
+    low, high : int, optional
+        Tighter limits; one beyond the format is the format's own at that end.
+
+    Returns
+    -------
+    tuple of two int
+        Where they leave nothing, the second one is what everything is limited to, as by `numpy.clip`.
+
+    Examples
+    --------
+    >>> limits(FixedPoint(False, 4), -1, 9), limits(FixedPoint(False, 4), 99)
+    ((0, 9), (15, 15))
+    """
+    least, most = element.minimum, element.maximum
+    return (
+        least if low is None else min(max(low, least), most),
+        most if high is None else min(max(high, least), most),
+    )
 
 
 def mantissas(
@@ -56,8 +83,7 @@ def mantissas(
     >>> mantissas(np.array([0.5, 1.5, 99.0]), element=FixedPoint(True, 4)).tolist()
     [0.0, 2.0, 7.0]
     """
-    least = element.minimum if low is None else max(low, element.minimum)
-    most = element.maximum if high is None else min(high, element.maximum)
+    least, most = limits(element, low, high)
     scaled = np.asarray(x, np.float64) / _steps(element, fractions, axis, np.ndim(x))
     return np.clip(np.rint(scaled) + 0.0, least, most)  # + 0.0: a mantissa has one zero
 

@@ -12,6 +12,7 @@ from graphrewrite.op.convolution import convolve, infer_conv
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import CONVOLUTION, FULLY_CONNECTED
 from graphrewrite.op.domain import MANTISSAS
+from graphrewrite.op.fixed import limits
 from graphrewrite.op.linear_algebra import infer_linear
 from graphrewrite.types import FixedPoint, Tensor
 
@@ -164,6 +165,4 @@ def requantise(
     [[2, 2, 127]]
     """
     by = shift if isinstance(shift, int) else np.asarray(shift).reshape(-1, *[1] * (x.ndim - 2))
-    least = element.minimum if low is None else max(low, element.minimum)
-    most = element.maximum if high is None else min(high, element.maximum)
-    return np.clip(round_shift(x.astype(np.int64), by), least, most).astype(element.dtype)
+    return np.clip(round_shift(x.astype(np.int64), by), *limits(element, low, high)).astype(element.dtype)

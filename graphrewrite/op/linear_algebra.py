@@ -96,7 +96,12 @@ def gemm(
     [[2.0], [4.0]]
     """
     y = np.matmul(x.T if trans_a else x, w.T if trans_b else w)
-    y = y if alpha == 1 else y * y.dtype.type(alpha)
-    if b is None:
+    y = _scaled(y, alpha)
+    return y if b is None else y + _scaled(b, beta)
+
+
+def _scaled(y: np.ndarray, factor: float) -> np.ndarray:
+    if factor == 1:
         return y
-    return y + (b if beta == 1 else b * b.dtype.type(beta))
+    # Of integers the whole part, modulo their range: a sum is subtracted of unsigned ones, too.
+    return y * np.asarray(factor if y.dtype.kind == "f" else int(factor)).astype(y.dtype)

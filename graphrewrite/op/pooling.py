@@ -18,6 +18,11 @@ from graphrewrite.types import Quantised, Tensor
 __all__ = ["average_pool", "global_average_pool", "max_pool"]
 
 
+def _check_positions(x: Tensor) -> None:
+    if len(x.shape) < 3:
+        raise TypeMismatchError(f"pooling needs a batch, channels and at least one spatial axis, got {x}")
+
+
 def _infer(
     x: Tensor,
     *,
@@ -26,6 +31,7 @@ def _infer(
     pads: Sequence[int] = (0, 0, 0, 0),
     **_: object,
 ) -> Tensor:
+    _check_positions(x)
     return Tensor(x.element, (*x.shape[:2], *spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))))
 
 
@@ -100,8 +106,7 @@ def average_pool(
 
 
 def _infer_global(x: Tensor) -> Tensor:
-    if len(x.shape) < 3:
-        raise TypeMismatchError(f"pooling needs a batch, channels and at least one spatial axis, got {x}")
+    _check_positions(x)
     return Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 

@@ -27,7 +27,7 @@ from graphrewrite.testing.proof.proof import Proof
 from graphrewrite.testing.proof.proving import prove
 from graphrewrite.testing.properties import assert_idempotent, assert_preserves, assert_refines, check
 from graphrewrite.testing.report import Report
-from graphrewrite.testing.strategies import attributes_of, digraphs, graphs, inputs_for, types
+from graphrewrite.testing.strategies import attributes_of, digraphs, graphs, inputs_for, patterns, types
 from graphrewrite.testing.termination import assert_terminates
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "digraphs",
     "graphs",
     "inputs_for",
+    "patterns",
     "prove",
     "types",
 ]

@@ -111,7 +111,7 @@ def test_a_report_counts():
     assert report.fired["outer_only"] > 10
     assert report.ops["abs"] >= report.graphs
     assert "outer_only: preserved in" in str(report)
-    assert "<pre>" in report._repr_html_()
+    assert "<table" in report._repr_html_()
 
 
 def test_idempotence_and_refinement_are_refuted():

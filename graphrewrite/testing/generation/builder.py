@@ -10,13 +10,22 @@ from graphrewrite.marks import attributes_in
 from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
 from graphrewrite.testing.generation.arrays import constant_array
-from graphrewrite.testing.generation.demand import Demand, Pick, Unfit
-from graphrewrite.testing.generation.instance import Plan, kinds_given_by, plan_instance, tensor_of
-from graphrewrite.testing.generation.tables import CONTINUOUS, meet
+from graphrewrite.testing.generation.demand import Pick
+from graphrewrite.testing.generation.experience import counts_of, taken
+from graphrewrite.testing.generation.fitting import Case
+from graphrewrite.testing.generation.instance import plan_instance
+from graphrewrite.testing.generation.kinds import USUAL, kind_of
+from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.proposing import TURNS, elements_taken, links, propose, sources, takers
+from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
-from graphrewrite.types import Tensor, Type
+from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Type
 
 __all__ = ["Builder"]
+
+_POSITIVE = frozenset({"var", "variance"})
+"""Operands whose constants are above zero."""
+_LAYOUTS = {2: ("NC", "CN"), 3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 
 
 class Builder:
@@ -28,10 +37,14 @@ class Builder:
         Makes every choice.
     ops : sequence of Op
         What random nodes may be.
+    batch : int or str
+        The first size of what has a batch.
+    every_type : bool
+        Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
     """
 
-    def __init__(self, pick: Pick, ops: Sequence[Op]) -> None:
-        self.pick, self.ops = pick, ops
+    def __init__(self, pick: Pick, ops: Sequence[Op], batch: Dimension = "N", *, every_type: bool = False) -> None:
+        self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -77,38 +90,111 @@ class Builder:
             return self.pick(there)
         return self.constant(kind, positive=positive) if way == "constant" else self.input(kind)
 
-    def node(self, op: Op, *, result: Type | None = None, like: Value | None = None) -> Value | None:
-        """Add a node of an op if one fits, and return its value.
+    def step(self) -> None:
+        """Add a node: of an op that reads the last value, or of any; or one that is there, again."""
+        way = self.pick(range(16))
+        if way == 15:
+            self.repeat()
+            return
+        if way > 8:
+            self.pair()
+            return
+        last = self.computed[-1] if self.computed else None
+        chain = () if last is None or way > 6 else takers(self.ops, kind_of(last.type))
+        if chain and last is not None:
+            self.node(self.pick(chain), last)
+            return
+        op = self.pick(self.ops)
+        if not op.operands:
+            self.source(op)
+            return
+        there = [v for v in reversed(self.computed[-8:]) if counts_of(op, kind_of(v.type))]
+        self.node(op, self.pick(there) if there and way % 2 else self.first(op))
+
+    def pair(self) -> None:
+        """Add two nodes one of which reads the other, so that all pairs are met alike, however rare what they share."""
+        source, reader = self.pick(self.ops), self.pick(self.ops)
+        found = links(source, reader) if source.operands and reader.operands else ()
+        if not found:
+            return
+        link = self.pick(found)
+        kind = self.fresh(link.element, link.kind.rank, stream=link.kind.family == "stream")
+        case = propose(source, kind, link.operands, link.turn) or propose(source, kind, link.operands, 0)
+        made = None if case is None else self._case(source, self.value(kind), case)
+        if made is not None:
+            self.node(reader, made)
+
+    def source(self, op: Op) -> Value | None:
+        """Add a node of an op without operands, such as a counter."""
+        cases = sources(op)
+        return self._add(op, [], self.pick(cases)) if cases else None
+
+    def first(self, op: Op) -> Value | None:
+        """Return a value that an op takes as its first operand; None where nothing is known about it."""
+        kinds = list(taken(op))
+        if not kinds:
+            return None
+        floats = [kind for kind in kinds if kind.family == "float"]
+        family, rank = self.pick(floats or kinds) if self.pick((True, True, False)) else self.pick(kinds)
+        elements = [e for e in elements_taken(op, family) if self.every_type or e in USUAL[family]]
+        element = elements[0] if self.pick((True, False)) else self.pick(elements)
+        kind = self.fresh(element, rank, stream=family == "stream")
+        found = self.pool.get(kind, ())
+        return self.pick(found) if found and self.pick((True, False)) else self.value(kind)
+
+    def fresh(self, element: Element, rank: int, *, stream: bool = False) -> Type:
+        """Return a small type with so many axes."""
+        sizes = (self.pick(SIZES),) * rank  # equal sizes are common: only they hide that axes were exchanged
+        sizes = sizes if self.pick((True, False)) else tuple(self.pick(SIZES) for _ in range(rank))
+        if stream:
+            return Stream(element, sizes)  # type: ignore[arg-type]  # the elements of that family are formats
+        shape: tuple[Dimension, ...] = (self.batch, *sizes[1:])[:rank]
+        if isinstance(element, Quantised) and rank > 1 and self.chance(3):
+            element = Quantised("i8", (0.5, 0.25, 2.0)[: int(sizes[1])], axis=1)
+        layout = self.pick(_LAYOUTS[rank]) if self.every_type and rank in _LAYOUTS and self.chance(8) else None
+        return Tensor(element, shape, layout)
+
+    def node(self, op: Op, first: Value | None, *, result: Type | None = None) -> Value | None:
+        """Add a node of an op if one fits, and return its first value.
 
         Parameters
         ----------
         op : Op
             The op.
+        first : Value or None
+            Its first operand.
         result : Type, optional
             What it must give.
-        like : Value, optional
-            A value to be read, of the type of the result.
         """
-        if result is None:
-            given = kinds_given_by(op)
-            elements = {element for element, _ in given}
-            there = [k for k in self.pool if isinstance(k, Tensor) and k.element in elements]
-            if not given:
-                return None
-            result = self.pick(there) if there and not self.chance(3) else tensor_of(*self.pick(given), self.pick)
-        most = len(op.operands) + (1 if op.variadic else 0)
-        count = self.pick(range(max(op.required, 1), most + 1)) if most > op.required else op.required
-        try:
-            need = meet(Demand(op, result, count, self.pick))
-        except Unfit:
+        if first is None:
             return None
-        values = [self.value(kind, positive=i in need.positive) for i, kind in enumerate(need.types)]
-        if like is not None and like.type in need.types:
-            values[self.pick([i for i, k in enumerate(need.types) if k == like.type])] = like
-        made = self.graph.add(op, values, need.attributes)
-        value: Value = made[0] if isinstance(made, tuple) else made
-        self.computed.append(value)
-        return self.offer(value)
+        counts = counts_of(op, kind_of(first.type))
+        if not counts:
+            return None
+        count, turn = self.pick(counts), self.pick(range(TURNS))
+        case = propose(op, first.type, count, turn) or propose(op, first.type, count, 0)
+        if case is None or (result is not None and case.results[0] != result):
+            return None
+        return self._case(op, first, case)
+
+    def _case(self, op: Op, first: Value, case: Case) -> Value | None:
+        """Add a node as a case has it, with operands that are there or new."""
+        names = (*op.operands[1:], *op.operands[-1:] * len(case.types))
+        rest = [self.value(kind, positive=name in _POSITIVE) for kind, name in zip(case.types[1:], names, strict=False)]
+        operands = [first, *rest]
+        if op.commutative and rest and self.chance(2):
+            operands[:2] = reversed(operands[:2])
+        return self._add(op, operands, case)
+
+    def _add(self, op: Op, operands: list[Value], case: Case) -> Value | None:
+        try:
+            made = self.graph.add(op, operands, case.attributes)
+        except TypeMismatchError:  # operands in another order
+            return None
+        values = made if isinstance(made, tuple) else (made,)
+        for value in values:
+            self.computed.append(self.offer(value))
+        return values[0] if values else None
 
     def repeat(self) -> None:
         """Add a node that is equal to one that is there, or equal but for the order of its operands."""
@@ -140,7 +226,7 @@ class Builder:
         Unfit
             If none was found.
         """
-        return self.build(plan_instance(pattern, self.pick), spoiled=spoiled)
+        return self.build(plan_instance(pattern, self.pick, every_type=self.every_type), spoiled=spoiled)
 
     def build(self, plan: Plan, *, spoiled: bool = False) -> list[Value]:
         """Add what is planned and return the values of its roots.
@@ -183,10 +269,10 @@ class Builder:
     def read(self, value: Value) -> Value:
         """Add a node that reads a value, by an op that makes small errors no larger, or none where no op fits."""
         names = set(CONTINUOUS)
-        fitting = [op for op in self.ops if op.name in names]
+        fitting = [op for op in self.ops if op.name in names and counts_of(op, kind_of(value.type))]
         if not isinstance(value.type, Tensor) or not fitting:
             return value
-        return self.node(self.pick(fitting), result=value.type, like=value) or value
+        return self.node(self.pick(fitting), value, result=value.type) or value
 
     def finish(self, wanted: Sequence[Value]) -> Graph:
         """Add outputs: for wanted values, and for some of those that nothing reads, so that the others are dead.

@@ -8,8 +8,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.backward import tensor_of
 from graphrewrite.testing.generation.demand import Demand, Unfit
-from graphrewrite.testing.generation.instance import tensor_of
 from graphrewrite.testing.generation.tables import kinds_of, meet
 from graphrewrite.testing.strategies.picking import picking
 

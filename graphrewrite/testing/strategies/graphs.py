@@ -18,12 +18,16 @@ from graphrewrite.testing.generation.demand import Unfit
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 from graphrewrite.testing.strategies.picking import picking
+from graphrewrite.types import Dimension
 
 __all__ = ["graphs"]
 
 
 def graphs(
-    *, ops: Iterable[Op | str] | None = None, containing: Rule | Pattern | None = None
+    *,
+    ops: Iterable[Op | str] | None = None,
+    containing: Rule | Pattern | None = None,
+    every_type: bool = False,
 ) -> st.SearchStrategy[Graph]:
     """Return a strategy of well-typed graphs.
 
@@ -38,6 +42,10 @@ def graphs(
         Every graph has an instance of this pattern, in one of the ways in which it can be read: each op and each option
         in turn, optional operands there or not, none to three values for ``*xs``, chains and groups of several sizes.
         Sometimes inner nodes have readers outside of it; of a rule that refuses those, never in all instances.
+    every_type : bool
+        Whether values may be of any element type that the ops take, and in any layout. Else they are of the types that
+        most graphs hold: float 32 and 64, integers of 8, 32 and 64 bits, fixed point, and, where the ops ask for them,
+        bool and quantised numbers.
 
     Returns
     -------
@@ -57,19 +65,20 @@ def graphs(
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
     if containing is None:
-        return _plain(chosen)
+        return _plain(chosen, every_type)
     pattern = containing.pattern if isinstance(containing, Rule) else containing
     if not isinstance(pattern, Pattern):
         raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
     feasible_kinds(pattern)  # says at once if there is no instance
-    return _around(_Surroundings(pattern, [o for o in chosen if ops is not None or o.name in CONTINUOUS], containing))
+    around = [o for o in chosen if ops is not None or o.name in CONTINUOUS]
+    return _around(_Surroundings(pattern, around, containing, every_type=every_type))
 
 
 class _Surroundings:
     """What is put around the instances of a pattern."""
 
-    def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern) -> None:
-        self.pattern = pattern
+    def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern, *, every_type: bool) -> None:
+        self.pattern, self.every_type = pattern, every_type
         # What must not be there is not put there.
         unwanted = [node.kinds for node in pattern.forbidden]
         self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]
@@ -80,25 +89,37 @@ class _Surroundings:
         return f"containing {self.pattern}"
 
 
+_MOST = 14
+_RECORD = 11
+_ENDS = 16
+_DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
+"""All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
+no node, so that zeros are nodes less."""
+_ABSENT = 96
+_BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
+
+
 @st.composite
-def _plain(draw: Any, ops: tuple[Op, ...]) -> Graph:
+def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool) -> Graph:
     pick = picking(draw)
-    builder = Builder(pick, ops)
-    for _ in range(pick(range(1, 9))):
-        if builder.chance(5):
-            builder.repeat()
-        else:
-            builder.node(pick(ops))
+    drawn = draw(_DRAWN)
+    pick.begin(drawn[:1])
+    builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type)
+    for start in range(_ENDS, len(drawn), _RECORD):
+        if drawn[start] >= _ABSENT:
+            pick.begin(drawn[start + 1 : start + _RECORD])
+            builder.step()
+    pick.begin(drawn[1:_ENDS])
     return builder.finish([])
 
 
 @st.composite
 def _around(draw: Any, site: _Surroundings) -> Graph:
     pick = picking(draw)
-    builder = Builder(pick, site.ops)
+    builder = Builder(pick, site.ops, every_type=site.every_type)
     if site.ops:
         for _ in range(pick(range(3))):
-            builder.node(pick(site.ops))
+            builder.step()
     wanted = []
     try:
         for turn in range(pick((1, 1, 1, 2))):

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph
-from graphrewrite.types import Dimension, FixedPoint, Quantised, Stream, Type, element_dtype, hold
+from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
+from graphrewrite.types import Dimension, Stream, Type, element_dtype, hold
 
 __all__ = ["batch_for", "inputs_for"]
 
-_ROWS = 24
+_PLAIN, _DENSE, _SPARSE = 8, 12, 8
+"""Rows of small and of usual numbers, of edge values only, and of one edge value among small numbers."""
+_OTHER = 2
+"""What a symbolic size that is not the batch's is."""
 _WITHOUT_NAN = frozenset({"to_fixed", "quantise", "arg_max", "max_pool", "requantise", "to_quantised"})
 
 
 def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dict[str, np.ndarray]]:
     r"""Return a strategy of batches of inputs for a graph: zeros, small integers, ties of rounding, extremes.
 
-    Floats include NaN and infinities, unless the graph rounds to integers, which have none. Shrinks to the first batch.
+    Every batch holds each edge value of an input's element type: the extremes of the format and their neighbours, ties
+    at each place where the graph rounds, and of floats both zeros, subnormals, infinities and NaN. Inputs that the
+    graph rounds to integers have no infinities and no NaN. An input without a batch is one sample. Shrinks to the
+    first batch.
 
     Parameters
     ----------
@@ -65,40 +73,82 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
     >>> batch_for(g, 0)["x"][0].tolist()
     [0.0, 0.0]
     """
-    tame = moderate or any(data.get("type") in _WITHOUT_NAN for _, data in graph.nodes(data=True))
-    types = {name: graph.result_type(name) for name in graph.inputs}
-    return {name: _batch(kind, seed + 997 * i, tame) for i, (name, kind) in enumerate(types.items())}
+    formats, shifts = formats_in(graph), shifts_in(graph)
+    kinds = {name: graph.result_type(name) for name in graph.inputs}
+    whole = _rounded(graph)
+    edges = {
+        name: edges_of(kind.element, formats, shifts, numbers=name in whole, near=moderate)
+        for name, kind in kinds.items()
+    }
+    batched = {name: _entries(kind) for name, kind in kinds.items() if _shape(kind)[:1] and _is_open(kind)}
+    # Each edge value comes in every batch: where a row has few numbers, there are more rows.
+    dense = max([_DENSE, *(-(-len(edges[name]) // count) for name, count in batched.items() if count)])
+    rows = _PLAIN + dense + _SPARSE
+    sizes = {str(_shape(kinds[name])[0]): rows for name in batched}
+    return {
+        name: _batch(kind, edges[name], seed, i, sizes, dense if name in batched else None)
+        for i, (name, kind) in enumerate(kinds.items())
+    }
 
 
-def _batch(kind: Type, seed: int, tame: bool) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    shape: tuple[Dimension, ...] = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
-    frame = tuple(_ROWS if isinstance(d, str) else int(d) for d in shape)
+def _shape(kind: Type) -> tuple[Dimension, ...]:
+    return ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
+
+
+def _is_open(kind: Type) -> bool:
+    """Whether the first size is that of the batch."""
+    return isinstance(_shape(kind)[0], str)
+
+
+def _entries(kind: Type) -> int:
+    """Numbers in a row."""
+    return math.prod(_OTHER if isinstance(d, str) else d for d in _shape(kind)[1:])
+
+
+def _rounded(graph: Graph) -> set[str]:
+    """Inputs that reach an op which rounds to integers, where there is no NaN."""
+    work = [name for name, data in graph.nodes(data=True) if data.get("type") in _WITHOUT_NAN]
+    seen = set(work)
+    while work:
+        for source in graph.pred[work.pop()]:
+            if source not in seen:
+                seen.add(source)
+                work.append(source)
+    return seen
+
+
+def _batch(
+    kind: Type, edges: np.ndarray, seed: int, position: int, sizes: Mapping[str, int], dense: int | None
+) -> np.ndarray:
+    rng = np.random.default_rng(seed + 997 * position)
     element, dtype = kind.element, element_dtype(kind.element)
-    low, high = (element.minimum, element.maximum) if isinstance(element, FixedPoint | Quantised) else (-3, 3)
-    if np.issubdtype(dtype, np.unsignedinteger) or dtype == np.bool_:
-        low = 0
+    frame = tuple(sizes.get(d, _OTHER) if isinstance(d, str) else int(d) for d in _shape(kind))
+    low, high = limits_of(element)
     near = rng.integers(max(low, -3), min(high, 3), frame, endpoint=True)
-    wide: Any = rng.integers(low, high, frame, endpoint=True)
-    edges: list[Any] = [low, high, 0, min(1, high), max(-1, low)]
-    if np.issubdtype(dtype, np.floating):
-        wide = rng.integers(-64, 65, frame) / 32 + rng.integers(-3, 4, frame)
-        edges = [0.0, -0.0, 0.5, 1e30, -1e30, np.inf, -np.inf, np.nan]
-        if tame:
-            edges = [0.0, -0.0, 0.5, -0.5, 1.5, -0.03125, -8.0, 8.0]
-    mixed = _mixed(rng, near, wide, edges)
-    with np.errstate(over="ignore"):  # of a small format, the extremes are infinite
-        return hold(element, mixed.astype(dtype))
-
-
-def _mixed(rng: np.random.Generator, near: np.ndarray, wide: np.ndarray, edges: Sequence[Any]) -> np.ndarray:
-    """Zeros in the first row, then small values, wide values, and extremes sprinkled over the last third."""
-    if not near.ndim or len(near) != _ROWS:  # an input without a batch has no rows
-        return wide
-    sprinkled = np.asarray(edges)[rng.integers(0, len(edges), near.shape)]
-    chosen = rng.random(near.shape) < 0.5
-    values = np.where(chosen, sprinkled, wide)
+    values: np.ndarray = near.astype(dtype)
+    if dense is None:  # one sample: small numbers in the first batch, and edge values in every other
+        if seed % 2:
+            values.ravel()[:] = _taken(edges, values.size, seed // 2, position)
+        return hold(element, values)
+    wide: Any = (
+        rng.integers(-96, 97, frame) / 32
+        if dtype.kind == "f"
+        else rng.integers(max(low, -(2**62)), min(high, 2**62), frame, endpoint=True)
+    )
     values[0] = 0
-    values[1 : _ROWS // 3] = near[1 : _ROWS // 3]
-    values[_ROWS // 3 : 2 * _ROWS // 3] = wide[_ROWS // 3 : 2 * _ROWS // 3]
-    return values
+    values[_PLAIN // 2 : _PLAIN] = wide[_PLAIN // 2 : _PLAIN].astype(dtype)
+    block = values[_PLAIN : _PLAIN + dense]
+    block[...] = _taken(edges, block.size, seed, position).reshape(block.shape)
+    # What is wrong with one value hides what is wrong with its neighbours, so that each has some rows to itself.
+    sparse = values[_PLAIN + dense :].reshape(_SPARSE, -1)
+    if sparse.shape[1]:
+        places = rng.integers(0, sparse.shape[1], _SPARSE)
+        sparse[np.arange(_SPARSE), places] = _taken(edges, _SPARSE, seed + 3, position)
+    return hold(element, values)
+
+
+def _taken(edges: np.ndarray, count: int, seed: int, position: int) -> np.ndarray:
+    """Edge values in turns, another turn for each input: over some batches, each value meets each of another input."""
+    at = np.arange(count)
+    taken: np.ndarray = edges[(at + (at // len(edges) + seed) * position) % len(edges)]
+    return taken

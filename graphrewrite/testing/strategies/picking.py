@@ -1,25 +1,68 @@
-"""Choices of the generators, made by Hypothesis."""
+"""Choices of the generators, made by Hypothesis: a byte each, many of them in one draw."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
-from graphrewrite.testing.generation.demand import Pick, T
+from graphrewrite.testing.generation.demand import T
 
-__all__ = ["picking"]
+__all__ = ["Choices", "picking"]
+
+_DRAWN = st.binary(min_size=96, max_size=96)
+"""Drawing costs much more than choosing, and Hypothesis varies an example by copying one of its draws over another,
+which finds little new: one draw decides all small choices."""
 
 
-@cache
-def _index(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, count - 1)
+class Choices:
+    """Chooses one of several options by bytes; zeros are the first options.
+
+    Parameters
+    ----------
+    draw : callable
+        What a composite strategy is given.
+    """
+
+    def __init__(self, draw: Any) -> None:
+        self._draw = draw
+        self._left: list[int] = []
+        self._open = True
+
+    def begin(self, record: bytes) -> None:
+        """Choose by these bytes from now on, and by zeros behind them.
+
+        Parameters
+        ----------
+        record : bytes
+            Some choices, which so are shrunk and deleted together.
+        """
+        self._left, self._open = list(reversed(record)), False
+
+    def end(self) -> None:
+        """Choose by further draws again."""
+        self._left, self._open = [], True
+
+    def __call__(self, options: Sequence[T]) -> T:
+        """Return one of the options."""
+        count = len(options)
+        if count == 1:
+            return options[0]
+        if count > 256:
+            return options[(256 * self._byte() + self._byte()) * count >> 16]
+        return options[self._byte() * count >> 8]
+
+    def _byte(self) -> int:
+        if not self._left:
+            if not self._open:
+                return 0
+            self._left = list(reversed(self._draw(_DRAWN)))
+        return self._left.pop()
 
 
-def picking(draw: Any) -> Pick:
-    """Return a function that chooses one of several options by a strategy's draw.
+def picking(draw: Any) -> Choices:
+    """Return a function that chooses one of several options by a strategy's draws.
 
     Parameters
     ----------
@@ -28,11 +71,7 @@ def picking(draw: Any) -> Pick:
 
     Returns
     -------
-    Pick
+    Choices
         Shrinks to the first option.
     """
-
-    def pick(options: Sequence[T]) -> T:
-        return options[draw(_index(len(options)))] if len(options) > 1 else options[0]
-
-    return pick
+    return Choices(draw)

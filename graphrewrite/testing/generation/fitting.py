@@ -1,0 +1,218 @@
+"""Operand types and attributes that an op accepts: one case of it, found by asking its inference."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.tracing import Place, Trace, traced
+from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
+
+__all__ = ["Case", "fit", "fits_format", "resized"]
+
+_STEPS = 12
+"""Sizes to mend before giving up."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A use of an op that its inference accepts.
+
+    Attributes
+    ----------
+    types : tuple of Tensor or Stream
+        Of the operands.
+    attributes : dict
+        Those that are not left to their defaults.
+    results : tuple of Tensor or Stream
+        What it gives.
+    """
+
+    types: tuple[Type, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    results: tuple[Type, ...] = ()
+
+
+def resized(kind: Type, axis: int, size: Dimension) -> Type:
+    """Return a type with another size of one axis.
+
+    Parameters
+    ----------
+    kind : Tensor or Stream
+        Any type.
+    axis : int
+        Which axis.
+    size : int or str
+        Its new size.
+
+    Raises
+    ------
+    TypeMismatchError
+        If there is no such type.
+
+    Examples
+    --------
+    >>> print(resized(Tensor("f32", ("N", 3)), 1, 5))
+    f32[N,5]
+    """
+    shape: tuple[Any, ...] = (*kind.shape[:axis], size, *kind.shape[axis + 1 :])
+    if isinstance(kind, Stream):
+        return Stream(kind.element, shape)
+    return Tensor(kind.element, shape, kind.layout)
+
+
+def fit(
+    op: Op,
+    types: Sequence[Type],
+    attributes: Mapping[str, Any],
+    loose: Collection[int],
+    rng: random.Random,
+    *,
+    pinned: Collection[Place] = (),
+    guesses: int = 2,
+) -> Case | None:
+    """Return a case of an op near to some operand types: sizes of loose operands are mended until they fit.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+    types : sequence of Tensor or Stream
+        To begin with.
+    attributes : mapping
+        Attributes of the op.
+    loose : collection of int
+        Operands whose sizes may change.
+    rng : Random
+        Chooses among sizes where the op does not say what it compares.
+    pinned : collection of Place
+        Sizes that stay as they are all the same.
+    guesses : int
+        Other sizes to begin with, where nothing says what does not fit.
+
+    Returns
+    -------
+    Case or None
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> types = [Tensor("f32", ("N", 2, 3, 3)), Tensor("f32", (4, 7, 1, 1)), Tensor("f32", (5,))]
+    >>> print(*fit(op.conv, types, {}, (1, 2), random.Random(0)).types)
+    f32[N,2,3,3] f32[4,2,1,1] f32[4]
+    """
+    current = tuple(types)
+    seen = {current}
+    for _ in range(_STEPS):
+        notes: Trace = []
+        try:
+            op.infer(*traced(current, notes), **attributes)
+            return _accepted(op, current, attributes)
+        except Exception:  # an inference of a user's, asked about what it may not foresee
+            found = _mended(current, notes, loose, pinned, seen)
+        if found is None and guesses and loose:
+            guesses -= 1
+            found = _guessed(current, loose, pinned, rng)
+        if found is None:
+            return None
+        current = found
+        seen.add(current)
+    return None
+
+
+def _accepted(op: Op, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> Case | None:
+    try:
+        results = op.result_types(types, attributes)
+    except Exception:  # accepted with traced sizes, and not with plain ones
+        return None
+    made = Case(types, dict(attributes), results)
+    return made if fits_format(op, made) else None
+
+
+def _mended(
+    types: tuple[Type, ...],
+    notes: Trace,
+    loose: Collection[int],
+    pinned: Collection[Place],
+    seen: Collection[tuple[Type, ...]],
+) -> tuple[Type, ...] | None:
+    for place, size in reversed(notes):
+        if place.operand not in loose or place in pinned or types[place.operand].shape[place.axis] == size:
+            continue
+        with suppress(Exception):  # a layout or a stream has no such size
+            changed = resized(types[place.operand], place.axis, size)
+            found = (*types[: place.operand], changed, *types[place.operand + 1 :])
+            if found not in seen:
+                return found
+    return None
+
+
+def _guessed(
+    types: tuple[Type, ...], loose: Collection[int], pinned: Collection[Place], rng: random.Random
+) -> tuple[Type, ...] | None:
+    """Give one axis the size of another."""
+    free = [
+        Place(operand, axis)
+        for operand in sorted(loose)
+        for axis in range(len(types[operand].shape))
+        if Place(operand, axis) not in pinned
+    ]
+    sizes = sorted({size for kind in types for size in kind.shape}, key=str)
+    if not free:
+        return None
+    place = rng.choice(free)
+    with suppress(Exception):
+        changed = resized(types[place.operand], place.axis, rng.choice(sizes))
+        return (*types[: place.operand], changed, *types[place.operand + 1 :])
+    return None
+
+
+_EXACT = frozenset({"integer_add", "integer_linear", "integer_conv"})
+"""Ops whose result must fit the format that an attribute states, which their inference leaves to whoever uses them."""
+
+
+def fits_format(op: Op, case: Case) -> bool:
+    """Tell whether an exact op's results fit the format that it is given.
+
+    Parameters
+    ----------
+    op : Op
+        Any op.
+    case : Case
+        A use of it.
+
+    Returns
+    -------
+    bool
+        True of every op whose inference or meaning sees to that.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> x = Tensor(FixedPoint(True, 8), ("N", 2))
+    >>> narrow = Case((x, x), {"element": FixedPoint(True, 8)}, (x,))
+    >>> fits_format(op.integer_add, narrow), fits_format(op.requantise, narrow)
+    (False, True)
+    """
+    if op.name not in _EXACT or op.level != "integer":
+        return True
+    element = case.results[0].element
+    if not isinstance(element, FixedPoint) or not all(isinstance(t.element, FixedPoint) for t in case.types):
+        return False
+    formats = [t.element for t in case.types if isinstance(t.element, FixedPoint)]
+    if op.name == "integer_add":
+        shifts: tuple[int, int] = case.attributes.get("shifts", (0, 0))
+        lows = [f.minimum << s for f, s in zip(formats, shifts, strict=True)]
+        highs = [f.maximum << s for f, s in zip(formats, shifts, strict=True)]
+        return element.minimum <= sum(lows) and sum(highs) <= element.maximum
+    x, w, b = formats
+    count = 1
+    for size in case.types[1].shape[1:]:
+        count *= int(size)
+    ends = [a * b for a in (x.minimum, x.maximum) for b in (w.minimum, w.maximum)]
+    low, high = count * min(ends) + b.minimum, count * max(ends) + b.maximum
+    return element.minimum <= min(low, b.minimum) and max(high, b.maximum) <= element.maximum

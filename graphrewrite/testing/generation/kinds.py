@@ -1,0 +1,79 @@
+"""Kinds of values: the element types of generated graphs by family, with numbers of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from graphrewrite.types import Element, FixedPoint, Quantised, Stream, Tensor, Type, element_kind
+
+__all__ = ["FAMILIES", "FORMATS", "QUANTISED", "USUAL", "Kind", "family_of", "kind_of", "starts"]
+
+FORMATS: tuple[FixedPoint, ...] = tuple(
+    FixedPoint(*f)
+    for f in (
+        (True, 8, 4),
+        (True, 24, 6),
+        (False, 4),
+        (True, 4, 1),
+        (False, 8, 8),
+        (True, 16, 8),
+        (False, 1),
+        (True, 32),
+    )
+)
+"""Fixed-point formats of generated graphs: narrow and wide, with and without a sign."""
+QUANTISED: tuple[Quantised, ...] = (Quantised("i8", 0.5, 3), Quantised("u4", 0.25), Quantised("i16", 0.125, -7))
+"""Quantised formats of generated graphs, of one scale each."""
+FAMILIES: Mapping[str, tuple[Element, ...]] = {
+    "float": ("f32", "f64", "f16", "bf16"),
+    "fixed": FORMATS,
+    "integer": ("i64", "i8", "i32", "u8", "i4", "u4", "i16", "u16", "u32", "u64"),
+    "bool": ("bool",),
+    "quantised": QUANTISED,
+    "stream": FORMATS[:6],
+}
+"""Element types of generated graphs, by kind; those of streams count as a kind of their own."""
+USUAL: Mapping[str, tuple[Element, ...]] = {**FAMILIES, "float": ("f32", "f64"), "integer": ("i64", "i8", "i32")}
+"""Those that most graphs hold: what is right for them, and forgets the others, is what most people mean."""
+
+
+class Kind(NamedTuple):
+    """A family of element types, and a number of axes."""
+
+    family: str
+    rank: int
+
+
+def family_of(kind: Type) -> str:
+    """Return the family of a type's elements."""
+    return "stream" if isinstance(kind, Stream) else element_kind(kind.element)
+
+
+def kind_of(kind: Type) -> Kind:
+    """Return the kind of a type.
+
+    Examples
+    --------
+    >>> kind_of(Tensor("f16", ("N", 3)))
+    Kind(family='float', rank=2)
+    """
+    return Kind(family_of(kind), len(kind.shape))
+
+
+def starts(kind: Kind) -> tuple[Type, ...]:
+    """Return types of a kind with sizes that tell the axes apart, and some with sizes that ops ask for.
+
+    Examples
+    --------
+    >>> print(*starts(Kind("float", 2)))
+    f32[N,4] f32[2,4] f32[N,1] f32[1,4] f64[N,4]
+    """
+    family, rank = kind
+    element = FAMILIES[family][0]
+    if family == "stream":
+        sizes = [(4, 6, 5)[:rank], (4, 1, 1)[:rank]]
+        return tuple(Stream(element, s) for s in sizes if rank) if rank <= 3 else ()  # type: ignore[arg-type]
+    second = FAMILIES[family][1:2]
+    shapes = [("N", 4, 6, 5, 3)[:rank], (2, 4, 6, 5, 3)[:rank], ("N", 1, 1, 6, 3)[:rank], (1, 4, 1, 5, 1)[:rank]]
+    return tuple(dict.fromkeys([*(Tensor(element, s) for s in shapes), *(Tensor(e, shapes[0]) for e in second)]))

@@ -1,0 +1,256 @@
+"""Cases of an op for a first operand that is there: other operands, and values of attributes, that go with it."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from graphrewrite.op.define import elementwise
+from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.experience import (
+    FAMILIES,
+    Form,
+    Kind,
+    accepted,
+    computes,
+    counts_of,
+    forms,
+    kind_of,
+    starts,
+    taken,
+    tried,
+)
+from graphrewrite.testing.generation.fitting import Case, fit
+from graphrewrite.testing.generation.kinds import FORMATS
+from graphrewrite.testing.generation.options import recipes_of
+from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
+
+__all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources", "takers"]
+
+TURNS = 64
+"""So many cases there are for each first operand; the first has all attributes at their simplest."""
+_ATTEMPTS = 4
+
+
+@lru_cache(maxsize=1 << 15)
+def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
+    """Return a case of an op whose first operand has a type.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+    first : Tensor or Stream
+        What its first operand carries.
+    count : int
+        Number of operands.
+    turn : int
+        Which case: the same turn gives the same one. Turn 0 is the simplest.
+
+    Returns
+    -------
+    Case or None
+        None where none was found.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> case = propose(op.linear, Tensor("f32", ("N", 3)), 3, 0)
+    >>> print(*case.types, "->", *case.results)
+    f32[N,3] f32[1,3] f32[1] -> f32[N,1]
+    """
+    kind = kind_of(first)
+    known = forms(op, count, kind)
+    rng = random.Random(turn)
+    for attempt in range(_ATTEMPTS if known else 0):
+        form = known[min(attempt, len(known) - 1)] if turn == 0 else rng.choice(known)
+        recipes = {} if turn == 0 else _varied(op, count, kind, rng)
+        case = _case(op, first, form, recipes, rng, simple=turn == 0)
+        if case is not None:
+            return case
+    return None
+
+
+def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Recipe]:
+    """Recipes for one attribute, or for about half of them."""
+    names = list(op.attributes)
+    if not names:
+        return {}
+    chosen = [rng.choice(names)] if rng.random() < 0.5 else [name for name in names if rng.random() < 0.6]
+    found = {}
+    for name in chosen:
+        good = accepted(op, name, count, kind)
+        if good:
+            found[name] = rng.choice(good)
+    return found
+
+
+def _case(
+    op: Op, first: Type, form: Form, recipes: dict[str, Recipe], rng: random.Random, *, simple: bool
+) -> Case | None:
+    try:
+        attributes = {name: recipe.make(first, rng) for name, recipe in {**form.recipes, **recipes}.items()}
+    except Exception:  # the type has no such value
+        return None
+    alike = op.infer_types is elementwise
+    types: list[Type] = [first]
+    for rank, element in zip(form.ranks, form.elements, strict=True):
+        sizes = _sizes(first, rank, rng, simple=simple, alike=alike)
+        if isinstance(first, Stream):
+            types.append(Stream(first.element, sizes or (1,)))
+        else:
+            narrow = element is None and isinstance(first.element, FixedPoint) and not alike and rng.random() < 0.5
+            types.append(_tensor(first, rng.choice(FORMATS) if narrow else element, sizes))
+    return fit(op, types, attributes, range(1, len(types)), rng)
+
+
+def _sizes(first: Type, rank: int, rng: random.Random, *, simple: bool, alike: bool) -> tuple[Any, ...]:
+    own: Sequence[Any] = first.shape[len(first.shape) - rank :] if rank <= len(first.shape) else (1,) * rank
+    if simple:
+        return tuple(own) if alike else (1,) * rank
+    if rng.random() < (0.6 if alike else 0.3):
+        return tuple(own)
+    return tuple(rng.choice((size, 1, 1, 2, 3)) if isinstance(size, int) else 1 for size in own)
+
+
+def _tensor(first: Type, element: Element | None, sizes: tuple[Any, ...]) -> Tensor:
+    try:
+        return Tensor(first.element if element is None else element, sizes)
+    except Exception:  # scales of channels that it has not
+        return Tensor(FAMILIES[element_kind(first.element)][0], sizes)
+
+
+@lru_cache(maxsize=1 << 12)
+def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
+    """Return the element types of a family that an op takes as its first operand's.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+    family : str
+        One of `FAMILIES`.
+
+    Returns
+    -------
+    tuple of Element
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> elements_taken(op.relu, "float")
+    ('f32', 'f64', 'f16', 'bf16')
+    """
+    kinds = taken(op)
+    kind = next(kind for kind in kinds if kind.family == family)
+    form = forms(op, kinds[kind][0], kind)[0]
+    found = []
+    for element in FAMILIES[family]:
+        first = form.case.types[0]
+        changed = Stream(element, first.shape) if isinstance(first, Stream) else Tensor(element, first.shape)  # type: ignore[arg-type]
+        if element == first.element or tried(op, changed, form, {}, random.Random(0)) is not None:
+            found.append(element)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 14)
+def takers(ops: tuple[Op, ...], kind: Kind) -> tuple[Op, ...]:
+    """Return those of some ops whose first operand may be of a kind."""
+    return tuple(op for op in ops if op.operands and counts_of(op, kind))
+
+
+class Link(NamedTuple):
+    """A use of an op whose result another op reads.
+
+    Attributes
+    ----------
+    element : Element
+        Of its first operand.
+    kind : Kind
+        Of its first operand.
+    operands, turn : int
+        The number of operands and the turn, as for `propose`.
+    """
+
+    element: Element
+    kind: Kind
+    operands: int
+    turn: int
+
+
+@lru_cache(maxsize=1 << 14)
+def links(source: Op, reader: Op) -> tuple[Link, ...]:
+    """Return uses of an op whose first result another op takes as its first operand.
+
+    Parameters
+    ----------
+    source, reader : Op
+        Two ops that have operands.
+
+    Returns
+    -------
+    tuple of Link
+        Empty where none was found.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> links(op.relu, op.linear)[0]
+    Link(element='f32', kind=Kind(family='float', rank=2), operands=1, turn=0)
+    >>> links(op.relu, op.integer_linear)[0].element, links(op.sigmoid, op.integer_linear)
+    (FixedPoint(signed=True, width=8, fraction=4), ())
+    """
+    found: dict[tuple[Kind, Kind], Link] = {}
+    for kind, counts in taken(source).items():
+        for first in starts(kind):
+            for turn in (0, 9, 5, 13, 17, 21):
+                count = counts[turn % len(counts)]
+                case = propose(source, first, count, turn)
+                result = None if case is None or not case.results else case.results[0]
+                if result is None or (kind, kind_of(result)) in found:
+                    continue
+                wanted = counts_of(reader, kind_of(result))
+                if wanted and propose(reader, result, wanted[0], 0) is not None:
+                    found[kind, kind_of(result)] = Link(first.element, kind, count, turn)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=256)
+def sources(op: Op) -> tuple[Case, ...]:
+    """Return cases of an op without operands.
+
+    Parameters
+    ----------
+    op : Op
+        Such an op.
+
+    Returns
+    -------
+    tuple of Case
+
+    Examples
+    --------
+    >>> from graphrewrite.op import LIBRARY
+    >>> print(*sources(LIBRARY["counter"])[0].results)
+    f32[]
+    """
+    required = [name for name, default in op.attributes.items() if default is inspect.Parameter.empty]
+    rng = random.Random(0)
+    found: dict[str, Case] = {}
+    for _ in range(200):
+        attributes = {}
+        try:
+            for name in required:
+                attributes[name] = rng.choice(recipes_of(op, name)).make(None, rng)
+        except Exception:  # a recipe that needs an operand
+            continue
+        case = fit(op, (), attributes, (), rng)
+        if case is not None:
+            found.setdefault(repr(attributes), case)
+    cases = sorted(found.values(), key=lambda case: repr(case.attributes) != "{'element': 'f32'}")
+    computable = [case for case in cases if computes(op, case)]
+    return tuple((computable or cases)[:16])

@@ -1,0 +1,173 @@
+"""Values at which rounding, saturation and comparison go wrong: extremes of a format, ties, what is no number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.graph import Graph
+from graphrewrite.types import Element, FixedPoint, Quantised, element_dtype, hold, integer_limits
+
+__all__ = ["edges_of", "formats_in", "limits_of", "shifts_in"]
+
+_LARGEST_BF16 = float(np.array([0x7F7F0000], np.uint32).view(np.float32)[0])
+_FORMATS = frozenset({"quantise", "to_fixed", "to_quantised"})
+"""Ops that round floats to a format."""
+
+
+def limits_of(element: Element) -> tuple[Any, Any]:
+    """Return the least and the greatest number that an element type holds.
+
+    Parameters
+    ----------
+    element : str, FixedPoint or Quantised
+        An element type.
+
+    Returns
+    -------
+    tuple of two numbers
+
+    Examples
+    --------
+    >>> limits_of("u4"), limits_of(FixedPoint(True, 8, 4)), limits_of("f16")
+    ((0, 15), (-128, 127), (-65504.0, 65504.0))
+    """
+    if not isinstance(element, str):
+        return element.minimum, element.maximum
+    if element == "bool":
+        return 0, 1
+    whole = integer_limits(element) if element != "bf16" else None
+    if whole is not None:
+        return whole
+    most = _LARGEST_BF16 if element == "bf16" else float(np.finfo(element_dtype(element)).max)
+    return -most, most
+
+
+def formats_in(graph: Graph) -> tuple[FixedPoint | Quantised, ...]:
+    r"""Return the formats to which a graph rounds floats.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+
+    Returns
+    -------
+    tuple of FixedPoint or Quantised
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nq = to_fixed(x, element=s8f4) : s8f4[N]\ny = output(q)")
+    >>> print(*formats_in(g))
+    s8f4
+    """
+    found: dict[FixedPoint | Quantised, None] = {}
+    for _, data in graph.nodes(data=True):
+        if data.get("type") in _FORMATS and isinstance(data.get("element"), FixedPoint | Quantised):
+            found[data["element"]] = None
+            if isinstance(data["element"], FixedPoint):
+                found.update({FixedPoint(True, 16, int(f)): None for f in data.get("fractions") or ()})
+    return tuple(found)[:3]
+
+
+def shifts_in(graph: Graph) -> tuple[int, ...]:
+    """Return the places by which a graph shifts mantissas to the right, each once.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> g = Graph("g")
+    >>> x = g.input("x", Tensor(FixedPoint(True, 16), ("N", 2)))
+    >>> _ = g.output("y", op.requantise(x, shift=(2, 5), element=FixedPoint(True, 8)))
+    >>> shifts_in(g)
+    (2, 5)
+    """
+    found: dict[int, None] = {}
+    for _, data in graph.nodes(data=True):
+        shift = data.get("shift")
+        for number in shift if isinstance(shift, tuple) else (shift,):
+            if isinstance(number, int) and number > 0:
+                found[number] = None
+    return tuple(found)[:4]
+
+
+@lru_cache(maxsize=4096)
+def edges_of(
+    element: Element, formats: tuple[FixedPoint | Quantised, ...], shifts: tuple[int, ...], *, numbers: bool, near: bool
+) -> np.ndarray:
+    """Return edge values of an element type, each once, as they are held.
+
+    Parameters
+    ----------
+    element : str, FixedPoint or Quantised
+        The element type.
+    formats : tuple of FixedPoint or Quantised
+        To which floats are rounded.
+    shifts : tuple of int
+        By which mantissas are shifted.
+    numbers : bool
+        Whether NaN and infinities are left out.
+    near : bool
+        Whether floats beyond -8 and 8 are left out.
+
+    Returns
+    -------
+    ndarray
+        Of one axis.
+
+    Examples
+    --------
+    >>> edges_of(FixedPoint(True, 8), (), (3,), numbers=True, near=False).tolist()
+    [0, 1, -1, -128, 127, -127, 126, 4, -4, 12, -12, 5, 3]
+    """
+    low, high = limits_of(element)
+    dtype = element_dtype(element)
+    if dtype.kind == "f":
+        found = _of_floats(element, formats, numbers=numbers, near=near)
+    else:
+        found = [0, 1, -1, low, high, low + 1, high - 1]
+        for shift in shifts:
+            half = 1 << (shift - 1)
+            found += [half, -half, 3 * half, -3 * half, half + 1, half - 1]
+        if isinstance(element, Quantised):
+            found += [near for _, zero in element.channels[:2] for near in (zero, zero + 1, zero - 1)]
+        found = [number for number in found if low <= number <= high]
+    held: list[np.ndarray] = []
+    for value in found:
+        with np.errstate(over="ignore", under="ignore"):
+            array = hold(element, np.array([value]).astype(dtype))
+        if not any(array.tobytes() == other.tobytes() for other in held):
+            held.append(array)
+    return np.concatenate(held)
+
+
+def _of_floats(
+    element: Element, formats: Iterable[FixedPoint | Quantised], *, numbers: bool, near: bool
+) -> list[float]:
+    low, high = limits_of(element)
+    found = [0.0, -0.0, 0.5, -0.5, 1.0, 1.5, -2.5, -0.03125]
+    for rounded in formats:
+        step = rounded.step if isinstance(rounded, FixedPoint) else float(rounded.channels[0][0])
+        zero = 0 if isinstance(rounded, FixedPoint) else rounded.channels[0][1]
+        found += [step / 2, -step / 2, 1.5 * step, -1.5 * step, 2.5 * step]
+        found += [(rounded.maximum - zero + half) * step for half in (0, 0.5, 1)]
+        found += [(rounded.minimum - zero - half) * step for half in (0, 0.5, 1)]
+    if near:
+        return [value for value in (*found, 8.0, -8.0) if abs(value) <= 8]
+    kind = np.finfo(np.float32 if element == "bf16" else element_dtype(element))
+    small = float(kind.smallest_subnormal) if element != "bf16" else 2.0**-133
+    found += [high, low, small, float(kind.tiny), float(kind.tiny) / 2]
+    return found if numbers else [*found, math.inf, -math.inf, math.nan]
