@@ -133,8 +133,8 @@ class Difference:
         The row of the batch that shows it; the whole batch where no row does alone, since rows are mixed.
     bound : float or None
         By how much values may differ; None where every bit counts.
-    is_special : bool
-        Whether one of the values is infinite or no number.
+    kind : int
+        0 of numbers that differ, 1 of zeros of different signs, 2 where one of the values is infinite or no number.
     row : int or None
         Of the batch that was tried, where the first entry is that differs; None where no entry is known.
     """
@@ -142,7 +142,7 @@ class Difference:
     reason: str
     inputs: Mapping[str, np.ndarray]
     bound: float | None = None
-    is_special: bool = False
+    kind: int = 0
     row: int | None = None
 
 
@@ -201,9 +201,10 @@ def difference(
     if all(row[name].shape == array.shape for name, array in inputs.items()):
         return found
     try:
-        return _differing(before, after, row, keeps=keeps, tolerance=tolerance) or found
+        alone = _differing(before, after, row, keeps=keeps, tolerance=tolerance)
     except NoVerdictError:
         return found
+    return found if alone is None or alone.kind > found.kind else alone
 
 
 def _differing(
@@ -221,22 +222,31 @@ def _differing(
         except Exception as error:  # of an op, perhaps a user's
             return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
     bound = _ROUNDING * max(map(_greatest, (*old.values(), *new.values())), default=1.0) if relative else tolerance
+    clearest: Difference | None = None
     for name in before.outputs:
         a, b = old[name], new[name]
         if a.shape != b.shape or a.dtype != b.dtype:
             shapes = f"was {a.dtype}{list(a.shape)} and became {b.dtype}{list(b.shape)}"
             return Difference(f"output {name!r} {shapes}", inputs, bound)
         same = agreeing(a, b, bound)
-        if not same.all():
-            place = tuple(int(i) for i in np.argwhere(~same)[0])
+        if same.all():
+            continue
+        kinds = np.where(same, 3, _kinds(a, b))
+        kind = int(kinds.min())
+        if clearest is None or kind < clearest.kind:
+            place = tuple(int(i) for i in np.argwhere(kinds == kind)[0])
             batched = is_batched(before, Operand(name))
             index = place[1:] if batched and len(a) == 1 else place
             where = f"{name}[{', '.join(map(str, index))}]" if index else name
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
             reason = f"output {where} was {shown(a[place])} and became {shown(b[place])}{limit}"
-            special = not (np.isfinite(a[place]) and np.isfinite(b[place]))
-            return Difference(reason, inputs, bound, special, place[0] if batched else 0)
-    return None
+            clearest = Difference(reason, inputs, bound, kind, place[0] if batched else 0)
+    return clearest
+
+
+def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of entries that differ, in which way: the clearer to a person, the less."""
+    return np.where(np.isfinite(a) & np.isfinite(b), a == b, 2)
 
 
 def _unless_undefined(

@@ -14,7 +14,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.failure.claims import BITS, INTERFACE, NEAR, WELL_FORMED
 from graphrewrite.testing.failure.code import array_code, failing_test
 from graphrewrite.testing.failure.columns import Line, aligned, beside, lines
-from graphrewrite.testing.failure.culprit import Culprit, culprit_of, ports
+from graphrewrite.testing.failure.culprit import Culprit, culprit_of, members_of, name_of, ports
 from graphrewrite.testing.failure.drawing import picture, svg_or_reason
 from graphrewrite.testing.failure.first_difference import FirstDifference, first_difference
 from graphrewrite.testing.failure.page import code_block, columns_page, fold, paragraphs, text_of
@@ -122,7 +122,8 @@ class Counterexample:
     @cached_property
     def code(self) -> str:
         """A test that rebuilds this and fails, ready to paste."""
-        told = [f"{self.reason[:1].upper()}{self.reason[1:]}."]
+        is_name = self.reason.partition(" ")[0] in {name_of(member) for member in members_of(self.rules)}
+        told = [f"{self.reason if is_name else self.reason[:1].upper() + self.reason[1:]}."]
         if self.first_difference is not None:
             told.append(f"First difference: {self.first_difference}.")
         return failing_test(self.before, self.inputs, self.rules, self._claim(), comments=told, bound=self.bound)

@@ -122,7 +122,7 @@ def _not_found(place: str, missing: str) -> str:
     # An empty entry of the path is the current folder.
     folders = [Path(path or ".") for path in paths]
     near = {p.stem for folder in folders if folder.is_dir() for p in folder.iterdir() if _is_importable(p)}
-    return f"there is no module {missing!r}{did_you_mean(last, near)}"
+    return f"there is no module {missing!r}{did_you_mean(last, near - sys.stdlib_module_names)}"
 
 
 def _is_importable(path: Path) -> bool:
@@ -163,7 +163,7 @@ def _members(thing: Any, target: str) -> Iterable[Any]:
         return members
     if callable(thing) and not isinstance(thing, type):
         return (thing,)
-    kind = f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+    kind = f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
     raise NamingError(
         f"{target!r} is {kind}; name a rule, a pass, a pipeline, a function on graphs, or a tuple of them"
     )

@@ -17,6 +17,8 @@ from graphrewrite.testing.subject import Subject, Transformation
 
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
+_KINDS = ("values", "values, signs of zeros", "values, special")
+"""What differs, as `graphrewrite.testing.comparison.Difference` counts; numbers stay numbers in smaller graphs."""
 _SHARE = 4
 """Of so many graphs, one is given to the transformation twice as it is, and the others once more in another order."""
 
@@ -84,11 +86,11 @@ def _preserving(
             report.declined.setdefault(name, Counter()).update(reasons)
         if not done.changed:
             return
+        report.fired.update(done.fired.keys())
         check_interface(subject, graph, done)
         check_repeatable(subject, graph, done, rebuilding=report.graphs % _SHARE != 1)
         if isinstance(graph, Graph):
             _check_values(graph, done.graph, inputs, kept, tolerance)
-        report.fired.update(done.fired.keys())
 
     return search(subject, on, holds, moderate=kept != "exact" or tolerance is not None, seed=seed, asked=asked)
 
@@ -102,7 +104,7 @@ def _check_values(graph: Graph, made: Graph, inputs: Mapping[str, Any], keeps: s
             continue
         if found is not None:
             example = Counterexample(graph, made, found.reason, found.inputs, bound=found.bound)
-            raise Refuted(example, "values, special" if found.is_special else "values")
+            raise Refuted(example, _KINDS[found.kind])
         return
 
 
@@ -179,11 +181,11 @@ def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | N
 
     def holds(report: Report, graph: Any, inputs: Mapping[str, Any]) -> None:
         done = applied(subject, graph)
+        report.fired.update(done.fired.keys())
         again = applied(subject, done.graph)
         if again.new != done.new:
             reason = f"{subject.name} changes its own result"
             raise Refuted(Counterexample(done.graph, again.graph, reason, claim=IDEMPOTENT), "idempotent")
-        report.fired.update(done.fired.keys())
 
     _demand(search(subject, on, holds, moderate=True, seed=seed, asked="idempotent"))
 

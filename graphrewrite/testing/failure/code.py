@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -108,10 +108,23 @@ def _head(code: str, origins: Iterable[Origin]) -> list[str]:
     lines += [f"from graphrewrite.testing import {', '.join(kit)}"] if kit else []
     own = list(dict.fromkeys(line for origin in origins for line in origin.lines))
     imports = sorted(
-        [line for line in (*lines, *own) if line.startswith(("import ", "from "))],
+        _together(line for line in (*lines, *own) if line.startswith(("import ", "from "))),
         key=lambda line: (not line.startswith("import "), "graphrewrite" in line, line),
     )
     return [*imports, *(line for line in own if not line.startswith(("import ", "from ")))]
+
+
+def _together(imports: Iterable[str]) -> Iterator[str]:
+    """Yield imports, those from one module as one."""
+    names: dict[str, list[str]] = {}
+    for line in imports:
+        if line.startswith("from "):
+            place, _, name = line.partition(" import ")
+            names.setdefault(place, []).append(name)
+        else:
+            yield line
+    for place, found in names.items():
+        yield f"{place} import {', '.join(found)}"
 
 
 def _offered(front: str) -> set[str]:

@@ -19,7 +19,7 @@ from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.values import evaluated
 from graphrewrite.trace import trace
 
-__all__ = ["Culprit", "culprit_of", "members_of", "place_of", "ports"]
+__all__ = ["Culprit", "culprit_of", "members_of", "name_of", "place_of", "ports"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,22 +140,38 @@ def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound:
     forget_sign (..., in step 2 of 3
     """
     members = members_of(rules)
-    alone = Culprit(_name(members[0]), place_of(members[0])) if len(members) == 1 else None
+    alone = Culprit(name_of(members[0]), place_of(members[0])) if len(members) == 1 else None
     if not isinstance(before, Graph):
         return alone
     try:
         steps = list(_steps(rules, before))
     except Exception as error:  # what is tested may fail in any way
-        named = [m for m in members if repr(_name(m)) in str(error)]
-        return alone or (Culprit(_name(named[0]), place_of(named[0])) if len(named) == 1 else None)
+        named = [m for m in members if repr(name_of(m)) in str(error)]
+        return alone or (Culprit(name_of(named[0]), place_of(named[0])) if len(named) == 1 else None)
     old = _outputs(before, inputs)
     for index, (member, given, made) in enumerate(steps, start=1):
         if _differ(old, _outputs(made, inputs), bound) or ports(given) != ports(made):
-            return Culprit(_name(member), place_of(member), index, len(steps), given, made)
+            return Culprit(name_of(member), place_of(member), index, len(steps), given, made)
     return alone
 
 
-def _name(member: Any) -> str:
+def name_of(member: Any) -> str:
+    """Return what a rule, a pass or a function is called.
+
+    Parameters
+    ----------
+    member : Rule, GraphRule, Pass or callable
+        What is tested.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> name_of(len)
+    'len'
+    """
     return str(getattr(member, "name", None) or getattr(member, "__name__", None) or type(member).__name__)
 
 
@@ -175,7 +191,7 @@ def _steps(rules: Any, graph: Graph) -> Iterator[tuple[Any, Graph, Graph]]:
             yield members[0], graph, made
         return
     done = trace(graph, members, limit=20 + 5 * len(graph))
-    by_name = {_name(member): member for member in members}
+    by_name = {name_of(member): member for member in members}
     given = graph
     for index, fired in enumerate(done.steps, start=1):
         made = done.graph_after(index) if index < len(done.steps) else done.graph
