@@ -32,7 +32,13 @@ def enter(x: np.ndarray) -> np.ndarray:
     return x
 
 
-@define_op(level="bridge", infer=lambda x: Tensor(x.element, ("N", *x.shape)))
+def _infer_leave(x: Type) -> Tensor:
+    if not isinstance(x, Stream):
+        raise TypeMismatchError(f"{x} is a tensor already; only a stream can be left")
+    return Tensor(x.element, ("N", *x.shape))
+
+
+@define_op(level="bridge", infer=_infer_leave)
 def leave(x: np.ndarray) -> np.ndarray:
     """A stream as a tensor of mantissas; the inverse of `enter`.
 

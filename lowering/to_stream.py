@@ -24,6 +24,7 @@ from graphrewrite.lowering.host import partition
 from graphrewrite.lowering.parallelism import fold
 from graphrewrite.lowering.record import recorded
 from graphrewrite.op.axes import canonical
+from graphrewrite.op.fixed import limits
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.trace import Step
 from graphrewrite.types import Tensor
@@ -103,7 +104,11 @@ def map_requantise(x):
         return decline(
             f"its result of {narrow.element.width} bits is wider than the 31 that the component gives", at=narrow
         )
-    return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
+    low, high = limits(narrow.element, narrow.low, narrow.high)
+    if low > high:
+        return decline(f"its limits {narrow.low} to {narrow.high} leave no number", at=narrow)
+    low, high = (None if given is None else limit for given, limit in ((narrow.low, low), (narrow.high, high)))
+    return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=low, high=high))
 
 
 @rule(shared="keep", kind="lowering")
@@ -122,6 +127,8 @@ def map_clip(x):
     element = x.type.element
     low = element.minimum if limited.low is None else max(int(limited.low), element.minimum)
     high = element.maximum if limited.high is None else min(int(limited.high), element.maximum)
+    if low > high:
+        return decline(f"its limits {limited.low} to {limited.high} leave no number of {element}", at=limited)
     return leave(clip(x, low=low, high=high))
 
 
@@ -158,6 +165,8 @@ def map_add(x, y):
     """A sum of two streams takes a beat of each."""
     total = op.integer_add(leave(x), leave(y))
     yield total
+    if x.shape != y.shape:
+        return decline("one operand broadcasts, and beats are added one by one", at=total)
     return leave(add(x, y, shifts=total.shifts, element=total.element))
 
 

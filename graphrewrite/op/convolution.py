@@ -18,9 +18,7 @@ __all__ = ["conv", "convolve", "pad_spatial", "per_axis", "spatial_sizes"]
 
 
 def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]:
-    """Return one number an axis: where all of them change nothing, they serve any number of axes.
-
-    So the defaults, which are written for two axes, are those of one and of three as well.
+    """Return one number an axis; those of two axes that change nothing, such as the defaults, serve any number of axes.
 
     Parameters
     ----------
@@ -40,7 +38,8 @@ def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]
     >>> per_axis((1, 1), 3, neutral=1), per_axis((2, 2), 3, neutral=1)
     ((1, 1, 1), (2, 2))
     """
-    return (neutral,) * count if all(value == neutral for value in values) else tuple(values)
+    serves = len(values) == (2 if neutral else 4) and all(value == neutral for value in values)
+    return (neutral,) * count if serves else tuple(values)
 
 
 def spatial_sizes(

@@ -93,6 +93,8 @@ def _infer_quantise(
 ) -> Tensor:
     if fractions is not None and (not -len(x.shape) <= axis < len(x.shape) or x.shape[axis] != len(fractions)):
         raise TypeMismatchError(f"{len(fractions)} fractions do not fit axis {axis} of {x}")
+    if not all(isinstance(fraction, int) for fraction in fractions or ()):
+        raise TypeMismatchError(f"fractions are whole numbers of bits, not {list(fractions or ())}")
     return x
 
 

@@ -124,8 +124,10 @@ def integer_conv(
 
 
 def _infer_add(x: Tensor, y: Tensor, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Tensor:
-    if min(shifts) < 0:
-        raise TypeMismatchError(f"shifts {list(shifts)} must not be negative; an exact sum only shifts left")
+    if len(shifts) != 2 or min(shifts) < 0:
+        raise TypeMismatchError(
+            f"shifts {list(shifts)} must not be negative, and one for each operand: an exact sum only shifts left"
+        )
     shape = broadcast_shape(x.shape, y.shape)
     return Tensor(element, shape, common_layout((x, y), len(shape)))
 

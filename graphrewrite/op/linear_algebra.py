@@ -69,9 +69,16 @@ def _infer_gemm(
     trans_a: bool = False,
     trans_b: bool = False,
 ) -> Tensor:
-    a = Tensor(x.element, x.shape[::-1] if trans_a else x.shape)
-    result = _infer_matmul(a, Tensor(w.element, w.shape[::-1] if trans_b else w.shape))
-    one_element(x, b)
+    if len(x.shape) != 2 or len(w.shape) != 2:
+        raise TypeMismatchError(f"gemm multiplies two matrices, not {x} and {w}; op.matmul takes more axes")
+    one_element(x, w, b)
+    rows, inner = x.shape[::-1] if trans_a else x.shape
+    same, columns = w.shape[::-1] if trans_b else w.shape
+    if inner != same:
+        raise TypeMismatchError(
+            f"the rows of one matrix need as many entries as the columns of the other, got {x} and {w}"
+        )
+    result = Tensor(x.element, (rows, columns))
     if b is not None and broadcast_shape(result.shape, b.shape) != result.shape:
         raise TypeMismatchError(f"the addend {b} does not broadcast to {result}")
     return result

@@ -35,6 +35,11 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
     wanted: list[Dimension] = [x.shape[i] if d == 0 and i < len(x.shape) else d for i, d in enumerate(shape)]
     symbols = [d for d in x.shape if isinstance(d, str)]
     whole = math.prod(d for d in x.shape if isinstance(d, int))
+    for size in wanted:
+        if isinstance(size, str) and wanted.count(size) > symbols.count(size):
+            raise TypeMismatchError(
+                f"the shape {list(shape)} has the symbolic size {size!r}, and {x} has not; give a number"
+            )
     for symbol in symbols:
         if symbol in wanted:
             continue

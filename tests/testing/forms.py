@@ -54,8 +54,8 @@ def literal_set(x):
 
 @rule
 def literal_range(x):
-    """An absolute value is not below zero."""
-    size = op.abs(x)
+    """A rectified number is not below zero."""
+    size = op.relu(x)
     most = op.maximum(size, range(-3, 1))
     yield most
     return size if most.type == size.type else rule.decline("the limit broadcasts the other operand", at=most)
@@ -84,8 +84,8 @@ def shapes_of_values(x: rule.where(lambda v: v.type.element == "f32" and len(v.s
 
 @rule
 def anonymous_condition(x):
-    """An absolute value is not below what is not above zero."""
-    size = op.abs(x)
+    """A rectified number is not below what is not above zero."""
+    size = op.relu(x)
     most = op.maximum(size, rule.where(lambda v: v.is_constant and (v.value <= 0).all(), "a constant not above zero"))
     yield most
     return size if most.type == size.type else rule.decline("the limit broadcasts the other operand", at=most)
@@ -166,7 +166,7 @@ def result_read(x):
     """The second result is read."""
     _, negative = signs(x)
     yield op.neg(negative)
-    return op.relu(op.neg(x))
+    return op.relu(op.neg(x)) if x.type.element in ("f32", "f64") else rule.decline("the least integer has no negative")
 
 
 @rule

@@ -16,7 +16,7 @@ from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import USUAL, kind_of
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.proposing import TURNS, elements_taken, links, propose, sources, takers
+from graphrewrite.testing.generation.proposing import TURNS, elements_taken, links, propose, sources
 from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Type
@@ -26,6 +26,9 @@ __all__ = ["Builder"]
 _POSITIVE = frozenset({"var", "variance"})
 """Operands whose constants are above zero."""
 _LAYOUTS = {2: ("NC", "CN"), 3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
+
+_LOOKS = 4
+"""Ops to look at for one that reads a value."""
 
 
 class Builder:
@@ -100,11 +103,13 @@ class Builder:
             self.pair()
             return
         last = self.computed[-1] if self.computed else None
-        chain = () if last is None or way > 6 else takers(self.ops, kind_of(last.type))
-        if chain and last is not None:
-            self.node(self.pick(chain), last)
-            return
         op = self.pick(self.ops)
+        if last is not None and way < 7:
+            for _ in range(_LOOKS):
+                if op.operands and counts_of(op, kind_of(last.type)):
+                    self.node(op, last)
+                    return
+                op = self.pick(self.ops)
         if not op.operands:
             self.source(op)
             return

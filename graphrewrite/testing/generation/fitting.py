@@ -74,6 +74,7 @@ def fit(
     *,
     pinned: Collection[Place] = (),
     guesses: int = 2,
+    noted: Trace | None = None,
 ) -> Case | None:
     """Return a case of an op near to some operand types: sizes of loose operands are mended until they fit.
 
@@ -93,6 +94,8 @@ def fit(
         Sizes that stay as they are all the same.
     guesses : int
         Other sizes to begin with, where nothing says what does not fit.
+    noted : list of Suggestion, optional
+        Gets what was noted on the way: nothing, where no size was looked at.
 
     Returns
     -------
@@ -106,6 +109,9 @@ def fit(
     f32[N,2,3,3] f32[4,2,1,1] f32[4]
     """
     current = tuple(types)
+    found = _accepted(op, current, attributes)
+    if found is not None or not loose:
+        return found
     seen = {current}
     for _ in range(_STEPS):
         notes: Trace = []
@@ -113,13 +119,15 @@ def fit(
             op.infer(*traced(current, notes), **attributes)
             return _accepted(op, current, attributes)
         except Exception:  # an inference of a user's, asked about what it may not foresee
-            found = _mended(current, notes, loose, pinned, seen)
-        if found is None and guesses and loose:
+            near = _mended(current, notes, loose, pinned, seen)
+        if noted is not None:
+            noted += notes
+        if near is None and guesses and notes:  # where no size was looked at, no other one helps
             guesses -= 1
-            found = _guessed(current, loose, pinned, rng)
-        if found is None:
+            near = _guessed(current, loose, pinned, rng)
+        if near is None:
             return None
-        current = found
+        current = near
         seen.add(current)
     return None
 
@@ -212,7 +220,9 @@ def fits_format(op: Op, case: Case) -> bool:
     x, w, b = formats
     count = 1
     for size in case.types[1].shape[1:]:
-        count *= int(size)
+        if isinstance(size, str):
+            return False  # there is no bound for a sum of so many products
+        count *= size
     ends = [a * b for a in (x.minimum, x.maximum) for b in (w.minimum, w.maximum)]
     low, high = count * min(ends) + b.minimum, count * max(ends) + b.maximum
     return element.minimum <= min(low, b.minimum) and max(high, b.maximum) <= element.maximum

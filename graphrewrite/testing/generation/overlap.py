@@ -12,7 +12,8 @@ from typing import Any
 
 from graphrewrite.pattern import Literal, Pattern, Where, same
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
-from graphrewrite.testing.generation.instance import Plan, feasible_kinds, plan_reading
+from graphrewrite.testing.generation.instance import feasible_kinds, plan_reading
+from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output, Unfolded, unfold
 
 __all__ = ["overlap", "plan_overlap"]

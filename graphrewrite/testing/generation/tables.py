@@ -94,7 +94,12 @@ def meet(demand: Demand) -> Need:
     entry = TABLE.get(op.name, unknown) if LIBRARY.get(op.name) is op else unknown
     try:
         need = entry(demand)
-    except (IndexError, TypeError, ValueError) as error:  # an attribute is settled that does not fit this result
+    except (
+        IndexError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+    ) as error:  # a settled attribute does not fit this result
         raise Unfit(f"{op.name}: {error}") from error
     return demand.checked(need)
 

@@ -95,7 +95,7 @@ _ENDS = 16
 _DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
 """All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
 no node, so that zeros are nodes less."""
-_ABSENT = 96
+_ABSENT = 144
 _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
 

@@ -1,0 +1,191 @@
+"""A pattern's reading with types: every value with a type, every attribute with a value, so that all of it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.pattern import Where
+from graphrewrite.testing.generation.arrays import constant_array, holds, literal_array
+from graphrewrite.testing.generation.demand import Demand, Need, Pick, Unfit
+from graphrewrite.testing.generation.tables import meet
+from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output, Unfolded
+from graphrewrite.types import FixedPoint, Tensor, Type
+
+__all__ = ["Plan"]
+
+_STYLES = 6
+"""Constants to try where a condition asks for something of their values."""
+
+
+@dataclass
+class Plan:
+    """Types and attributes for a reading of a pattern.
+
+    Attributes
+    ----------
+    reading : Unfolded
+        What is planned.
+    types : dict
+        Of each leaf.
+    results : dict
+        Result types of each node.
+    needs : dict
+        Operand types and attributes of each node.
+    captured : dict
+        Values of the attributes that variables stand for.
+    arrays : dict
+        Of leaves whose values matter.
+    positive : set
+        Leaves whose constants should be above zero.
+    """
+
+    reading: Unfolded
+    types: dict[Leaf, Type] = field(default_factory=dict)
+    results: dict[Node, tuple[Type, ...]] = field(default_factory=dict)
+    needs: dict[Node, Need] = field(default_factory=dict)
+    captured: dict[Capture, Any] = field(default_factory=dict)
+    arrays: dict[Leaf, np.ndarray] = field(default_factory=dict)
+    positive: set[Leaf] = field(default_factory=set)
+
+    def copy(self) -> Plan:
+        """Return a plan that can go on in another way."""
+        tables = ("types", "results", "needs", "captured", "arrays", "positive")
+        return replace(self, **{name: getattr(self, name).copy() for name in tables})
+
+    def type_of(self, port: Leaf | Output) -> Type | None:
+        """Return the type that is settled for a value, if one is."""
+        if isinstance(port, Leaf):
+            return self.types.get(port)
+        results = self.results.get(port.node)
+        return None if results is None else results[port.index]
+
+    def settle(self, port: Leaf | Output, kind: Type, pick: Pick) -> None:
+        """Give a value a type, and give types to what lies below it.
+
+        Parameters
+        ----------
+        port : Leaf or Output
+            Of the reading.
+        kind : Tensor or Stream
+            What it must carry.
+        pick : Pick
+            Makes the choices.
+
+        Raises
+        ------
+        Unfit
+            If that contradicts what is settled, or no operands fit.
+        """
+        settled = self.type_of(port)
+        if settled is not None:
+            if settled != kind:
+                raise Unfit("shared, and wanted with two types")
+        elif isinstance(port, Leaf):
+            self.fill(port, kind, pick)
+        else:
+            self._settle_node(port, kind, pick)
+
+    def fill(self, leaf: Leaf, kind: Type, pick: Pick) -> None:
+        """Give a leaf a type, and find an array for a constant whose values matter.
+
+        Parameters
+        ----------
+        leaf : Leaf
+            Of the reading.
+        kind : Tensor or Stream
+            What it carries.
+        pick : Pick
+            Makes the choices.
+
+        Raises
+        ------
+        Unfit
+            If it is to be a constant, and there is none of the type, or none that meets its condition.
+        """
+        self.types[leaf] = kind
+        if leaf.constant and any(isinstance(d, str) for d in kind.shape):
+            raise Unfit("a constant has no symbolic size")
+        if leaf.literal is not None:
+            self.arrays[leaf] = literal_array(leaf.literal, kind, pick)
+        if leaf.condition is None or (not leaf.constant and holds(leaf.condition, kind, None)):
+            return
+        if any(isinstance(d, str) for d in kind.shape) or not isinstance(kind, Tensor):
+            raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
+        first = pick(range(_STYLES))
+        for style in range(first, first + _STYLES):
+            array = constant_array(kind, style, positive=leaf in self.positive)
+            if holds(leaf.condition, kind, array):
+                self.arrays[leaf] = array
+                return
+        raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
+
+    def settled(self, node: Node) -> tuple[dict[str, Any], dict[str, Where]]:
+        """Return the attributes of a node that the pattern leaves no choice of, and conditions for others.
+
+        Parameters
+        ----------
+        node : Node
+            Of the reading.
+
+        Returns
+        -------
+        tuple of dict
+            Values by name, and conditions by name.
+        """
+        given: dict[str, Any] = {}
+        conditions: dict[str, Where] = {}
+        for name, value in node.attributes.items():
+            if isinstance(value, Where):
+                conditions[name] = value
+            elif not isinstance(value, Capture):
+                given[name] = value
+            elif value in self.captured:
+                given[name] = self.captured[value]
+            elif value.condition is not None:
+                conditions[name] = value.condition
+        return given, conditions
+
+    def place(self, node: Node, need: Need, results: tuple[Type, ...]) -> None:
+        """Give a node its operand types, attributes and results; its captured attributes are settled by that.
+
+        Parameters
+        ----------
+        node : Node
+            Of the reading.
+        need : Need
+            What it reads, and its attributes.
+        results : tuple of Tensor or Stream
+            What it gives.
+        """
+        self.needs[node], self.results[node] = need, results
+        for name, value in node.attributes.items():
+            if isinstance(value, Capture):
+                self.captured[value] = need.attributes.get(name, node.op.attributes[name])
+        for index, operand in enumerate(node.operands):
+            if index in need.positive and isinstance(operand, Leaf):
+                self.positive.add(operand)
+
+    def _settle_node(self, port: Output, kind: Type, pick: Pick) -> None:
+        node = port.node
+        given, conditions = self.settled(node)
+        formats = [t.element for t in self.types.values() if isinstance(t.element, FixedPoint)]
+        formats += [v for n in self.needs.values() for v in n.attributes.values() if isinstance(v, FixedPoint)]
+        demand = Demand(
+            node.op,
+            kind,
+            len(node.operands),
+            pick,
+            given=given,
+            fixed=tuple(isinstance(t, Leaf) and t.constant for t in node.operands),
+            known=tuple(self.type_of(t) for t in node.operands),
+            formats=tuple(dict.fromkeys(formats)),
+            conditions=conditions,
+            index=port.index,
+        )
+        need = meet(demand)
+        self.place(node, need, node.op.infer(*need.types, **need.attributes))
+        for operand, wanted in zip(node.operands, need.types, strict=True):
+            self.settle(operand, wanted, pick)

@@ -1,0 +1,186 @@
+"""Plans near to a plan: other attributes, sizes, element types and layouts, kept where all of it still fits.
+
+A plan that was read backwards from what is wanted is the plainest one. What goes wrong with a rule goes wrong beside
+that: where sizes happen to be equal, an operand is broadcast, a limit is tight, or numbers are of another type.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from graphrewrite.pattern import Where
+from graphrewrite.testing.generation.demand import Pick, Unfit, admits
+from graphrewrite.testing.generation.experience import accepted
+from graphrewrite.testing.generation.forward import inferred
+from graphrewrite.testing.generation.kinds import FAMILIES, USUAL, kind_of
+from graphrewrite.testing.generation.options import recipes_of
+from graphrewrite.testing.generation.plan import Plan
+from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
+from graphrewrite.types import Dimension, Element, Stream, Tensor, Type, element_kind
+
+__all__ = ["vary"]
+
+_COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
+"""How many changes to make; the first is the simplest."""
+_SIZES = (2, 1, 3, 4)
+_LAYOUTS = {2: ("NC", "CN"), 3: ("NWC", "NCW"), 4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
+
+_KINDS = ("float", "fixed", "integer", "bool", "quantised")
+
+
+def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
+    """Return a plan near to a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        Any one. It is left as it is.
+    pick : Pick
+        Makes every choice.
+    every_type : bool
+        Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
+
+    Returns
+    -------
+    Plan
+        Of the same reading; the same one where no change fits.
+    """
+    changes = (*_CHANGES, _any_element, _any_element, _layout) if every_type else (*_CHANGES, _element)
+    for _ in range(pick(_COUNTS)):
+        try:
+            plan = pick(changes)(plan, pick)
+        except Unfit:
+            continue
+    return plan
+
+
+def _typed(plan: Plan, change: Callable[[Type], Type], pick: Pick, *, only: Leaf | None = None) -> Plan:
+    """Change the types of all leaves, or of one; the others are mended where it stays as it is."""
+    types = {leaf: change(kind) if only in (None, leaf) else kind for leaf, kind in plan.types.items()}
+    if types == plan.types:
+        raise Unfit("no change")
+    attributes = {node: need.attributes for node, need in plan.needs.items()}
+    return inferred(plan, types, attributes, pick, kept=() if only is None else (only,))
+
+
+def _with(kind: Type, *, element: Element | None = None, shape: tuple[Dimension, ...] | None = None) -> Type:
+    changed = kind.element if element is None else element
+    sizes: Any = kind.shape if shape is None else shape
+    try:
+        if isinstance(kind, Stream):
+            return Stream(changed, sizes)  # type: ignore[arg-type]  # it refuses what is no format
+        return Tensor(changed, sizes, kind.layout if len(sizes) == len(kind.shape) else None)
+    except Exception as error:  # scales of channels that it has not, or a stream of no format
+        raise Unfit(str(error)) from error
+
+
+# ---------------------------------------------------------------------- attributes
+
+
+def _attribute(plan: Plan, pick: Pick) -> Plan:
+    """Change an attribute that the pattern leaves open, wherever it must be the same."""
+    free = [(node, name) for node in plan.reading.nodes for name in node.op.attributes if _is_open(node, name)]
+    if not free:
+        raise Unfit("no attribute")
+    node, name = pick(free)
+    kinds = plan.needs[node].types
+    first = kinds[0] if kinds else None
+    known = () if first is None else accepted(node.op, name, len(kinds), kind_of(first))
+    try:
+        value = pick(known or recipes_of(node.op, name)).make(first, random.Random(pick(range(256))))
+    except Exception as error:  # the type has no such value
+        raise Unfit(str(error)) from error
+    held = node.attributes.get(name)
+    condition = held.condition if isinstance(held, Capture) else held
+    if condition is not None and not admits(condition, value):
+        raise Unfit(f"{name}: {condition.reason}")
+    attributes = {other: dict(need.attributes) for other, need in plan.needs.items()}
+    attributes[node][name] = value
+    if isinstance(held, Capture):
+        for other in plan.reading.nodes:
+            attributes[other].update({same: value for same, captured in other.attributes.items() if captured is held})
+    return inferred(plan, plan.types, attributes, pick)
+
+
+def _is_open(node: Node, name: str) -> bool:
+    return name not in node.attributes or isinstance(node.attributes[name], Capture | Where)
+
+
+# ---------------------------------------------------------------------- types
+
+
+def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
+    """Make all sizes one number: where any two axes may be taken for each other, nothing but values shows it."""
+    size = pick(_SIZES)
+    symbolic = pick((False, True))
+
+    def change(kind: Type) -> Type:
+        return _with(kind, shape=tuple(d if symbolic and isinstance(d, str) else size for d in kind.shape))
+
+    return _typed(plan, change, pick)
+
+
+def _renamed_size(plan: Plan, pick: Pick) -> Plan:
+    """Change one size wherever it is."""
+    sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
+    if not sizes:
+        raise Unfit("no sizes")
+    old, new = pick(sizes), pick(_SIZES)
+    return _typed(plan, lambda kind: _with(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
+
+
+def _one_size(plan: Plan, pick: Pick) -> Plan:
+    """Change one size of one leaf: the others follow, or it is broadcast."""
+    leaf = pick(list(plan.types))
+    shape = plan.types[leaf].shape
+    if not shape:
+        raise Unfit("no sizes")
+    axis, size = pick(range(len(shape))), pick(_SIZES)
+    return _typed(plan, lambda kind: _with(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
+
+
+def _rank(plan: Plan, pick: Pick) -> Plan:
+    """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front."""
+    leaf = pick(list(plan.types))
+    shape = plan.types[leaf].shape
+    shapes = [shape[cut:] for cut in range(1, len(shape) + 1)] + [(1, *shape)]
+    chosen = pick(shapes)
+    return _typed(plan, lambda kind: _with(kind, shape=chosen), pick, only=leaf)
+
+
+def _element(plan: Plan, pick: Pick) -> Plan:
+    """Change an element type to another usual one of its family, wherever it is."""
+    old = plan.types[pick(list(plan.types))].element
+    new = pick(USUAL[element_kind(old)])
+    return _typed(plan, lambda kind: _with(kind, element=new) if kind.element == old else kind, pick)
+
+
+def _any_element(plan: Plan, pick: Pick) -> Plan:
+    """Change an element type to any one, wherever it is, or of one leaf."""
+    leaf = pick(list(plan.types))
+    old = plan.types[leaf].element
+    new = pick(FAMILIES[pick((element_kind(old), pick(_KINDS)))])
+    if pick((True, True, False)):
+        return _typed(plan, lambda kind: _with(kind, element=new) if kind.element == old else kind, pick)
+    return _typed(plan, lambda kind: _with(kind, element=new), pick, only=leaf)
+
+
+def _layout(plan: Plan, pick: Pick) -> Plan:
+    """Give every leaf of some number of axes a layout."""
+    ranks = sorted({len(kind.shape) for kind in plan.types.values()} & set(_LAYOUTS))
+    if not ranks:
+        raise Unfit("no layout has so many axes")
+    rank = pick(ranks)
+    layout = pick(_LAYOUTS[rank])
+
+    def change(kind: Type) -> Type:
+        fits = isinstance(kind, Tensor) and len(kind.shape) == rank
+        return Tensor(kind.element, kind.shape, layout) if fits else kind
+
+    return _typed(plan, change, pick)
+
+
+_CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank)
+"""All kinds of changes of usual types, the likeliest to show a fault several times."""
