@@ -52,12 +52,38 @@ def _resized(size: int, smaller: int, everywhere: bool, case: Case) -> Case | No
 
 
 def shrink_axes(case: Case) -> Ways:
-    """Make one axis of one input or constant an axis of one value, or leave it out if it is the first."""
+    """Make an axis of an input or constant one of one value; leave such an axis out, of all of them or of one."""
     graph: Graph = case.graph
-    for node in graph.in_order():
-        if graph._node[node]["type"] in _LEAVES:
-            for axis in reversed(range(len(graph.result_type(node).shape))):
-                yield partial(_narrowed, node, axis)
+    leaves = [node for node in graph.in_order() if graph._node[node]["type"] in _LEAVES]
+    ranks = {node: len(graph.result_type(node).shape) for node in leaves}
+    for node in leaves:
+        for axis in reversed(range(ranks[node])):
+            yield partial(_narrowed, node, axis)
+    for place in range(1, max(ranks.values(), default=0) + 1):  # from the last axis on, as shapes are broadcast
+        yield partial(_without_axis, leaves, place)
+        for node in leaves:
+            yield partial(_without_axis, [node], place)
+
+
+def _without_axis(nodes: list[str], place: int, case: Case) -> Case | None:
+    new = case.graph.copy()
+    inputs = dict(case.inputs)
+    found = False
+    for node in nodes:
+        data = new._node.get(node)
+        shape = () if data is None else data["result"].shape
+        if data is None or place > len(shape) or shape[-place] != 1:
+            continue
+        try:
+            data["result"] = replace(data["result"], shape=(*shape[:-place], *shape[len(shape) - place + 1 :]))
+        except (GraphRewriteError, ValueError):
+            return None
+        if data["type"] == "constant":
+            data["value"] = data["value"].squeeze(-place)
+        else:
+            inputs[node] = inputs[node].squeeze(-place)
+        found = True
+    return Case(new, inputs) if found and retyped(new) is not None else None
 
 
 def _narrowed(node: str, axis: int, case: Case) -> Case | None:
