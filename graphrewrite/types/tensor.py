@@ -57,6 +57,8 @@ def checked_shape(shape: Iterable[Any]) -> tuple[Dimension, ...]:
 
 
 def _checked_size(size: Any) -> Dimension:
+    if type(size) is int and 0 <= size <= _LARGEST:  # nearly all are, and a protocol takes long to look at
+        return size
     if isinstance(size, str):
         if size.isidentifier():
             return str(size)

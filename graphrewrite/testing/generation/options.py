@@ -14,7 +14,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import numpy as np
@@ -27,6 +27,7 @@ from graphrewrite.types import NAMES, FixedPoint, Quantised, Type
 __all__ = ["recipes_of"]
 
 
+@lru_cache(maxsize=4096)
 def recipes_of(op: Op, name: str) -> tuple[Recipe, ...]:
     """Return recipes for an attribute, the simplest first.
 

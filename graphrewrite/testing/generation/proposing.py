@@ -29,7 +29,7 @@ from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.sequences import Recipe
 from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
 
-__all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources", "takers"]
+__all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources"]
 
 TURNS = 64
 """So many cases there are for each first operand; the first has all attributes at their simplest."""
@@ -157,12 +157,6 @@ def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=1 << 14)
-def takers(ops: tuple[Op, ...], kind: Kind) -> tuple[Op, ...]:
-    """Return those of some ops whose first operand may be of a kind."""
-    return tuple(op for op in ops if op.operands and counts_of(op, kind))
-
-
 class Link(NamedTuple):
     """A use of an op whose result another op reads.
 
@@ -204,19 +198,24 @@ def links(source: Op, reader: Op) -> tuple[Link, ...]:
     >>> links(op.relu, op.integer_linear)[0].element, links(op.sigmoid, op.integer_linear)
     (FixedPoint(signed=True, width=8, fraction=4), ())
     """
-    found: dict[tuple[Kind, Kind], Link] = {}
-    for kind, counts in taken(source).items():
-        for first in starts(kind):
-            for turn in (0, 9, 5, 13, 17, 21):
-                count = counts[turn % len(counts)]
-                case = propose(source, first, count, turn)
-                result = None if case is None or not case.results else case.results[0]
-                if result is None or (kind, kind_of(result)) in found:
-                    continue
-                wanted = counts_of(reader, kind_of(result))
-                if wanted and propose(reader, result, wanted[0], 0) is not None:
-                    found[kind, kind_of(result)] = Link(first.element, kind, count, turn)
-    return tuple(found.values())
+    return tuple(link for result, given in _given(source) if counts_of(reader, result) for link in given)
+
+
+@lru_cache(maxsize=1024)
+def _given(source: Op) -> tuple[tuple[Kind, tuple[Link, ...]], ...]:
+    """Kinds of an op's first result, each with uses that give it."""
+    found: dict[Kind, dict[Kind, Link]] = {}
+    kinds = taken(source)
+    plainest = next(iter(kinds), None)
+    for kind, counts in kinds.items():
+        first = starts(kind)[0]
+        several = source.attributes and plainest is not None and kind.family == plainest.family
+        for turn in (0, 9, 5, 13) if several else (0,):
+            count = counts[turn % len(counts)]
+            case = propose(source, first, count, turn)
+            if case is not None and case.results:
+                found.setdefault(kind_of(case.results[0]), {}).setdefault(kind, Link(first.element, kind, count, turn))
+    return tuple((result, tuple(given.values())) for result, given in found.items())
 
 
 @lru_cache(maxsize=256)

@@ -24,10 +24,16 @@ class Recipe(NamedTuple):
     make : callable
         Takes the type of the first operand, or None, and a random generator; returns a value. It may raise where the
         type has no such value.
+    style : str
+        Of a sequence, which numbers it has, whatever its length is.
+    size : callable, optional
+        Of such a sequence, its length for a type of the first operand.
     """
 
     name: str
     make: Callable[[Type | None, random.Random], Any]
+    style: str = ""
+    size: Callable[[Type | None], int] | None = None
 
 
 def shape_of(kind: Type | None) -> tuple[Any, ...]:
@@ -75,9 +81,9 @@ _LENGTHS: dict[str, Callable[[Type | None], int]] = {
 }
 _NUMBERS: dict[str, Callable[[int, random.Random], tuple[Any, ...]]] = {
     "1": lambda n, rng: (1,) * n,
+    "order": lambda n, rng: tuple(range(n)),
     "0": lambda n, rng: (0,) * n,
     "2": lambda n, rng: (2,) * n,
-    "order": lambda n, rng: tuple(range(n)),
     "permutation": lambda n, rng: tuple(rng.sample(range(n), n)),
     "3": lambda n, rng: (3,) * n,
     "1 or 2": lambda n, rng: tuple(rng.choice((1, 2)) for _ in range(n)),
@@ -124,7 +130,7 @@ def sequences(inner: Any, own: Any, several: int) -> Iterator[Recipe]:
     lengths.update({f"of {n}": partial(_constant, n) for n in (1, 2) if n not in fixed})
     for style, numbers in _NUMBERS.items():
         for name, length in lengths.items():
-            yield Recipe(f"{style} each {name}", partial(_tuple, inner, length, numbers))
+            yield Recipe(f"{style} each {name}", partial(_tuple, inner, length, numbers), style, length)
     yield Recipe("an axis", lambda kind, rng: (rng.randrange(-len(shape_of(kind)) - 1, len(shape_of(kind)) + 1),))
     yield Recipe(
         "an axis of size 1", lambda kind, rng: (rng.choice([i for i, d in enumerate(shape_of(kind)) if d == 1]),)

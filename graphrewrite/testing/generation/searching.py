@@ -1,0 +1,327 @@
+"""Search for the ways in which an op takes operands: numbers of axes, element types, attributes that it must have."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from graphrewrite.op.define import elementwise
+from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.computing import computes
+from graphrewrite.testing.generation.fitting import Case, fit
+from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
+from graphrewrite.testing.generation.options import recipes_of
+from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.testing.generation.tracing import Trace
+from graphrewrite.types import Element, Stream, Tensor, Type, element_kind
+
+__all__ = ["Form", "distinct", "found_forms", "mixed", "required_of", "tried"]
+
+_MOST = 6
+"""Forms of each kind that are remembered."""
+_TRIES = 640
+"""Attributes to try together, where an op must have several."""
+_EACH = 12
+"""How many of them to try with each choice of further operands."""
+_ASKED = 60
+"""How often to ask an op for each kind of operands, and again as often for each attribute that it must have."""
+
+_AFTER = 20
+"""How often to ask it once it has taken some."""
+
+
+class Form(NamedTuple):
+    """A way in which an op takes operands.
+
+    Attributes
+    ----------
+    ranks : tuple of int
+        Of the operands after the first.
+    elements : tuple of Element or None
+        Of these; None for that of the first one.
+    recipes : mapping of str to Recipe
+        For attributes that must be given.
+    case : Case
+        One example.
+    """
+
+    ranks: tuple[int, ...]
+    elements: tuple[Element | None, ...]
+    recipes: Mapping[str, Recipe]
+    case: Case
+
+
+def required_of(op: Op) -> list[str]:
+    """Return the attributes that an op must have."""
+    return [name for name, default in op.attributes.items() if default is inspect.Parameter.empty]
+
+
+def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
+    """Return forms of an op, found by asking its inference, which ends when it has been asked too often.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+    count : int
+        Number of operands, at least one.
+    kind : Kind
+        Of the first operand.
+
+    Returns
+    -------
+    list of Form
+        The simplest first.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> [form.ranks for form in found_forms(op.linear, 3, Kind("float", 2))]
+    [(2, 1)]
+    """
+    search = _Search(op, kind)
+    others = count - 1
+    alike = search.forms(_ranks(op, count, kind.rank), (None,) * others)
+    if not others or op.infer_types is elementwise or kind.family == "stream":
+        return alike
+    if alike:
+        return alike + mixed(op, alike[0], kind)
+    search.most = 2
+    for elements in _elements(count, kind):
+        alike += search.forms(_ranks(op, count, kind.rank)[:24], elements)
+        if len(alike) >= 2 * _MOST:
+            break
+    return alike
+
+
+def mixed(op: Op, form: Form, kind: Kind) -> list[Form]:
+    """Return forms like one in which other operands have elements of their own.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+    form : Form
+        One of its forms.
+    kind : Kind
+        Of the first operand.
+
+    Returns
+    -------
+    list of Form
+    """
+    found: list[Form] = []
+    for elements in _elements(1 + len(form.ranks), kind):
+        types = [form.case.types[0]]
+        for element, own in zip(elements, form.case.types[1:], strict=True):
+            types.append(own if element is None else Tensor(element, own.shape))  # type: ignore[arg-type]  # no stream
+        case = fit(op, types, form.case.attributes, (), random.Random(0))
+        if case is not None:
+            found.append(Form(form.ranks, elements, form.recipes, case))
+            if len(found) >= _MOST:
+                break
+    return found
+
+
+class _Search:
+    """A search that ends when it has asked too often."""
+
+    def __init__(self, op: Op, kind: Kind) -> None:
+        self.op, self.kind, self.rng = op, kind, random.Random(0)
+        self.required = required_of(op)
+        self.most = _MOST
+        self.noted: Trace = []
+        self.left = _ASKED * (1 + len(self.required)) if op.operands[1:] or op.variadic else _TRIES * 2
+
+    def forms(self, all_ranks: list[tuple[int, ...]], elements: tuple[Element | None, ...]) -> list[Form]:
+        """Return forms with these operands; several of one number of axes only where just attributes differ."""
+        several = not elements and len(self.required) > 1
+        found: list[Form] = []
+        fallback: list[Form] = []
+        for first in starts(self.kind)[: 2 if elements else None]:
+            for recipes in _together(self.op, self.required, first, self.rng):
+                done = {form.ranks for form in found}
+                for ranks in all_ranks if several else [r for r in all_ranks if r not in done]:
+                    if self.left <= 0:
+                        return found or fallback[:1]
+                    self.left -= 1
+                    form = self._form(first, Form(ranks, elements, recipes, Case((first,))))
+                    if form is None:
+                        continue
+                    self.left = min(self.left, _AFTER)
+                    (found if self._computes(form.case) else fallback).append(form)
+                    if len(found) >= self.most:
+                        return found
+            if (found and not several) or not (self.noted or self.required):
+                break  # where no size was looked at, no other sizes help
+        return found or fallback[:1]
+
+    def _computes(self, case: Case) -> bool:
+        return self.op.infer_types is elementwise or computes(self.op, case)
+
+    def _form(self, first: Type, form: Form) -> Form | None:
+        guesses = 3 * any(e is None for e in form.elements)
+        case = tried(self.op, first, form, {}, self.rng, guesses=guesses, noted=self.noted)
+        return None if case is None else form._replace(case=case)
+
+
+def _elements(count: int, kind: Kind) -> Iterator[tuple[Element | None, ...]]:
+    """Another kind for one operand, or for all but the first."""
+    others = count - 1
+    near = [FAMILIES[family][0] for family in FAMILIES if family not in ("stream", kind.family)]
+    near += FAMILIES[kind.family][1:3]
+    for element in near:
+        yield (element,) * others
+        if others > 1:
+            for at in range(others):
+                yield tuple(element if i == at else None for i in range(others))
+
+
+def _ranks(op: Op, count: int, rank: int) -> list[tuple[int, ...]]:
+    """Numbers of axes of the other operands: those of the first, one axis each, and all others."""
+    others = count - 1
+    alike = [(r,) * others for r in dict.fromkeys((rank, 1, 0, 2, rank - 1, rank + 1, 3, 4)) if 0 <= r <= 5]
+    if others < 2:
+        return list(dict.fromkeys(alike))
+    if op.infer_types is elementwise:
+        return [a for a in alike if a[0] <= rank]
+    near = list(dict.fromkeys((rank, 1, 2, max(rank - 1, 0))))
+    return list(dict.fromkeys([*alike[:3], *product(near, repeat=others), *alike]))[:72]
+
+
+def _together(op: Op, required: list[str], first: Type, rng: random.Random) -> Iterator[dict[str, Recipe]]:
+    """Recipes for the attributes that must be given; by chance where there are many combinations."""
+    if not required:
+        yield {}
+        return
+    if len(required) == 1:  # one after the other, as the first that fits is often enough
+        for recipe, _ in distinct(recipes_of(op, required[0]), first):
+            yield {required[0]: recipe}
+        return
+    each = [[recipe for recipe, _ in distinct(recipes_of(op, name), first)] for name in required]
+    count = math.prod(len(recipes) for recipes in each)
+    several = len(op.operands) > 1 or op.variadic
+    if count <= (_EACH if several else _TRIES):
+        for chosen in product(*each):
+            yield dict(zip(required, chosen, strict=True))
+        return
+    for _ in range(_EACH if several else _TRIES):
+        yield {name: rng.choice(recipes) for name, recipes in zip(required, each, strict=True)}
+
+
+class _Quick(random.Random):
+    """Begins anew in no time, for which `random.Random` takes longer than for anything that is asked of it here."""
+
+    _now = 0
+
+    def begin(self, number: int) -> None:
+        self._now = number + 1
+
+    def getrandbits(self, k: int) -> int:
+        # The generator of Knuth's MMIX: The Art of Computer Programming, volume 2, 3.3.4.
+        self._now = (6364136223846793005 * self._now + 1442695040888963407) % (1 << 64)
+        return self._now >> (64 - k)
+
+    def random(self) -> float:
+        return self.getrandbits(53) / (1 << 53)
+
+
+_QUICK = _Quick()
+
+
+def distinct(recipes: Sequence[Recipe], first: Type) -> Iterator[tuple[Recipe, bool]]:
+    """Yield those of some recipes that make different values for a type, as far as a few values of each show.
+
+    Parameters
+    ----------
+    recipes : sequence of Recipe
+        For an attribute.
+    first : Tensor or Stream
+        Type of the first operand.
+
+    Yields
+    ------
+    tuple of Recipe and bool
+        And whether it makes several values.
+    """
+    found: set[str] = set()
+    for recipe in recipes:
+        values = []
+        try:
+            if recipe.size is not None:
+                sized = f"{recipe.style} of {recipe.size(first)}"
+                if sized in found:
+                    continue
+                found.add(sized)
+            for seed in range(2):
+                _QUICK.begin(seed)
+                values.append(repr(recipe.make(first, _QUICK)))
+        except Exception:  # the type has no such value
+            continue
+        key = "|".join(values)
+        if key not in found:
+            found.add(key)
+            yield recipe, values[0] != values[1]
+
+
+def _guess(first: Type, ranks: tuple[int, ...], elements: tuple[Element | None, ...]) -> list[Type]:
+    made: list[Type] = []
+    for rank, element in zip(ranks, elements, strict=True):
+        own = first.shape[len(first.shape) - rank :] if rank <= len(first.shape) else (2,) * rank
+        own = tuple(2 if isinstance(size, str) else size for size in own)
+        if isinstance(first, Stream):
+            made.append(Stream(first.element, own or (2,)))  # type: ignore[arg-type]  # whole sizes only, by now
+            continue
+        kept: Any = first.element if element is None else element
+        try:
+            made.append(Tensor(kept, own))
+        except Exception:  # scales of channels that it has not
+            made.append(Tensor(FAMILIES[element_kind(first.element)][0], own))
+    return made
+
+
+def tried(
+    op: Op,
+    first: Type,
+    form: Form,
+    recipes: Mapping[str, Recipe],
+    rng: random.Random,
+    *,
+    guesses: int = 2,
+    noted: Trace | None = None,
+) -> Case | None:
+    """Return a case of a form whose attributes are made by some recipes, if there is one.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+    first : Tensor or Stream
+        Type of the first operand.
+    form : Form
+        How it takes operands.
+    recipes : mapping of str to Recipe
+        For attributes; those that must be given, and are not here, are made by the form's own.
+    rng : Random
+        Makes the choices.
+    guesses, noted
+        As for `fit`.
+
+    Returns
+    -------
+    Case or None
+    """
+    attributes = {}
+    try:
+        for name, recipe in {**form.recipes, **recipes}.items():
+            attributes[name] = recipe.make(first, rng)
+    except Exception:  # the type has no such value
+        return None
+    known = form.case.types
+    others = known[1:] if len(known) > 1 and known[0] == first else _guess(first, form.ranks, form.elements)
+    types = (first, *others)
+    return fit(op, types, attributes, range(1, len(types)), rng, guesses=guesses, noted=noted)
