@@ -20,6 +20,7 @@ from graphrewrite.hdl.components.window import window
 from graphrewrite.infer import infer
 from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.exactness import has_window_in_border
 from graphrewrite.lowering.host import partition
 from graphrewrite.lowering.parallelism import fold
 from graphrewrite.lowering.record import recorded
@@ -88,8 +89,8 @@ def map_max_pool(x):
     yield pool
     if _plane(pool.shape) is None:
         return decline("only pooling over two axes has a component", at=pool)
-    if pool.pads[0] >= pool.kernel[0] or pool.pads[1] >= pool.kernel[1]:
-        return decline("its first window lies wholly in the border", at=pool)
+    if has_window_in_border(x.shape[1:], pool):
+        return decline("a window lies wholly in the border, where there is no least mantissa", at=pool)
     taps = int(np.prod(pool.kernel))
     windows = window(x, kernel=pool.kernel, strides=pool.strides, pads=pool.pads, fill=x.type.element.minimum)
     return leave(maximum(windows, groups=taps))

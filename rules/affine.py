@@ -21,6 +21,8 @@ __all__ = [
 def divide_as_multiply(x, c: Constant):
     """A division by a constant is a product with its reciprocal."""
     yield op.div(x, c)
+    if _names_axes(x, c):
+        return decline("of the axes only the constant says what they are", at=c)
     if not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all():
         return decline("a reciprocal is not finite", at=c)
     return op.mul(x, (1 / c.value).astype(c.value.dtype))
@@ -30,7 +32,13 @@ def divide_as_multiply(x, c: Constant):
 def subtract_as_add(x, c: Constant):
     """Subtracting a constant is adding its negative (IEEE 754-2019, 5.4.1: x - c is x + (-c))."""
     yield op.sub(x, c)
-    return op.add(x, -c.value)
+    return (
+        decline("of the axes only the constant says what they are", at=c) if _names_axes(x, c) else op.add(x, -c.value)
+    )
+
+
+def _names_axes(x, c):
+    return x.type.layout is None and c.type.layout is not None
 
 
 def _per_channel(constant, layer):

@@ -6,6 +6,7 @@ import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.op.convolution import per_axis
+from graphrewrite.op.linear_algebra import scaled
 from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
@@ -26,18 +27,20 @@ def gemm_as_linear(x, w: Constant, b: Constant | None = None):
     yield gemm
     if gemm.trans_a:
         return decline("it transposes its input", at=gemm)
+    if x.type.layout is not None or w.type.layout is not None:
+        return decline("the axes of its operands have names, which a layer reads in another way", at=gemm)
     if b is None:
         return op.linear(x, _rows(gemm, w))
     outputs = gemm.shape[1]
     if b.value.size not in (1, outputs) or b.value.ndim > 2 or (b.value.ndim == 2 and b.shape[0] != 1):
         return decline("its addend is no vector over the outputs", at=gemm)
-    bias = np.broadcast_to(b.value.reshape(-1), (outputs,)) * b.value.dtype.type(gemm.beta)
+    bias = scaled(np.broadcast_to(b.value.reshape(-1), (outputs,)), gemm.beta)
     return op.linear(x, _rows(gemm, w), bias)
 
 
 def _rows(gemm, w):
     weights = w.value if gemm.trans_b else w.value.T
-    return np.ascontiguousarray(weights) * weights.dtype.type(gemm.alpha)
+    return scaled(np.ascontiguousarray(weights), gemm.alpha)
 
 
 @rule(keeps="rounding")
@@ -47,6 +50,8 @@ def matmul_as_linear(x, w: Constant):
     yield product
     if len(x.shape) != 2 or w.value.ndim != 2:
         return decline("an operand has more than two axes", at=product)
+    if x.type.layout is not None or w.type.layout is not None:
+        return decline("the axes of its operands have names, which a layer reads in another way", at=product)
     return op.linear(x, np.ascontiguousarray(w.value.T))
 
 

@@ -16,7 +16,9 @@ from graphrewrite.op.fixed import limits
 from graphrewrite.op.linear_algebra import infer_linear
 from graphrewrite.types import FixedPoint, Tensor
 
-__all__ = ["exact_matmul", "integer_add", "integer_conv", "integer_linear", "requantise", "round_shift"]
+__all__ = ["exact_matmul", "integer_add", "integer_conv", "integer_linear", "narrowed", "requantise", "round_shift"]
+
+_MOST = 2**63 - 1
 
 
 def exact_matmul(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -67,9 +69,40 @@ def round_shift(x: np.ndarray, shift: int | np.ndarray) -> np.ndarray:
     """
     down, up = np.maximum(shift, 0), np.maximum(np.negative(shift), 0)
     half = np.where(down > 0, np.left_shift(1, np.maximum(down - 1, 0)), 0)
-    odd = np.right_shift(x, down) & 1
-    rounded = np.right_shift(x + np.where(down > 0, half - 1 + odd, 0), down)
-    return np.asarray(np.left_shift(rounded, up), np.int64)
+    whole = np.right_shift(x, down)
+    rest = x - np.left_shift(whole, down)  # from 0 on: nothing here is larger than x, which may be the greatest number
+    rounded = whole + np.where(rest > half - (whole & 1), 1, 0)
+    return np.asarray(np.left_shift(np.where(down > 0, rounded, whole), up), np.int64)
+
+
+def narrowed(x: np.ndarray, shift: int | np.ndarray, low: int, high: int) -> np.ndarray:
+    """Return ``x / 2**shift``, rounded half to even, and then limited.
+
+    Parameters
+    ----------
+    x : ndarray of int
+        Any numbers.
+    shift : int or ndarray of int
+        Broadcast against ``x``; a negative one multiplies.
+    low, high : int
+        The limits.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Examples
+    --------
+    >>> narrowed(np.array([6, 2**63 - 1]), -2, -128, 127).tolist()
+    [24, 127]
+    """
+    numbers = (np.minimum(x, np.uint64(_MOST)) if x.dtype == np.uint64 else x).astype(np.int64)
+    up = np.maximum(np.negative(shift), 0)
+    if np.any(up):  # what is beyond the limits now is beyond them later, and must not be shifted out of the word
+        least = np.where(up > 0, np.right_shift(low, up), -_MOST - 1)
+        most = np.where(up > 0, np.right_shift(high, up) + 1, _MOST)
+        numbers = np.clip(numbers, least, most)
+    return np.clip(round_shift(numbers, shift), low, high)
 
 
 def _infer_linear(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint) -> Tensor:
@@ -167,4 +200,4 @@ def requantise(
     [[2, 2, 127]]
     """
     by = shift if isinstance(shift, int) else np.asarray(shift).reshape(-1, *[1] * (x.ndim - 2))
-    return np.clip(round_shift(x.astype(np.int64), by), *limits(element, low, high)).astype(element.dtype)
+    return narrowed(x, by, *limits(element, low, high)).astype(element.dtype)

@@ -10,7 +10,7 @@ from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.types import Tensor
 
-__all__ = ["gemm", "infer_linear", "linear", "matmul"]
+__all__ = ["gemm", "infer_linear", "linear", "matmul", "scaled"]
 
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -103,11 +103,29 @@ def gemm(
     [[2.0], [4.0]]
     """
     y = np.matmul(x.T if trans_a else x, w.T if trans_b else w)
-    y = _scaled(y, alpha)
-    return y if b is None else y + _scaled(b, beta)
+    y = scaled(y, alpha)
+    return y if b is None else y + scaled(b, beta)
 
 
-def _scaled(y: np.ndarray, factor: float) -> np.ndarray:
+def scaled(y: np.ndarray, factor: float) -> np.ndarray:
+    """Return an array times a number, in the element type of the array.
+
+    Parameters
+    ----------
+    y : ndarray
+        Floats or integers.
+    factor : float
+        Of integers, its whole part counts.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> scaled(np.array([1, 2], np.int8), 2.5).tolist()
+    [2, 4]
+    """
     if factor == 1:
         return y
     # Of integers the whole part, modulo their range: a sum is subtracted of unsigned ones, too.

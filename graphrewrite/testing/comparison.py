@@ -32,6 +32,9 @@ __all__ = [
 
 _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
+_COARSE = 8.0
+"""Units in the last place of float16 or bfloat16, of which a hundred roundings would leave nothing: some ten."""
+_EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7}
 _MODERATE = 8
 
 
@@ -221,7 +224,10 @@ def _differing(
             new = _values(after, inputs, inside=relative)
         except Exception as error:  # of an op, perhaps a user's
             return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
-    bound = _ROUNDING * max(map(_greatest, (*old.values(), *new.values())), default=1.0) if relative else tolerance
+    bound = tolerance
+    if relative:
+        coarsest = max(_coarsest(before), _coarsest(after))
+        bound = max(_ROUNDING, _COARSE * coarsest) * max(map(_greatest, (*old.values(), *new.values())), default=1.0)
     clearest: Difference | None = None
     for name in before.outputs:
         a, b = old[name], new[name]
@@ -296,6 +302,13 @@ def _values(graph: Graph, inputs: Mapping[str, np.ndarray], *, inside: bool) -> 
         return evaluate_nodes(graph, inputs, outputs)
     needed = set(outputs).union(*(graph.upstream(o) for o in outputs))
     return evaluate_nodes(graph, inputs, [n for n in graph.in_order() if n in needed])
+
+
+def _coarsest(graph: Graph) -> float:
+    """The distance from 1 to the next number in the smallest float format on any edge, if it has less than 32 bits."""
+    kinds = (data.get("result", ()) for data in graph._node.values())
+    elements = {k.element for found in kinds for k in (found if isinstance(found, tuple) else (found,))}
+    return max((_EPSILONS[name] for name in elements & set(_EPSILONS)), default=0.0)
 
 
 def _greatest(array: np.ndarray) -> float:

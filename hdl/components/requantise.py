@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
 from graphrewrite.op.define import define_op
-from graphrewrite.op.integer import round_shift
+from graphrewrite.op.integer import narrowed
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["REQUANTISE", "requantise"]
@@ -70,7 +70,7 @@ def requantise(
     [[2, 2, 127]]
     """
     by = np.asarray(shift, np.int64).reshape(-1, *[1] * (x.ndim - 2))
-    return np.clip(round_shift(x.astype(np.int64), by), *_bounds(element, low, high)).astype(element.dtype)
+    return narrowed(x, by, *_bounds(element, low, high)).astype(element.dtype)
 
 
 def _generics(site: Site) -> dict[str, Generic]:

@@ -113,7 +113,7 @@ def absolute_value_twice(x):
 def absolute_value_of_a_product(x, y):
     """The absolute value of a product is the product of the absolute values, for no rounding depends on signs."""
     yield op.abs(op.mul(x, y))
-    return op.mul(op.abs(x), op.abs(y))
+    return op.mul(op.abs(x), op.abs(y)) if str(x.type.element)[0] == "f" else decline("an integer wraps around")
 
 
 @rule

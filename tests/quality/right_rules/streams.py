@@ -45,8 +45,14 @@ def narrow_a_stream(x):
     """A requantised stream has the same limits."""
     narrow = op.requantise(leave(x))
     yield narrow
-    if narrow.element.width > 31:
-        return decline("too wide")
+    element = narrow.element
+    limits = [limit for limit in (narrow.low, narrow.high) if limit is not None]
+    if (
+        element.width > 31
+        or sorted(limits) != limits
+        or not all(element.minimum <= n <= element.maximum for n in limits)
+    ):
+        return decline("too wide, or no limits")
     return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=narrow.low, high=narrow.high))
 
 
