@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphrewrite.graph import Graph
@@ -40,7 +40,8 @@ def assumptions(
     >>> for sentence in assumptions([g], {}, None):
     ...     print(sentence)
     these graphs stand for all in which the rule applies: inputs of s8f4, sizes of at most 2, a batch of 2
-    attributes: requantise element u4f2, high None, low None, shift 2
+    the rule is applied once at each place; whether it comes to an end is not looked at
+    attributes are enumerated, not symbolic: requantise element u4f2, high None, low None, shift 2
     """
     if not graphs:
         return ()
@@ -49,18 +50,32 @@ def assumptions(
     largest = max((d for kind in kinds for d in kind.shape if isinstance(d, int)), default=1)
     found = [
         f"these graphs stand for all in which the rule applies: inputs of {formats or 'no type'}, "
-        f"sizes of at most {largest}, a batch of 2"
+        f"sizes of at most {largest}, a batch of 2",
+        "the rule is applied once at each place; whether it comes to an end is not looked at",
     ]
     if elements is not None:
         found.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
     if told := _attributes(graphs):
-        found.append(f"attributes: {told}")
+        found.append(f"attributes are enumerated, not symbolic: {told}")
     constants = {format_exactly(d["value"]) for g in graphs for _, d in g.nodes(data=True) if d["type"] == "constant"}
     if constants:
         found.append(f"constants: {len(constants)} different arrays")
-    for reason, count in Counter(left_out).most_common():
-        found.append(f"left out {count} graph{'s' if count > 1 else ''}: {reason}")
-    return tuple(found)
+    return (*found, *_omissions(left_out))
+
+
+def _omissions(left_out: Mapping[str, int]) -> Iterator[str]:
+    """Reasons of one kind together, with the first as an example."""
+    kinds: dict[str, list[str]] = {}
+    for reason in left_out:
+        kinds.setdefault(re.sub(r"\(.*?\)|'.*?'|.*raises.*|-?\d+", _kind_only, reason), []).append(reason)
+    for reasons in kinds.values():
+        count = sum(left_out[reason] for reason in reasons)
+        example = f", as in: {reasons[0]}" if len(reasons) > 1 else f": {reasons[0]}"
+        yield f"left out {count} graph{'s' if count > 1 else ''}{example}"
+
+
+def _kind_only(found: re.Match[str]) -> str:
+    return "raises" if "raises" in found[0] else ""
 
 
 def _attributes(graphs: Sequence[Graph]) -> str:

@@ -1,7 +1,8 @@
 """Every choice that a generator has, in order: first those that differ from the simplest in one place, then in two.
 
 Harvey and Ginsberg (1995), "Limited discrepancy search", for generators that shall be covered and not sampled. What
-needs many changes at once is met by runs that are spread evenly over all choices (Weyl 1916, multiples of irrationals).
+needs many changes at once is met by runs that are spread evenly over all choices (Weyl 1916, multiples of
+irrationals), and by runs that draw them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from random import Random
 from typing import TypeVar
 
 from graphrewrite.testing.generation.demand import Pick, T, Unfit
 
-__all__ = ["enumerated", "spread"]
+__all__ = ["drawn", "enumerated", "spread"]
 
 Made = TypeVar("Made")
 _WHOLE, _GOLDEN = 1 << 32, 2654435769
@@ -96,6 +98,41 @@ class _Spread:
         self.count += 1
         part = self.run * _GOLDEN * (2 * self.count + 1) % _WHOLE
         return options[part * len(options) // _WHOLE]
+
+
+def drawn(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
+    """Yield what a generator makes of choices that are drawn, run by run from another seed.
+
+    Parameters
+    ----------
+    make : callable
+        Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
+    runs : int
+        How often it is called.
+
+    Yields
+    ------
+    object
+        What it made.
+
+    Examples
+    --------
+    >>> list(drawn(lambda pick: (pick("ab"), pick("xyz")), 5))
+    [('b', 'z'), ('a', 'z'), ('b', 'z'), ('a', 'y'), ('a', 'x')]
+    """
+    for run in range(runs):
+        with suppress(Unfit):
+            yield make(_Drawn(run))
+
+
+class _Drawn:
+    """Chooses by a generator of random numbers, alike on every machine."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+
+    def __call__(self, options: Sequence[T], /) -> T:
+        return options[int(self.random.random() * len(options))]
 
 
 class _Choices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import Any
@@ -14,11 +15,11 @@ from graphrewrite.pattern import Pattern
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Pick, T, Unfit
 from graphrewrite.testing.generation.tables import SIZES
-from graphrewrite.testing.proof.enumeration import enumerated, spread
+from graphrewrite.testing.proof.enumeration import drawn, enumerated, spread
 from graphrewrite.text import to_text
 from graphrewrite.types import Element, FixedPoint, Quantised, Stream, Tensor, Type, element_dtype, integer_limits
 
-__all__ = ["FORMATS", "instances_of", "varied"]
+__all__ = ["FORMATS", "Instances", "varied"]
 
 FORMATS = tuple(
     FixedPoint(*f)
@@ -34,12 +35,19 @@ _INTEGERS = (0, 1, -1, 2, 3, 4, 5, 7, 8, -2, 16)
 _WHOLE = ("i8", "i32", "u8", "i64")
 """Instead of floats: most ops compute with whole numbers as well."""
 _LONGER = 2
+_VARIANTS, _TURN = 8, 3
+"""So many variants are tried of a graph that was good; every third graph is one, as long as there are any."""
+_SHARES = (1, 2, 5)
+"""Of attributes and formats that are drawn, one in so many is not the simplest."""
 _PLACES = 6
 """Tuples of at most so many entries are permuted."""
 
 
-def instances_of(pattern: Pattern, runs: int) -> Iterator[Graph]:
-    """Yield different graphs that contain a pattern, the simplest first.
+class Instances(Iterator[Graph]):
+    """Different graphs that contain a pattern, the simplest first.
+
+    Where all sizes are 1, nothing moves and nothing is mixed up; where they are not, the counterexample is larger: so
+    both are made in turns. Many rules have guards that few graphs pass: what has passed is varied.
 
     Parameters
     ----------
@@ -48,34 +56,67 @@ def instances_of(pattern: Pattern, runs: int) -> Iterator[Graph]:
     runs : int
         How many graphs are made at most, equal ones and failures included.
 
-    Yields
-    ------
-    Graph
+    Examples
+    --------
+    >>> from graphrewrite.rules import drop_requantise
+    >>> found = Instances(drop_requantise.pattern, 50)
+    >>> first = next(found)
+    >>> found.vary(first)
+    >>> len({*found}) > 10
+    True
     """
 
-    def maker(sizes: Callable[[Pick], Pick]) -> Callable[[Pick], Graph]:
-        def make(pick: Pick) -> Graph:
-            builder = Builder(sizes(_whole_first(pick)), ())
-            return varied(builder.finish(builder.instance(pattern)), pick)
+    def __init__(self, pattern: Pattern, runs: int) -> None:
+        def maker(sizes: Callable[[Pick], Pick], variety: Callable[[Pick], Pick]) -> Callable[[Pick], Graph]:
+            def make(pick: Pick) -> Graph:
+                builder = Builder(sizes(_whole_first(pick)), ())
+                return varied(builder.finish(builder.instance(pattern)), variety(pick))
 
-        return make
+            return make
 
-    # Where all sizes are 1, nothing moves and nothing is mixed up; where they are not, the counterexample is larger.
-    share, seen = runs // 4, set[str]()
-    sources = [enumerated(maker(sizes), share) for sizes in (_any, _longer_first)]
-    sources += [spread(maker(sizes), share) for sizes in (_longer, _any)]
-    while sources:
-        for source in list(sources):
+        self._left, each = runs, runs // 3
+        self._seen: set[str] = set()
+        self._sources = deque(enumerated(maker(sizes, _all), each) for sizes in (_all, _longer_first))
+        self._sources += (spread(maker(sizes, _all), each) for sizes in (_longer, _all))
+        self._sources += (drawn(maker(sizes, _partly), each) for sizes in (_longer, _all))
+        self._is_variant = False
+        self._variants: deque[Iterator[Graph]] = deque()
+
+    def __next__(self) -> Graph:
+        while self._left:
+            self._left -= 1
+            sources = self._variants if self._variants and not self._left % _TURN else self._sources
+            if not sources:
+                break
+            source = sources.popleft()
             graph = next(source, None)
-            if graph is None:
-                sources.remove(source)
-            elif (text := to_text(graph, whole=True)) not in seen:
-                seen.add(text)
-                yield graph
+            if graph is not None:
+                sources.append(source)
+                self._is_variant = sources is self._variants
+                text = to_text(graph, whole=True)
+                if text not in self._seen:
+                    self._seen.add(text)
+                    return graph
+        raise StopIteration
+
+    def vary(self, graph: Graph) -> None:
+        """Make more graphs like the last one, others in a format or in attributes; a variant is not varied again."""
+        if not self._is_variant:
+            self._variants.append(drawn(lambda pick: varied(graph, _partly(pick)), _VARIANTS))
 
 
-def _any(pick: Pick) -> Pick:
+def _all(pick: Pick) -> Pick:
     return pick
+
+
+def _partly(pick: Pick) -> Pick:
+    """What is drawn wholly at random seldom fits together: some of the choices are left at the simplest."""
+    share = pick(_SHARES)
+
+    def choose(options: Sequence[T], /) -> T:
+        return pick(options) if len(options) > 1 and not pick(range(share)) else options[0]
+
+    return choose
 
 
 def _are_sizes(options: Sequence[Any]) -> bool:

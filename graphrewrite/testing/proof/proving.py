@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphrewrite.errors import MissingDependencyError
+from graphrewrite.errors import MissingDependencyError, RewriteError, VerificationError
 from graphrewrite.graph import Graph
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rule import Rule
+from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.proof.assumptions import assumptions
 from graphrewrite.testing.proof.proof import Instance, Proof
+from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.subject import Subject, Transformation
 from graphrewrite.types import element_kind
 
@@ -31,7 +33,7 @@ def prove(
     on: Iterable[Graph] | None = None,
     *,
     elements: Iterable[str] | None = None,
-    instances: int = 60,
+    instances: int = 120,
     effort: int = 10_000_000,
 ) -> Proof:
     """Decide whether a rule keeps every bit, for all values of the inputs.
@@ -88,13 +90,19 @@ def prove(
     started = time.perf_counter()
     subject = Subject(rules)
     evidence = _Evidence(None if elements is None else frozenset(elements), _keeps(subject), effort)
-    for graph in _graphs(subject, on, instances):
-        evidence.add(subject, graph)
+    graphs = _Graphs(subject, on, instances)
+    for graph in graphs:
+        if evidence.add(subject, graph):
+            graphs.vary(graph)
         if evidence.is_refuted or evidence.decided >= instances:
             break
     assumed = assumptions([i.graph for i in evidence.instances], evidence.left_out, elements)
     return Proof(
-        subject.name, tuple(evidence.instances), assumed, evidence.why(subject, on), time.perf_counter() - started
+        subject.name,
+        tuple(evidence.instances),
+        assumed,
+        evidence.why(subject, on, graphs.missing),
+        time.perf_counter() - started,
     )
 
 
@@ -112,6 +120,7 @@ class _Evidence:
     effort: int
     instances: list[Instance] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    misfit: Instance | None = None
     graphs: int = 0
     floats: int = 0
 
@@ -123,28 +132,34 @@ class _Evidence:
     def is_refuted(self) -> bool:
         return bool(self.instances) and self.instances[-1].verdict == "refuted"
 
-    def add(self, subject: Subject, graph: Graph) -> None:
+    def add(self, subject: Subject, graph: Graph) -> bool:
+        """Look at a graph; return whether the rule was applied to it."""
         from graphrewrite.testing.proof.examination import examined
 
         kinds = {element_kind(graph.result_type(name).element) for name in graph.inputs}
         if (self.kinds is not None and not kinds <= self.kinds) or ("float" in kinds and self.floats >= _FLOATS):
-            return
+            return False
         self.graphs += 1
         try:
             made = _applied(subject, graph)
+        except (RewriteError, VerificationError) as error:  # of the engine, about what the rule made
+            misfit = Refutation(graph, None, str(error), rules=subject.given)
+            self.misfit = self.misfit or Instance(graph, "refuted", counterexample=misfit)
+            return False
         except Exception as error:  # of a rule: the graph is as it was, and so computes the same
             self.left_out[f"it raises an error instead of rewriting: {error}"] += 1
-            return
+            return False
         if made is None:
-            return
+            return False
         found = examined(graph, made, subject.given, keeps=self.keeps, effort=self.effort)
         if found.verdict == "left out":
             self.left_out[found.why] += 1
-            return
+            return False
         self.instances.append(found)
         self.floats += "float" in kinds and found.verdict == "unknown"
+        return True
 
-    def why(self, subject: Subject, on: Iterable[Graph] | None) -> str:
+    def why(self, subject: Subject, on: Iterable[Graph] | None, missing: str) -> str:
         """Why it is not known, or nothing."""
         if on is None and not any(isinstance(member, Rule) for member in subject.members):
             return "it has no pattern of ops, so give the graphs to prove it on, on=[…]"
@@ -152,6 +167,8 @@ class _Evidence:
         if open_:
             reason, _ = open_.most_common(1)[0]
             return f"of {len(self.instances)} graphs {open_.total()} are not decided; {reason}"
+        if not self.instances and missing:
+            return missing
         if not self.instances:
             rest = f"; {next(iter(self.left_out))}" if self.left_out else ""
             return f"it was applied to none of {self.graphs} graphs{rest}"
@@ -169,17 +186,31 @@ def _applied(subject: Subject, graph: Graph) -> Graph | None:
     return None
 
 
-def _graphs(subject: Subject, on: Iterable[Graph] | None, instances: int) -> Iterator[Graph]:
-    from graphrewrite.testing.proof.instances import instances_of
+class _Graphs:
+    """The graphs to look at: those that are given, or instances of each rule's pattern in turn."""
 
-    if on is not None:
-        yield from on
-        return
-    sources = [instances_of(m.pattern, instances * _RUNS) for m in subject.members if isinstance(m, Rule)]
-    while sources:  # of several rules in turn
-        for source in list(sources):
-            graph = next(source, None)
+    def __init__(self, subject: Subject, on: Iterable[Graph] | None, instances: int) -> None:
+        from graphrewrite.testing.proof.instances import Instances
+
+        self.missing = ""
+        patterns = [m.pattern for m in subject.members if isinstance(m, Rule)] if on is None else []
+        self.made = deque(Instances(pattern, instances * _RUNS) for pattern in patterns)
+        self.given = iter(on or ())
+
+    def __iter__(self) -> Iterator[Graph]:
+        yield from self.given
+        while self.made:
+            try:
+                graph = next(self.made[0], None)
+            except NoInstanceError as error:
+                graph, self.missing = None, str(error)
             if graph is None:
-                sources.remove(source)
+                self.made.popleft()
             else:
                 yield graph
+                self.made.rotate()
+
+    def vary(self, graph: Graph) -> None:
+        """Make more like the one that came last."""
+        if self.made:
+            self.made[0].vary(graph)

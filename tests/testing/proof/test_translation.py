@@ -13,7 +13,7 @@ from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.lowering import LOWER_TO_INTEGER, LOWER_TO_STREAM
 from graphrewrite.nested import graph_op
 from graphrewrite.op import LIBRARY
-from graphrewrite.testing.proof.instances import instances_of
+from graphrewrite.testing.proof.instances import Instances
 from graphrewrite.testing.proof.solver import possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
 from graphrewrite.testing.proof.untranslatable import Untranslatable
@@ -170,7 +170,7 @@ def with_replacement(rule, graph):
 
 @pytest.mark.parametrize("rule", [*LOWER_TO_INTEGER, *LOWER_TO_STREAM], ids=lambda rule: rule.name)
 def test_instances_of_lowerings_and_what_becomes_of_them(rule):
-    lowered = (pair for graph in instances_of(rule.pattern, 240) if (pair := with_replacement(rule, graph)))
+    lowered = (pair for graph in Instances(rule.pattern, 240) if (pair := with_replacement(rule, graph)))
     done = [check(g, seeds=2) for pair in islice(lowered, 6) for g in pair]
     assert len(done) == 12
     assert sum(done) > 6 or rule.name in ("absorb_relu", "absorb_clip", "enter_fixed")  # these take any floats
