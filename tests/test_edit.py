@@ -151,6 +151,15 @@ def test_a_difference_makes_one_graph_of_another_and_can_be_taken_back(old, new)
     assert seen(made) == before
 
 
+def test_a_difference_says_what_differs_alone():
+    old = nx.DiGraph([("a", "b", {"kind": "x"}), ("b", "c", {"kind": "x"})])
+    new = nx.DiGraph([("a", "b", {"kind": "x"}), ("b", "c", {"kind": "y"})])
+    edit = difference(old, new)
+    assert edit.linked == [("b", "c", {"kind": "y"})]
+    assert edit.lost == [("b", "c", {"kind": "x"})]
+    assert difference(old, old.copy()).is_empty
+
+
 @given(digraphs(NODES), digraphs(NODES))
 def test_a_difference_says_nothing_that_is_the_same(old, new):
     edit = difference(old, new)

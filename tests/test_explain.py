@@ -11,6 +11,8 @@ from tests.sources import rule_of
 
 REFUSALS = [
     ("missing operand", "def r(x, w, b):\n  yield affine(x, w, b)", "a = affine(p, q)", "a", "'a'", "2 operands.*3"),
+    ("missing elsewhere", "def r(x, w, b=None):\n  yield op.sub(affine(x, w, b), affine(w, x, b))",
+     "m = affine(p, q, p); n = affine(q, p); a = sub(m, n)", "a", "'[mnpq]'", "'b'"),
     ("too few for a rest", "def r(x, y, zs):\n  yield pack(x, y, *zs)", "a = pack(p)", "a",
      "'a'", "1 operand.*at least 2"),
     ("wrong op", "def r(x):\n  yield op.abs(op.neg(x))", "m = relu(p); a = abs(m)", "a", "'m'", "relu.*needs neg"),

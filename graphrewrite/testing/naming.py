@@ -90,9 +90,10 @@ def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
 
 
 def _module(place: str, target: str, folder: Path | None) -> ModuleType:
-    if not place or not all(part.isidentifier() for part in place.split(".")):
+    is_path = place.endswith(".py") or "/" in place or "\\" in place
+    if is_path or not all(part.isidentifier() for part in place.split(".")):
         hint = ""
-        if place.endswith(".py") or "/" in place or "\\" in place:
+        if is_path:
             dotted = ".".join(Path(place).with_suffix("").parts)
             hint = f"; a module is imported: write {dotted}{target[len(place) :]}"
         raise NamingError(f"{target!r} is not of the form package.module:RULES{hint}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrewrite import Graph, Tensor, op, rewrite, rule, trace
+from graphrewrite import Graph, Tensor, decline, op, rewrite, rule, trace
 from tests.test_fused import ordinary_way, whole
 
 VECTOR = Tensor("f32", (3,))
@@ -96,3 +96,41 @@ def test_a_node_of_literals_alone_stands_in_a_pattern():
     assert fused.operands("neg_1")[0].node == "x"
     with ordinary_way(pytest.MonkeyPatch()):
         assert whole(rewrite(graph, [known, fast])) == whole(fused)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_new_node_has_the_attributes_of_a_matched_one_but_for_those_that_are_said():
+    @rule
+    def tighter(x):
+        inner = op.clip(x)
+        yield op.neg(inner)
+        return op.neg(op.relu(op.clip(x, like=inner, high=3.0)))
+
+    graph = Graph.parse("graph g\nx = input() : f32[3]\nc = clip(x, low=-1.5, high=8)\nn = neg(c)\ny = output(n)")
+    made = rewrite(graph, [tighter], once=True)
+    assert made.attributes("clip_1") == {"low": -1.5, "high": 3.0}
+    graph = Graph.parse("graph g\nx = input() : f32[3]\nc = clip(x, low=-1.5)\nn = neg(c)\ny = output(n)")
+    assert rewrite(graph, [tighter], once=True).attributes("clip_1") == {"low": -1.5, "high": 3.0}
+
+
+@pytest.mark.usefixtures("way")
+def test_a_rule_is_tried_again_at_a_node_that_has_lost_a_reader():
+    @rule
+    def first(x, y):
+        yield op.maximum(x, y)
+        return x
+
+    @rule
+    def alone(x):
+        root = op.exp(x)
+        yield root
+        return op.neg(x) if root.readers == 1 else decline("others read it")
+
+    lines = "x = input() : f32[3]\ne = exp(x)\nr = relu(e)\nm = maximum(x, e)\ny = output(r)\nz = output(m)"
+    graph = Graph.parse(f"graph g\n{lines}")
+    assert "exp" in kinds(rewrite(graph, [alone]))
+    assert sorted(kinds(rewrite(graph, [alone, first]))) == ["input", "neg", "output", "output", "relu"]
+
+
+def kinds(graph: Graph) -> list[str]:
+    return [data["type"] for data in graph.nodes.values()]

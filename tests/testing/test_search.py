@@ -1,0 +1,158 @@
+"""Where a search looks, for how long, and that it finds the same again."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from graphrewrite import Graph, Tensor, op, pass_, rule
+from graphrewrite.errors import RuleError
+from graphrewrite.testing import check, graphs
+from graphrewrite.testing.applying import Refuted
+from graphrewrite.testing.comparison import difference, snapshot
+from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.search import search
+from graphrewrite.testing.subject import Subject
+
+
+@rule
+def double_negation(x):
+    yield op.neg(op.neg(x))
+    return x
+
+
+@rule
+def forget_sign(x):
+    yield op.neg(x)
+    return op.relu(x)
+
+
+@rule
+def never(x):
+    yield op.relu(op.relu(x))
+    return op.relu(x) if x.type is None else rule.decline("never")
+
+
+def told(found):
+    return found.reason, snapshot(found.before), {n: a.tolist() for n, a in found.inputs.items()}, found.code
+
+
+def test_a_seed_says_what_is_tried_and_found():
+    for seed in range(3):
+        first, again = check(forget_sign, seed=seed), check(forget_sign, seed=seed)
+        assert told(first.counterexample) == told(again.counterexample)
+        assert (first.graphs, first.ops, first.sizes) == (again.graphs, again.ops, again.sizes)
+        assert first.counterexample.seed == first.seed == seed
+    assert check(double_negation, seed=1).ops != check(double_negation, seed=2).ops
+
+
+def test_without_a_seed_it_is_that_of_the_profile():
+    derandomised = settings().derandomize
+    seeds = {check(forget_sign).seed for _ in range(3)}
+    assert seeds == {0} if derandomised else len(seeds) == 3
+
+
+def test_the_budget_is_that_of_the_profile():
+    before = settings.get_current_profile_name()
+    settings.register_profile("few", max_examples=30, derandomize=True)
+    try:
+        settings.load_profile("few")
+        assert check(double_negation).graphs == 30
+        assert check(never).graphs == 30 * 8, "more for what does not fire"
+    finally:
+        settings.load_profile(before)
+
+
+def test_graphs_come_from_where_they_are_asked_for():
+    report = check(double_negation, on=graphs(ops=["neg", "exp"]), seed=0)
+    assert set(report.ops) <= {"neg", "exp", "input", "output", "constant"}
+
+
+def test_what_is_no_graph_is_refused():
+    with pytest.raises(RuleError, match=r"on gives int; pass a strategy of graphs"):
+        check(double_negation, on=st.just(3))
+
+
+def test_moderate_inputs_stay_between_the_limits():
+    seen = []
+
+    def holds(report, graph, inputs):
+        seen.extend(inputs.values())
+        report.fired["double_negation"] += 1
+
+    on = graphs(
+        ops=["neg", "add"],
+    )
+    search(Subject(double_negation), on, holds, moderate=True, seed=0)
+    floats = [a for a in seen if np.issubdtype(a.dtype, np.floating)]
+    assert floats
+    assert all(np.isfinite(a).all() and (np.abs(a) <= 8).all() for a in floats)
+    seen.clear()
+    search(Subject(double_negation), on, holds, moderate=False, seed=0)
+    assert any(not np.isfinite(a).all() for a in seen if np.issubdtype(a.dtype, np.floating))
+
+
+def test_plain_digraphs_have_no_inputs():
+    given = nx.DiGraph([(1, 2)])
+
+    def holds(report, graph, inputs):
+        assert inputs == {}
+        raise Refuted(Counterexample(graph, None, "it is there"), "there")
+
+    report = search(Subject(double_negation), st.just(given), holds, moderate=False, seed=0)
+    assert report.counterexample.reason == "it is there"
+    assert len(report.counterexample.before) == 0, "nothing of it was needed"
+
+
+def test_the_failure_stays_of_its_kind():
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 3)))
+    graph.output("y", op.neg(op.relu(x)))
+
+    def holds(report, given, inputs):
+        if len(given) == 4:
+            raise Refuted(Counterexample(given, given, "four"), "four")
+        raise Refuted(Counterexample(given, given, "fewer"), "fewer")
+
+    report = search(Subject(double_negation), st.just(graph), holds, moderate=False, seed=0)
+    assert report.counterexample.reason == "four"
+
+
+def test_numbers_are_shown_before_signs_of_zeros_and_what_is_no_number():
+    before = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    after = Graph.parse("graph g\nx = input() : f32[N]\nn = neg(x)\ny = output(n)")
+    batch = np.float32([np.inf, 0.0, 1.0])
+
+    def found(*entries):
+        return difference(before, after, {"x": np.float32(entries)}, keeps="exact", tolerance=None)
+
+    shown = found(*batch)
+    assert (shown.reason, shown.inputs["x"].tolist()) == ("output y was 1.0 and became -1.0", [1.0])
+    assert found(np.inf, 0.0).reason == "output y was 0.0 and became -0.0"
+    assert found(np.inf).reason == "output y was inf and became -inf"
+    assert found(np.nan) is None
+
+
+def test_a_rule_that_is_wrong_of_numbers_is_refuted_by_numbers():
+    for seed in range(5):
+        reason = check(forget_sign, seed=seed).counterexample.reason
+        _, old, new = reason.replace(" and became ", " was ").split(" was ")
+        assert float(old) != float(new)
+
+
+def test_a_pass_that_never_ends_is_refuted():
+    @pass_
+    def round_and_round(graph):
+        """Wrong: swaps operands for ever."""
+        for name, data in graph.nodes.items():
+            if data["type"] == "add":
+                data["round"] = data.get("round", 0) + 1
+                return [name]
+        return []
+
+    report = check(round_and_round, on=graphs(ops=["add"]), seed=0)
+    assert report.verdict == "refuted"
+    assert "round_and_round" in report.counterexample.reason
