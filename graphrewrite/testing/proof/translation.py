@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphrewrite.errors import EvaluationError
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp, flatten
 from graphrewrite.op.op import Op
@@ -189,7 +190,11 @@ class Translation:
         operands = [values[o.node][o.result] for o in call.operands]
         if not any(isinstance(x, SymbolicArray) for x in operands):  # nothing here is unknown
             known = dict(values)
-            call.run(known)
+            try:
+                with np.errstate(all="ignore"):  # an infinity or NaN is a value like others
+                    call.run(known)
+            except EvaluationError as error:
+                raise Untranslatable(str(error)) from error
             return known[node]
         held = self.rebinding(hold)
 

@@ -48,12 +48,8 @@ def test_a_rule_is_proved_or_it_is_known_why_not(name, proofs):
         assert not proof.why
         return
     assert any(re.search(reason, proof.why) for reason in REASONS), proof.why
+    assert proof.counts["unknown"] <= len(proof.instances) / 4  # of a rule for whole numbers, nearly all is decided
     if not proof.instances:  # no input of whole numbers was found; there are graphs that it takes
         taken = prove(rule, instances=4)
         assert taken.instances
         assert "which rounds" in taken.why
-
-
-def test_most_are_proved(proofs):
-    assert len(proofs) == len(FOUND) > 35
-    assert sum(map(bool, proofs.values())) >= len(FOUND) - 5
