@@ -82,21 +82,27 @@ class Proof:
     def __bool__(self) -> bool:
         return self.verdict == "proved"
 
-    def __str__(self) -> str:
+    def _headline(self) -> str:
+        """The verdict, in one sentence."""
         if self.counterexample is not None:
-            return f"{self.name}: refuted: {self.counterexample}"
+            return f"{self.name}: refuted: {self.counterexample.reason}"
         count = self.counts["proved"]
         graphs = f"{count} graph{'s' if count != 1 else ''}"
         if self.why:
             part = f" On {graphs} it is proved for all values of the inputs." if count else ""
             return f"{self.name}: unknown: {self.why}.{part}"
-        assumed = "; ".join(self.assumed)
-        return f"{self.name}: proved for all values of the inputs of {graphs}. Assumed: {assumed}."
+        return f"{self.name}: proved for all values of the inputs of {graphs}."
+
+    def __str__(self) -> str:
+        if self.counterexample is not None:
+            return f"{self.name}: refuted: {self.counterexample}"
+        rows = [f"- {sentence}" for sentence in self.assumed]
+        return "\n".join([self._headline(), *(["Assumed:", *rows] if rows else [])])
 
     def _repr_html_(self) -> str:
-        first, _, rest = str(self).partition("\n")
-        shown = f"<p>{html.escape(first)}</p>"
-        if rest:
-            return shown + f"<pre>{html.escape(rest)}</pre>"
+        """Let Jupyter show the verdict with what it rests on, or with the two graphs that refute it."""
+        shown = f"<p>{html.escape(self._headline())}</p>"
+        if self.counterexample is not None:
+            return shown + self.counterexample._repr_html_()
         rows = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.assumed)
-        return f"{shown}<ul>{rows}</ul>"
+        return f"<div>{shown}<div>Assumed:</div><ul>{rows}</ul></div>" if rows else shown

@@ -266,10 +266,16 @@ def test_what_one_assumes_is_told():
     assert "a batch of 2" in told
     assert "attributes are enumerated, not symbolic: requantise element " in told
     assert str(proof).startswith(
-        "drop_requantise: proved for all values of the inputs of 20 graphs. Assumed: these graphs"
+        "drop_requantise: proved for all values of the inputs of 20 graphs.\nAssumed:\n- these graphs"
     )
-    assert proof._repr_html_().startswith("<p>drop_requantise: proved")
+    assert proof._repr_html_().startswith("<div><p>drop_requantise: proved")
     assert "<li>" in proof._repr_html_()
+
+
+def test_a_notebook_shows_what_refutes_a_rule():
+    shown = prove(sign_lost, elements=NUMBERS)._repr_html_()
+    assert shown.startswith("<p>sign_lost: refuted: output y")
+    assert "a test that fails" in shown
 
 
 def test_it_is_deterministic():
