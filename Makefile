@@ -27,7 +27,7 @@ bench: .venv/test.stamp ## the benchmarks, one after the other (PROFILE=slow: at
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' --hypothesis-profile=$(PROFILE) \
 	  $(if $(PEERS),--peers=$(PEERS)) $(PYTEST)
 
-quality: .venv/quality.stamp ## coverage, mutation score, what generators reach, faults found (PARTS=mutation, FULL=1, SEED=1)
+quality: .venv/quality.stamp ## coverage, mutation score, what generators reach (PARTS="mutation faults", FULL=1, SEED=1)
 	$(BIN)/python -m tests.quality.figures $(PARTS) $(if $(FULL),--full) $(if $(SEED),--seed=$(SEED))
 
 fix: .venv/test.stamp ## format the code and mend what the linter can
