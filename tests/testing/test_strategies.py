@@ -147,7 +147,7 @@ def test_idempotence_and_refinement_are_refuted():
         yield op.tanh(x)
         return op.clip(x, low=-1.0, high=1.0)
 
-    assert_refines(line, graphs(containing=line, ops=[]), error=0.25)
+    assert_refines(line, graphs(containing=line, ops=[]), error=0.4)  # 0.24 each, of at most two one after the other
 
 
 def test_the_argument_on_says_where():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from contextlib import suppress
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph, Value
@@ -11,24 +13,30 @@ from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
 from graphrewrite.testing.generation.arrays import constant_array
 from graphrewrite.testing.generation.demand import Pick
-from graphrewrite.testing.generation.experience import counts_of, taken
+from graphrewrite.testing.generation.experience import accepted, counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import USUAL, kind_of
 from graphrewrite.testing.generation.plan import Plan
-from graphrewrite.testing.generation.proposing import TURNS, elements_taken, links, propose, sources
+from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
 from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Type
 
 __all__ = ["Builder"]
 
+_STYLES = (0, 1, 4, 5, 6, 7, 2, 3)
+"""Of constants."""
 _POSITIVE = frozenset({"var", "variance"})
 """Operands whose constants are above zero."""
 _LAYOUTS = {2: ("NC", "CN"), 3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 
 _LOOKS = 4
-"""Ops to look at for one that reads a value."""
+"""Ops to look at for one that reads a value, and pairs for two one of which can read the other."""
+
+
+def _reads(op: Op, kind: Type) -> bool:
+    return any(propose(op, kind, count, 0) is not None for count in counts_of(op, kind_of(kind)))
 
 
 class Builder:
@@ -68,7 +76,7 @@ class Builder:
 
     def constant(self, kind: Type, *, positive: bool = False) -> Value:
         """Add a constant."""
-        return self.offer(self.graph.constant(constant_array(kind, self.pick(range(6)), positive=positive), type=kind))
+        return self.offer(self.graph.constant(constant_array(kind, self.pick(_STYLES), positive=positive), type=kind))
 
     def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
         """Return a value of a type: one that is there, an input, or a constant.
@@ -99,12 +107,12 @@ class Builder:
         if way == 15:
             self.repeat()
             return
-        if way > 8:
+        if way > 6:
             self.pair()
             return
         last = self.computed[-1] if self.computed else None
         op = self.pick(self.ops)
-        if last is not None and way < 7:
+        if last is not None and way < 6:
             for _ in range(_LOOKS):
                 if op.operands and counts_of(op, kind_of(last.type)):
                     self.node(op, last)
@@ -118,20 +126,32 @@ class Builder:
 
     def pair(self) -> None:
         """Add two nodes one of which reads the other, so that all pairs are met alike, however rare what they share."""
-        source, reader = self.pick(self.ops), self.pick(self.ops)
-        found = links(source, reader) if source.operands and reader.operands else ()
-        if not found:
+        found: tuple[Link, ...] = ()
+        for _ in range(_LOOKS):
+            source, reader = self.pick(self.ops), self.pick(self.ops)
+            if reader.operands and not source.operands:
+                self.node(reader, self.source(source, reader))
+                return
+            found = links(source, reader) if reader.operands else ()
+            if found:
+                break
+        else:
             return
         link = self.pick(found)
-        kind = self.fresh(link.element, link.kind.rank, stream=link.kind.family == "stream")
-        case = propose(source, kind, link.operands, link.turn) or propose(source, kind, link.operands, 0)
-        made = None if case is None else self._case(source, self.value(kind), case)
-        if made is not None:
-            self.node(reader, made)
+        family, elements = link.kind.family, [link.element]
+        if family == link.result.family:  # hardly any op makes one element type of another within a family
+            elements += self.elements(reader, family)
+        for attempt in range(_LOOKS):
+            kind = self.fresh(self.pick(elements), link.kind.rank, stream=family == "stream")
+            turn = self.pick(range(TURNS)) if attempt or self.chance(3) else link.turn
+            case = propose(source, kind, link.operands, turn)
+            if case is not None and _reads(reader, case.results[0]):
+                self.node(reader, self._case(source, self.value(kind), case))
+                return
 
-    def source(self, op: Op) -> Value | None:
-        """Add a node of an op without operands, such as a counter."""
-        cases = sources(op)
+    def source(self, op: Op, reader: Op | None = None) -> Value | None:
+        """Add a node of an op without operands, such as a counter, which another one can read where that is given."""
+        cases = [c for c in sources(op) if reader is None or counts_of(reader, kind_of(c.results[0]))]
         return self._add(op, [], self.pick(cases)) if cases else None
 
     def first(self, op: Op) -> Value | None:
@@ -141,11 +161,15 @@ class Builder:
             return None
         floats = [kind for kind in kinds if kind.family == "float"]
         family, rank = self.pick(floats or kinds) if self.pick((True, True, False)) else self.pick(kinds)
-        elements = [e for e in elements_taken(op, family) if self.every_type or e in USUAL[family]]
+        elements = self.elements(op, family)
         element = elements[0] if self.pick((True, False)) else self.pick(elements)
         kind = self.fresh(element, rank, stream=family == "stream")
         found = self.pool.get(kind, ())
         return self.pick(found) if found and self.pick((True, False)) else self.value(kind)
+
+    def elements(self, op: Op, family: str) -> list[Element]:
+        """Return the element types of a family that an op takes as its first operand's."""
+        return [e for e in elements_taken(op, family) if self.every_type or e in USUAL[family]]
 
     def fresh(self, element: Element, rank: int, *, stream: bool = False) -> Type:
         """Return a small type with so many axes."""
@@ -202,19 +226,29 @@ class Builder:
         return values[0] if values else None
 
     def repeat(self) -> None:
-        """Add a node that is equal to one that is there, or equal but for the order of its operands."""
+        """Add a node that is equal to one that is there, or but for operands' order, one attribute, or its op."""
         if not self.computed:
             return
         node = self.pick(self.computed).node
+        op = self.graph.op(node)
         operands = [self.graph.value(o.node, o.result) for o in self.graph.operands(node)]
-        if self.chance(2):
-            operands.reverse()
-        attributes = attributes_in(self.graph.nodes[node], self.graph.op(node).attributes)
-        try:
-            made = self.graph.add(self.graph.op(node), operands, attributes)
-        except TypeMismatchError:
-            return
-        self.computed.append(self.offer(made[0] if isinstance(made, tuple) else made))
+        attributes = attributes_in(self.graph.nodes[node], op.attributes)
+        match self.pick(("equal", "reversed", "attribute", "op")):
+            case "reversed":
+                operands.reverse()
+            case "attribute" if operands and op.attributes:
+                name = self.pick(list(op.attributes))
+                first = operands[0].type
+                recipes = accepted(op, name, len(operands), kind_of(first))
+                if recipes:
+                    with suppress(Exception):  # the type has no such value
+                        attributes[name] = self.pick(recipes).make(first, random.Random(self.pick(range(256))))
+            case "op" if operands:
+                alike = [other for other in self.ops if other.operands and other.required == op.required]
+                op = self.pick(alike or [op])
+                attributes = {}
+        with suppress(Exception):  # these operands and attributes do not fit, and an inference may not foresee them
+            self._add(op, operands, Case((), attributes))
 
     def instance(self, pattern: Pattern, *, spoiled: bool = False) -> list[Value]:
         """Add an instance of a pattern and return the values of its roots.

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
@@ -253,10 +254,20 @@ def _makes(recipe: Recipe, first: Type, rng: random.Random) -> bool:
     return True
 
 
+def _sides(op: Op, name: str, count: int, kind: Kind) -> list[dict[str, Recipe]]:
+    """Return what else may be given with an attribute: the plainest, and other values of those that must be given."""
+    required = required_of(op)
+    if not required or name in required:
+        return [{}]
+    known = {other: accepted(op, other, count, kind)[:2] for other in required}
+    return [{}, {other: recipes[-1] for other, recipes in known.items() if recipes}]
+
+
 def _accepting(op: Op, name: str, recipes: tuple[Recipe, ...], form: Form, kind: Kind) -> set[str]:
     """Return the names of those recipes whose values the op accepts."""
     rng = random.Random(0)
     computable = op.infer_types is not elementwise and computes(op, form.case)
+    sides = _sides(op, name, 1 + len(form.ranks), kind)
     found: set[str] = set()
     failed: Counter[int] = Counter()
     for first in starts(kind)[:4:3]:  # sizes that are all different, and sizes of 1
@@ -265,8 +276,8 @@ def _accepting(op: Op, name: str, recipes: tuple[Recipe, ...], form: Form, kind:
             if failed[size] >= _FAILURES or (recipe.size and len(found) >= _ENOUGH):
                 continue
             failed[size] += recipe.size is not None
-            for _ in range(1 + varies):
-                case = tried(op, first, form, {name: recipe}, rng, guesses=0)
+            for side, _ in product(sides, range(1 + varies)):
+                case = tried(op, first, form, {**side, name: recipe}, rng, guesses=0)
                 if case is not None and (not computable or computes(op, case)):
                     found.add(recipe.name)
                     failed[size] = -len(recipes)

@@ -213,7 +213,9 @@ def fits_format(op: Op, case: Case) -> bool:
         return False
     formats = [t.element for t in case.types if isinstance(t.element, FixedPoint)]
     if op.name == "integer_add":
-        shifts: tuple[int, int] = case.attributes.get("shifts", (0, 0))
+        shifts: tuple[int, ...] = case.attributes.get("shifts", (0, 0))
+        if len(shifts) != len(formats):
+            return False
         lows = [f.minimum << s for f, s in zip(formats, shifts, strict=True)]
         highs = [f.maximum << s for f, s in zip(formats, shifts, strict=True)]
         return element.minimum <= sum(lows) and sum(highs) <= element.maximum

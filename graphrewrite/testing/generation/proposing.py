@@ -168,12 +168,15 @@ class Link(NamedTuple):
         Of its first operand.
     operands, turn : int
         The number of operands and the turn, as for `propose`.
+    result : Kind
+        Of its first result.
     """
 
     element: Element
     kind: Kind
     operands: int
     turn: int
+    result: Kind
 
 
 @lru_cache(maxsize=1 << 14)
@@ -193,8 +196,8 @@ def links(source: Op, reader: Op) -> tuple[Link, ...]:
     Examples
     --------
     >>> from graphrewrite import op
-    >>> links(op.relu, op.linear)[0]
-    Link(element='f32', kind=Kind(family='float', rank=2), operands=1, turn=0)
+    >>> links(op.relu, op.linear)[0][:4]
+    ('f32', Kind(family='float', rank=2), 1, 0)
     >>> links(op.relu, op.integer_linear)[0].element, links(op.sigmoid, op.integer_linear)
     (FixedPoint(signed=True, width=8, fraction=4), ())
     """
@@ -214,7 +217,8 @@ def _given(source: Op) -> tuple[tuple[Kind, tuple[Link, ...]], ...]:
             count = counts[turn % len(counts)]
             case = propose(source, first, count, turn)
             if case is not None and case.results:
-                found.setdefault(kind_of(case.results[0]), {}).setdefault(kind, Link(first.element, kind, count, turn))
+                result = kind_of(case.results[0])
+                found.setdefault(result, {}).setdefault(kind, Link(first.element, kind, count, turn, result))
     return tuple((result, tuple(given.values())) for result, given in found.items())
 
 

@@ -118,7 +118,7 @@ def mixed(op: Op, form: Form, kind: Kind) -> list[Form]:
     for elements in _elements(1 + len(form.ranks), kind):
         types = [form.case.types[0]]
         for element, own in zip(elements, form.case.types[1:], strict=True):
-            types.append(own if element is None else Tensor(element, own.shape))  # type: ignore[arg-type]  # no stream
+            types.append(own if element is None else Tensor(element, own.shape))
         case = fit(op, types, form.case.attributes, (), random.Random(0))
         if case is not None:
             found.append(Form(form.ranks, elements, form.recipes, case))

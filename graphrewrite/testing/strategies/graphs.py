@@ -90,12 +90,12 @@ class _Surroundings:
 
 
 _MOST = 14
-_RECORD = 11
+_RECORD = 32
 _ENDS = 16
 _DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
 """All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
 no node, so that zeros are nodes less."""
-_ABSENT = 144
+_ABSENT = 128
 _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
 
