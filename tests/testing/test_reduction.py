@@ -228,6 +228,21 @@ def test_values_become_small_integers():
     assert found.inputs["x"].tolist() == [21.0]
 
 
+@pytest.mark.parametrize(("dtype", "least"), [(np.int32, 16384), (np.int32, -30001), (np.float32, 100003)])
+def test_the_least_number_is_found_in_few_steps(dtype, least):
+    element = "i32" if dtype is np.int32 else "f32"
+    graph = Graph.parse(f"graph g\nx = input() : {element}[N]\ny = output(x)")
+    asked = []
+
+    def still(trial):
+        asked.append(trial)
+        return bool((np.sign(least) * trial.inputs["x"].astype(np.int64) >= abs(least)).any())
+
+    found = reduced(Case(graph, {"x": np.array([7 * least, 0, 1], dtype)}), still)
+    assert found.inputs["x"].tolist() == [least]
+    assert len(asked) < 120
+
+
 def test_infinities_stay_where_they_matter():
     graph = Graph.parse("graph g\nx = input() : f32[N,2]\ny = output(x)")
     case = Case(graph, {"x": np.float32([[1, 2], [np.inf, 3], [0, 1]])})

@@ -75,7 +75,9 @@ def _changes(array: np.ndarray) -> Iterator[Change]:
         yield partial(_filled, number, None)
     yield _rounded
     yield _halved
-    yield _nearer
+    greatest = int(np.abs(_numbers(array)).max(initial=0))
+    for power in reversed(range(min(greatest.bit_length(), 53))):  # by turns, these find the least number that will do
+        yield partial(_nearer, 1 << power)
     if 1 < array.size <= _ENTRIES:
         for place in np.ndindex(array.shape):
             for number in _SIMPLE:
@@ -99,10 +101,10 @@ def _halved(array: np.ndarray) -> np.ndarray:
     return _by(array, np.trunc(_numbers(array) / 2))
 
 
-def _nearer(array: np.ndarray) -> np.ndarray:
-    """Each number that is whole, nearer to zero by one."""
+def _nearer(step: int, array: np.ndarray) -> np.ndarray:
+    """Each number that is whole and large enough, nearer to zero by a step."""
     numbers = _numbers(array)
-    return _by(array, numbers - np.sign(numbers))
+    return _by(array, np.where(np.abs(numbers) >= step, numbers - step * np.sign(numbers), numbers))
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
