@@ -1,0 +1,96 @@
+"""The test kit: what the first check costs in a fresh process, and how many graphs a second are drawn and checked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.figures import print_table
+
+SUBJECTS = {
+    "rules": (
+        "graphrewrite.rules:drop_identity",
+        "graphrewrite.rules:merge_clips",
+        "graphrewrite.rules:fold_batch_norm",
+        "graphrewrite.rules:eliminate_dead_nodes",
+        "graphrewrite.rules:merge_equal_nodes",
+    ),
+    "lowerings": ("graphrewrite.lowering:LOWER_TO_INTEGER", "graphrewrite.lowering:LOWER_TO_STREAM"),
+}
+HEADS = (
+    "subject",
+    "import s",
+    "first check s",
+    "in all s",
+    "graphs",
+    "nodes each",
+    "graphs/s",
+    "of 10 nodes/s",
+    "verdicts",
+)
+RUN = """
+import json, sys
+from importlib import import_module
+from time import process_time
+start = process_time()
+from hypothesis import settings
+from graphrewrite.testing import check
+settings.register_profile("fixed", derandomize=True)
+settings.load_profile("fixed")
+module, _, name = sys.argv[1].partition(":")
+rules = getattr(import_module(module), name)
+imported = process_time()
+first = check(rules)
+checked = process_time()
+reports = [check(rules, seed=seed) for seed in range(1, 4)]
+again = process_time() - checked
+sizes = [(size, count) for report in reports for size, count in report.sizes.items()]
+print(json.dumps({
+    "import": imported - start,
+    "check": checked - imported,
+    "first": first.graphs,
+    "again": again,
+    "graphs": sum(count for _, count in sizes),
+    "nodes": sum(size * count for size, count in sizes),
+    "verdicts": sorted({report.verdict for report in (first, *reports)}),
+}))
+"""
+
+
+def measured(subject: str) -> dict:
+    """The figures of one subject, in seconds of one processor, in a process that knows of no op yet."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, subject], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_checks(kind):
+    rows, rates, wholes = [], [], []
+    for subject in SUBJECTS[kind]:
+        found = measured(subject)
+        rates.append(found["nodes"] / found["again"] / 10)
+        whole = found["import"] + found["check"]
+        rows.append(
+            (
+                subject.partition(":")[2],
+                found["import"],
+                found["check"],
+                whole,
+                found["first"],
+                found["nodes"] / found["graphs"],
+                found["graphs"] / found["again"],
+                rates[-1],
+                ", ".join(found["verdicts"]),
+            )
+        )
+        wholes.append(whole)
+    print_table(f"The test kit, {kind}", HEADS, rows)
+    if kind == "rules":
+        assert max(wholes) < 2, "the first check takes less than two seconds, import included"
+        assert min(rates) > 200, "so many graphs of ten nodes are drawn and checked in a second of one processor"

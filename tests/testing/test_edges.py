@@ -1,0 +1,103 @@
+"""Edge values of inputs: every batch has all of an element type, where a fault would show."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from graphrewrite import FixedPoint, Graph, Stream, Tensor, op
+from graphrewrite.testing.strategies.edges import edges_of, limits_of
+from graphrewrite.testing.strategies.inputs import batch_for
+from graphrewrite.types import NAMES, Quantised, element_dtype, hold
+
+FORMATS = [
+    FixedPoint(True, 8, 4),
+    FixedPoint(False, 1),
+    FixedPoint(False, 8, 8),
+    FixedPoint(True, 24, 6),
+    FixedPoint(True, 32),
+    FixedPoint(True, 48, 24),
+]
+QUANTISED = [Quantised("i8", 0.5, 3), Quantised("u4", 0.25)]
+WHOLE = [name for name in NAMES if element_dtype(name).kind != "f"]
+FLOATS = [name for name in NAMES if element_dtype(name).kind == "f"]
+
+
+def batch_of(element, *, shape=("N", 3), moderate=False, seed=0):
+    graph = Graph("g")
+    kind = Stream(element, shape[1:]) if shape[0] is None else Tensor(element, shape)
+    graph.output("y", graph.input("x", kind))
+    return batch_for(graph, seed, moderate=moderate)["x"]
+
+
+@pytest.mark.parametrize("element", [*WHOLE, *FORMATS, *QUANTISED], ids=str)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_whole_numbers_have_zero_and_both_ends_with_their_neighbours(element, seed):
+    low, high = limits_of(element)
+    found = set(batch_of(element, seed=seed).ravel().tolist())
+    assert {0, low, high} <= found
+    assert {number for number in (low + 1, high - 1, 1, -1) if low <= number <= high} <= found
+    assert all(low <= number <= high for number in found)
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_floats_have_zeros_ends_subnormals_infinities_and_nan(element):
+    batch = batch_of(element)
+    kind = np.finfo(np.float32 if element == "bf16" else element_dtype(element))
+    assert np.isnan(batch).any()
+    assert {math.inf, -math.inf} <= set(batch.ravel().tolist())
+    assert {*limits_of(element)} <= set(batch.ravel().tolist())
+    assert np.signbit(batch[batch == 0]).any()
+    assert not np.signbit(batch[batch == 0]).all()
+    assert ((batch != 0) & (np.abs(batch) < kind.tiny)).any()
+    assert hold(element, batch).tobytes() == batch.tobytes()
+
+
+def test_moderate_floats_stay_near_zero():
+    for seed in range(4):
+        assert np.abs(batch_of("f32", moderate=True, seed=seed)).max() <= 8
+
+
+def test_where_a_graph_rounds_floats_there_are_ties_and_what_saturates_and_no_nan():
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 2)))
+    graph.output("y", op.to_fixed(x, element=FixedPoint(True, 8, 4)))
+    batch = batch_for(graph, 0)["x"]
+    found = set(batch.ravel().tolist())
+    assert np.isfinite(batch).all()
+    assert {1 / 32, -1 / 32, 3 / 32, 127 / 16, 127.5 / 16, 8.0, -8.0, -128.5 / 16} <= found
+
+
+def test_where_a_graph_shifts_mantissas_there_are_ties():
+    graph = Graph("g")
+    x = graph.input("x", Tensor(FixedPoint(True, 16), ("N", 2)))
+    graph.output("y", op.requantise(x, shift=(3, 5), element=FixedPoint(True, 8)))
+    found = set(batch_for(graph, 0)["x"].ravel().tolist())
+    assert {4, -4, 12, -12, 16, -16, 48, -48} <= found
+
+
+def test_a_batch_of_a_stream_has_them_too():
+    found = batch_of(FixedPoint(True, 8), shape=(None, 2, 3))
+    assert found.shape[1:] == (2, 3)
+    assert {-128, 127, 0} <= set(found.ravel().tolist())
+
+
+def test_each_edge_value_is_there_once_and_zero_first():
+    for element in (*NAMES, *FORMATS, *QUANTISED):
+        found = edges_of(element, (), (), numbers=False, near=False)
+        assert found[0] == 0
+        assert len({array.tobytes() for array in found}) == len(found)
+
+
+def test_the_first_row_is_zero_and_edge_values_of_two_inputs_meet():
+    graph = Graph("g")
+    kind = Tensor("i8", ("N",))
+    graph.output("z", op.add(graph.input("x", kind), graph.input("y", kind)))
+    pairs = set()
+    for seed in range(40):
+        batch = batch_for(graph, seed)
+        assert batch["x"][0] == batch["y"][0] == 0
+        pairs |= set(zip(batch["x"].tolist(), batch["y"].tolist(), strict=True))
+    assert {(-128, -128), (-128, 127), (127, -128), (127, 127), (-128, -1)} <= pairs
