@@ -145,7 +145,7 @@ def assert_preserves(
     ...     assert_preserves(add_nothing)
     ... except AssertionError as error:
     ...     print(str(error).splitlines()[0])
-    add_nothing: refuted: output y[0] was 0.0 and became -0.0
+    add_nothing: refuted: output y... was 0.0 and became -0.0
     """
     _demand(check(rules, on=on, tolerance=tolerance, seed=seed))
 

@@ -60,7 +60,7 @@ def test_the_budget_is_that_of_the_profile():
     settings.register_profile("few", max_examples=30, derandomize=True)
     try:
         settings.load_profile("few")
-        assert check(double_negation).graphs == 30
+        assert check(double_negation).graphs in (30, 60, 90), "up to three turns, until it has fired as often"
         assert check(never).graphs == 30 * 8, "more for what does not fire"
     finally:
         settings.load_profile(before)
