@@ -141,7 +141,7 @@ class Builder:
         family, elements = link.kind.family, [link.element]
         if family == link.result.family:  # hardly any op makes one element type of another within a family
             elements += self.elements(reader, family)
-        for attempt in range(_LOOKS):
+        for attempt in range(2 * _LOOKS):
             kind = self.fresh(self.pick(elements), link.kind.rank, stream=family == "stream")
             turn = self.pick(range(TURNS)) if attempt or self.chance(3) else link.turn
             case = propose(source, kind, link.operands, turn)

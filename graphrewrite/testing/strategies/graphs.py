@@ -90,7 +90,7 @@ class _Surroundings:
 
 
 _MOST = 14
-_RECORD = 32
+_RECORD = 48
 _ENDS = 16
 _DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
 """All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
