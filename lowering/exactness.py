@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from graphrewrite.types import Dimension, FixedPoint
+from graphrewrite.types import FixedPoint
 
-__all__ = ["format_of", "has_window_in_border", "inexact"]
+__all__ = ["format_of", "inexact"]
 
 
 def format_of(x: Any, real: Any) -> FixedPoint:
@@ -36,31 +35,3 @@ def inexact(x: Any, real: Any) -> str:
     """
     element = format_of(x, real)
     return "" if element.is_held_by(real.element) else f"{real.element} does not hold every number of {element}"
-
-
-def has_window_in_border(sizes: Sequence[Dimension], pool: Any) -> bool:
-    """Tell whether a first or last window of a pooling reads nothing of the axis that it moves along.
-
-    Parameters
-    ----------
-    sizes : sequence of int or str
-        Of the axes that are pooled.
-    pool : node of a match
-        With kernel, strides and pads (ONNX specification, MaxPool).
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace as Node
-    >>> has_window_in_border((4,), Node(kernel=(2,), strides=(1,), pads=(1, 1)))
-    False
-    >>> has_window_in_border((4,), Node(kernel=(2,), strides=(1,), pads=(0, 2)))
-    True
-    """
-    rank = len(sizes)
-    return any(
-        before >= kernel or (size + before + after - kernel) // stride * stride >= size + before
-        for size, before, after, kernel, stride in zip(
-            sizes, pool.pads[:rank], pool.pads[rank:], pool.kernel, pool.strides, strict=False
-        )
-        if not isinstance(size, str)
-    )

@@ -14,9 +14,10 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.lowering.errors import LoweringError
-from graphrewrite.lowering.exactness import format_of, has_window_in_border, inexact
+from graphrewrite.lowering.exactness import format_of, inexact
 from graphrewrite.lowering.mantissas import of_layer
 from graphrewrite.lowering.record import recorded
+from graphrewrite.op.pooling import has_window_in_border
 from graphrewrite.rules import RULES
 from graphrewrite.trace import Step
 from graphrewrite.types import element_kind
@@ -216,7 +217,7 @@ def lower_max_pool(x: Mantissas):
     yield pool
     if element_kind(real.element) != "float":
         return decline(_WRAPS, at=real)
-    if has_window_in_border(x.shape[2:], pool):
+    if has_window_in_border(x.shape[2:], pool.kernel, pool.strides, pool.pads):
         return decline(
             "a window may lie wholly in the border, which is -inf there and the least mantissa here", at=pool
         )

@@ -20,12 +20,12 @@ from graphrewrite.hdl.components.window import window
 from graphrewrite.infer import infer
 from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.errors import LoweringError
-from graphrewrite.lowering.exactness import has_window_in_border
 from graphrewrite.lowering.host import partition
 from graphrewrite.lowering.parallelism import fold
 from graphrewrite.lowering.record import recorded
 from graphrewrite.op.axes import canonical
 from graphrewrite.op.fixed import limits
+from graphrewrite.op.pooling import has_window_in_border
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.trace import Step
 from graphrewrite.types import Tensor
@@ -89,8 +89,8 @@ def map_max_pool(x):
     yield pool
     if _plane(pool.shape) is None:
         return decline("only pooling over two axes has a component", at=pool)
-    if has_window_in_border(x.shape[1:], pool):
-        return decline("a window lies wholly in the border, where there is no least mantissa", at=pool)
+    if has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads):
+        return decline("a window lies wholly in the border", at=pool)
     taps = int(np.prod(pool.kernel))
     windows = window(x, kernel=pool.kernel, strides=pool.strides, pads=pool.pads, fill=x.type.element.minimum)
     return leave(maximum(windows, groups=taps))
@@ -108,8 +108,8 @@ def map_requantise(x):
     low, high = limits(narrow.element, narrow.low, narrow.high)
     if low > high:
         return decline(f"its limits {narrow.low} to {narrow.high} leave no number", at=narrow)
-    low, high = (None if given is None else limit for given, limit in ((narrow.low, low), (narrow.high, high)))
-    return leave(requantise(x, shift=narrow.shift, element=narrow.element, low=low, high=high))
+    bounds = {"low": None if narrow.low is None else low, "high": None if narrow.high is None else high}
+    return leave(requantise(x, shift=narrow.shift, element=narrow.element, **bounds))
 
 
 @rule(shared="keep", kind="lowering")

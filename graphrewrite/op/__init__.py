@@ -37,7 +37,7 @@ from graphrewrite.op import (
 from graphrewrite.op.define import define_op
 from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
-from graphrewrite.types import Tensor, Type, contradiction, element_dtype, element_of, hold
+from graphrewrite.types import FixedPoint, Tensor, Type, contradiction, element_dtype, element_of, hold
 
 __all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "find_op", "generic"]
 
@@ -99,8 +99,8 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
     array : ndarray
         The array.
     value : array-like
-        What it was made of: a bare number has the element type of the values that it meets, and so has an array in
-        the dtype in which bf16, i4 and u4 are held.
+        What it was made of: a bare number has the element type of the values that it meets, as a mantissa of those of
+        fixed point, and so has an array in the dtype in which bf16, i4 and u4 are held.
     like : Tensor or Stream, optional
         The type of another operand.
 
@@ -119,7 +119,10 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
     >>> print(constant_type(as_constant(7, x), 7, x))
     i4[]
     """
-    if like is not None and like.element in ("bf16", "i4", "u4") and array.dtype == element_dtype(like.element):
+    if like is None:
+        return Tensor(element_of(array.dtype), array.shape)
+    is_mantissa = isinstance(like.element, FixedPoint) and isinstance(value, int | float | bool)
+    if is_mantissa or (like.element in ("bf16", "i4", "u4") and array.dtype == element_dtype(like.element)):
         kind = Tensor(like.element, array.shape)
         wrong = contradiction(kind, array)
         if wrong is not None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ACTIVATED, CLIPPED
 from graphrewrite.op.domain import FLOATS, ORDERED
-from graphrewrite.types import Tensor
+from graphrewrite.types import FixedPoint, Tensor
 
 __all__ = ["clip", "leaky_relu", "relu", "sigmoid", "tanh"]
 
@@ -65,7 +66,19 @@ def tanh(x: np.ndarray) -> np.ndarray:
     return np.tanh(x)
 
 
-@define_op(infer=_same, elements=ORDERED, derived=CLIPPED)
+def _infer_clip(x: Tensor, *, low: float | None = None, high: float | None = None) -> Tensor:
+    element = x.element
+    if isinstance(element, FixedPoint) and not (
+        (low is None or low <= element.maximum) and (high is None or high >= element.minimum)
+    ):
+        raise TypeMismatchError(
+            f"limits {low} to {high} leave no mantissa of {element}, which reaches from {element.minimum} to "
+            f"{element.maximum}"
+        )
+    return x
+
+
+@define_op(infer=_infer_clip, elements=ORDERED, derived=CLIPPED)
 def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) -> np.ndarray:
     """Limit to ``[low, high]``; a missing bound does not limit (ONNX Clip). Works on mantissas as well.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.op.define import define_op
-from graphrewrite.op.domain import FLOATS, NUMBERS
+from graphrewrite.op.domain import FLOATS, NUMBERS, ORDERED
 
 __all__ = ["abs_", "add", "div", "exp", "fma", "log", "maximum", "minimum", "mul", "neg", "pow_", "sqrt", "sub"]
 
@@ -59,9 +59,9 @@ def div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.divide(x, y)
 
 
-@define_op(commutative=True)
+@define_op(commutative=True, elements=ORDERED | {"bool"})
 def maximum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The greater of two operands; NaN if either is NaN.
+    """The greater of two operands; NaN if either is NaN. Works on mantissas of one format as well.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def maximum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.maximum(x, y)
 
 
-@define_op(commutative=True)
+@define_op(commutative=True, elements=ORDERED | {"bool"})
 def minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The lesser of two operands; NaN if either is NaN.
+    """The lesser of two operands; NaN if either is NaN. Works on mantissas of one format as well.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.axes import Axes, common_layout
-from graphrewrite.op.domain import NUMBERS, check_elements, one_element
+from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.op import Infer, Op
 from graphrewrite.types import Dimension, Tensor
 
@@ -76,7 +76,6 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
     f32[N,3]
     """
     one_element(*types)
-    check_elements(_COMPUTED, types)
     shape = broadcast_shape(*(t.shape for t in types))
     return Tensor(types[0].element, shape, common_layout(types, len(shape)))
 
@@ -145,7 +144,7 @@ def define_op(
         Number of results.
     elements : frozenset of str, optional
         Kinds of element types that it computes with, such as `graphrewrite.op.domain.FLOATS`; all others are refused
-        with advice. Where not given, ``infer`` decides.
+        with advice. Where not given, ``infer`` decides; without that either, it computes with numbers and bool.
     axes : str, optional
         The order in which the function has the axes of its operands and results, as in ``"NC*, OI*, O -> NC*"``: a
         first operand whose layout is another is computed with between transposes. Where not given, ``infer`` sees
@@ -194,7 +193,7 @@ def define_op(
             commutative=commutative,
             stateful=stateful,
             results=results,
-            elements=elements,
+            elements=_COMPUTED if infer is None and elements is None else elements,
             axes=None if axes is None else Axes.of(axes),
             derived=dict(derived or {}),
             __doc__=inspect.getdoc(body),

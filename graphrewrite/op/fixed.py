@@ -95,6 +95,8 @@ def _infer_quantise(
         raise TypeMismatchError(f"{len(fractions)} fractions do not fit axis {axis} of {x}")
     if not all(isinstance(fraction, int) for fraction in fractions or ()):
         raise TypeMismatchError(f"fractions are whole numbers of bits, not {list(fractions or ())}")
+    for fraction in fractions or ():
+        FixedPoint(element.signed, element.width, fraction)  # says what is wrong with it
     return x
 
 

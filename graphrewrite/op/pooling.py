@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,39 @@ from graphrewrite.op.convolution import pad_spatial, per_axis, spatial_sizes
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import ORDERED
-from graphrewrite.types import Quantised, Tensor
+from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor, element_kind
 
-__all__ = ["average_pool", "global_average_pool", "max_pool"]
+__all__ = ["average_pool", "global_average_pool", "has_window_in_border", "max_pool"]
+
+
+def has_window_in_border(
+    sizes: Sequence[Dimension], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]
+) -> bool:
+    """Tell whether a first or last window of a pooling reads nothing of the axis that it moves along.
+
+    Parameters
+    ----------
+    sizes : sequence of int or str
+        Of the axes that are pooled.
+    kernel, strides, pads : sequence of int
+        As for `max_pool`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> has_window_in_border((4,), (2,), (1,), (1, 1)), has_window_in_border((4,), (2,), (1,), (0, 2))
+    (False, True)
+    """
+    rank = len(sizes)
+    strides, pads = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0)
+    return any(
+        before >= width or (size + before + after - width) // stride * stride >= size + before
+        for size, before, after, width, stride in zip(sizes, pads[:rank], pads[rank:], kernel, strides, strict=True)
+        if not isinstance(size, str)
+    )
 
 
 def _check_positions(x: Tensor) -> None:
@@ -23,14 +52,7 @@ def _check_positions(x: Tensor) -> None:
         raise TypeMismatchError(f"pooling needs a batch, channels and at least one spatial axis, got {x}")
 
 
-def _infer(
-    x: Tensor,
-    *,
-    kernel: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
-    **_: object,
-) -> Tensor:
+def _infer(x: Tensor, *, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> Tensor:
     _check_positions(x)
     return Tensor(x.element, (*x.shape[:2], *spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))))
 
@@ -54,10 +76,37 @@ def _taps(
     return [padded[pick] for pick in picks]
 
 
-def _infer_max(x: Tensor, **attributes: Any) -> Tensor:
+def _check_windows(x: Tensor, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> None:
+    if has_window_in_border(x.shape[2:], kernel, strides, pads):
+        raise TypeMismatchError(
+            f"a window of {list(kernel)} lies wholly in the border of {list(pads)}, and {x.element} has no number for "
+            "that; give pads less than the kernel"
+        )
+
+
+def _infer_average(
+    x: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    count_include_pad: bool = False,
+) -> Tensor:
+    result = _infer(x, kernel=kernel, strides=strides, pads=pads)
+    if element_kind(x.element) != "float" and not count_include_pad:
+        _check_windows(x, kernel, strides, pads)
+    return result
+
+
+def _infer_max(
+    x: Tensor, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)
+) -> Tensor:
     if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
         raise TypeMismatchError(f"windows of {x} hold numbers of several scales; op.from_quantised dequantises first")
-    return _infer(x, **attributes)
+    result = _infer(x, kernel=kernel, strides=strides, pads=pads)
+    if isinstance(x.element, FixedPoint):
+        _check_windows(x, kernel, strides, pads)
+    return result
 
 
 @define_op(infer=_infer_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=POOL)
@@ -79,7 +128,7 @@ def max_pool(
     return result
 
 
-@define_op(infer=_infer, elements=ORDERED, axes="NC* -> NC*", derived=POOL)
+@define_op(infer=_infer_average, elements=ORDERED, axes="NC* -> NC*", derived=POOL)
 def average_pool(
     x: np.ndarray,
     *,

@@ -22,7 +22,7 @@ class Literal:
     Attributes
     ----------
     value : ndarray
-        A number, or an array that is compared entry by entry; of a set, its members.
+        A number, or an array that is compared entry by entry; of a set, its members. 0 is not -0.
     members : bool
         Whether any of the values will do.
     """
@@ -42,11 +42,18 @@ class Literal:
         if array.size == 0:
             return False
         if self.members:
-            return bool(np.isin(array, self.value).all())
+            return bool(np.isin(array, self.value).all()) and self._has_signs_of(array)
         try:
-            return bool(np.all(array == self.value))
+            return bool(np.all(array == self.value)) and self._has_signs_of(array)
         except ValueError:  # shapes that do not broadcast are not equal
             return False
+
+    def _has_signs_of(self, array: np.ndarray) -> bool:
+        """Whether zeros have the sign of the literal's: x - 0 is x, and x - -0 is not (IEEE 754-2019, 6.3)."""
+        if array.dtype.kind != "f" or array.all():
+            return True
+        negative = np.any(np.signbit(self.value) & (self.value == 0)) if self.members else np.signbit(self.value)
+        return bool(np.all((array != 0) | (np.signbit(array) == negative)))
 
     def __repr__(self) -> str:
         shown = repr(self.value.tolist())

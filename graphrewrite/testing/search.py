@@ -30,8 +30,8 @@ _LEAST = 25
 """Graphs to try, however quick the profile is."""
 _TURNS = 8
 """How often to try again with as many graphs for what has fired too rarely."""
-_PATIENT = 3
-"""Turns for what fires now and then."""
+_PATIENT = 2
+"""Turns for one rule."""
 _SAMPLES = 20
 _SEEDS = 2**32
 
@@ -109,7 +109,7 @@ def _try_graphs(
             suppress_health_check=list(HealthCheck),
         )(run)
         seeded((report.seed * _TURNS + turn) % _SEEDS)(run)()
-        if not report.idle and (turn + 1 >= _PATIENT or len(subject.names) > 1 or report.fired.total() >= least):
+        if not report.idle and (turn + 1 >= _PATIENT or len(subject.names) > 1):
             break
 
 

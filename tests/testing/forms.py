@@ -84,9 +84,9 @@ def shapes_of_values(x: rule.where(lambda v: v.type.element == "f32" and len(v.s
 
 @rule
 def anonymous_condition(x):
-    """A rectified number is not below what is not above zero."""
+    """A rectified number is not below what is below zero."""
     size = op.relu(x)
-    most = op.maximum(size, rule.where(lambda v: v.is_constant and (v.value <= 0).all(), "a constant not above zero"))
+    most = op.maximum(size, rule.where(lambda v: v.is_constant and (v.value < 0).all(), "a constant below zero"))
     yield most
     return size if most.type == size.type else rule.decline("the limit broadcasts the other operand", at=most)
 
@@ -166,7 +166,7 @@ def result_read(x):
     """The second result is read."""
     _, negative = signs(x)
     yield op.neg(negative)
-    return op.relu(op.neg(x)) if x.type.element in ("f32", "f64") else rule.decline("the least integer has no negative")
+    return op.neg(op.minimum(x, 0))
 
 
 @rule

@@ -113,7 +113,7 @@ def test_failures_say_all_and_their_tests_fail_until_the_rules_are_repaired(shop
     assert "forgetful leaves an edge dangling" in done.stdout
     cases = ET.parse(tmp_path / "out").getroot().iter("testcase")
     verdicts = {case.get("name"): {p.get("name"): p.get("value") for p in case.iter("property")} for case in cases}
-    assert verdicts["double_negation"] == {"verdict": "preserved", "graphs": "100", "seed": "0"}
+    assert verdicts["double_negation"] == {"verdict": "preserved", "graphs": "200", "seed": "0"}
     assert verdicts["own"]["verdict"] == "refuted"
 
     tests = pasted_tests(done.stdout)

@@ -86,8 +86,8 @@ BEFORE = {
     ],
     forms.anonymous_condition: [
         "x()",
-        "size [abs](x)",
-        "most [maximum](size); y: a constant not above zero",
+        "size [relu](x)",
+        "most [maximum](size); y: a constant below zero",
         "replaced(most)",
         "[declines](); · the limit broadcasts the other operand",
     ],
@@ -194,7 +194,7 @@ def test_conditions_are_told_in_words():
         "declines: it leaves out pixels, for its strides are …",
     )
     assert conditions_of(forms.shapes_of_values) == ("requires x: a matrix of f32",)
-    assert conditions_of(forms.anonymous_condition)[0] == "requires: a constant not above zero"
+    assert conditions_of(forms.anonymous_condition)[0] == "requires: a constant below zero"
     assert repr(show(forms.shapes_of_values)).splitlines()[1:] == ["  requires x: a matrix of f32"]
 
 

@@ -12,6 +12,8 @@ from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype
 
 __all__ = ["constant_array", "holds", "literal_array"]
 
+_SIGNED = (0.0, -0.0, 1.0, -1.0)
+
 
 def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndarray:
     """Return the array of a generated constant: few bits each, so that sums of products are exact.
@@ -21,7 +23,8 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     kind : Tensor
         Without symbolic sizes.
     style : int
-        0 for ones, 1 for zeros, another number seeds random multiples of a quarter.
+        0 for ones, 1 for zeros, 2 for -0 and 3 for ones and zeros of both signs where there are such numbers; any other
+        one seeds random multiples of a quarter.
     positive : bool
         Whether all entries are above zero.
 
@@ -43,6 +46,8 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     if style == 1:
         return np.zeros(shape, dtype)
     rng = np.random.default_rng(style)
+    if style < 4 and np.issubdtype(dtype, np.floating) and not positive:
+        return np.full(shape, -0.0, dtype) if style == 2 else rng.choice(_SIGNED, shape).astype(dtype)
     if isinstance(element, FixedPoint | Quantised):
         return rng.integers(max(element.minimum, -128), min(element.maximum, 127), shape, endpoint=True).astype(dtype)
     if np.issubdtype(dtype, np.floating):

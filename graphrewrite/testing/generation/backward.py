@@ -42,7 +42,9 @@ def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") ->
     return Tensor(element, (batch, *(pick((first, *SIZES)) for _ in range(rank - 1))))
 
 
-def plan_backward(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick) -> Plan:
+def plan_backward(
+    reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick, *, batches: Sequence[Dimension] = ("N",)
+) -> Plan:
     """Return a plan of a reading, or of one of several patterns that share nodes, which gives what is wanted.
 
     Parameters
@@ -53,6 +55,8 @@ def plan_backward(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pic
         What its first root may give.
     pick : Pick
         Makes every choice.
+    batches : sequence of int or str
+        What the first size of its first root may be.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def plan_backward(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pic
     plan = Plan(reading)
     first, *others = plan.reading.roots
     floats = [kind for kind in kinds if kind[0] == "f32"]
-    plan.settle(first, tensor_of(*pick([*floats, *kinds]), pick), pick)
+    plan.settle(first, tensor_of(*pick([*floats, *kinds]), pick, batch=pick(batches)), pick)
     for root in others:
         if plan.type_of(root) is None:
             plan = _with_root(plan, root, pick)

@@ -25,7 +25,7 @@ from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Ty
 
 __all__ = ["Builder"]
 
-_STYLES = (0, 1, 4, 5, 6, 7, 2, 3)
+_STYLES = (0, 1, 4, 5, 2, 3)
 """Of constants."""
 _POSITIVE = frozenset({"var", "variance"})
 """Operands whose constants are above zero."""
@@ -104,7 +104,7 @@ class Builder:
     def step(self) -> None:
         """Add a node: of an op that reads the last value, or of any; or one that is there, again."""
         way = self.pick(range(16))
-        if way == 15:
+        if way > 13:
             self.repeat()
             return
         if way > 6:
@@ -325,6 +325,8 @@ class Builder:
         -------
         Graph
         """
+        if self.chance(8):
+            self.input(Tensor("f32", (self.batch, 1)))  # which nothing reads
         chosen = list(wanted)
         loose = [v for v in self.computed if not self.graph.succ[v.node] and not any(v.node == w.node for w in wanted)]
         chosen += [v for v in loose if not self.chance(3)]

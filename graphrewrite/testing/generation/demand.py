@@ -241,7 +241,7 @@ def broadcasts(shape: Sequence[Dimension]) -> list[tuple[int, ...]]:
 def by_elements(demand: Demand) -> Need:
     """Meet the demand for an element-wise op: one operand of the full shape, the others of a shape that broadcasts."""
     result = demand.result
-    if isinstance(result.element, FixedPoint) and demand.count > 1:
+    if isinstance(result.element, FixedPoint) and "fixed" not in (demand.op.elements or ()):
         raise Unfit("element-wise ops of several operands take no fixed point")
     known = demand.known or (None,) * demand.count
     fixed = demand.fixed or (False,) * demand.count

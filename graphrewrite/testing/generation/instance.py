@@ -20,6 +20,8 @@ from graphrewrite.testing.generation.varying import vary
 __all__ = ["NoInstanceError", "feasible_kinds", "plan_instance", "plan_reading"]
 
 _ATTEMPTS = 12
+_BATCHES = ("N", "N", "N", 2, 3)
+"""Only a batch of a known size can be taken for another axis."""
 _RANKS = (2, 4, 1, 3)
 
 
@@ -100,7 +102,9 @@ def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> 
     last = Unfit("no attempt")
     for _ in range(_ATTEMPTS):
         try:
-            return vary(plan_backward(unfold(pattern, pick), kinds, pick), pick, every_type=every_type)
+            return vary(
+                plan_backward(unfold(pattern, pick), kinds, pick, batches=_BATCHES), pick, every_type=every_type
+            )
         except Unfit as error:
             last = error
     raise last

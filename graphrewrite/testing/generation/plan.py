@@ -16,7 +16,7 @@ from graphrewrite.types import FixedPoint, Tensor, Type
 
 __all__ = ["Plan"]
 
-_STYLES = 6
+_STYLES = 8
 """Constants to try where a condition asks for something of their values."""
 
 
@@ -115,7 +115,7 @@ class Plan:
         if any(isinstance(d, str) for d in kind.shape) or not isinstance(kind, Tensor):
             raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
         first = pick(range(_STYLES))
-        for style in range(first, first + _STYLES):
+        for style in (*range(first, _STYLES), *range(first)):
             array = constant_array(kind, style, positive=leaf in self.positive)
             if holds(leaf.condition, kind, array):
                 self.arrays[leaf] = array

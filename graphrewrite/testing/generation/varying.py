@@ -47,7 +47,7 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     Plan
         Of the same reading; the same one where no change fits.
     """
-    changes = (*_CHANGES, _any_element, _any_element, _layout) if every_type else (*_CHANGES, _element)
+    changes = (*_CHANGES, _any_element, _any_element, _layout, _layout) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):
         try:
             plan = pick(changes)(plan, pick)
@@ -137,7 +137,9 @@ def _one_size(plan: Plan, pick: Pick) -> Plan:
     shape = plan.types[leaf].shape
     if not shape:
         raise Unfit("no sizes")
-    axis, size = pick(range(len(shape))), pick(_SIZES)
+    axis = pick(range(len(shape)))
+    old = shape[axis]
+    size = pick((*_SIZES, 2 * old) if isinstance(old, int) else _SIZES)
     return _typed(plan, lambda kind: _with(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
 
 
@@ -157,6 +159,13 @@ def _element(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, lambda kind: _with(kind, element=new) if kind.element == old else kind, pick)
 
 
+def _same_element(plan: Plan, pick: Pick) -> Plan:
+    """Give one leaf the element type of another."""
+    leaves = list(plan.types)
+    element, leaf = plan.types[pick(leaves)].element, pick(leaves)
+    return _typed(plan, lambda kind: _with(kind, element=element), pick, only=leaf)
+
+
 def _any_element(plan: Plan, pick: Pick) -> Plan:
     """Change an element type to any one, wherever it is, or of one leaf."""
     leaf = pick(list(plan.types))
@@ -168,19 +177,20 @@ def _any_element(plan: Plan, pick: Pick) -> Plan:
 
 
 def _layout(plan: Plan, pick: Pick) -> Plan:
-    """Give every leaf of some number of axes a layout."""
+    """Give every leaf of some number of axes a layout, or one of them."""
     ranks = sorted({len(kind.shape) for kind in plan.types.values()} & set(_LAYOUTS))
     if not ranks:
         raise Unfit("no layout has so many axes")
     rank = pick(ranks)
     layout = pick(_LAYOUTS[rank])
+    leaf = pick([leaf for leaf, kind in plan.types.items() if len(kind.shape) == rank])
 
     def change(kind: Type) -> Type:
         fits = isinstance(kind, Tensor) and len(kind.shape) == rank
         return Tensor(kind.element, kind.shape, layout) if fits else kind
 
-    return _typed(plan, change, pick)
+    return _typed(plan, change, pick, only=leaf if pick((True, False)) else None)
 
 
-_CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank)
+_CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""

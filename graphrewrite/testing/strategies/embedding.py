@@ -246,7 +246,10 @@ class Site:
         """Add nodes and edges beside what is there: readers outside of the matches, and what nearly is a match."""
         missing: Sequence[GraphPattern | None] = (None, None, *patterns)
         if (nearly := self.pick(missing)) is not None:
-            self.near_miss(nearly)
+            if self.pick((True, True, False)):
+                self.near_miss(nearly)
+            else:
+                self.place(nearly, share=False)
         for _ in range(self.pick(range(_ROOM + 1))):
             self.node("n", {})
         open_ = [n for n in self.graph if n not in self.closed]

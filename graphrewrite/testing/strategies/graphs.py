@@ -8,15 +8,17 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from graphrewrite.graph import Graph
+from graphrewrite.graph import Graph, Value
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
 from graphrewrite.rule import Rule
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit
+from graphrewrite.testing.generation.exploring import telling_plans
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
+from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.strategies.picking import picking
 from graphrewrite.types import Dimension
 
@@ -79,11 +81,20 @@ class _Surroundings:
 
     def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern, *, every_type: bool) -> None:
         self.pattern, self.every_type = pattern, every_type
+        self.rule = containing if isinstance(containing, Rule) else None
         # What must not be there is not put there.
         unwanted = [node.kinds for node in pattern.forbidden]
         self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]
         # A rule that refuses nodes with readers outside of the match still finds one instance without.
         self.spoils_first = not isinstance(containing, Rule) or containing.shared != "refuse"
+
+    def instance(self, builder: Builder, *, spoiled: bool) -> list[Value]:
+        """Add an instance; of a rule that seldom fires often one near to those where it does."""
+        plans = () if self.rule is None else telling_plans(self.rule, every_type=self.every_type)
+        if plans and builder.chance(2):
+            plan = vary(builder.pick(plans), builder.pick, every_type=self.every_type)
+            return builder.build(plan, spoiled=spoiled)
+        return builder.instance(self.pattern, spoiled=spoiled)
 
     def __repr__(self) -> str:
         return f"containing {self.pattern}"
@@ -123,7 +134,7 @@ def _around(draw: Any, site: _Surroundings) -> Graph:
     wanted = []
     try:
         for turn in range(pick((1, 1, 1, 2))):
-            for root in builder.instance(site.pattern, spoiled=site.spoils_first or turn > 0):
+            for root in site.instance(builder, spoiled=site.spoils_first or turn > 0):
                 builder.offer(root)
                 wanted.append(builder.read(root) if pick((False, True)) else root)
                 if pick((False, False, True)):

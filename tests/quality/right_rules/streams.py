@@ -34,7 +34,7 @@ def pool_of_a_stream(x):
     """The border of a maximum holds the least number of the format."""
     pool = op.max_pool(leave(x))
     yield pool
-    if len(pool.shape) != 4 or pool.pads[0] >= pool.kernel[0] or pool.pads[1] >= pool.kernel[1]:
+    if len(pool.shape) != 4 or any(pad >= size for pad, size in zip(pool.pads, pool.kernel * 2, strict=True)):
         return decline("another component")
     windows = window(x, kernel=pool.kernel, strides=pool.strides, pads=pool.pads, fill=x.type.element.minimum)
     return leave(maximum(windows, groups=int(np.prod(pool.kernel))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphrewrite import decline, op, rule
+from graphrewrite.testing import graphs
 from graphrewrite.types import Quantised, element_kind
 
 
@@ -177,3 +178,7 @@ def exclusive_or_for_or(x):
         if (x.type.element == "bool")
         else decline("no truths")
     )
+
+
+ON = {"exclusive_or_for_or": graphs(containing=exclusive_or_for_or, every_type=True)}
+"""Where a rule is tested that is right for the types that most graphs hold."""

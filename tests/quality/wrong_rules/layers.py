@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.testing import graphs
 
 
 @rule(keeps="rounding")
@@ -400,3 +401,9 @@ def last_column_of_the_weights(x, w: Constant, b: Constant):
     kept = w.value.copy()
     kept[:, -1] = 0
     return op.linear(x, kept, b)
+
+
+ON = {
+    each.name: graphs(containing=each, every_type=True) for each in (axis_of_another_layout, border_of_another_layout)
+}
+"""Where a rule is tested that is right for the types that most graphs hold."""

@@ -166,13 +166,12 @@ def crop_off_by_one(x):
 
 
 @rule
-def squeezed_axes_shift(x):
+def squeezed_axes_shift(x, y):
     """An axis inserted before another one moves it, so that a sum broadcasts along another axis."""
-    wide = op.unsqueeze(x, axes=(0,))
-    yield op.add(wide, wide)
-    other = op.unsqueeze(x, axes=(-1,))
-    total = op.add(other, other)
-    return total if total.type == wide.type else decline("the shape would show it")
+    total = op.add(op.unsqueeze(x, axes=(0,)), y)
+    yield total
+    other = op.add(op.unsqueeze(x, axes=(-1,)), y)
+    return other if other.type == total.type else decline("the shape would show it")
 
 
 @rule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphrewrite import decline, op, rule
+from graphrewrite.testing import graphs
 from graphrewrite.types import element_kind
 
 
@@ -156,3 +157,7 @@ def nan_is_not_equal_to_its_limits(x):
     limited = op.clip(x, low=-1.0, high=1.0)
     yield op.maximum(limited, -2.0)
     return op.maximum(op.tanh(x), limited)
+
+
+ON = {"unsigned_has_no_negative": graphs(containing=unsigned_has_no_negative, every_type=True)}
+"""Where a rule is tested that is right for the types that most graphs hold."""
