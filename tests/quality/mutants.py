@@ -10,7 +10,7 @@ import ast
 import copy
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import FunctionType
@@ -19,7 +19,7 @@ from typing import Any
 from graphrewrite import Pass, Rule
 from graphrewrite.op import LIBRARY
 
-__all__ = ["OPERATORS", "Mutant", "mutants_of"]
+__all__ = ["OPERATORS", "Mutant", "all_mutants", "mutants_of"]
 
 Edit = tuple[str, Callable[[], None]]
 """What a fault is, in words, and what makes it in the tree."""
@@ -282,13 +282,23 @@ def _helpers(function: FunctionType) -> dict[str, FunctionType]:
     return found
 
 
-def mutants_of(member: Rule | Pass) -> Iterator[Mutant]:
+def all_mutants(members: Iterable[Rule | Pass]) -> Iterator[Mutant]:
+    """Yield the mutants of several rules, those of a function that several of them call once, for the first of them."""
+    done: set[FunctionType] = set()
+    for member in members:
+        yield from mutants_of(member, without=done)
+        done.update(_helpers(member.function).values())
+
+
+def mutants_of(member: Rule | Pass, *, without: Collection[FunctionType] = ()) -> Iterator[Mutant]:
     """Yield every rule or pass that differs from one of the library by one fault.
 
     Parameters
     ----------
     member : Rule or Pass
         Of the library.
+    without : collection of function, optional
+        Functions that stay as they are.
 
     Yields
     ------
@@ -297,6 +307,8 @@ def mutants_of(member: Rule | Pass) -> Iterator[Mutant]:
     functions = _helpers(member.function)
     seen: dict[str, int] = {}
     for part, function in functions.items():
+        if function in without:
+            continue
         original = ast.unparse(_tree(function))
         for index, node in _places(_tree(function)):
             for operator, edits in OPERATORS.items():

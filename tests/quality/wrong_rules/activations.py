@@ -13,6 +13,14 @@ def negative_is_forgotten(x):
 
 
 @rule
+def negative_places_forgotten(x):
+    """The greatest of negative numbers is at a place that zeros hide."""
+    place = op.arg_max(x)
+    yield place
+    return decline("done") if x.op_name == "relu" else op.arg_max(op.relu(x), like=place)
+
+
+@rule
 def order_of_limits(x, a, b, c, d):
     """The outer limits do not replace the inner ones."""
     yield op.clip(op.clip(x, low=a, high=b), low=c, high=d)
