@@ -33,6 +33,10 @@ assert first == {made}
 """
 
 
+VALUES = "values"
+"""The kind of a refutation by what a graph computes; behind a comma stands what is special about the values."""
+
+
 class Refuted(AssertionError):
     """A counterexample, on its way out of a search.
 
@@ -47,6 +51,11 @@ class Refuted(AssertionError):
     def __init__(self, found: Counterexample, kind: str = "") -> None:
         self.found, self.kind = found, kind
         super().__init__(found.reason)
+
+    @property
+    def is_faint(self) -> bool:
+        """Whether only signs of zeros differ, or what is no number."""
+        return self.kind.startswith(f"{VALUES}, ")
 
 
 @dataclass

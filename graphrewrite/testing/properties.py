@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphrewrite.graph import Graph
-from graphrewrite.testing.applying import Refuted, applied, check_interface, check_repeatable
+from graphrewrite.testing.applying import VALUES, Refuted, applied, check_interface, check_repeatable
 from graphrewrite.testing.comparison import NoVerdictError, difference, moderated
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import IDEMPOTENT
@@ -17,7 +17,7 @@ from graphrewrite.testing.subject import Subject, Transformation
 
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
-_KINDS = ("values", "values, signs of zeros", "values, special")
+_KINDS = (VALUES, f"{VALUES}, signs of zeros", f"{VALUES}, special")
 """What differs, as `graphrewrite.testing.comparison.Difference` counts; numbers stay numbers in smaller graphs."""
 _SHARE = 4
 """Of so many graphs, one is given to the transformation twice as it is, and the others once more in another order."""
@@ -137,15 +137,15 @@ def assert_preserves(
     --------
     >>> from graphrewrite import op, rule
     >>> @rule
-    ... def add_nothing(x):
-    ...     "Wrong: -0 + 0 is +0."
-    ...     yield op.add(x, 0)
-    ...     return x
+    ... def drop_sign(x):
+    ...     "Wrong below zero."
+    ...     yield op.abs(x)
+    ...     return op.identity(x)
     >>> try:
-    ...     assert_preserves(add_nothing)
+    ...     assert_preserves(drop_sign)
     ... except AssertionError as error:
     ...     print(str(error).splitlines()[0])
-    add_nothing: refuted: output y... was 0.0 and became -0.0
+    drop_sign: refuted: output y... was ... and became -...
     """
     _demand(check(rules, on=on, tolerance=tolerance, seed=seed))
 

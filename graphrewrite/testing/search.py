@@ -32,6 +32,8 @@ _TURNS = 8
 """How often to try again with as many graphs for what has fired too rarely."""
 _PATIENT = 2
 """Turns for one rule."""
+_LOOKS = 20
+"""Graphs to look at for numbers that differ, which a person sees, after one where only signs of zeros or NaN do."""
 _SAMPLES = 20
 _SEEDS = 2**32
 
@@ -71,6 +73,7 @@ def search(
     if seed is None:
         seed = 0 if profile.derandomize else randbits(32)
     report = Report(subject.name, subject.names, asked=asked, rules=subject.given, seed=seed)
+    faint: list[tuple[_Found, int]] = []
 
     def examine(case: tuple[Any, int]) -> None:
         graph, number = case
@@ -81,10 +84,17 @@ def search(
         try:
             holds(report, graph, inputs)
         except Refuted as refuted:
-            raise _Found(refuted, Case(graph, inputs)) from None
+            found = _Found(refuted, Case(graph, inputs))
+            if not refuted.is_faint:
+                raise found from None
+            faint.append((found, report.graphs + _LOOKS))
+        if faint and report.graphs >= faint[0][1]:
+            raise faint[0][0]
 
     try:
         _try_graphs(subject, on, examine, report, max(profile.max_examples, _LEAST))
+        if faint:
+            raise faint[0][0]
     except _Found as found:
         smallest = _smallest(holds, found)
         report.counterexample = replace(_completed(subject, smallest), rules=subject.given, seed=seed)

@@ -271,11 +271,13 @@ def test_rows_that_are_mixed_stay_together():
     def along_the_batch(x):
         soft = ops.softmax(x)
         yield soft
-        return ops.softmax(x, axis=0) if soft.axis else decline("done")
+        if soft.axis == 0 or x.shape[soft.axis] != 1:
+            return decline("done, or one row shows it")
+        return ops.softmax(x, axis=0)
 
     for seed in range(8):
         found = check(along_the_batch, seed=seed).counterexample
-        assert [len(rows) for rows in found.inputs.values()] == [2]
+        assert {len(rows) for rows in found.inputs.values()} <= {2}  # none, where it is a constant
         assert found.reason.startswith("output y[0, 0] was 1.0 and became ")
         assert str(found.first_difference).startswith("`softmax_1`[0, 0] was 1.0, and ")
 
