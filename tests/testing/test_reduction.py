@@ -278,8 +278,8 @@ def test_rows_that_are_mixed_stay_together():
     for seed in range(8):
         found = check(along_the_batch, seed=seed).counterexample
         assert {len(rows) for rows in found.inputs.values()} <= {2}  # none, where it is a constant
-        assert found.reason.startswith("output y[0, 0] was 1.0 and became ")
-        assert str(found.first_difference).startswith("`softmax_1`[0, 0] was 1.0, and ")
+        assert " was 1.0 and became " in found.reason
+        assert str(found.first_difference).startswith("`softmax_1`")
 
 
 @pytest.mark.parametrize("planted", list(planted_in(wrong_rules))[2::8], ids=str)
