@@ -157,7 +157,7 @@ def integer_conv(
 
 
 def _infer_add(x: Tensor, y: Tensor, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Tensor:
-    if len(shifts) != 2 or min(shifts) < 0:
+    if len(shifts) != 2 or not all(isinstance(shift, int) for shift in shifts) or min(shifts) < 0:
         raise TypeMismatchError(
             f"shifts {list(shifts)} must not be negative, and one for each operand: an exact sum only shifts left"
         )
@@ -182,6 +182,8 @@ def _infer_requantise(x: Tensor, *, shift: int | Sequence[int], element: FixedPo
         channels = x.shape[1] if len(x.shape) > 1 and (x.layout or "NC")[1] == "C" else "no"
         if len(shift) != channels:
             raise TypeMismatchError(f"{len(shift)} shifts do not fit the {channels} channels of {x}")
+        if not all(isinstance(places, int) for places in shift):
+            raise TypeMismatchError(f"shifts are whole numbers of places, not {list(shift)}")
     return Tensor(element, x.shape)
 
 
