@@ -99,6 +99,11 @@ def test_a_rule_preserves_what_it_says(name):
     assert_preserves(MEMBERS[name], on=ON.get(name))
 
 
+@pytest.mark.parametrize("name", [name for name, member in MEMBERS.items() if isinstance(member, Rule)])
+def test_so_it_does_with_every_type_and_layout(name):
+    assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
+
+
 @pytest.mark.parametrize("found", SETS.values(), ids=SETS)
 def test_a_rule_set_preserves_what_it_says(found):
     assert_preserves(found)
