@@ -1,0 +1,245 @@
+"""Mutants of the library's rules that `check` does not refute: what each changes, and why nobody sees that.
+
+Every one was looked at. The names are those that `tests.quality.mutants` gives.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EQUIVALENT", "IDLE", "MISSED"]
+
+EQUIVALENT = {
+    "It declines more than it has to: where it still fires, it is as right as before.": (
+        "absorb_clip: drop guard: no bound != math.floor(bound) in a condition",
+        "absorb_clip: drop guard: no bound != math.floor(bound) in a condition #2",
+        "absorb_clip: drop guard: no bound < high in a condition",
+        "absorb_clip: drop guard: no bound > low in a condition",
+        "average_pool_as_conv: drop guard: no any(pool.pads) in a condition",
+        "average_pool_as_conv: drop guard: no not pool.count_include_pad in a condition",
+        "divide_as_multiply: drop guard: no c.type.layout is not None in a condition (in _names_axes)",
+        "divide_as_multiply: drop guard: no x.type.layout is None in a condition (in _names_axes)",
+        "divide_as_multiply: off by one: 1 for 0",
+        "divide_as_multiply: off by one: 2 for 1 #2",
+        "fold_bias: off by one: 1 for 0 (in _per_channel)",
+        "fold_bias: replace op: another sign in rank - constant.value.ndim (in _per_channel)",
+        "fold_bias: replace op: min for max (in _per_channel)",
+        "fold_bias: swap operands: rank - constant.value.ndim turned round (in _per_channel)",
+        "fold_input_offset: drop guard: no any(layer.pads) in a condition",
+        "fold_pad: off by one: 3 for 2 #3",
+        "fold_pad: off by one: 3 for 2 #4",
+        "gemm_as_linear: drop guard: no b.shape[0] != 1 in a condition",
+        "gemm_as_linear: negate condition: the opposite of b.value.ndim > 2",
+        "gemm_as_linear: negate condition: the opposite of b.value.size not in (1, outputs)",
+        "gemm_as_linear: off by one: 2 for 1 #2",
+        "map_arg_max: change sign: no minus in -1",
+        "map_arg_max: off by one: 2 for 1 #2",
+        "map_reshape: off by one: 3 for 2",
+        "merge_clips: drop guard: no a > b in a condition",
+        "merge_clips: drop guard: no c > d in a condition",
+        "permute_linear_weights: off by one: 1 for 0 #4",
+    ),
+    "It fires where the rule is more careful than it has to be, and is right there as well.": (
+        "absorb_relu: drop guard: no guard rounded.fractions is not None",
+        "absorb_relu: negate condition: the opposite of rounded.fractions is not None",
+        "enter_fixed: drop guard: no guard x.op_name in _COMPUTED",
+        "gemm_as_linear: drop guard: no w.type.layout is not None in a condition",
+        "gemm_as_linear: negate condition: the opposite of w.type.layout is not None",
+        "lower_add: drop guard: no x.shape != y.shape in a condition",
+        "lower_add: negate condition: the opposite of x.shape != y.shape",
+        "matmul_as_linear: drop guard: no w.type.layout is not None in a condition",
+        "matmul_as_linear: negate condition: the opposite of w.type.layout is not None",
+        "merge_clips: drop guard: no guard a is not None and b is not None and (a > b)",
+        "merge_clips: drop guard: no guard c is not None and d is not None and (c > d)",
+        "merge_clips: negate condition: not a is not None and b is not None and (a > b)",
+        "merge_clips: negate condition: not c is not None and d is not None and (c > d)",
+        "merge_clips: negate condition: the opposite of a > b",
+        "merge_clips: negate condition: the opposite of c > d",
+    ),
+    "What it says otherwise is said by another condition as well, or by the op, which refuses such operands.": (
+        "fold_bias: drop guard: no aligned.ndim != rank in a condition (in _per_channel)",
+        "gemm_as_linear: drop guard: no b.value.ndim > 2 in a condition",
+        "gemm_as_linear: drop guard: no b.value.size not in (1, outputs) in a condition",
+        "gemm_as_linear: off by one: 3 for 2",
+        "global_average_pool_as_conv: drop guard: no guard not sizes",
+        "merge_clips: drop guard: no bound is None in a condition",
+        "merge_clips: drop guard: no bound is not None in a condition",
+        "merge_equal_nodes: drop guard: no op.name in ('input', 'output') in a condition",
+        "permute_linear_weights: drop guard: no moved.shape[0] != layer.shape[0] in a condition",
+        "permute_linear_weights: drop guard: no where.size != w.shape[1] in a condition",
+    ),
+    "numpy does the same: any negative size is the one that is left over, and an axis counts from either end.": (
+        "batch_norm_as_layer: off by one: 2 for 1 #2",
+        "fold_bias: off by one: 2 for 1 (in _per_channel) #4",
+        "fold_input_offset: change sign: minus in axis=1",
+        "fold_input_offset: off by one: 2 for 1 #2",
+        "fold_scale: off by one: 2 for 1 (in _scaled)",
+        "gemm_as_linear: off by one: 2 for 1 #4",
+        "map_conv: off by one: 2 for 1",
+    ),
+    "Rounding up in place of down, a constant more or less in what is only compared: the same answer.": (
+        "absorb_clip: replace op: ceil for math.floor",
+        "absorb_clip: replace op: ceil for math.floor #2",
+        "absorb_clip: replace op: ceil for math.floor #3",
+        "absorb_clip: replace op: floor for math.ceil",
+        "lower_clip: replace op: ceil for np.floor",
+        "map_conv: off by one: 3 for 2 (in _plane) #2",
+        "permute_linear_weights: off by one: 2 for 1 #2",
+        "permute_linear_weights: replace op: another sign in p - 1",
+    ),
+    "The value that it changes is given anew by this rule, or is the default.": (
+        "average_pool_as_conv: off by one: 1 for 0 (in _channelwise)",
+        "average_pool_as_conv: off by one: 2 for 1 (in _channelwise)",
+        "average_pool_as_conv: off by one: 3 for 2 (in _channelwise) #2",
+        "map_relu: drop attribute: no high=element.maximum in clip",
+    ),
+    "Whether a zero has a sign does not show: sums begin at +0, or the rule keeps values within rounding.": (
+        "add_bias: change sign: no minus in -0.0 (in _nothing)",
+        "average_pool_as_conv: change sign: no minus in -0.0",
+        "average_pool_as_conv: drop operand: no b in op.conv (in _channelwise)",
+        "global_average_pool_as_conv: change sign: no minus in -0.0",
+    ),
+    "It makes more of what changes nothing: a wider format, further weights that are zero, a window of one place.": (
+        "lower_doubling: off by one: 2 for 1",
+        "map_conv: off by one: 1 for 0 (in _within_pads)",
+        "map_conv: off by one: 1 for 0 (in _within_pads) #2",
+        "map_conv: off by one: 2 for 1 (in _within_pads)",
+        "map_conv: off by one: 2 for 1 (in _within_pads) #2",
+        "map_conv: replace op: another sign in left + 1 - w.shape[3] (in _within_pads)",
+        "map_conv: replace op: another sign in top + 1 - w.shape[2] (in _within_pads)",
+    ),
+    "It folds fewer nodes, or leaves some to be removed later.": (
+        "eliminate_independent_nodes: negate condition: the opposite of o.node in fixed",
+        "eliminate_independent_nodes: negate condition: the opposite of reader not in fixed",
+    ),
+}
+"""Those that are as right as the rule they are made of, by what makes them so."""
+
+IDLE = {
+    "A pass finds nothing that it could do.": (
+        "eliminate_independent_nodes: negate condition: the opposite of graph.op(n).results == 1",
+        "eliminate_independent_nodes: off by one: 2 for 1",
+        "eliminate_independent_nodes: swap operands: graph.independent_nodes() - set(graph.outputs) turned round",
+        (
+            "merge_equal_nodes: negate condition: not op.name in ('input', 'output') or op.stateful or "
+            "_is_ordered(graph, node)"
+        ),
+        "merge_equal_nodes: negate condition: the opposite of 'kind' in data (in _is_ordered)",
+        "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output')",
+    ),
+    "It declines whatever is drawn.": (
+        "average_pool_as_conv: negate condition: not isinstance(channels, str)",
+        (
+            "batch_norm_as_layer: negate condition: not any((isinstance(size, str) for size in "
+            "_channels_first(norm, x)[1:]))"
+        ),
+        "divide_as_multiply: negate condition: the opposite of c.value == 0",
+        "enter_fixed: negate condition: the opposite of x.op_name in _COMPUTED",
+        "fold_bias: negate condition: the opposite of aligned.ndim != rank (in _per_channel)",
+        "fold_pad: off by one: 1 for 0",
+        "global_average_pool_as_conv: negate condition: not not sizes",
+        "lower_add: negate condition: the opposite of max(a.width + shifts[0], b.width + shifts[1]) > 61",
+        "lower_add: negate condition: the opposite of max(shifts) > 24",
+        "map_conv: off by one: 3 for 2 (in _plane)",
+        "map_conv: replace op: another sign in 2 + count (in _plane)",
+        "map_max_pool: negate condition: not has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads)",
+        "map_reshape: negate condition: not not isinstance(shaped.shape[0], str)",
+        "permute_linear_weights: negate condition: the opposite of moved.shape[0] != layer.shape[0]",
+        "permute_linear_weights: negate condition: the opposite of where.size != w.shape[1]",
+        "transpose_as_reshape: negate condition: the opposite of moved.type.element != x.type.element",
+        "write_as_reshape: negate condition: the opposite of other.type.element != x.type.element",
+    ),
+}
+"""Those that never fire, for which `assert_preserves` fails as it does for what is refuted."""
+
+MISSED = {
+    "A format too narrow for a sum: numpy's integers hold the sum all the same, and nothing compares the two.": (
+        "lower_add: off by one: 1 for 0",
+        "lower_add: off by one: 1 for 0 #2",
+        "lower_add: replace op: another sign in a.maximum << shifts[0]",
+        "lower_add: replace op: another sign in a.minimum << shifts[0]",
+        "lower_add: replace op: another sign in b.minimum << shifts[1]",
+    ),
+    "Formats so wide, or so far apart, that a sum needs more than 61 bits are not drawn.": (
+        "lower_add: drop guard: no guard max(a.width + shifts[0], b.width + shifts[1]) > 61",
+        "lower_add: drop guard: no guard max(shifts) > 24",
+        "lower_add: off by one: 1 for 0 #3",
+        "lower_add: off by one: 25 for 24",
+        "lower_add: off by one: 62 for 61",
+        "lower_add: replace op: another sign in a.width + shifts[0]",
+        "lower_add: replace op: another sign in b.width + shifts[1]",
+        "lower_add: replace op: min for max #2",
+        "lower_add: replace op: min for max #3",
+    ),
+    "Sizes besides the batch that are symbolic, and streams of a batch that is not, are not drawn.": (
+        "average_pool_as_conv: drop guard: no guard isinstance(channels, str)",
+        (
+            "batch_norm_as_layer: drop guard: no guard any((isinstance(size, str) for size in "
+            "_channels_first(norm, x)[1:]))"
+        ),
+        "batch_norm_as_layer: off by one: 2 for 1 #3",
+        "map_reshape: drop guard: no guard not isinstance(shaped.shape[0], str)",
+    ),
+    "Marks, origins, control edges, counters and ops of several results are not drawn unless asked for.": (
+        (
+            "eliminate_independent_nodes: drop guard: no all((o.node in fixed for o in "
+            "graph.operands(node))) in a condition"
+        ),
+        "eliminate_independent_nodes: drop guard: no graph.op(n).results == 1 in a condition",
+        "eliminate_independent_nodes: drop guard: no not graph.op(node).stateful in a condition",
+        "merge_equal_nodes: drop guard: no _is_ordered(graph, node) in a condition",
+        "merge_equal_nodes: drop guard: no k in MARKS in a condition",
+        "merge_equal_nodes: drop guard: no op.stateful in a condition",
+        "merge_equal_nodes: negate condition: the opposite of k in MARKS",
+    ),
+    "Divisors of which the reciprocal overflows are not drawn.": (
+        "divide_as_multiply: drop guard: no guard not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all()",
+        "divide_as_multiply: negate condition: not not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all()",
+        "divide_as_multiply: replace op: another sign in 1 / np.where(c.value == 0, np.nan, c.value)",
+        "divide_as_multiply: swap operands: 1 / np.where(c.value == 0, np.nan, c.value) turned round",
+    ),
+    "Constants whose axes have names, where those of the other operand have none, are seldom drawn.": (
+        "divide_as_multiply: drop guard: no guard _names_axes(x, c)",
+        "divide_as_multiply: negate condition: the opposite of x.type.layout is None (in _names_axes)",
+    ),
+    "A constant along another axis, as long as there are channels and with different entries, is seldom drawn.": (
+        (
+            "fold_bias: drop guard: no any((size != 1 for i, size in enumerate(aligned.shape) if i != "
+            "axis)) in a condition (in _per_channel)"
+        ),
+        "fold_bias: negate condition: the opposite of size != 1 (in _per_channel)",
+        "fold_bias: off by one: 2 for 1 (in _per_channel) #3",
+        "gemm_as_linear: off by one: 2 for 1 #3",
+    ),
+    "A limit that is a multiple of the square of the step is seldom drawn.": (
+        "absorb_clip: replace op: another sign in limited.low / element.step",
+    ),
+    "Mantissas with more bits than the floats in which they are read are seldom drawn.": (
+        "lower_doubling: drop guard: no guard (reason := inexact(x, real))",
+        "lower_doubling: negate condition: not (reason := inexact(x, real))",
+        "lower_rounding: drop guard: no guard (reason := inexact(x, real))",
+        "lower_rounding: negate condition: not (reason := inexact(x, real))",
+    ),
+    "Weights that are on no grid, or whose sums are too wide for integers, are not drawn behind mantissas.": (
+        "lower_conv: drop guard: no guard isinstance(found, str)",
+        "lower_linear: drop guard: no guard isinstance(found, str)",
+    ),
+    "A layer on narrow integers behind a sum is seldom drawn.": (
+        (
+            "fold_input_offset: drop attribute: no dtype=w.value.dtype in (w.value * _by_input(offset, w, "
+            "layer)).reshape(len(w.value), -1).sum"
+        ),
+    ),
+    "Numbers quantised by channel are seldom drawn under a change of axes, and equal constants of two types.": (
+        "merge_equal_nodes: negate condition: the opposite of op.name == 'constant'",
+        "transpose_as_reshape: drop guard: no moved.type.element != x.type.element in a condition",
+        "write_as_reshape: drop guard: no other.type.element != x.type.element in a condition",
+    ),
+    "A kernel of one place with a border or strides along one axis only is seldom drawn.": (
+        "map_conv: drop guard: no any(pads) in a condition",
+        "map_conv: off by one: 2 for 1 #4",
+    ),
+    "Windows that lie wholly in the border, and limits that leave no number, are not drawn on streams.": (
+        "map_max_pool: drop guard: no guard has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads)",
+        "map_requantise: drop guard: no guard low > high",
+    ),
+}
+"""Those that are wrong, and that the graphs and inputs of a default budget do not show: what they would need."""

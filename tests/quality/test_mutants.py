@@ -1,0 +1,84 @@
+"""Mutants of the library's own rules: those that are wrong are refuted, the others are known, each with a reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from graphrewrite import Rule
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.lowering import LOWER_TO_INTEGER, LOWER_TO_STREAM
+from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.testing import graphs
+from graphrewrite.testing.generation.instance import NoInstanceError
+from tests.quality.equivalent_mutants import EQUIVALENT, IDLE, MISSED
+from tests.quality.measuring import Outcome, Record, examine, measure, table
+from tests.quality.mutants import OPERATORS, Mutant, all_mutants
+
+MADE = {mutant.name: mutant for mutant in all_mutants((*RULES, *FOLDING, *LOWER_TO_INTEGER, *LOWER_TO_STREAM))}
+KNOWN = {
+    name: verdict
+    for verdict, kinds in (("preserved", EQUIVALENT), ("never fired", IDLE), ("preserved", MISSED))
+    for names in kinds.values()
+    for name in names
+}
+"""What becomes of those that are not refuted."""
+WRONG = [name for name in MADE if name not in KNOWN]
+
+
+def sample(names: list[str], count: int) -> list[str]:
+    """What there is time for in every run: some names, evenly spread."""
+    return names[:: -(-len(names) // count)]
+
+
+def outcome_of(mutant: Mutant, seed: int = 0) -> Outcome:
+    """Check a mutant on every type; one that cannot be read, or that no graph has an instance of, is found by that."""
+    try:
+        made = mutant.make()
+        return examine(made, seed=seed, on=graphs(containing=made, every_type=True) if isinstance(made, Rule) else None)
+    except (GraphRewriteError, NoInstanceError, SyntaxError, TypeError, AttributeError) as error:
+        return Outcome("refuted", None, 0, 0.0, f"{type(error).__name__}: {error}")
+
+
+def record(name: str) -> Record:
+    """What one seed finds of one mutant."""
+    return Record(name, (outcome_of(MADE[name]),))
+
+
+def test_every_operator_makes_mutants():
+    assert {name.split(": ")[1] for name in MADE} == set(OPERATORS)
+    assert len(WRONG) > 500
+
+
+def test_those_that_are_known_are_still_made_and_named_once():
+    named = Counter(name for kinds in (EQUIVALENT, IDLE, MISSED) for names in kinds.values() for name in names)
+    assert not set(named) - set(MADE)
+    assert set(named.values()) == {1}
+
+
+def test_few_of_those_that_are_wrong_are_missed():
+    missed = sum(map(len, MISSED.values()))
+    assert missed <= 0.08 * (len(WRONG) + missed)
+
+
+@pytest.mark.parametrize("name", sample(WRONG, 30))
+def test_a_mutant_is_refuted(name):
+    outcome = outcome_of(MADE[name])
+    assert outcome.verdict == "refuted", f"{MADE[name].source}\n\n{outcome.text}"
+    assert outcome.seconds < 10
+
+
+@pytest.mark.parametrize("name", sample(sorted(name for names in EQUIVALENT.values() for name in names), 6))
+def test_a_mutant_that_is_as_right_as_the_rule_is_not_refuted(name):
+    assert outcome_of(MADE[name]).verdict == "preserved"
+
+
+@pytest.mark.thorough
+def test_every_mutant_is_refuted_or_known():
+    records = measure(record, list(MADE))
+    print(table("mutants of the library's rules", records))
+    left = {r.name: r.outcomes[0].verdict for r in records if not r.refuted}
+    print("refuted", sum(r.refuted for r in records), "others", Counter(left.values()))
+    assert left == KNOWN
+    assert max(r.seconds for r in records) < 10
