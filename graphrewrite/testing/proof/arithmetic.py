@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import z3
 
-from graphrewrite.testing.proof.choice import choice, magnitude, negated, of_truth
+from graphrewrite.testing.proof.choice import choice, magnitude, of_truth
 from graphrewrite.testing.proof.holding import bits_of, rounded, truncated
-from graphrewrite.testing.proof.number import Number, aligned, width_of
+from graphrewrite.testing.proof.number import Number, aligned
+from graphrewrite.testing.proof.sign import agreed, both, opposite
 from graphrewrite.testing.proof.untranslatable import Untranslatable
+from graphrewrite.testing.proof.width import width_of
 
 __all__ = ["ELEMENTWISE", "maximum", "minimum"]
 
@@ -54,15 +56,18 @@ def minimum(a: Number, b: Number) -> Number:
 
 def _with_zero_of(chosen: Number, other: Number) -> Number:
     """Of two zeros of different signs numpy may give either."""
-    if chosen.is_infinite or chosen.signed_zero or not (other.signed_zero and chosen.may_be_zero):
+    if chosen.is_infinite or not (chosen.may_be_zero and other.may_be_zero):
         return chosen
-    return replace(chosen, signed_zero=True)
+    return replace(chosen, negative_zero=agreed(chosen.negative_zero, other.negative_zero))
 
 
 def _narrowed(found: Number, a: Number, b: Number, bound: Callable[[int, int], int]) -> Number:
     if found.is_known:
         return found
-    made = Number.made(found.term, bound(a.low, b.low), bound(a.high, b.high), found.point, found.signed_zero)
+    zero_sign = found.negative_zero
+    if a.may_be_zero and b.may_be_zero:
+        zero_sign = agreed(a.negative_zero, b.negative_zero)
+    made = Number.made(found.term, bound(a.low, b.low), bound(a.high, b.high), found.point, zero_sign)
     return replace(made, digits=found.digits)
 
 
@@ -73,33 +78,25 @@ def _compared(relation: Callable[[Number, Number], Any]) -> Callable[..., Number
     return compare
 
 
-def _both(a: Any, b: Any) -> Any:
-    if isinstance(a, bool):
-        return a and b
-    if isinstance(b, bool):
-        return a if b else False
-    return z3.And(a, b)
-
-
 def _floor(a: Number) -> Number:
     if a.is_infinite or a.point <= 0:
         return a
     found = a.shifted_down(a.point)
-    return Number(found.low, found.high, found.term, 0, a.signed_zero)
+    return Number(found.low, found.high, found.term, 0, both(a.negative_zero, opposite(a.truth)))
 
 
 def _ceil(a: Number) -> Number:
     if a.is_infinite or a.point <= 0:
         return a
     found = -((-a.mantissa).shifted_down(a.point))
-    return Number(found.low, found.high, found.term, 0, a.low < 0 or a.signed_zero)
+    return Number(found.low, found.high, found.term, 0, a.is_negative)
 
 
 def _trunc(a: Number) -> Number:
     if a.is_infinite or a.point <= 0:
         return a
     found = truncated(a)
-    return Number(found.low, found.high, found.term, 0, a.low < 0 or a.signed_zero)
+    return Number(found.low, found.high, found.term, 0, a.is_negative)
 
 
 def _sign(a: Number) -> Number:
@@ -201,17 +198,14 @@ def _alone(function: Callable[..., Number]) -> Callable[..., Number]:
     return apply
 
 
-def _unsigned_zero(name: str) -> Callable[..., Number]:
-    def told(a: Number, dtype: Any) -> Number:
-        if a.signed_zero and a.may_be_zero:
-            raise Untranslatable(f"{name} asks for the sign of a zero")
-        return of_truth(a.less(_ZERO))
-
-    return told
+def _signbit(a: Number) -> Number:
+    if a.is_negative is None:
+        raise Untranslatable("signbit asks for the sign of a zero, of which numpy does not say which it is")
+    return of_truth(a.is_negative)
 
 
 def _invert(a: Number, dtype: np.dtype[Any]) -> Number:
-    return of_truth(negated(a.truth)) if dtype.kind == "b" else -a - 1
+    return of_truth(opposite(a.truth)) if dtype.kind == "b" else -a - 1
 
 
 _ALONE: Mapping[Any, Callable[..., Number]] = {
@@ -239,10 +233,11 @@ _ALONE: Mapping[Any, Callable[..., Number]] = {
     np.bitwise_and: lambda a, b: _bits("and", a, b),
     np.bitwise_or: lambda a, b: _bits("or", a, b),
     np.bitwise_xor: lambda a, b: _bits("xor", a, b),
-    np.logical_and: lambda a, b: of_truth(_both(a.truth, b.truth)),
-    np.logical_or: lambda a, b: of_truth(negated(_both(negated(a.truth), negated(b.truth)))),
+    np.logical_and: lambda a, b: of_truth(both(a.truth, b.truth)),
+    np.logical_or: lambda a, b: of_truth(opposite(both(opposite(a.truth), opposite(b.truth)))),
     np.logical_xor: lambda a, b: _bits("xor", of_truth(a.truth), of_truth(b.truth)),
-    np.logical_not: lambda a: of_truth(negated(a.truth)),
+    np.logical_not: lambda a: of_truth(opposite(a.truth)),
+    np.signbit: _signbit,
     np.isnan: lambda a: _ZERO,
     np.isinf: lambda a: of_truth(a.is_infinite),
     np.isfinite: lambda a: of_truth(not a.is_infinite),
@@ -252,13 +247,12 @@ ELEMENTWISE: Mapping[Any, Callable[..., Number]] = {
     **{ufunc: _alone(function) for ufunc, function in _ALONE.items()},
     np.less: _compared(lambda a, b: a.less(b)),
     np.greater: _compared(lambda a, b: b.less(a)),
-    np.less_equal: _compared(lambda a, b: negated(b.less(a))),
-    np.greater_equal: _compared(lambda a, b: negated(a.less(b))),
+    np.less_equal: _compared(lambda a, b: opposite(b.less(a))),
+    np.greater_equal: _compared(lambda a, b: opposite(a.less(b))),
     np.equal: _compared(lambda a, b: a.equals(b)),
-    np.not_equal: _compared(lambda a, b: negated(a.equals(b))),
+    np.not_equal: _compared(lambda a, b: opposite(a.equals(b))),
     np.left_shift: _shifted(left=True),
     np.right_shift: _shifted(left=False),
-    np.signbit: _unsigned_zero("signbit"),
     np.invert: _invert,
     np.power: _power,
 }

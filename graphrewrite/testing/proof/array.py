@@ -180,9 +180,9 @@ def known(array: SymbolicArray) -> np.ndarray | None:
     ndarray or None
     """
     flat = array.entries.reshape(-1)
-    if not all(n.is_known for n in flat):
+    if not all(n.is_known and (n.low != 0 or isinstance(n.negative_zero, bool)) for n in flat):
         return None
-    values = [-0.0 if n.signed_zero and n.low == 0 else n.value for n in flat]
+    values = [-0.0 if n.negative_zero and n.low == 0 else n.value for n in flat]
     kind = float if array.dtype.kind == "f" else int
     return np.array([kind(v) for v in values], array.dtype).reshape(array.shape)
 

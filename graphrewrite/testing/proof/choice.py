@@ -7,10 +7,12 @@ from typing import Any
 
 import z3
 
-from graphrewrite.testing.proof.number import Number, aligned, width_of
+from graphrewrite.testing.proof.number import Number, aligned
+from graphrewrite.testing.proof.sign import chosen
 from graphrewrite.testing.proof.untranslatable import Untranslatable
+from graphrewrite.testing.proof.width import width_of
 
-__all__ = ["choice", "magnitude", "negated", "of_truth"]
+__all__ = ["choice", "magnitude", "of_truth"]
 
 
 def choice(condition: Any, yes: Number, no: Number) -> Number:
@@ -36,13 +38,21 @@ def choice(condition: Any, yes: Number, no: Number) -> Number:
     if a.is_infinite or b.is_infinite:
         raise Untranslatable("a number may be infinite or not")
     point = a.point
-    low, high, flag = min(a.low, b.low), max(a.high, b.high), yes.signed_zero or no.signed_zero
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    zero_sign = chosen(condition, *_signs(yes, no))
     if low == high:
-        return Number(low, high, None, point, flag)
+        return Number(low, high, None, point, zero_sign)
     width = width_of(low, high)
     left, right = a.resized(width), b.resized(width)
     term, digits = left if left.eq(right) else z3.If(condition, left, right), max(yes.significant, no.significant)
-    return Number(low, high, term, point, flag, digits=digits)
+    return Number(low, high, term, point, zero_sign, digits=digits)
+
+
+def _signs(a: Number, b: Number) -> tuple[Any, Any]:
+    """The signs of the zeros of two numbers; of one that is never zero, that of the other, since it does not matter."""
+    if not a.may_be_zero:
+        return b.negative_zero, b.negative_zero
+    return a.negative_zero, b.negative_zero if b.may_be_zero else a.negative_zero
 
 
 def of_truth(condition: Any) -> Number:
@@ -64,8 +74,3 @@ def magnitude(number: Number) -> Number:
         return number.unsigned
     positive = -number
     return positive if number.high <= 0 else choice(number.less(Number(0, 0)), positive, number).unsigned
-
-
-def negated(condition: Any) -> Any:
-    """Return the opposite of True, False, or a condition."""
-    return not condition if isinstance(condition, bool) else z3.Not(condition)

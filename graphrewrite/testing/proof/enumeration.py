@@ -100,7 +100,7 @@ class _Spread:
         return options[part * len(options) // _WHOLE]
 
 
-def drawn(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
+def drawn(make: Callable[[Pick], Made], runs: int, *, first: int = 0) -> Iterator[Made]:
     """Yield what a generator makes of choices that are drawn, run by run from another seed.
 
     Parameters
@@ -109,6 +109,8 @@ def drawn(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
         Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
     runs : int
         How often it is called.
+    first : int
+        The first seed; the others follow.
 
     Yields
     ------
@@ -120,9 +122,9 @@ def drawn(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
     >>> list(drawn(lambda pick: (pick("ab"), pick("xyz")), 5))
     [('b', 'z'), ('a', 'z'), ('b', 'z'), ('a', 'y'), ('a', 'x')]
     """
-    for run in range(runs):
+    for seed in range(first, first + runs):
         with suppress(Unfit):
-            yield make(_Drawn(run))
+            yield make(_Drawn(seed))
 
 
 class _Drawn:

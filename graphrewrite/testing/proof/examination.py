@@ -16,6 +16,7 @@ from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.proof import Instance
 from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.proof.rounding import roundings
+from graphrewrite.testing.proof.sign import both, opposite, same_sign
 from graphrewrite.testing.proof.solver import Question, possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
 from graphrewrite.testing.proof.untranslatable import RoundedSum, Undefined, Untranslatable
@@ -123,11 +124,13 @@ def _same(a: Number, b: Number) -> Any:
         if a.opaque != b.opaque:
             raise Untranslatable(f"a float of any value is compared with one that is computed ({a.opaque or b.opaque})")
         return True if a.term.eq(b.term) else a.term == b.term
-    if (a.signed_zero and a.may_be_zero) or (b.signed_zero and b.may_be_zero):
-        if a is b or (a.term is not None and b.term is not None and a.term.eq(b.term) and a.low == b.low):
-            return True
+    equal = a.equals(b)
+    if a is b or equal is False or not (a.may_be_zero and b.may_be_zero):
+        return equal
+    alike = same_sign(a.negative_zero, b.negative_zero)
+    if alike is None:
         raise Untranslatable("a result may be a zero of either sign")
-    return a.equals(b)
+    return both(equal, opposite(both(opposite(a.truth), opposite(alike))))
 
 
 def _bits(number: Number) -> int:
@@ -152,8 +155,9 @@ def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> 
         if number.is_known:
             array[variable.place] = number.value
         elif number.opaque:
-            bits = np.dtype(f"uint{8 * array.dtype.itemsize}")
-            array.view(bits)[variable.place] = values.get(variable.name, 0) % (1 << 8 * array.dtype.itemsize)
+            size, width = 8 * array.dtype.itemsize, _bits(number)
+            bits = values.get(variable.name, 0) % (1 << width) << size - width
+            array.view(np.dtype(f"uint{size}"))[variable.place] = bits
         else:
             value = values.get(variable.name, 0)
             array[variable.place] = value if number.low < 0 else value % (1 << _bits(number))

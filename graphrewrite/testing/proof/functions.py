@@ -156,7 +156,10 @@ def _arg(ahead: Callable[[Number, Number], Any]) -> Callable[..., Any]:
             found: Number = reduce(better, [(number, Number(i, i)) for i, number in enumerate(column)])[1]
             return found
 
-        found = SymbolicArray(np.frompyfunc(of_column, len(rows), 1)(*rows), np.intp)
+        places = np.empty(rows.shape[1:], object)
+        for index in np.ndindex(places.shape):
+            places[index] = of_column(*rows[(slice(None), *index)])
+        found = SymbolicArray(places, np.intp)
         if not keepdims:
             return found
         shape = (

@@ -72,6 +72,8 @@ def _float(number: Number, dtype: np.dtype[Any]) -> Number:
         return number
     limits = np.finfo(dtype)
     digits = limits.nmant + 1
+    if number.is_known and number.low == 0:
+        return number
     if number.is_known:
         with np.errstate(over="ignore", under="ignore"):
             return Number.of(_nearest(number, dtype))
@@ -96,16 +98,14 @@ def rounded(number: Number) -> Number:
         return number
     if number.is_known:
         nearest = round(Fraction(number.value))
-        return Number(nearest, nearest, None, 0, nearest == 0 and (number.low < 0 or number.signed_zero))
+        return Number(nearest, nearest, None, 0, number.is_negative)
     floor = number.shifted_down(number.point)
     half = Number((1 << (number.point - 1)) - 1, (1 << (number.point - 1)) - 1)
     found = (number.mantissa + (half + floor.last_bits(1))).shifted_down(number.point)
-    return Number(found.low, found.high, found.term, 0, number.low < 0 or number.signed_zero)
+    return Number(found.low, found.high, found.term, 0, number.is_negative)
 
 
 def _nearest(number: Number, dtype: np.dtype[Any]) -> Any:
-    if number.is_infinite or (number.low == 0 and number.signed_zero):
-        return dtype.type(number.low if number.is_infinite else -0.0)
     exact = Fraction(number.value)
     wide = float(exact) if abs(exact) < 2.0**1000 else math.copysign(math.inf, exact)
     if dtype.itemsize < 8 and Fraction(wide) != exact:

@@ -10,29 +10,11 @@ from typing import Any
 
 import z3
 
+from graphrewrite.testing.proof.sign import both, either, opposite
 from graphrewrite.testing.proof.untranslatable import Untranslatable
+from graphrewrite.testing.proof.width import width_of
 
-__all__ = ["Number", "aligned", "width_of"]
-
-
-def width_of(low: int, high: int) -> int:
-    """Return the bits that a signed bit-vector needs for every whole number between two.
-
-    Parameters
-    ----------
-    low, high : int
-        The least and the greatest.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> width_of(-8, 7), width_of(0, 7), width_of(0, 8), width_of(0, 0)
-    (4, 4, 5, 1)
-    """
-    return max((low if low >= 0 else ~low).bit_length(), (high if high >= 0 else ~high).bit_length()) + 1
+__all__ = ["Number", "aligned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +32,8 @@ class Number:
         The mantissa, in `width_of(low, high)` bits; None for a known number.
     point : int
         Bits right of the binary point.
-    signed_zero : bool
-        Whether it may be the float -0.0.
+    negative_zero : bool, z3.BoolRef or None
+        Where it is zero, whether it is the float -0.0; None where numpy does not say.
     opaque : str
         Of a float of which nothing is known but its bits, which are the term, the name of its type: such a number may
         be moved, and nothing is computed with it.
@@ -73,7 +55,7 @@ class Number:
     high: Any
     term: Any = None
     point: int = 0
-    signed_zero: bool = False
+    negative_zero: Any = False
     opaque: str = ""
     condition: Any = None
     digits: int = 0
@@ -105,7 +87,7 @@ class Number:
         if numerator and not point:
             point = -_zeros(numerator)
             numerator >>= -point
-        return cls(numerator, numerator, None, point, numerator == 0 and math.copysign(1.0, plain) < 0)
+        return cls(numerator, numerator, None, point, math.copysign(1.0, plain) < 0)
 
     def check(self) -> None:
         """Raise unless it can be computed with."""
@@ -173,17 +155,17 @@ class Number:
         return z3.SignExt(width - size, self.term) if width > size else z3.Extract(width - 1, 0, self.term)
 
     @classmethod
-    def made(cls, term: Any, low: int, high: int, point: int = 0, signed_zero: bool = False) -> Number:
+    def made(cls, term: Any, low: int, high: int, point: int = 0, negative_zero: Any = False) -> Number:
         """Return a number whose mantissa a term gives, perhaps with more bits than its bounds need."""
         if low == high:
-            return cls(low, high, None, point, signed_zero)
+            return cls(low, high, None, point, negative_zero)
         width = width_of(low, high)
         size = term.size()
         if size > width:
             term = z3.Extract(width - 1, 0, term)
         elif size < width:
             term = z3.SignExt(width - size, term)
-        return cls(low, high, term, point, signed_zero)
+        return cls(low, high, term, point, negative_zero)
 
     def at_point(self, point: int) -> Number:
         """Return the same number with as many or more bits right of the binary point."""
@@ -192,7 +174,7 @@ class Number:
         by = point - self.point
         low, high = self.low << by, self.high << by
         if self.term is None:
-            return Number(low, high, None, point, self.signed_zero)
+            return Number(low, high, None, point, self.negative_zero)
         return replace(
             self, low=low, high=high, term=z3.Concat(self.term, z3.BitVecVal(0, by)), point=point, condition=None
         )
@@ -226,19 +208,21 @@ class Number:
 
     def __add__(self, other: Any) -> Number:
         given = Number.of(other)
-        flag = self.signed_zero and given.signed_zero
+        zero_sign = both(self.negative_zero, given.negative_zero)
         for zero, rest in ((self, given), (given, self)):
             if zero.is_known and zero.low == 0:
                 rest.check()
-                return replace(rest, signed_zero=flag, condition=None)
+                return replace(rest, negative_zero=zero_sign, condition=None)
         a, b = aligned(self, given)
         if a.is_infinite or b.is_infinite:
             raise Untranslatable("it computes with an infinity")
         low, high, point = a.low + b.low, a.high + b.high, a.point
         if a.is_known and b.is_known:
-            return Number(low, high, None, point, flag)
+            return Number(low, high, None, point)
+        if zero_sign is not False:  # opposite numbers that are not zero make +0.0
+            zero_sign = both(zero_sign, both(opposite(a.truth), opposite(b.truth)))
         width = width_of(low, high)
-        return Number.made(a.resized(width) + b.resized(width), low, high, point, flag)
+        return Number.made(a.resized(width) + b.resized(width), low, high, point, zero_sign)
 
     __radd__ = __add__
 
@@ -250,10 +234,11 @@ class Number:
 
     def __neg__(self) -> Number:
         if self.is_infinite or self.is_known:
-            return Number(-self.low, -self.low, None, self.point, self.low == 0 and not self.signed_zero)
+            return Number(-self.low, -self.low, None, self.point, opposite(self.negative_zero))
         low, high = -self.high, -self.low
         width = max(width_of(low, high), self.width)
-        return replace(Number.made(-self.resized(width), low, high, self.point, self.may_be_zero), digits=self.digits)
+        made = Number.made(-self.resized(width), low, high, self.point, opposite(self.negative_zero))
+        return replace(made, digits=self.digits)
 
     def __mul__(self, other: Any) -> Number:
         a, b = (self, Number.of(other))
@@ -267,23 +252,32 @@ class Number:
             b = replace(b, low=b.low >> _zeros(b.low), high=b.low >> _zeros(b.low), point=b.point - _zeros(b.low))
         ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
         low, high, point = min(ends), max(ends), a.point + b.point
-        negative = a.low < 0 or b.low < 0 or a.signed_zero or b.signed_zero
-        flag = (a.may_be_zero or b.may_be_zero) and negative
+        zero_sign = either(a.negative_zero if not b.may_be_zero else a.is_negative, b.is_negative)
         if a.is_known:
-            return Number(low, high, None, point, flag)
+            return Number(low, high, None, point, zero_sign)
         if b.is_known and b.low == 1:
-            return Number(a.low, a.high, a.term, point, a.signed_zero)
+            return Number(a.low, a.high, a.term, point, zero_sign)
         width = width_of(low, high)
-        return Number.made(a.resized(width) * b.resized(width), low, high, point, flag)
+        return Number.made(a.resized(width) * b.resized(width), low, high, point, zero_sign)
 
     __rmul__ = __mul__
 
     @property
     def unsigned(self) -> Number:
         """The same number, whose zero is not negative."""
-        return replace(self, signed_zero=False)
+        return replace(self, negative_zero=False)
 
     # ------------------------------------------------------------------ comparisons
+
+    @property
+    def is_negative(self) -> Any:
+        """Whether it has a minus sign, also as a zero: True, False, a condition, or None where numpy does not say."""
+        below = self.mantissa.less(Number(0, 0))
+        if not self.may_be_zero:
+            return below
+        if self.is_known:
+            return self.negative_zero
+        return opposite(both(opposite(below), opposite(both(self.negative_zero, opposite(self.truth)))))
 
     def less(self, other: Number) -> Any:
         """Return whether it is less than another number: True, False, or a condition."""

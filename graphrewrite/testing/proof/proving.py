@@ -90,10 +90,10 @@ def prove(
     started = time.perf_counter()
     subject = Subject(rules)
     evidence = _Evidence(None if elements is None else frozenset(elements), _keeps(subject), effort)
-    graphs = _Graphs(subject, on, instances)
+    graphs = _Graphs(subject, on, instances, evidence.kinds)
     for graph in graphs:
         if evidence.add(subject, graph):
-            graphs.vary(graph)
+            graphs.vary()
         if evidence.is_refuted or evidence.decided >= instances:
             break
     assumed = assumptions([i.graph for i in evidence.instances], evidence.left_out, elements)
@@ -189,12 +189,14 @@ def _applied(subject: Subject, graph: Graph) -> Graph | None:
 class _Graphs:
     """The graphs to look at: those that are given, or instances of each rule's pattern in turn."""
 
-    def __init__(self, subject: Subject, on: Iterable[Graph] | None, instances: int) -> None:
+    def __init__(
+        self, subject: Subject, on: Iterable[Graph] | None, instances: int, kinds: frozenset[str] | None
+    ) -> None:
         from graphrewrite.testing.proof.instances import Instances
 
         self.missing = ""
-        patterns = [m.pattern for m in subject.members if isinstance(m, Rule)] if on is None else []
-        self.made = deque(Instances(pattern, instances * _RUNS) for pattern in patterns)
+        members = [m for m in subject.members if isinstance(m, Rule)] if on is None else []
+        self.made = deque(Instances(member, instances * _RUNS, kinds) for member in members)
         self.given = iter(on or ())
 
     def __iter__(self) -> Iterator[Graph]:
@@ -210,7 +212,7 @@ class _Graphs:
                 yield graph
                 self.made.rotate()
 
-    def vary(self, graph: Graph) -> None:
+    def vary(self) -> None:
         """Make more like the one that came last."""
         if self.made:
-            self.made[0].vary(graph)
+            self.made[0].vary()

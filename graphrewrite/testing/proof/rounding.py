@@ -41,7 +41,7 @@ def nearest_float(number: Number, digits: int) -> Number:
     function = z3.Function(f"nearest {digits} digits, point {number.point}, {width} bits", sort, sort)
     most = 1 << (number.width - 1)  # what is just below rounds up to it
     low, high = (-most if number.low < 0 else 0), (most if number.high > 0 else 0)
-    made = Number.made(function(number.resized(width)), low, high, number.point, number.signed_zero)
+    made = Number.made(function(number.resized(width)), low, high, number.point, number.negative_zero)
     return replace(made, digits=digits)
 
 

@@ -19,7 +19,17 @@ from graphrewrite.testing.proof.paths import followed
 from graphrewrite.testing.proof.rebinding import Rebinding
 from graphrewrite.testing.proof.unknown import unknown_float, unknown_number
 from graphrewrite.testing.proof.untranslatable import Untranslatable
-from graphrewrite.types import Dimension, FixedPoint, Quantised, Stream, Type, element_dtype, hold, integer_limits
+from graphrewrite.types import (
+    Dimension,
+    Element,
+    FixedPoint,
+    Quantised,
+    Stream,
+    Type,
+    element_dtype,
+    hold,
+    integer_limits,
+)
 
 __all__ = ["BATCH", "Inputs", "Translation", "Variable", "limits_of"]
 
@@ -202,7 +212,7 @@ class Translation:
             results = self._computed(call.op, operands, call)
             if call.op.name == "output":
                 return results
-            return tuple(held(kind.element, array) for kind, array in zip(call.results, results, strict=True))
+            return tuple(_held(held, k.element, array) for k, array in zip(call.results, results, strict=True))
 
         try:
             return followed(compute, self.possible)
@@ -219,3 +229,18 @@ class Translation:
         found = function(np.transpose(first, call.arrangement.operand), *others, **call.attributes)
         results = found if isinstance(found, tuple) else (found,)
         return tuple(np.transpose(array, call.arrangement.result) for array in results)
+
+
+def _held(held: Callable[..., Any], element: Element, array: Any) -> Any:
+    """What a type makes of an array; a float that was only moved is one of its type already."""
+    if not isinstance(array, SymbolicArray) or not any(n.opaque for n in array.entries.reshape(-1)):
+        return held(element, array)
+
+    def entry(number: Number) -> Number:
+        if number.opaque:
+            return number
+        found = SymbolicArray.of(held(element, SymbolicArray(number, array.dtype)))
+        sole: Number = found.entries.item()
+        return sole
+
+    return SymbolicArray(np.frompyfunc(entry, 1, 1)(array.entries), array.dtype)

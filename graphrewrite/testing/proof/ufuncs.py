@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -18,6 +19,19 @@ from graphrewrite.testing.proof.untranslatable import Untranslatable
 __all__ = ["applied", "contracted", "sample"]
 
 _GREATEST = np.frompyfunc(lambda number: number.greatest, 1, 1)
+
+
+def _sum_of(number: Number) -> Number:
+    """Some sums begin with 0.0 and some do not, so of one whose terms may be -0.0 the sign is not known."""
+    return number if number.negative_zero is False else replace(number, negative_zero=None)
+
+
+def _factor(number: Number) -> Number:
+    """A factor in a sum of products: where it may be negative, a product may be -0.0."""
+    return _sum_of(number) if number.low >= 0 else replace(number, negative_zero=None)
+
+
+_FACTORS = np.frompyfunc(_factor, 1, 1)
 
 
 def applied(ufunc: Any, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:
@@ -125,7 +139,7 @@ def _reduced(ufunc: Any, array: SymbolicArray, axis: Any = 0, *, keepdims: bool 
     step = np.frompyfunc(lambda a, b: meaning(a, b, given.dtype), 2, 1)
     found = SymbolicArray(reduce(step, rows), given.dtype)
     shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape)) if keepdims else found.shape
-    hold = np.frompyfunc(lambda number: held(number, dtype), 1, 1)
+    hold = np.frompyfunc(lambda number: held(_sum_of(number) if ufunc is np.add else number, dtype), 1, 1)
     return SymbolicArray(hold(found.entries), dtype).reshape(shape)
 
 
@@ -160,5 +174,5 @@ def contracted(function: Callable[..., Any], arrays: Sequence[Any], **keywords: 
         point = sum(max(n.point for n in entries.reshape(-1)) for entries in numbers)
         sizes = np.asarray(function(*map(_GREATEST, numbers), **keywords))
         check_sums(max(map(Fraction, sizes.reshape(-1))), point, dtype)
-    hold = np.frompyfunc(lambda number: held(Number.of(number), dtype), 1, 1)
-    return SymbolicArray(hold(function(*numbers, **keywords)), dtype)
+    hold = np.frompyfunc(lambda number: held(_sum_of(Number.of(number)), dtype), 1, 1)
+    return SymbolicArray(hold(function(*map(_FACTORS, numbers), **keywords)), dtype)

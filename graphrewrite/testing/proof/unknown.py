@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import z3
 
-from graphrewrite.testing.proof.number import Number, width_of
+from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.width import width_of
 
 __all__ = ["unknown_float", "unknown_number"]
+
+_STORED = {"bf16": 16}
+"""Types whose dtype has more bits than they have: the first ones are theirs."""
 
 
 def unknown_number(name: str, low: int, high: int) -> Number:
@@ -57,4 +61,6 @@ def unknown_float(name: str, width: int, told: str) -> Number:
     >>> unknown_float("x", 32, "f32").opaque
     'f32'
     """
-    return Number(0, 0, z3.BitVec(name, width), opaque=told)
+    bits = z3.BitVec(name, _STORED.get(told, width))
+    term = bits if bits.size() == width else z3.Concat(bits, z3.BitVecVal(0, width - bits.size()))
+    return Number(0, 0, term, opaque=told)
