@@ -60,11 +60,11 @@ def table(rooms: Mapping[str, Counter[str]]) -> str:
     Examples
     --------
     >>> print(table({"rules": Counter(num_statements=40, covered_lines=39, num_branches=8, covered_branches=6)}))
-    room                           lines           branches
-    rules                     39/40    97.5%    6/8     75.0%
-    all                       39/40    97.5%    6/8     75.0%
+    room                      lines                 branches
+    rules                     39/40        97.5%    6/8         75.0%
+    all                       39/40        97.5%    6/8         75.0%
     """
-    rows = [f"{'room':<26}{'lines':>10}{'branches':>19}"]
+    rows = [f"{'room':<26}{'lines':>5}{'branches':>25}"]
     whole: Counter[str] = Counter()
     for found in rooms.values():
         whole.update(found)
@@ -76,4 +76,4 @@ def table(rooms: Mapping[str, Counter[str]]) -> str:
 
 def part(some: int, of: int) -> str:
     """Return a fraction, and in per cent."""
-    return f"{f'{some}/{of}':<9}{100 * some / of if of else 100:4.1f}%"
+    return f"{f'{some}/{of}':<13}{100 * some / of if of else 100:4.1f}%"
