@@ -207,12 +207,11 @@ MISSED = {
         ),
         "fold_bias: negate condition: the opposite of size != 1 (in _per_channel)",
         "fold_bias: off by one: 2 for 1 (in _per_channel) #3",
-        "gemm_as_linear: off by one: 2 for 1 #3",
     ),
     "A limit that is a multiple of the square of the step is seldom drawn.": (
         "absorb_clip: replace op: another sign in limited.low / element.step",
     ),
-    "Mantissas with more bits than the floats in which they are read are seldom drawn.": (
+    "Mantissas that need more bits than the floats they are read in, and results that show it, are not drawn.": (
         "lower_doubling: drop guard: no guard (reason := inexact(x, real))",
         "lower_doubling: negate condition: not (reason := inexact(x, real))",
         "lower_rounding: drop guard: no guard (reason := inexact(x, real))",
@@ -228,18 +227,26 @@ MISSED = {
             "layer)).reshape(len(w.value), -1).sum"
         ),
     ),
-    "Numbers quantised by channel are seldom drawn under a change of axes, and equal constants of two types.": (
-        "merge_equal_nodes: negate condition: the opposite of op.name == 'constant'",
+    "Numbers quantised by channel are not drawn under a change of axes.": (
         "transpose_as_reshape: drop guard: no moved.type.element != x.type.element in a condition",
         "write_as_reshape: drop guard: no other.type.element != x.type.element in a condition",
     ),
-    "A kernel of one place with a border or strides along one axis only is seldom drawn.": (
+    "Equal constants of two types are seldom drawn.": (
+        "merge_equal_nodes: negate condition: the opposite of op.name == 'constant'",
+    ),
+    "An addend for each row, where there are as many rows as outputs, is not drawn.": (
+        "gemm_as_linear: off by one: 2 for 1 #3",
+    ),
+    "Limits that leave no number are seldom drawn on streams.": ("map_requantise: drop guard: no guard low > high",),
+    "A kernel of one place with a border behind it only, or with strides along one axis, is not drawn.": (
         "map_conv: drop guard: no any(pads) in a condition",
         "map_conv: off by one: 2 for 1 #4",
     ),
-    "Windows that lie wholly in the border, and limits that leave no number, are not drawn on streams.": (
+    "Windows that lie wholly in the border are not drawn on streams.": (
         "map_max_pool: drop guard: no guard has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads)",
-        "map_requantise: drop guard: no guard low > high",
     ),
 }
-"""Those that are wrong, and that the graphs and inputs of a default budget do not show: what they would need."""
+"""Those that are wrong, and that seed 0 with the default budget does not refute: what they need.
+
+What is said to be drawn seldom is met by some of the seeds 1 to 5, the rest of what was tried with them by none.
+"""
