@@ -16,7 +16,10 @@ _MOST = 12
 
 
 def assumptions(
-    graphs: Sequence[Graph], left_out: Mapping[str, int], elements: Iterable[str] | None
+    graphs: Sequence[Graph],
+    left_out: Mapping[str, int],
+    elements: Iterable[str] | None,
+    ranges: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[str, ...]:
     r"""Return what is assumed where a rule is proved on some graphs.
 
@@ -28,6 +31,8 @@ def assumptions(
         Why other graphs were left out, and how many.
     elements : iterable of str, optional
         Kinds of element types to which it was limited.
+    ranges : mapping of str to sequence, optional
+        Attributes of which every value was looked at.
 
     Returns
     -------
@@ -57,6 +62,9 @@ def assumptions(
         found.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
     if told := _attributes(graphs):
         found.append(f"attributes are enumerated, not symbolic: {told}")
+    for name, values in (ranges or {}).items():
+        told = _listed(_in_order({_shown(value): value for value in values}))
+        found.append(f"where it is looked at, {name} takes every one of these values: {told}")
     constants = {format_exactly(d["value"]) for g in graphs for _, d in g.nodes(data=True) if d["type"] == "constant"}
     if constants:
         found.append(f"constants: {len(constants)} different arrays")

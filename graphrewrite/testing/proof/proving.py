@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from graphrewrite.rule import Rule
 from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.proof.assumptions import assumptions
 from graphrewrite.testing.proof.proof import Instance, Proof
+from graphrewrite.testing.proof.ranges import Ranges
 from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.subject import Subject, Transformation
 from graphrewrite.types import element_kind
@@ -33,6 +35,7 @@ def prove(
     on: Iterable[Graph] | None = None,
     *,
     elements: Iterable[str] | None = None,
+    attributes: Mapping[str, Iterable[Any]] | None = None,
     instances: int = 120,
     effort: int = 10_000_000,
 ) -> Proof:
@@ -51,8 +54,11 @@ def prove(
         Where: graphs that contain the rule's own pattern where not given. A pass or a function has none.
     elements : iterable of str, optional
         Kinds of element types that inputs may have, such as `graphrewrite.op.domain.MANTISSAS`; any where not given.
+    attributes : mapping of str to iterable, optional
+        Small ranges of attributes, such as ``{"shift": range(8)}`` or, of one op, ``{"requantise.shift": range(8)}``:
+        each graph is decided for every value, in all combinations.
     instances : int
-        How many graphs to decide at most.
+        How many graphs to decide at most; those of one range are decided all.
     effort : int
         z3's units of work for one graph. No clock decides, so that the answer is the same on every machine.
 
@@ -66,6 +72,8 @@ def prove(
     ------
     MissingDependencyError
         Without z3.
+    RuleError
+        If no graph has an attribute of which a range is given, or there are too many combinations.
 
     Examples
     --------
@@ -91,12 +99,19 @@ def prove(
     subject = Subject(rules)
     evidence = _Evidence(None if elements is None else frozenset(elements), _keeps(subject), effort)
     graphs = _Graphs(subject, on, instances, evidence.kinds)
+    ranges = Ranges(attributes or {})
     for graph in graphs:
-        if evidence.add(subject, graph):
+        was_applied = False
+        for each in ranges.over(graph):
+            was_applied |= evidence.add(subject, each)
+            if evidence.is_refuted:
+                break
+        if was_applied:
             graphs.vary()
         if evidence.is_refuted or evidence.decided >= instances:
             break
-    assumed = assumptions([i.graph for i in evidence.instances], evidence.left_out, elements)
+    ranges.check()
+    assumed = assumptions([i.graph for i in evidence.instances], evidence.left_out, elements, ranges.wanted)
     return Proof(
         subject.name,
         tuple(evidence.instances),
@@ -120,7 +135,6 @@ class _Evidence:
     effort: int
     instances: list[Instance] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    misfit: Instance | None = None
     graphs: int = 0
     floats: int = 0
 
@@ -144,8 +158,8 @@ class _Evidence:
             made = _applied(subject, graph)
         except (RewriteError, VerificationError) as error:  # of the engine, about what the rule made
             misfit = Refutation(graph, None, str(error), rules=subject.given)
-            self.misfit = self.misfit or Instance(graph, "refuted", counterexample=misfit)
-            return False
+            self.instances.append(Instance(graph, "refuted", counterexample=misfit))
+            return True
         except Exception as error:  # of a rule: the graph is as it was, and so computes the same
             self.left_out[f"it raises an error instead of rewriting: {error}"] += 1
             return False
