@@ -79,6 +79,11 @@ def test_every_mutant_is_refuted_or_known():
     records = measure(record, list(MADE))
     print(table("mutants of the library's rules", records))
     left = {r.name: r.outcomes[0].verdict for r in records if not r.refuted}
-    print("refuted", sum(r.refuted for r in records), "others", Counter(left.values()))
-    assert left == KNOWN
+    print(
+        len(records) - len(left),
+        "refuted;",
+        *(f"{count} {verdict}" for verdict, count in Counter(left.values()).items()),
+    )
+    missed = {name for names in MISSED.values() for name in names}  # to refute one of these is no fault
+    assert left == {name: verdict for name, verdict in KNOWN.items() if name in left or name not in missed}
     assert max(r.seconds for r in records) < 10
