@@ -18,8 +18,8 @@ from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.tables import SIZES
 from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.proof.enumeration import drawn, enumerated, spread
-from graphrewrite.testing.proof.neighbours import neighbouring
-from graphrewrite.testing.proof.translation import BATCH
+from graphrewrite.testing.proof.neighbours import in_whole_numbers, neighbouring
+from graphrewrite.testing.proof.translation import BATCH, limits_of
 from graphrewrite.text import to_text
 from graphrewrite.types import Type, element_kind
 
@@ -120,14 +120,26 @@ class Instances(Iterator[Graph]):
             yield from drawn(lambda pick, plan=plan: self._built(plan, pick), 1)  # type: ignore[misc]
 
     def _built(self, plan: Plan, pick: Pick) -> Made:
-        kinds = {element_kind(kind.element) for leaf, kind in plan.types.items() if not leaf.constant}
-        if self._elements is not None and not kinds <= self._elements:
-            raise Unfit("other types are wanted")
+        if not self._is_wanted(plan):
+            plan = in_whole_numbers(plan, pick)
+            if not self._is_wanted(plan):
+                raise Unfit("other types are wanted")
         builder = Builder(pick, ())
         graph = builder.finish(builder.build(plan))
         if sum(_entries(graph.result_type(name)) for name in graph.inputs) > _MOST:
             raise Unfit("too many unknown numbers")
+        if not all(_holds(graph.result_type(n), d["value"]) for n, d in graph.nodes(data=True) if "value" in d):
+            raise Unfit("a constant beyond its format")  # a format of one bit with a sign has no 1
         return plan, graph
+
+    def _is_wanted(self, plan: Plan) -> bool:
+        kinds = {element_kind(kind.element) for leaf, kind in plan.types.items() if not leaf.constant}
+        return self._elements is None or kinds <= self._elements
+
+
+def _holds(kind: Type, array: Any) -> bool:
+    limits = limits_of(kind)
+    return limits is None or not array.size or bool(limits[0] <= array.min() and array.max() <= limits[1])
 
 
 def _entries(kind: Type) -> int:

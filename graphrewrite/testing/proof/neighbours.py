@@ -17,9 +17,9 @@ from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture
-from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type
+from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
 
-__all__ = ["neighbouring"]
+__all__ = ["in_whole_numbers", "neighbouring"]
 
 _FORMATS = tuple(
     FixedPoint(*f)
@@ -30,6 +30,8 @@ _FORMATS = tuple(
 )
 """With a sign and without, of one bit and of many, with a binary point inside, to the left and to the right."""
 _NUMBERS = (0, 1, -1, 2, 3, 4, 5, 7, 8, -2, 16)
+_WHOLE = ("i8", "i64", "i32", "u8")
+"""Instead of floats: most ops compute with whole numbers as well."""
 _PLACES = 6
 """Tuples of at most so many entries are permuted."""
 
@@ -77,6 +79,34 @@ def neighbouring(plan: Plan, pick: Pick) -> Plan:
     return inferred(plan, types, attributes, pick)
 
 
+def in_whole_numbers(plan: Plan, pick: Pick) -> Plan:
+    """Return a plan with whole numbers instead of floats, which can be computed with.
+
+    Parameters
+    ----------
+    plan : Plan
+        Any one. It is left as it is.
+    pick : Pick
+        Makes each choice.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    Unfit
+        If an op takes no such numbers.
+    """
+    change = {name: pick(_WHOLE) for name in dict.fromkeys(k.element for k in plan.types.values() if _is_float(k))}
+    types = {leaf: _with(kind, change.get(kind.element, kind.element)) for leaf, kind in plan.types.items()}
+    return inferred(plan, types, {node: need.attributes for node, need in plan.needs.items()}, pick)
+
+
+def _is_float(kind: Type) -> bool:
+    return element_kind(kind.element) == "float"
+
+
 def _with(kind: Type, element: Element) -> Type:
     try:
         if isinstance(kind, Stream):
@@ -94,6 +124,8 @@ def _near(op: Op, name: str, value: Any, kinds: Sequence[Type]) -> list[Any]:
         found = [*_NUMBERS, *_limits(kinds), *_fractions(op, name)]
     elif type(value) is int:
         found = [value + 1, value - 1, *_NUMBERS]
+    elif isinstance(value, float):
+        found = [0.0, 1.0, -1.0, 0.5]
     elif isinstance(value, tuple) and value and all(type(entry) is int for entry in value):
         found = [(*value[:i], entry + by, *value[i + 1 :]) for i, entry in enumerate(value) for by in (1, -1)]
         if len(value) <= _PLACES and len(set(value)) == len(value):

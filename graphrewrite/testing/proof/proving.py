@@ -111,6 +111,7 @@ def prove(
         if evidence.is_refuted or evidence.decided >= instances:
             break
     ranges.check()
+    evidence.close()
     assumed = assumptions([i.graph for i in evidence.instances], evidence.left_out, elements, ranges.wanted)
     return Proof(
         subject.name,
@@ -135,6 +136,7 @@ class _Evidence:
     effort: int
     instances: list[Instance] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    misfit: Instance | None = None
     graphs: int = 0
     floats: int = 0
 
@@ -157,9 +159,13 @@ class _Evidence:
         try:
             made = _applied(subject, graph)
         except (RewriteError, VerificationError) as error:  # of the engine, about what the rule made
+            if _has_layout(graph):
+                # A rule that forgets layouts computes nothing wrong: where they differ, it is refused.
+                self.left_out[f"the engine refuses what it makes where a layout is given: {error}"] += 1
+                return False
             misfit = Refutation(graph, None, str(error), rules=subject.given)
-            self.instances.append(Instance(graph, "refuted", counterexample=misfit))
-            return True
+            self.misfit = self.misfit or Instance(graph, "refuted", counterexample=misfit)
+            return False
         except Exception as error:  # of a rule: the graph is as it was, and so computes the same
             self.left_out[f"it raises an error instead of rewriting: {error}"] += 1
             return False
@@ -172,6 +178,11 @@ class _Evidence:
         self.instances.append(found)
         self.floats += "float" in kinds and found.verdict == "unknown"
         return True
+
+    def close(self) -> None:
+        """Let what the engine refused refute the rule, where no inputs do: of the two they tell more."""
+        if self.misfit is not None and not self.is_refuted:
+            self.instances.append(self.misfit)
 
     def why(self, subject: Subject, on: Iterable[Graph] | None, missing: str) -> str:
         """Why it is not known, or nothing."""
@@ -187,6 +198,11 @@ class _Evidence:
             rest = f"; {next(iter(self.left_out))}" if self.left_out else ""
             return f"it was applied to none of {self.graphs} graphs{rest}"
         return ""
+
+
+def _has_layout(graph: Graph) -> bool:
+    kinds = [graph.result_type(*operand) for node in graph for operand in graph.operands(node)]
+    return any(getattr(kind, "layout", None) is not None for kind in kinds)
 
 
 def _applied(subject: Subject, graph: Graph) -> Graph | None:
