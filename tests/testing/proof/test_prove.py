@@ -352,6 +352,62 @@ def test_an_interface_that_changes_is_refuted():
     assert not prove(wider, [graph])
 
 
+def test_a_sign_of_zero_that_is_lost_is_refuted():
+    """Minus x plus nothing is 0.0 where x is 0, and minus x is -0.0."""
+    lines = "f = from_fixed(x, fraction=1)\nm = neg(f)\nc = constant(value=[{}]) : f32[1]\na = add(m, c)\ny = output(a)"
+
+    @rule
+    def drop_zero(x, c: Constant):
+        total = op.add(x, c)
+        yield total
+        return x if total.type == x.type else decline("a broadcast")
+
+    verdicts = [
+        prove(drop_zero, [Graph.parse(f"graph g\nx = input() : s4f1[N,1]\n{lines.format(zero)}")]).verdict
+        for zero in ("0.0", "-0.0")
+    ]
+    assert verdicts == ["refuted", "proved"]
+
+
+def test_what_the_engine_refuses_refutes():
+    @rule
+    def forget_to_reverse(x):
+        yield op.transpose(x)
+        return x
+
+    proof = prove(forget_to_reverse, elements=NUMBERS)
+    assert proof.verdict == "refuted"
+
+    @rule
+    def strides_forgotten(x):
+        pool = op.max_pool(x)
+        yield op.identity(pool)
+        return op.max_pool(x, like=pool, strides=(1,) * len(pool.kernel))
+
+    proof = prove(strides_forgotten, elements=NUMBERS)
+    assert proof.verdict == "refuted"
+    assert "a rewrite keeps types" in str(proof)
+
+
+def test_guards_that_few_graphs_pass_are_met():
+    """The factors of groups of channels are mixed up: only with two channels and two results a group it shows."""
+
+    @rule(keeps="rounding")
+    def factors_in_turns(x, w: Constant, c: Constant):
+        scaled = op.mul(x, c)
+        conv = op.conv(scaled, w)
+        yield conv
+        if conv.groups == 1 or scaled.type != x.type or c.value.size != x.shape[1] or x.type.layout is not None:
+            return decline("no groups, or not one factor a channel")
+        if c.value.ndim < len(x.shape) - 1 or c.value.shape[1 - len(x.shape)] != c.value.size:
+            return decline("the factors are along another axis")
+        outputs, inner, *kernel = w.value.shape
+        factors = c.value.reshape(-1)[np.arange(outputs * inner) % c.value.size]
+        return op.conv(x, w.value * factors.reshape(outputs, inner, *[1] * len(kernel)), like=conv)
+
+    assert prove(factors_in_turns, elements=NUMBERS, effort=100_000).verdict == "refuted"
+
+
 def test_a_wrong_translation_raises(monkeypatch):
     monkeypatch.setattr(ufuncs, "ELEMENTWISE", {**ufuncs.ELEMENTWISE, np.negative: lambda a, dtype: a})
 

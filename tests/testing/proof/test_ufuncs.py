@@ -164,3 +164,27 @@ def test_what_has_no_exact_form_says_why(compute, why):
     x = SymbolicArray(np.array([unknown_number(f"x{i}", -128, 127) for i in range(3)], object), np.int8)
     with pytest.raises(Untranslatable, match=why):
         compute(x)
+
+
+@pytest.mark.parametrize("ufunc", [np.negative, np.rint, np.floor, np.ceil, np.trunc, np.abs])
+def test_the_sign_of_a_zero_is_told_exactly(ufunc):
+    x = np.arange(-8, 8).astype(np.int8)
+    halves = np.ldexp(symbolic("x", np.dtype(np.int8)).astype(np.float64), -1)
+    signs = np.signbit(ufunc(-halves))
+    expected = np.signbit(ufunc(-np.ldexp(x.astype(np.float64), -1)))
+    assert [bool(values_of(signs, {("x", 8): int(v)})) for v in x] == expected.tolist()
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply])
+@pytest.mark.parametrize("other", [0.0, -0.0, -1.0, 2.0])
+def test_the_sign_of_a_zero_of_two_operands(ufunc, other):
+    x = np.arange(-3, 4).astype(np.int8)
+    signs = np.signbit(ufunc(-symbolic("x", np.dtype(np.int8)).astype(np.float64), other))
+    expected = np.signbit(ufunc(-x.astype(np.float64), other))
+    assert [bool(values_of(signs, {("x", 8): int(v)})) for v in x] == expected.tolist()
+
+
+def test_of_two_zeros_the_greater_has_either_sign():
+    zero = -symbolic("x", np.dtype(np.uint8)).astype(np.float64)
+    with pytest.raises(Untranslatable, match="asks for the sign of a zero"):
+        np.signbit(np.maximum(zero, 0.0))
