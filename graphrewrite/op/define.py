@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
@@ -78,6 +79,19 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
     one_element(*types)
     shape = broadcast_shape(*(t.shape for t in types))
     return Tensor(types[0].element, shape, common_layout(types, len(shape)))
+
+
+def _with_defaults(infer: Infer, attributes: Mapping[str, Any]) -> Infer:
+    """An inference that may ask for attributes without naming their defaults again."""
+    asked = inspect.signature(infer).parameters.values()
+    missing = {
+        p.name: attributes[p.name]
+        for p in asked
+        if p.kind == p.KEYWORD_ONLY
+        and p.default is p.empty
+        and attributes.get(p.name, inspect.Parameter.empty) is not inspect.Parameter.empty
+    }
+    return partial(infer, **missing) if missing else infer
 
 
 def _check_derived(derived: Mapping[str, str | Callable[[Any], Any]], names: Sequence[str]) -> None:
@@ -178,6 +192,7 @@ def define_op(
 
     def wrap(body: Callable[..., Any]) -> Op:
         parameters = inspect.signature(body).parameters.values()
+        attributes = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
         _check_derived(derived or {}, [p.name for p in parameters])
@@ -185,11 +200,11 @@ def define_op(
             name=name or body.__name__.rstrip("_"),
             function=body,
             level=level,
-            infer_types=infer or elementwise,
+            infer_types=elementwise if infer is None else _with_defaults(infer, attributes),
             operands=tuple(p.name for p in [*positional, *rest]),
             required=sum(p.default is p.empty for p in positional),
             variadic=bool(rest),
-            attributes={p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY},
+            attributes=attributes,
             commutative=commutative,
             stateful=stateful,
             results=results,

@@ -120,3 +120,18 @@ def test_a_number_takes_the_element_type_that_it_meets():
     assert evaluate(g, {n: [1] for n in g.inputs})["y_u4"].tolist() == [4]
     with pytest.raises(TypeMismatchError, match="300 is no number of i8"):
         op.add(g.value("i8"), 300)
+
+
+def test_an_inference_need_not_repeat_the_defaults_of_attributes():
+    @define_op(infer=lambda x, *, times: Tensor(x.element, (*x.shape[:-1], x.shape[-1] * times)))
+    def tiled(x, *, times: int = 2):
+        """The last axis several times."""
+        return np.tile(x, (1,) * (x.ndim - 1) + (times,))
+
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", ("N", 3)))
+    graph.output("y", tiled(x))
+    graph.output("z", tiled(x, times=2))
+    graph.output("w", tiled(x, times=3))
+    verify(graph)
+    assert [graph.result_type(graph.operands(name)[0].node).shape[1] for name in "yzw"] == [6, 6, 9]

@@ -42,7 +42,7 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
     element = kind.element
     dtype = element_dtype(element)
     if style == 0 or (style == 1 and positive):
-        return np.ones(shape, dtype)
+        return np.full(shape, min(1, getattr(element, "maximum", 1)), dtype)
     if style == 1:
         return np.zeros(shape, dtype)
     rng = np.random.default_rng(style)

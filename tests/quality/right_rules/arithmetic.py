@@ -96,9 +96,9 @@ def sign_out_of_a_quotient(x, y):
 
 @rule
 def absolute_value_of_a_negative(x):
-    """The absolute value knows no sign."""
+    """The absolute value knows no sign, where there is one."""
     yield op.abs(op.neg(x))
-    return op.abs(x)
+    return decline("unsigned numbers wrap around") if str(x.type.element).startswith("u") else op.abs(x)
 
 
 @rule(shared="keep")
