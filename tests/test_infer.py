@@ -12,6 +12,7 @@ from graphrewrite.infer import infer
 from graphrewrite.op.generic import generic
 from graphrewrite.testing import graphs
 from graphrewrite.text import to_text
+from graphrewrite.types import element_dtype, element_of
 
 F = Tensor("f32", ("N", 2))
 
@@ -35,10 +36,17 @@ def test_what_was_inferred_stays(graph):
     assert to_text(graph, whole=True) == before
 
 
+def _is_of_numpy(kind):
+    return kind == Tensor(element_of(element_dtype(kind.element)), kind.shape)
+
+
 @given(graphs(), st.sampled_from([nx.DiGraph, Graph]))
 def test_types_come_back(graph, kind):
     bare = kind(graph)
-    gone = [n for n, data in bare.nodes(data=True) if data["type"] not in ("input", "output") and data.pop("result", 0)]
+    # The array of a constant does not say that its numbers are mantissas.
+    told = {n for n, data in bare.nodes(data=True) if data["type"] == "constant" and not _is_of_numpy(data["result"])}
+    told |= {*graph.inputs, *graph.outputs}
+    gone = [n for n, data in bare.nodes(data=True) if n not in told and data.pop("result", 0)]
     constants = [n for n in gone if bare.nodes[n]["type"] == "constant"]
     found = infer(bare)
     assert sorted(found) == sorted(gone)

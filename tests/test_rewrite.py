@@ -147,7 +147,8 @@ def test_the_result_does_not_depend_on_the_order_of_insertion(graph, seed):
 def test_the_argument_is_untouched_and_graph_attributes_survive(graph):
     graph.graph["note"] = ["kept"]
     before = to_text(graph, whole=True), list(graph.nodes), list(graph.edges(data=True))
-    made = rewrite(graph, RULES, verify=True)
+    with np.errstate(all="ignore"):  # constants are folded, whatever they are
+        made = rewrite(graph, RULES, verify=True)
     assert (to_text(graph, whole=True), list(graph.nodes), list(graph.edges(data=True))) == before
     assert made.graph == graph.graph
     assert (made.inputs, made.outputs) == (graph.inputs, graph.outputs)

@@ -36,5 +36,6 @@ def batch_norm(
     [[[[5.0]]]]
     """
     per_channel = (-1, *[1] * (x.ndim - 2))
-    scale = gain / np.sqrt(var + var.dtype.type(epsilon))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = gain / np.sqrt(var + var.dtype.type(epsilon))
     return (x - mean.reshape(per_channel)) * scale.reshape(per_channel) + shift.reshape(per_channel)

@@ -13,7 +13,7 @@ from graphrewrite.op.channels import joined, on_axes, reshaped
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS, PADDED
 from graphrewrite.op.domain import ORDERED
-from graphrewrite.types import Dimension, Tensor
+from graphrewrite.types import Dimension, FixedPoint, Tensor
 
 __all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transpose", "unsqueeze"]
 
@@ -191,6 +191,8 @@ def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0) -> Tensor:
     rank = len(x.shape)
     if len(pads) != 2 * rank:
         raise TypeMismatchError(f"{x} needs {2 * rank} pads, all begins and then all ends, got {len(pads)}")
+    if isinstance(x.element, FixedPoint) and not x.element.minimum <= fill <= x.element.maximum:
+        raise TypeMismatchError(f"a border of {fill} is no mantissa of {x.element}")
     sizes: list[Dimension] = []
     for d, low, high in zip(x.shape, pads[:rank], pads[rank:], strict=True):
         if isinstance(d, str) and (low or high):

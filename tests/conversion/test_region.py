@@ -136,9 +136,16 @@ def test_any_part_in_double_precision(case):
     assert all("f32" not in str(made.nodes[n]["result"]) for n in inside)
 
 
+def graph_types(graph, node):
+    found = graph.nodes[node].get("result", ())
+    return found if isinstance(found, tuple) else (found,)
+
+
 @given(chosen().flatmap(lambda c: st.tuples(st.just(c), inputs_for(c[0], moderate=True))), st.data())
 def test_any_part_in_any_layout(case, data):
     (graph, nodes), inputs = case
+    shapes = [kind.shape for node in graph for kind in graph_types(graph, node)]
+    assume(not any("N" in shape[1:] for shape in shapes))  # a batch that is no first axis may broadcast otherwise
     layout = "".join(data.draw(st.permutations(data.draw(st.sampled_from(["NC", "NCW", "NCHW"])))))
     try:
         made = graph.view("v", nodes).set(layout=layout)

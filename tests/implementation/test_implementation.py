@@ -178,7 +178,8 @@ def test_the_ops_own_functions_in_other_circumstances(case, data):
     for name, value in before.items():
         assert after[name].dtype == value.dtype
         np.testing.assert_array_equal(again[name], after[name])
-        if element != "f64":
+        narrowed = any("f64" in str(data.get("result")) for _, data in graph.nodes(data=True))
+        if element is None or (element == "f32" and not narrowed):
             np.testing.assert_array_equal(after[name], value)
 
 
