@@ -154,6 +154,7 @@ class _Region:
             operands = self.graph.operands(node)
             given = [self.types[o.node][o.result] for o in operands]
             if not self.kind.concerns(op, given):
+                self.inside.discard(node)  # it reads what it has read before, whatever becomes of that
                 continue
             for slot, operand in enumerate(operands):
                 if operand not in self.changed:

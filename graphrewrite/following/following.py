@@ -160,11 +160,13 @@ class Following:
         self._enter(name, between)
         members.update(dict.fromkeys(between))
         # First what leaves: what takes the place of an output may be a value that comes from outside.
-        for value in [v for v in moved.readers if v in state.outputs and moved.is_replaced(v)]:
-            place = state.outputs.pop(value)
+        places = {v: state.outputs.pop(v) for v in moved.readers if v in state.outputs and moved.is_replaced(v)}
+        # What went with all its readers is a part of what replaced these, and leaves that its own place.
+        for value in sorted(places, key=lambda v: (moved.went_with_readers(v), places[v])):
             for other in moved.successors(value):
-                state.outputs[other] = min(place, state.outputs.get(other, place))
-                self.by_value.setdefault(other, {})[name] = None
+                if not (moved.went_with_readers(value) and other in state.outputs):
+                    state.outputs[other] = min(places[value], state.outputs.get(other, places[value]))
+                    self.by_value.setdefault(other, {})[name] = None
         freed = []
         for value in [v for v in moved.readers if v in state.inputs]:
             place = state.inputs[value]

@@ -84,6 +84,10 @@ class Replaced:
                 return False
         return True
 
+    def went_with_readers(self, value: Operand) -> bool:
+        """Tell whether all that have read a value went."""
+        return value.node not in self.twins and all(reader in self.gone for reader, _ in self.readers[value])
+
     def successors(self, value: Operand) -> list[Operand]:
         """Return what is read now in the place of a value: by its readers, or in the place of those that went too."""
         twin = self.twins.get(value.node)
