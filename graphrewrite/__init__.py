@@ -45,10 +45,10 @@ else:
         return globals()[name]
 
     def __dir__() -> list[str]:
+        public = import_module(f"{__name__}.front").__all__  # before the modules are listed that it loads
         inside = [
             name for name, value in globals().items() if getattr(value, "__name__", "").startswith(f"{__name__}.")
         ]
-        public = import_module(f"{__name__}.front").__all__
         return sorted({*public, *inside, *(name for name in globals() if name.startswith("__"))})
 
 

@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LIMIT = 0.3
-"""Seconds of processor time, beyond those of networkx and numpy."""
+LIMIT = 1.0
+"""Processor time of the import, in units of what networkx and numpy take before it (0.6 to 0.75 is usual: about 0.2 s)."""
 
 PROBE = """
 import json, sys, time
 sys.path.insert(0, sys.argv[1])
+start = time.process_time()
 import networkx, numpy
-before, start = set(sys.modules), time.process_time()
+before, middle = set(sys.modules), time.process_time()
 import graphrewrite
 graphrewrite.Graph
-seconds = time.process_time() - start
-print(json.dumps([seconds, sorted({name.split(".")[0] for name in set(sys.modules) - before})]))
+end = time.process_time()
+print(json.dumps([end - middle, middle - start, sorted({name.split(".")[0] for name in set(sys.modules) - before})]))
 """
 
 
@@ -40,22 +41,25 @@ for name in sys.argv[1:]:
 """
 
 
-def probe() -> tuple[float, set[str]]:
-    """Processor time of one import in a fresh interpreter, and the top-level modules that it adds."""
+def probe() -> tuple[float, float, set[str]]:
+    """Processor times of one import, and of networkx and numpy before it, and the top-level modules that it adds."""
     command = [sys.executable, "-P", "-c", PROBE, str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    seconds, names = json.loads(done.stdout)
-    return seconds, set(names)
+    seconds, base, names = json.loads(done.stdout)
+    return seconds, base, set(names)
 
 
 def test_import_needs_networkx_and_numpy_only() -> None:
-    _, names = probe()
+    _, _, names = probe()
     assert names - set(sys.stdlib_module_names) - {"networkx", "numpy"} == {"graphrewrite"}
 
 
 def test_import_is_quick() -> None:
-    best = min(probe()[0] for _ in range(5))
-    print(f"import graphrewrite: {best:.3f} s beyond networkx and numpy")
+    tries = [probe() for _ in range(5)]
+    best = min(seconds / base for seconds, base, _ in tries)
+    print(
+        f"import graphrewrite: {min(seconds for seconds, _, _ in tries):.3f} s beyond networkx and numpy, {best:.2f} of what these take"
+    )
     assert best < LIMIT
 
 

@@ -16,7 +16,7 @@ from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.experience import accepted, counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.instance import plan_instance
-from graphrewrite.testing.generation.kinds import USUAL, kind_of
+from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
 from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
@@ -27,10 +27,6 @@ __all__ = ["Builder"]
 
 _STYLES = (0, 1, 4, 5, 2, 3)
 """Of constants."""
-_POSITIVE = frozenset({"var", "variance"})
-"""Operands whose constants are above zero."""
-_LAYOUTS = {2: ("NC", "CN"), 3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
-
 _LOOKS = 4
 """Ops to look at for one that reads a value, and pairs for two one of which can read the other."""
 
@@ -180,7 +176,7 @@ class Builder:
         shape: tuple[Dimension, ...] = (self.batch, *sizes[1:])[:rank]
         if isinstance(element, Quantised) and rank > 1 and self.chance(3):
             element = Quantised("i8", (0.5, 0.25, 2.0)[: int(sizes[1])], axis=1)
-        layout = self.pick(_LAYOUTS[rank]) if self.every_type and rank in _LAYOUTS and self.chance(8) else None
+        layout = self.pick(LAYOUTS[rank]) if self.every_type and rank in LAYOUTS and self.chance(8) else None
         return Tensor(element, shape, layout)
 
     def node(self, op: Op, first: Value | None, *, result: Type | None = None) -> Value | None:
@@ -209,7 +205,7 @@ class Builder:
     def _case(self, op: Op, first: Value, case: Case) -> Value | None:
         """Add a node as a case has it, with operands that are there or new."""
         names = (*op.operands[1:], *op.operands[-1:] * len(case.types))
-        rest = [self.value(kind, positive=name in _POSITIVE) for kind, name in zip(case.types[1:], names, strict=False)]
+        rest = [self.value(kind, positive=name in POSITIVE) for kind, name in zip(case.types[1:], names, strict=False)]
         operands = [first, *rest]
         if op.commutative and rest and self.chance(2):
             operands[:2] = reversed(operands[:2])

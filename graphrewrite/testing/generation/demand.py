@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -23,6 +24,7 @@ __all__ = [
     "broadcasts",
     "by_default",
     "by_elements",
+    "seeded",
     "sizes_without_symbol",
     "unknown",
 ]
@@ -35,6 +37,26 @@ class Pick(Protocol):
 
     def __call__(self, options: Sequence[T], /) -> T:
         """Return one of the options."""
+
+
+def seeded(seed: int) -> Pick:
+    """Return a function that chooses one of several options, the same ones for the same seed.
+
+    Parameters
+    ----------
+    seed : int
+        Any number.
+
+    Returns
+    -------
+    Pick
+    """
+    rng = random.Random(seed)
+
+    def pick(options: Sequence[T], /) -> T:
+        return rng.choice(options)
+
+    return pick
 
 
 class Unfit(Exception):

@@ -17,26 +17,13 @@ from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.fitting import fit
-from graphrewrite.testing.generation.kinds import FAMILIES, Kind, family_of, kind_of, starts
+from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
 from graphrewrite.testing.generation.sequences import Recipe
 from graphrewrite.types import Tensor, Type
 
-__all__ = [
-    "FAMILIES",
-    "Form",
-    "Kind",
-    "accepted",
-    "computes",
-    "counts_of",
-    "family_of",
-    "forms",
-    "kind_of",
-    "starts",
-    "taken",
-    "tried",
-]
+__all__ = ["accepted", "counts_of", "forms", "taken"]
 
 _RANKS = (2, 4, 1, 3, 0, 5)
 _FAILURES = 3

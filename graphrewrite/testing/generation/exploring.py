@@ -14,8 +14,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
 from graphrewrite.testing.generation.builder import Builder
-from graphrewrite.testing.generation.demand import Unfit
-from graphrewrite.testing.generation.forward import seeded
+from graphrewrite.testing.generation.demand import Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.varying import vary

@@ -10,9 +10,9 @@ from itertools import product
 from typing import Any
 
 from graphrewrite.pattern import Pattern
-from graphrewrite.testing.generation.demand import Need, Pick, T, Unfit, admits
+from graphrewrite.testing.generation.demand import Need, Pick, Unfit, admits, seeded
 from graphrewrite.testing.generation.fitting import Case, fit, fits_format
-from graphrewrite.testing.generation.kinds import FAMILIES, USUAL, Kind
+from graphrewrite.testing.generation.kinds import FAMILIES, POSITIVE, RANKS, USUAL, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, propose, sources
@@ -20,37 +20,14 @@ from graphrewrite.testing.generation.tables import SIZES
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output, Unfolded, unfold
 from graphrewrite.types import Stream, Tensor, Type
 
-__all__ = ["forward_plans", "inferred", "plan_forward", "seeded"]
+__all__ = ["forward_plans", "inferred", "plan_forward"]
 
-_RANKS = (2, 4, 1, 3)
 _ROUNDS = 3
 """How often to try each kind of value at the beginning of a pattern."""
 _INSTEAD = {"integer": ("fixed",), "bool": ("float", "fixed", "integer"), "quantised": ("float", "fixed", "integer")}
 """Kinds of values that are left out, unless every type is wanted, where a pattern has instances of another kind."""
 _MENDED = 6
 """Nodes whose operands are mended before giving up."""
-_POSITIVE = frozenset({"var", "variance"})
-"""Operands whose constants are to be above zero."""
-
-
-def seeded(seed: int) -> Pick:
-    """Return a function that chooses one of several options, the same ones for the same seed.
-
-    Parameters
-    ----------
-    seed : int
-        Any number.
-
-    Returns
-    -------
-    Pick
-    """
-    rng = random.Random(seed)
-
-    def pick(options: Sequence[T], /) -> T:
-        return rng.choice(options)
-
-    return pick
 
 
 @lru_cache(maxsize=512)
@@ -73,7 +50,7 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> tuple[Plan, 
     for family in FAMILIES:
         if not every_type and any(name in found for name in _INSTEAD.get(family, ())):
             continue
-        for rank, turn in product(_RANKS, range(_ROUNDS)):
+        for rank, turn in product(RANKS, range(_ROUNDS)):
             pick = seeded(turn)
             with suppress(Unfit):
                 plan = plan_forward(
@@ -177,7 +154,7 @@ def _is_constant(port: Leaf | Output) -> bool:
 
 
 def _positive(node: Node) -> frozenset[int]:
-    return frozenset(i for i, name in enumerate(node.op.operands[: len(node.operands)]) if name in _POSITIVE)
+    return frozenset(i for i, name in enumerate(node.op.operands[: len(node.operands)]) if name in POSITIVE)
 
 
 def inferred(

@@ -9,9 +9,9 @@ from typing import Any
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.pattern import Pattern
 from graphrewrite.testing.generation.backward import plan_backward
-from graphrewrite.testing.generation.demand import Pick, Unfit
-from graphrewrite.testing.generation.forward import forward_plans, plan_forward, seeded
-from graphrewrite.testing.generation.kinds import FAMILIES, Kind
+from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
+from graphrewrite.testing.generation.forward import forward_plans, plan_forward
+from graphrewrite.testing.generation.kinds import FAMILIES, RANKS, Kind
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.tables import KINDS
 from graphrewrite.testing.generation.unfolding import Unfolded, unfold
@@ -22,7 +22,6 @@ __all__ = ["NoInstanceError", "feasible_kinds", "plan_instance", "plan_reading"]
 _ATTEMPTS = 12
 _BATCHES = ("N", "N", "N", 2, 3)
 """Only a batch of a known size can be taken for another axis."""
-_RANKS = (2, 4, 1, 3)
 
 
 class NoInstanceError(GraphRewriteError, ValueError):
@@ -133,4 +132,4 @@ def plan_reading(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick
     """
     if kinds:
         return plan_backward(reading, kinds, pick)
-    return plan_forward(reading, Kind(pick(tuple(FAMILIES)), pick(_RANKS)), pick)
+    return plan_forward(reading, Kind(pick(tuple(FAMILIES)), pick(RANKS)), pick)

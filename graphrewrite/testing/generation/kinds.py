@@ -7,7 +7,19 @@ from typing import NamedTuple
 
 from graphrewrite.types import Element, FixedPoint, Quantised, Stream, Tensor, Type, element_kind
 
-__all__ = ["FAMILIES", "FORMATS", "QUANTISED", "USUAL", "Kind", "family_of", "kind_of", "starts"]
+__all__ = [
+    "FAMILIES",
+    "FORMATS",
+    "LAYOUTS",
+    "POSITIVE",
+    "QUANTISED",
+    "RANKS",
+    "USUAL",
+    "Kind",
+    "family_of",
+    "kind_of",
+    "starts",
+]
 
 FORMATS: tuple[FixedPoint, ...] = tuple(
     FixedPoint(*f)
@@ -36,6 +48,12 @@ FAMILIES: Mapping[str, tuple[Element, ...]] = {
 """Element types of generated graphs, by kind; those of streams count as a kind of their own."""
 USUAL: Mapping[str, tuple[Element, ...]] = {**FAMILIES, "float": ("f32", "f64"), "integer": ("i64", "i8", "i32")}
 """Those that most graphs hold: what is right for them, and forgets the others, is what most people mean."""
+RANKS = (2, 4, 1, 3)
+"""Numbers of axes that a pattern may begin with."""
+LAYOUTS = {2: ("NC", "CN"), 3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
+"""Layouts by number of axes."""
+POSITIVE = frozenset({"var", "variance"})
+"""Operands whose constants are above zero, by name."""
 
 
 class Kind(NamedTuple):

@@ -10,22 +10,12 @@ from typing import Any, NamedTuple
 
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
-from graphrewrite.testing.generation.experience import (
-    FAMILIES,
-    Form,
-    Kind,
-    accepted,
-    computes,
-    counts_of,
-    forms,
-    kind_of,
-    starts,
-    taken,
-    tried,
-)
+from graphrewrite.testing.generation.computing import computes
+from graphrewrite.testing.generation.experience import accepted, counts_of, forms, taken
 from graphrewrite.testing.generation.fitting import Case, fit
-from graphrewrite.testing.generation.kinds import FORMATS
+from graphrewrite.testing.generation.kinds import FAMILIES, FORMATS, Kind, kind_of, starts
 from graphrewrite.testing.generation.options import recipes_of
+from graphrewrite.testing.generation.searching import Form, tried
 from graphrewrite.testing.generation.sequences import Recipe
 from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
 

@@ -14,7 +14,7 @@ from graphrewrite.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.forward import inferred
-from graphrewrite.testing.generation.kinds import FAMILIES, USUAL, kind_of
+from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind_of
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
@@ -25,7 +25,6 @@ __all__ = ["vary"]
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
-_LAYOUTS = {2: ("NC", "CN"), 3: ("NWC", "NCW"), 4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
 
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
@@ -178,11 +177,11 @@ def _any_element(plan: Plan, pick: Pick) -> Plan:
 
 def _layout(plan: Plan, pick: Pick) -> Plan:
     """Give every leaf of some number of axes a layout, or one of them."""
-    ranks = sorted({len(kind.shape) for kind in plan.types.values()} & set(_LAYOUTS))
+    ranks = sorted({len(kind.shape) for kind in plan.types.values()} & set(LAYOUTS))
     if not ranks:
         raise Unfit("no layout has so many axes")
     rank = pick(ranks)
-    layout = pick(_LAYOUTS[rank])
+    layout = pick(LAYOUTS[rank])
     leaf = pick([leaf for leaf, kind in plan.types.items() if len(kind.shape) == rank])
 
     def change(kind: Type) -> Type:

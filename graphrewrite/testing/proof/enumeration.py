@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from random import Random
 from typing import TypeVar
 
-from graphrewrite.testing.generation.demand import Pick, T, Unfit
+from graphrewrite.testing.generation.demand import Pick, T, Unfit, seeded
 
 __all__ = ["drawn", "enumerated", "spread"]
 
@@ -120,21 +119,11 @@ def drawn(make: Callable[[Pick], Made], runs: int, *, first: int = 0) -> Iterato
     Examples
     --------
     >>> list(drawn(lambda pick: (pick("ab"), pick("xyz")), 5))
-    [('b', 'z'), ('a', 'z'), ('b', 'z'), ('a', 'y'), ('a', 'x')]
+    [('b', 'y'), ('a', 'z'), ('a', 'x'), ('a', 'z'), ('a', 'y')]
     """
     for seed in range(first, first + runs):
         with suppress(Unfit):
-            yield make(_Drawn(seed))
-
-
-class _Drawn:
-    """Chooses by a generator of random numbers, alike on every machine."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-
-    def __call__(self, options: Sequence[T], /) -> T:
-        return options[int(self.random.random() * len(options))]
+            yield make(seeded(seed))
 
 
 class _Choices:
