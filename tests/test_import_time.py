@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 1.0
-"""Processor time of the import, in units of what networkx and numpy take before it (0.6 to 0.75 is usual: about 0.2 s)."""
+"""Processor time of the import, in units of what networkx and numpy take before it (half of that is usual, 0.15 s)."""
 
 PROBE = """
 import json, sys, time
@@ -41,26 +42,31 @@ for name in sys.argv[1:]:
 """
 
 
-def probe() -> tuple[float, float, set[str]]:
-    """Processor times of one import, and of networkx and numpy before it, and the top-level modules that it adds."""
+def probe(compiled: Path) -> tuple[float, float, set[str]]:
+    """Processor times of one import, and of networkx and numpy before it, and the top-level modules that it adds.
+
+    Compiled modules are kept in the given folder, whatever this machine says of writing them.
+    """
     command = [sys.executable, "-P", "-c", PROBE, str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    surroundings["PYTHONPYCACHEPREFIX"] = str(compiled)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env=surroundings)
     seconds, base, names = json.loads(done.stdout)
     return seconds, base, set(names)
 
 
-def test_import_needs_networkx_and_numpy_only() -> None:
-    _, _, names = probe()
+def test_import_needs_networkx_and_numpy_only(tmp_path: Path) -> None:
+    _, _, names = probe(tmp_path)
     assert names - set(sys.stdlib_module_names) - {"networkx", "numpy"} == {"graphrewrite"}
 
 
-def test_import_is_quick() -> None:
-    tries = [probe() for _ in range(5)]
-    best = min(seconds / base for seconds, base, _ in tries)
-    print(
-        f"import graphrewrite: {min(seconds for seconds, _, _ in tries):.3f} s beyond networkx and numpy, {best:.2f} of what these take"
-    )
-    assert best < LIMIT
+def test_import_is_quick(tmp_path: Path) -> None:
+    probe(tmp_path)  # the first import compiles all modules
+    tries = [probe(tmp_path) for _ in range(5)]
+    seconds = min(seconds for seconds, _, _ in tries)
+    ratio = min(seconds / base for seconds, base, _ in tries)
+    print(f"import graphrewrite: {seconds:.3f} s beyond networkx and numpy, {ratio:.2f} of what these take")
+    assert ratio < LIMIT
 
 
 def test_import_alone_loads_nothing() -> None:
