@@ -56,7 +56,7 @@ class Definition:
         """Whether it may look at what the values are that its variables bind."""
         return self.template is None
 
-    @property
+    @cached_property
     def radius(self) -> int | None:
         """How far from a root something lies that decides, beside what is matched; 0 for nothing, None for anywhere."""
         made = self.pattern.made
@@ -74,7 +74,7 @@ class Definition:
             return radius
         return None if any(isinstance(t, Repeated) for t in made) else max(radius, 2 * len(made) + 1)
 
-    @property
+    @cached_property
     def root_kinds(self) -> frozenset[str] | None:
         """Types of the nodes that may be roots; None for any."""
         kinds = [top_of(root).kinds for root in self.pattern.roots]

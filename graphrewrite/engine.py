@@ -25,7 +25,7 @@ from graphrewrite.strategy import Strategy
 from graphrewrite.template import is_plain
 from graphrewrite.verify import CHECKS, Checks
 from graphrewrite.verify.verifier import Table
-from graphrewrite.wake import Wake
+from graphrewrite.wake import wake_of
 from graphrewrite.worklist import WorkList
 
 __all__ = ["Engine"]
@@ -89,7 +89,7 @@ class Engine:
             and not self.neighbourhood.is_unbounded
             and all(is_plain(m.pattern) and len(m.pattern.roots) == 1 for m in own)
         )
-        self.wake = Wake(((m.pattern, m.definition.is_curious) for m in own), is_plain=self.is_plain)
+        self.wake = wake_of(tuple((m.pattern, m.definition.is_curious) for m in own), is_plain=self.is_plain)
         self.provenance = Provenance(graph)
         self.stores_plainly = stores_plainly(graph)
         self.carry_out = carry_out if watcher is not None else edit_directly if self.stores_plainly else edit_publicly

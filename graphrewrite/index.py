@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from graphrewrite.pattern import Pattern, PatternNode, top_of
@@ -43,12 +44,20 @@ class Entry:
 
 def entries_of(member: Any, pattern: Pattern) -> Iterator[Entry]:
     """Yield the ways into a rule: a pattern of several roots can be entered at each of them."""
-    for i, root in enumerate(pattern.roots):
-        top = top_of(root)
-        needed = [t for t in top.operands if isinstance(t, PatternNode) and t.ops]
-        # The rarest is not known, the deepest says most.
-        needs = max(needed, key=_depth, default=None)
-        yield Entry(member, top.kinds, needs.kinds if needs is not None else frozenset(), i)
+    for root, (kinds, needs) in enumerate(_ways(pattern)):
+        yield Entry(member, kinds, needs, root)
+
+
+@lru_cache(maxsize=1024)
+def _ways(pattern: Pattern) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Of each root, the types that it may have, and those of which one of its operands must be."""
+    tops = [top_of(root) for root in pattern.roots]
+    needed = [[t for t in top.operands if isinstance(t, PatternNode) and t.ops] for top in tops]
+    # The rarest is not known, the deepest says most.
+    deepest = [max(found, key=_depth, default=None) for found in needed]
+    return tuple(
+        (top.kinds, frozenset() if needs is None else needs.kinds) for top, needs in zip(tops, deepest, strict=True)
+    )
 
 
 def _depth(term: Any) -> int:

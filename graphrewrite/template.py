@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 
@@ -173,6 +174,7 @@ def _holds_attribute(value: Any) -> bool:
     return isinstance(value, _Attribute | Hole | TemplateNode)
 
 
+@lru_cache(maxsize=1024)
 def is_plain(pattern: Pattern) -> bool:
     """Tell whether a pattern is made of ops, variables and literals only, each op with one result.
 

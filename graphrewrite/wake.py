@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from graphrewrite.edit import Edit
@@ -24,7 +25,13 @@ from graphrewrite.pattern import (
     walk,
 )
 
-__all__ = ["Position", "Wake"]
+__all__ = ["Position", "Wake", "wake_of"]
+
+
+@lru_cache(maxsize=64)
+def wake_of(patterns: tuple[tuple[Pattern, bool], ...], *, is_plain: bool) -> Wake:
+    """Return the `Wake` of some patterns: made once for the rules that many graphs are rewritten with."""
+    return Wake(patterns, is_plain=is_plain)
 
 
 @dataclass(eq=False)

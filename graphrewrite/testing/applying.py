@@ -9,9 +9,9 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, VerificationError
 from graphrewrite.graph import Graph
-from graphrewrite.testing.comparison import interface, snapshot
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import ARGUMENT, DETERMINISTIC, INTERFACE, WELL_FORMED
+from graphrewrite.testing.snapshot import interface, snapshot
 from graphrewrite.testing.subject import Outcome, Subject
 from graphrewrite.verify import verify
 

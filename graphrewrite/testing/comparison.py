@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import networkx as nx
 import numpy as np
 
 from graphrewrite.dataflow import Operand
@@ -16,18 +14,17 @@ from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.equality import agreeing
+from graphrewrite.testing.failure.claims import IN_FORMAT
+from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
 from graphrewrite.testing.rows import row_of
-from graphrewrite.types import FixedPoint, Tensor
 
 __all__ = [
     "Difference",
     "NoVerdictError",
     "compare",
     "difference",
-    "interface",
     "moderated",
-    "snapshot",
 ]
 
 _ROUNDING = 2.0**-23 * 256
@@ -40,88 +37,6 @@ _MODERATE = 8
 
 class NoVerdictError(Exception):
     """The graph before cannot be evaluated on these inputs, so that nothing can be said of the one after."""
-
-
-def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
-    r"""Return names and types of a graph's inputs and outputs.
-
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-
-    Returns
-    -------
-    dict of str to list
-
-    Examples
-    --------
-    >>> interface(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
-    {'inputs': [('x', 'f32[N]')], 'outputs': [('y', 'f32[N]')]}
-    """
-    outputs = [(name, graph.operands(name)[0]) for name in graph.outputs]
-    return {
-        "inputs": [(name, str(graph.result_type(name))) for name in graph.inputs],
-        "outputs": [(name, str(graph.result_type(o.node, o.result))) for name, o in outputs],
-    }
-
-
-def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
-    r"""Return all that a graph is, but for the order in which it was built: nodes, edges and graph attributes.
-
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph.
-
-    Returns
-    -------
-    dict
-        Equal if and only if the graphs are; it stays as it is when the graph changes.
-
-    Examples
-    --------
-    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
-    >>> old = snapshot(g)
-    >>> g.nodes["r"]["type"] = "neg"
-    >>> snapshot(g) == old, snapshot(g)["edges"] == old["edges"]
-    (False, True)
-    """
-    return {
-        "nodes": {node: _frozen(data) for node, data in graph._node.items()},
-        "edges": {(a, b): _slots(data) for a, found in graph._succ.items() for b, data in found.items()},
-        "graph": {key: _frozen(value) for key, value in graph.graph.items()},
-    }
-
-
-def _slots(data: Mapping[str, Any]) -> Any:
-    """Freeze an edge: which of its slots was connected first says nothing."""
-    slots = data.get("slots")
-    if len(data) == 1 and type(slots) is tuple:
-        return slots if len(slots) == 1 else tuple(sorted(slots))
-    return _frozen({**data, "slots": sorted(slots)} if isinstance(slots, tuple | list) else data)
-
-
-_PLAIN = frozenset({str, int, type(None), Tensor, FixedPoint})
-
-
-def _frozen(value: Any) -> Any:
-    kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is np.ndarray:
-        return (str(value.dtype), value.shape, value.tobytes()) if value.dtype != object else repr(value)
-    if kind is dict:
-        return {key: _frozen(found) for key, found in value.items()}
-    if kind is tuple or kind is list:
-        return kind, tuple([_frozen(found) for found in value])
-    if kind is float or kind is bool:
-        return repr(value)  # 0.0 is not -0.0, NaN is NaN, and True is not 1
-    if kind is set:
-        return frozenset(value)
-    if isinstance(value, nx.DiGraph):
-        return snapshot(value)
-    return value  # primitives, types and formats do not change; of the rest, identity and == decide
 
 
 @dataclass(frozen=True)
@@ -140,6 +55,8 @@ class Difference:
         0 of numbers that differ, 1 of zeros of different signs, 2 where one of the values is infinite or no number.
     row : int or None
         Of the batch that was tried, where the first entry is that differs; None where no entry is known.
+    claim : str
+        What does not hold, where that is not what the outputs are; see `graphrewrite.testing.failure.claims`.
     """
 
     reason: str
@@ -147,6 +64,11 @@ class Difference:
     bound: float | None = None
     kind: int = 0
     row: int | None = None
+    claim: str = ""
+
+    def between(self, before: Graph, after: Graph) -> Counterexample:
+        """Return the counterexample that it makes of two graphs."""
+        return Counterexample(before, after, self.reason, self.inputs, bound=self.bound, claim=self.claim)
 
 
 def compare(
@@ -175,7 +97,7 @@ def compare(
         If the graph before cannot be evaluated.
     """
     found = difference(before, after, inputs, keeps=keeps, tolerance=tolerance)
-    return None if found is None else Counterexample(before, after, found.reason, found.inputs, bound=found.bound)
+    return None if found is None else found.between(before, after)
 
 
 def difference(
@@ -215,13 +137,14 @@ def _differing(
 ) -> Difference | None:
     """What differs first on a batch, and in which row of it."""
     relative = tolerance is None and keeps != "exact"
+    inside = relative or has_formats(after)
     with np.errstate(all="ignore"):
         try:
             old = _values(before, inputs, inside=relative)
         except EvaluationError as error:
             raise NoVerdictError(str(error)) from None
         try:
-            new = _values(after, inputs, inside=relative)
+            new = _values(after, inputs, inside=inside)
         except Exception as error:  # of an op, perhaps a user's
             return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
     bound = tolerance
@@ -247,7 +170,19 @@ def _differing(
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
             reason = f"output {where} was {shown(a[place])} and became {shown(b[place])}{limit}"
             clearest = Difference(reason, inputs, bound, kind, place[0] if batched else 0)
-    return clearest
+    return clearest or _beyond(before, after, inputs, new)
+
+
+def _beyond(
+    before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]
+) -> Difference | None:
+    """What differs where the outputs agree, but only as numpy's integers have more room than the formats say."""
+    found = out_of_format(after, values)
+    if found is None:
+        return None
+    with np.errstate(all="ignore"):
+        known = _values(before, inputs, inside=True)
+    return Difference(found, inputs, claim=IN_FORMAT) if out_of_format(before, known) is None else None
 
 
 def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:

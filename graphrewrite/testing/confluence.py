@@ -12,13 +12,14 @@ import numpy as np
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.testing.applying import Refuted
-from graphrewrite.testing.comparison import NoVerdictError, compare, interface
+from graphrewrite.testing.comparison import NoVerdictError, compare
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.first_difference import FirstDifference
 from graphrewrite.testing.orders import Orders
-from graphrewrite.testing.overlapping import Overlapping, failed, only, rule_sets
+from graphrewrite.testing.overlapping import Overlapping, failed, rule_sets
 from graphrewrite.testing.report import Report
 from graphrewrite.testing.search import Graphs, search
+from graphrewrite.testing.snapshot import interface
 from graphrewrite.testing.steps import Step, in_words
 from graphrewrite.testing.subject import Transformation
 
@@ -64,7 +65,7 @@ class Divergence(Counterexample):
 
 
 def assert_confluent(
-    rules: Transformation, on: Graphs | Any = None, *, up_to: str = "values", seed: int | None = None
+    rules: Transformation, on: Graphs = None, *, up_to: str = "values", seed: int | None = None
 ) -> None:
     """Raise unless it does not matter in which order rules are applied.
 
@@ -127,7 +128,7 @@ def assert_confluent(
         except GraphRewriteError as error:
             raise failed(subject, graph, error) from None
 
-    report = search(subject, only(on), holds, moderate=subject.keeps != "exact", seed=seed, asked="confluent")
+    report = search(subject, on, holds, moderate=subject.keeps != "exact", seed=seed, asked="confluent")
     if not report:
         raise AssertionError(str(report)) from None
 

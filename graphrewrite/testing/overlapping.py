@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import networkx as nx
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -26,7 +25,7 @@ from graphrewrite.testing.strategies import digraphs, graphs
 from graphrewrite.testing.strategies.picking import picking
 from graphrewrite.testing.subject import Single, Subject
 
-__all__ = ["Overlapping", "failed", "only", "rule_sets"]
+__all__ = ["Overlapping", "failed", "rule_sets"]
 
 
 class Overlapping(Subject):
@@ -110,11 +109,6 @@ def _pair(first: Rule, second: Rule, pick: Pick) -> Graph:
         if not builder.graph.succ[root.node] or pick((False, False, True)):
             wanted.append(builder.read(root) if pick((False, False, True)) else root)
     return builder.finish(wanted)
-
-
-def only(on: Any) -> Any:
-    """Return a strategy of graphs, where a graph is given one of nothing else."""
-    return st.just(on) if isinstance(on, nx.DiGraph) else on
 
 
 def failed(subject: Subject, graph: Any, error: GraphRewriteError) -> Refuted:

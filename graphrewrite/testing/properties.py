@@ -37,7 +37,7 @@ def check(
     ----------
     rules : Rule, Pass, iterable of them, or callable
         What to test.
-    on : SearchStrategy of Graph, optional
+    on : SearchStrategy of Graph, or Graph, optional
         Where; graphs that contain the rule's own pattern where not given.
     tolerance : float, optional
         An absolute bound, instead of what the rule declares.
@@ -103,8 +103,7 @@ def _check_values(graph: Graph, made: Graph, inputs: Mapping[str, Any], keeps: s
         except NoVerdictError:
             continue
         if found is not None:
-            example = Counterexample(graph, made, found.reason, found.inputs, bound=found.bound)
-            raise Refuted(example, _KINDS[found.kind])
+            raise Refuted(found.between(graph, made), "formats" if found.claim else _KINDS[found.kind])
         return
 
 
@@ -121,7 +120,7 @@ def assert_preserves(
     ----------
     rules : Rule, Pass, iterable of them, or callable
         What to test.
-    on : SearchStrategy of Graph, optional
+    on : SearchStrategy of Graph, or Graph, optional
         Where; graphs that contain the rule's own pattern where not given.
     tolerance : float, optional
         An absolute bound, instead of what the rule declares.
@@ -162,7 +161,7 @@ def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | N
     ----------
     rules : Rule, Pass, iterable of them, or callable
         What to test.
-    on : SearchStrategy of Graph, optional
+    on : SearchStrategy of Graph, or Graph, optional
         Where; graphs that contain the rule's own pattern where not given.
     seed : int, optional
         Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
@@ -197,7 +196,7 @@ def assert_refines(lowering: Transformation, on: Graphs = None, *, error: float,
     ----------
     lowering : Rule, Pass, iterable of them, or callable
         What to test.
-    on : SearchStrategy of Graph, optional
+    on : SearchStrategy of Graph, or Graph, optional
         Where.
     error : float
         The greatest difference of any output.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from secrets import randbits
-from typing import Any
+from typing import Any, TypeAlias
 
 import networkx as nx
 from hypothesis import HealthCheck, Phase, given, settings
@@ -22,7 +22,7 @@ from graphrewrite.testing.subject import Subject
 
 __all__ = ["Graphs", "Holds", "search"]
 
-Graphs = st.SearchStrategy[Any] | None
+Graphs: TypeAlias = "st.SearchStrategy[Any] | nx.DiGraph[Any] | None"
 Holds = Callable[[Report, Any, Mapping[str, Any]], None]
 """Raises `Refuted` if a property does not hold of a graph and inputs; notes in the report what fired."""
 
@@ -54,7 +54,7 @@ def search(
     ----------
     subject : Subject
         What is tested.
-    on : SearchStrategy, optional
+    on : SearchStrategy of Graph, or Graph, optional
         Where; graphs that contain patterns of the subject where not given.
     holds : callable
         The property.
@@ -69,6 +69,11 @@ def search(
     -------
     Report
     """
+    if not isinstance(on, nx.DiGraph | st.SearchStrategy | None):
+        raise RuleError(
+            f"on is a graph or a strategy of graphs, such as graphs(ops=[…]), not {type(on).__name__}; "
+            "of several graphs, sampled_from([…]) is one"
+        )
     profile = settings()
     if seed is None:
         seed = 0 if profile.derandomize else randbits(32)
@@ -109,7 +114,7 @@ def _try_graphs(
     for turn in range(_TURNS):
         names = report.idle or subject.names  # nothing here knows how rarely a condition is met
         count = least * (4 + len(names)) // 5
-        where = subject.graphs(names) if on is None else on
+        where = st.just(on) if isinstance(on, nx.DiGraph) else subject.graphs(names) if on is None else on
         run = given(st.tuples(where, st.integers(0, 255)))(examine)
         run = settings(
             max_examples=count,

@@ -31,6 +31,8 @@ from graphrewrite.passes import Pass, Pipeline
 from graphrewrite.replacement import Declined
 from graphrewrite.rewrite import GraphRewriting, rewrite
 from graphrewrite.rule import Rule
+from graphrewrite.testing.generation.tables import DEFAULT_OPS
+from graphrewrite.testing.mentioning import ops_mentioned
 from graphrewrite.testing.strategies import graphs
 from graphrewrite.testing.strategies.digraphs import digraphs
 
@@ -230,6 +232,11 @@ class Subject:
         kinds: list[st.SearchStrategy[Any]] = [graphs(containing=m) for m in chosen if isinstance(m, Rule)]
         if len(kinds) < len(wanted):
             kinds.append(graphs())
+            functions = [m.function for m in chosen if isinstance(m, Pass)]
+            functions += [s for s in self.stages if not isinstance(s, tuple) and _name_of(s) in wanted]
+            named = [op for function in functions for op in ops_mentioned(function)]
+            if named:  # half of the nodes are of ops that the code speaks of
+                kinds.append(graphs(ops=[*DEFAULT_OPS, *named * -(-len(DEFAULT_OPS) // len(named))]))
         return st.one_of(kinds)
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, quantise, to_integer
 from graphrewrite.rules import RULES, drop_identity, merge_clips
-from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, check, graphs
+from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, check, graphs, prove
 
 NEGATIONS = graphs(ops=["neg", "add"])
 
@@ -334,3 +334,23 @@ def test_what_cannot_be_tested_is_refused(given, told):
     with pytest.raises(RuleError) as caught:
         check(given)
     assert told in str(caught.value)
+
+
+class TestWhere:
+    """What `on` may be."""
+
+    GRAPH = Graph.parse("graph g\nx = input() : i32[N]\na = neg(x)\nb = neg(a)\ny = output(b)")
+
+    def test_one_graph(self):
+        assert check(drop_double_negation, on=self.GRAPH).verdict == "preserved"
+        assert_preserves(drop_double_negation, on=self.GRAPH)
+        assert prove(drop_double_negation, on=self.GRAPH)
+
+    @pytest.mark.parametrize("on", [[GRAPH], "graphs()", 3])
+    def test_what_is_neither_a_graph_nor_a_strategy_of_them(self, on):
+        with pytest.raises(RuleError, match=r"on is a graph or a strategy of graphs, .*, not (list|str|int)"):
+            check(drop_identity, on=on)
+
+    def test_a_proof_takes_graphs(self):
+        with pytest.raises(RuleError, match="on gives int; prove takes a graph, or a list of graphs"):
+            prove(drop_identity, on=[3])

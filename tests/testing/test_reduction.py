@@ -12,7 +12,7 @@ from graphrewrite import Graph, decline, rule, verify
 from graphrewrite import op as ops
 from graphrewrite.op import LIBRARY
 from graphrewrite.testing import check, graphs, inputs_for
-from graphrewrite.testing.comparison import difference, snapshot
+from graphrewrite.testing.comparison import difference
 from graphrewrite.testing.reduction import Case, reduced
 from graphrewrite.testing.reduction.names import rename_nodes
 from graphrewrite.testing.reduction.nodes import (
@@ -26,6 +26,7 @@ from graphrewrite.testing.reduction.nodes import (
 from graphrewrite.testing.reduction.operands import drop_operands, reset_attributes
 from graphrewrite.testing.reduction.sizes import shrink_axes, shrink_sizes
 from graphrewrite.testing.reduction.values import simplify_constants, simplify_inputs, take_rows
+from graphrewrite.testing.snapshot import snapshot
 from graphrewrite.testing.subject import Subject
 from tests.quality import wrong_rules
 from tests.quality.families import planted_in

@@ -12,9 +12,10 @@ from graphrewrite import Graph, Tensor, op, pass_, rule
 from graphrewrite.errors import RuleError
 from graphrewrite.testing import check, graphs
 from graphrewrite.testing.applying import Refuted
-from graphrewrite.testing.comparison import difference, snapshot
+from graphrewrite.testing.comparison import difference
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.search import search
+from graphrewrite.testing.snapshot import snapshot
 from graphrewrite.testing.subject import Subject
 
 

@@ -6,7 +6,7 @@ In each of them ``before`` is the graph, ``inputs`` are the arrays, and ``{made}
 
 from __future__ import annotations
 
-__all__ = ["ARGUMENT", "BITS", "DETERMINISTIC", "IDEMPOTENT", "INTERFACE", "NEAR", "WELL_FORMED"]
+__all__ = ["ARGUMENT", "BITS", "DETERMINISTIC", "IDEMPOTENT", "INTERFACE", "IN_FORMAT", "NEAR", "WELL_FORMED"]
 
 BITS = """\
 after = {made}
@@ -39,6 +39,13 @@ WELL_FORMED = """\
 verify({made})
 """
 """It does not fail, and gives a graph that is well formed."""
+
+IN_FORMAT = """\
+after = {made}
+for node, values in evaluate_nodes(after, inputs, set(after) - set(after.outputs)).items():
+    assert out_of_range(after.result_type(node).element, values) is None
+"""
+"""Every value has room in the format that its node declares."""
 
 ARGUMENT = """\
 untouched = before.copy()

@@ -26,6 +26,8 @@ __all__ = ["array_code", "failing_test", "graph_code"]
 
 _WIDTH = 100
 _ELSEWHERE = {
+    "evaluate_nodes": "from graphrewrite.evaluate import evaluate_nodes",
+    "out_of_range": "from graphrewrite.types import out_of_range",
     "to_text": "from graphrewrite.text import to_text",
     "nx": "import networkx as nx",
     "np": "import numpy as np",
@@ -92,7 +94,7 @@ def failing_test(
     body.append(claim.strip().replace("{made}", made).replace("{rules}", tested.name).replace("{bound}", repr(bound)))
     code = "\n".join(body)
     # Numbers that overflow or are none are values like others; a test run may take warnings for errors.
-    decorator = '@np.errstate(all="ignore")\n' if "evaluate" in _names(code) else ""
+    decorator = '@np.errstate(all="ignore")\n' if {"evaluate", "evaluate_nodes"} & _names(code) else ""
     name = re.sub(r"\W", "_", tested.name.lower())
     function = f"{decorator}def test_{name}():\n{textwrap.indent(code, '    ')}"
     return "\n".join([*_head(decorator + code, [tested, *own]), "", "", function])

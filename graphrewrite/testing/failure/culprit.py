@@ -16,7 +16,8 @@ from graphrewrite.passes import Pass, Pipeline
 from graphrewrite.rewrite import GraphRewriting
 from graphrewrite.rule import Rule
 from graphrewrite.testing.equality import agreeing
-from graphrewrite.testing.failure.values import evaluated
+from graphrewrite.testing.failure.formats import out_of_format
+from graphrewrite.testing.failure.values import Values, evaluated
 from graphrewrite.trace import trace
 
 __all__ = ["Culprit", "culprit_of", "members_of", "name_of", "place_of", "ports"]
@@ -148,9 +149,9 @@ def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound:
     except Exception as error:  # what is tested may fail in any way
         named = [m for m in members if repr(name_of(m)) in str(error)]
         return alone or (Culprit(name_of(named[0]), place_of(named[0])) if len(named) == 1 else None)
-    old = _outputs(before, inputs)
+    old = evaluated(before, inputs)
     for index, (member, given, made) in enumerate(steps, start=1):
-        if _differ(old, _outputs(made, inputs), bound) or ports(given) != ports(made):
+        if _differ(before, old, made, evaluated(made, inputs), bound) or ports(given) != ports(made):
             return Culprit(name_of(member), place_of(member), index, len(steps), given, made)
     return alone
 
@@ -199,19 +200,19 @@ def _steps(rules: Any, graph: Graph) -> Iterator[tuple[Any, Graph, Graph]]:
         given = made
 
 
-def _outputs(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray | None]:
-    values = evaluated(graph, inputs)
-    return {name: values.arrays.get(Operand(name)) for name in graph.outputs} if values.arrays else {}
-
-
-def _differ(old: Mapping[str, np.ndarray | None], new: Mapping[str, np.ndarray | None], bound: float | None) -> bool:
-    for name, a in old.items():
-        b = new.get(name)
+def _differ(before: Graph, old: Values, made: Graph, new: Values, bound: float | None) -> bool:
+    """Whether an output is another, or a format has no room for what only the graph that was made computes."""
+    for name in before.outputs if old.arrays else ():
+        a, b = old.arrays.get(Operand(name)), new.arrays.get(Operand(name))
         if a is None or b is None or a.shape != b.shape or a.dtype != b.dtype:
             return a is not None
         if not agreeing(a, b, bound).all():
             return True
-    return False
+    return _out_of_format(made, new) is not None and _out_of_format(before, old) is None
+
+
+def _out_of_format(graph: Graph, values: Values) -> str | None:
+    return out_of_format(graph, {at.node: array for at, array in values.arrays.items() if not at.result})
 
 
 def ports(graph: Graph) -> Any:

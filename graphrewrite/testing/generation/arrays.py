@@ -8,9 +8,9 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.match import Matched
 from graphrewrite.pattern import Literal, Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
-from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype
+from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype, hold, out_of_range
 
-__all__ = ["constant_array", "holds", "literal_array"]
+__all__ = ["constant_array", "holds", "literal_array", "nearly_equal"]
 
 _SIGNED = (0.0, -0.0, 1.0, -1.0)
 
@@ -54,6 +54,36 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
         quarters = rng.integers(1 if positive else -8, 8, shape, endpoint=True)
         return (quarters / 4).astype(dtype)
     return rng.integers(0 if positive or np.issubdtype(dtype, np.unsignedinteger) else -4, 5, shape).astype(dtype)
+
+
+def nearly_equal(array: np.ndarray, kind: Type) -> np.ndarray | None:
+    """Return numbers of a type that are equal to those of an array: zeros of a float have the other sign.
+
+    Parameters
+    ----------
+    array : ndarray
+        Of a constant that is there.
+    kind : Tensor
+        What another one carries.
+
+    Returns
+    -------
+    ndarray or None
+        None where the type has no such shape or numbers.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> nearly_equal(np.float32([0, 2]), Tensor("f64", (2,))).tolist()
+    [-0.0, 2.0]
+    """
+    if array.shape != kind.shape:
+        return None
+    with np.errstate(all="ignore"):
+        found = hold(kind.element, array)
+    if not np.array_equal(found, array) or out_of_range(kind.element, found) is not None:
+        return None
+    return np.where(found == 0, -found, found) if np.issubdtype(found.dtype, np.floating) else found
 
 
 def literal_array(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from contextlib import suppress
+from math import prod
+
+import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph, Value
-from graphrewrite.marks import attributes_in
 from graphrewrite.op.op import Op
 from graphrewrite.pattern import Pattern
-from graphrewrite.testing.generation.arrays import constant_array
+from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick
-from graphrewrite.testing.generation.experience import accepted, counts_of, taken
+from graphrewrite.testing.generation.experience import counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
+from graphrewrite.testing.generation.repeating import repeated
 from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Type
@@ -29,6 +31,8 @@ _STYLES = (0, 1, 4, 5, 2, 3)
 """Of constants."""
 _LOOKS = 4
 """Ops to look at for one that reads a value, and pairs for two one of which can read the other."""
+_LARGEST = 2000
+"""Entries of a result, in each row of a batch."""
 
 
 def _reads(op: Op, kind: Type) -> bool:
@@ -55,6 +59,7 @@ class Builder:
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
+        self.arrays: list[np.ndarray] = []
 
     def chance(self, count: int) -> bool:
         """Return true once in that many times; shrinks to false."""
@@ -71,8 +76,13 @@ class Builder:
         return self.offer(self.graph.input("x" if not count else f"x{count}", kind))
 
     def constant(self, kind: Type, *, positive: bool = False) -> Value:
-        """Add a constant."""
-        return self.offer(self.graph.constant(constant_array(kind, self.pick(_STYLES), positive=positive), type=kind))
+        """Add a constant: sometimes one that is equal to another one, but for its type or the signs of its zeros."""
+        array = constant_array(kind, self.pick(_STYLES), positive=positive)
+        if self.arrays and not positive and self.chance(4):
+            alike = nearly_equal(self.pick(self.arrays), kind)
+            array = array if alike is None else alike
+        self.arrays.append(array)
+        return self.offer(self.graph.constant(array, type=kind))
 
     def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
         """Return a value of a type: one that is there, an input, or a constant.
@@ -213,6 +223,9 @@ class Builder:
 
     def _add(self, op: Op, operands: list[Value], case: Case) -> Value | None:
         try:
+            kinds = op.result_types(tuple(value.type for value in operands), case.attributes)
+            if any(prod(d for d in kind.shape if isinstance(d, int)) > _LARGEST for kind in kinds):
+                return None  # borders and joins of results of others grow without end
             made = self.graph.add(op, operands, case.attributes)
         except TypeMismatchError:  # operands in another order
             return None
@@ -222,27 +235,10 @@ class Builder:
         return values[0] if values else None
 
     def repeat(self) -> None:
-        """Add a node that is equal to one that is there, or but for operands' order, one attribute, or its op."""
+        """Add a node that is equal to one that is there, or nearly."""
         if not self.computed:
             return
-        node = self.pick(self.computed).node
-        op = self.graph.op(node)
-        operands = [self.graph.value(o.node, o.result) for o in self.graph.operands(node)]
-        attributes = attributes_in(self.graph.nodes[node], op.attributes)
-        match self.pick(("equal", "reversed", "attribute", "op")):
-            case "reversed":
-                operands.reverse()
-            case "attribute" if operands and op.attributes:
-                name = self.pick(list(op.attributes))
-                first = operands[0].type
-                recipes = accepted(op, name, len(operands), kind_of(first))
-                if recipes:
-                    with suppress(Exception):  # the type has no such value
-                        attributes[name] = self.pick(recipes).make(first, random.Random(self.pick(range(256))))
-            case "op" if operands:
-                alike = [other for other in self.ops if other.operands and other.required == op.required]
-                op = self.pick(alike or [op])
-                attributes = {}
+        op, operands, attributes = repeated(self.graph, self.computed, self.ops, self.pick)
         with suppress(Exception):  # these operands and attributes do not fit, and an inference may not foresee them
             self._add(op, operands, Case((), attributes))
 

@@ -9,9 +9,10 @@ import z3
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.testing.comparison import compare, interface
+from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.proof.array import SymbolicArray
+from graphrewrite.testing.proof.formats import overflows
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.proof import Instance
 from graphrewrite.testing.proof.refutation import Refutation
@@ -20,6 +21,7 @@ from graphrewrite.testing.proof.sign import both, opposite, same_sign
 from graphrewrite.testing.proof.solver import Question, possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
 from graphrewrite.testing.proof.untranslatable import RoundedSum, Undefined, Untranslatable
+from graphrewrite.testing.snapshot import interface
 
 __all__ = ["ReplayError", "examined"]
 
@@ -59,9 +61,9 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
     inputs = Inputs.of(before)
     translation = Translation(lambda condition: possible(inputs.constraints, condition))
     try:
-        was = translation.outputs(before, inputs.arrays)
-        became = translation.outputs(after, inputs.arrays)
-        differs = _differences(was, became, inputs)
+        was = translation.values(before, inputs.arrays)
+        became = translation.values(after, inputs.arrays)
+        differs = _differences(_outputs(before, was), _outputs(after, became), inputs)
     except Undefined as error:
         return Instance(before, "left out", str(error))
     except RoundedSum as error:  # a rule that assumes something about floats assumes that sums are exact
@@ -70,6 +72,8 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
         return Instance(before, "unknown", str(error))
     if keeps == "assumes" and roundings(d for d in differs if d is not True):
         return Instance(before, "left out", "floats round here, which it assumes they do not")
+    if not any(overflows(before, was)):
+        differs += overflows(after, became)
     for difference in differs:
         if difference is True:
             return _refuted(Pair(before, after, rules), inputs, {}, keeps)
@@ -80,6 +84,10 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
         if answer.verdict == "sometimes":
             return _refuted(Pair(before, after, rules), inputs, answer.values, keeps)
     return Instance(before, "proved")
+
+
+def _outputs(graph: Graph, values: dict[str, tuple[Any, ...]]) -> dict[str, SymbolicArray]:
+    return {name: SymbolicArray.of(values[name][0]) for name in graph.outputs}
 
 
 def _called(graph: Graph) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import MissingDependencyError, RewriteError, VerificationError
+from graphrewrite.errors import MissingDependencyError, RuleError, RewriteError, VerificationError
 from graphrewrite.graph import Graph
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rule import Rule
@@ -32,7 +32,7 @@ _RUNS = 8
 
 def prove(
     rules: Transformation,
-    on: Iterable[Graph] | None = None,
+    on: Graph | Iterable[Graph] | None = None,
     *,
     elements: Iterable[str] | None = None,
     attributes: Mapping[str, Iterable[Any]] | None = None,
@@ -50,7 +50,7 @@ def prove(
     ----------
     rules : Rule, Pass, iterable of them, or callable
         What to prove.
-    on : iterable of Graph, optional
+    on : Graph or iterable of Graph, optional
         Where: graphs that contain the rule's own pattern where not given. A pass or a function has none.
     elements : iterable of str, optional
         Kinds of element types that inputs may have, such as `graphrewrite.op.domain.MANTISSAS`; any where not given.
@@ -184,7 +184,7 @@ class _Evidence:
         if self.misfit is not None and not self.is_refuted:
             self.instances.append(self.misfit)
 
-    def why(self, subject: Subject, on: Iterable[Graph] | None, missing: str) -> str:
+    def why(self, subject: Subject, on: Graph | Iterable[Graph] | None, missing: str) -> str:
         """Why it is not known, or nothing."""
         if on is None and not any(isinstance(member, Rule) for member in subject.members):
             return "it has no pattern of ops, so give the graphs to prove it on, on=[…]"
@@ -220,17 +220,20 @@ class _Graphs:
     """The graphs to look at: those that are given, or instances of each rule's pattern in turn."""
 
     def __init__(
-        self, subject: Subject, on: Iterable[Graph] | None, instances: int, kinds: frozenset[str] | None
+        self, subject: Subject, on: Graph | Iterable[Graph] | None, instances: int, kinds: frozenset[str] | None
     ) -> None:
         from graphrewrite.testing.proof.instances import Instances
 
         self.missing = ""
         members = [m for m in subject.members if isinstance(m, Rule)] if on is None else []
         self.made = deque(Instances(member, instances * _RUNS, kinds) for member in members)
-        self.given = iter(on or ())
+        self.given = iter((on,) if isinstance(on, Graph) else on or ())
 
     def __iter__(self) -> Iterator[Graph]:
-        yield from self.given
+        for graph in self.given:
+            if not isinstance(graph, Graph):
+                raise RuleError(f"on gives {type(graph).__name__}; prove takes a graph, or a list of graphs")
+            yield graph
         while self.made:
             try:
                 graph = next(self.made[0], None)

@@ -155,8 +155,8 @@ class Translation:
         self.possible = possible
         self.rebinding = Rebinding()
 
-    def outputs(self, graph: Graph, inputs: Mapping[str, SymbolicArray]) -> dict[str, SymbolicArray]:
-        """Return the outputs of a graph.
+    def values(self, graph: Graph, inputs: Mapping[str, SymbolicArray]) -> dict[str, tuple[Any, ...]]:
+        """Return the results of every node that an output needs.
 
         Parameters
         ----------
@@ -167,25 +167,12 @@ class Translation:
 
         Returns
         -------
-        dict of str to SymbolicArray
+        dict of str to tuple of SymbolicArray or ndarray
 
         Raises
         ------
         Untranslatable
             Naming the op, the type of its operands, and what hinders.
-        """
-        values = self.values(graph, inputs)
-        return {name: SymbolicArray.of(values[name][0]) for name in graph.outputs}
-
-    def values(self, graph: Graph, inputs: Mapping[str, SymbolicArray]) -> dict[str, tuple[Any, ...]]:
-        """Return the results of every node that an output needs.
-
-        Parameters
-        ----------
-        graph : Graph
-            Of any level.
-        inputs : mapping of str to SymbolicArray
-            By name.
         """
         graph = flatten(graph) if any(isinstance(graph.op(n), GraphOp) for n in graph) else graph
         needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))

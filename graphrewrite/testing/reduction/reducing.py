@@ -8,7 +8,6 @@ from time import perf_counter
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.testing.comparison import snapshot
 from graphrewrite.testing.reduction.case import Case, Step
 from graphrewrite.testing.reduction.digraphs import drop_anything
 from graphrewrite.testing.reduction.names import rename_nodes
@@ -23,6 +22,7 @@ from graphrewrite.testing.reduction.nodes import (
 from graphrewrite.testing.reduction.operands import drop_operands, reset_attributes
 from graphrewrite.testing.reduction.sizes import shrink_axes, shrink_sizes
 from graphrewrite.testing.reduction.values import simplify_constants, simplify_inputs, take_rows
+from graphrewrite.testing.snapshot import snapshot
 from graphrewrite.verify import verify
 
 __all__ = ["reduced"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,10 +28,16 @@ def shrink_sizes(case: Case) -> Ways:
     for size in sorted(sizes, reverse=True):
         for smaller in (n for n in (1, 2, size - 1) if n < size):
             for everywhere in (True, False):
-                yield partial(_resized, size, smaller, everywhere)
+                for start in _starts(size, smaller):
+                    yield partial(_resized, size, smaller, start, everywhere)
 
 
-def _resized(size: int, smaller: int, everywhere: bool, case: Case) -> Case | None:
+def _starts(size: int, smaller: int) -> Iterable[int]:
+    """Where to begin to keep values: what shows the failure may stand at any place, or at the end."""
+    return sorted({0, 1, size - smaller}) if smaller == 1 else (0,)
+
+
+def _resized(size: int, smaller: int, start: int, everywhere: bool, case: Case) -> Case | None:
     new = case.graph.copy()
     inputs = dict(case.inputs)
     found = False
@@ -40,7 +46,7 @@ def _resized(size: int, smaller: int, everywhere: bool, case: Case) -> Case | No
             axes = [axis for axis, d in enumerate(data["result"].shape) if d == size]
             if axes:
                 found = True
-                if not _cropped(node, data, axes, smaller, inputs):
+                if not _cropped(node, data, axes, range(start, start + smaller), inputs):
                     return None
         elif everywhere and data["type"] != "output":
             known = new.op(node).attributes
@@ -58,7 +64,10 @@ def shrink_axes(case: Case) -> Ways:
     ranks = {node: len(graph.result_type(node).shape) for node in leaves}
     for node in leaves:
         for axis in reversed(range(ranks[node])):
-            yield partial(_narrowed, node, axis)
+            size = graph.result_type(node).shape[axis]
+            if isinstance(size, int) and size > 1:
+                for place in _starts(size, 1):
+                    yield partial(_narrowed, node, axis, place)
     for place in range(1, max(ranks.values(), default=0) + 1):  # from the last axis on, as shapes are broadcast
         yield partial(_without_axis, leaves, place)
         for node in leaves:
@@ -86,24 +95,25 @@ def _without_axis(nodes: list[str], place: int, case: Case) -> Case | None:
     return Case(new, inputs) if found and retyped(new) is not None else None
 
 
-def _narrowed(node: str, axis: int, case: Case) -> Case | None:
+def _narrowed(node: str, axis: int, place: int, case: Case) -> Case | None:
     graph: Graph = case.graph
     if node not in graph:
         return None
     shape = graph.result_type(node).shape
-    if axis >= len(shape) or not isinstance(shape[axis], int) or shape[axis] == 1:
+    size = shape[axis] if axis < len(shape) else 1
+    if not isinstance(size, int) or size == 1 or place >= size:
         return None
     new = graph.copy()
     inputs = dict(case.inputs)
-    if not _cropped(node, new._node[node], [axis], 1, inputs) or retyped(new) is None:
+    if not _cropped(node, new._node[node], [axis], range(place, place + 1), inputs) or retyped(new) is None:
         return None
     return Case(new, inputs)
 
 
-def _cropped(node: str, data: dict[str, Any], axes: list[int], size: int, inputs: dict[str, np.ndarray]) -> bool:
-    """Keep the first values along some axes of a leaf, in place; tell whether there is such a type."""
+def _cropped(node: str, data: dict[str, Any], axes: list[int], kept: range, inputs: dict[str, np.ndarray]) -> bool:
+    """Keep some values along some axes of a leaf, in place; tell whether there is such a type."""
     kind = data["result"]
-    shape = tuple(size if axis in axes else d for axis, d in enumerate(kind.shape))
+    shape = tuple(len(kept) if axis in axes else d for axis, d in enumerate(kind.shape))
     try:
         data["result"] = replace(kind, shape=shape)
     except (GraphRewriteError, ValueError):
@@ -111,7 +121,7 @@ def _cropped(node: str, data: dict[str, Any], axes: list[int], size: int, inputs
     array = data["value"] if data["type"] == "constant" else inputs[node]
     surplus = array.ndim - len(shape)  # the frames of a stream
     for axis in axes:
-        array = array.take(range(size), axis=axis + surplus)
+        array = array.take(kept, axis=axis + surplus)
     if data["type"] == "constant":
         data["value"] = array
     else:

@@ -126,9 +126,13 @@ def _batch(
     low, high = limits_of(element)
     near = rng.integers(max(low, -3), min(high, 3), frame, endpoint=True)
     values: np.ndarray = near.astype(dtype)
-    if dense is None:  # one sample: small numbers in the first batch, and edge values in every other
+    # Sums leave their format first where all inputs are at an end of theirs, differences where they are at both.
+    corners = (low, high, (low, high)[position % 2], (high, low)[position % 2]) if dtype.kind in "iu" else ()
+    if dense is None:  # one sample: small numbers in the first batch, edge values in every other, some corners
         if seed % 2:
             values.ravel()[:] = _taken(edges, values.size, seed // 2, position)
+        elif seed % 8 == 6 and corners:
+            values[...] = corners[seed // 8 % len(corners)]
         return hold(element, values)
     wide: Any = (
         rng.integers(-96, 97, frame) / 32
@@ -137,6 +141,8 @@ def _batch(
     )
     values[0] = 0
     values[_PLAIN // 2 : _PLAIN] = wide[_PLAIN // 2 : _PLAIN].astype(dtype)
+    for row, corner in enumerate(corners, start=2):
+        values[row] = corner
     block = values[_PLAIN : _PLAIN + dense]
     block[...] = _taken(edges, block.size, seed, position).reshape(block.shape)
     # What is wrong with one value hides what is wrong with its neighbours, so that each has some rows to itself.

@@ -160,6 +160,8 @@ def offset_after_rounding(x):
     yield rounded
     if rounded.fractions is not None or rounded.element.fraction != 0 or (rounded.low, rounded.high) != (None, None):
         return decline("another grid")
+    if x.op_name == "quantise":
+        return decline("it is rounded already")
     wide = FixedPoint(True, 31, 0)
     return op.quantise(op.add(op.quantise(x, element=wide), 1.0), like=rounded)
 

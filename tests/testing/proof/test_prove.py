@@ -405,7 +405,7 @@ def test_guards_that_few_graphs_pass_are_met():
         factors = c.value.reshape(-1)[np.arange(outputs * inner) % c.value.size]
         return op.conv(x, w.value * factors.reshape(outputs, inner, *[1] * len(kernel)), like=conv)
 
-    assert prove(factors_in_turns, elements=NUMBERS, effort=100_000).verdict == "refuted"
+    assert prove(factors_in_turns, elements=NUMBERS, instances=300, effort=100_000).verdict == "refuted"
 
 
 def test_a_wrong_translation_raises(monkeypatch):

@@ -14,6 +14,7 @@ from graphrewrite.lowering import LOWER_TO_INTEGER, LOWER_TO_STREAM
 from graphrewrite.nested import graph_op
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.domain import MANTISSAS
+from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.instances import Instances
 from graphrewrite.testing.proof.solver import possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
@@ -23,8 +24,8 @@ from tests.testing.proof.values import values_of
 
 def translated(graph):
     inputs = Inputs.of(graph)
-    found = Translation(lambda condition: possible(inputs.constraints, condition)).outputs(graph, inputs.arrays)
-    return inputs, found
+    values = Translation(lambda condition: possible(inputs.constraints, condition)).values(graph, inputs.arrays)
+    return inputs, {name: SymbolicArray.of(values[name][0]) for name in graph.outputs}
 
 
 def batch(graph, inputs, seed):

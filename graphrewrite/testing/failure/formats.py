@@ -1,0 +1,72 @@
+"""Values that the formats of a graph have no room for: numpy holds them all the same, hardware does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.types import FixedPoint, Stream, Tensor, out_of_range
+
+__all__ = ["has_formats", "out_of_format"]
+
+
+def has_formats(graph: Graph) -> bool:
+    r"""Tell whether any node of a graph computes mantissas of a fixed-point format.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> has_formats(Graph.parse("graph g\nx = input() : s8f0[N]\na = relu(x)\ny = output(a)"))
+    True
+    """
+    return any(isinstance(_element(data.get("result")), FixedPoint) for data in graph._node.values())
+
+
+def out_of_format(graph: Graph, values: Mapping[str, np.ndarray]) -> str | None:
+    r"""Return which node computes a mantissa that the format of its result does not have, and which, if any does.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+    values : mapping of str to ndarray
+        The first result of nodes, as `graphrewrite.evaluate.evaluate_nodes` gives them.
+
+    Returns
+    -------
+    str or None
+        A clause, for messages; of the first such node in order.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : s4f0[N]\na = relu(x)\ny = output(a)")
+    >>> out_of_format(g, {"x": np.int8([7]), "a": np.int8([8])})
+    "node 'a' holds 8, and s4f0 reaches from -8 to 7"
+    """
+    try:
+        order = graph.in_order()
+    except GraphRewriteError:  # it has a cycle, of nodes that keep a state
+        order = tuple(graph)
+    for node in order:
+        element = _element(graph._node[node].get("result"))
+        if isinstance(element, FixedPoint) and node in values:
+            found = out_of_range(element, values[node])
+            if found is not None:
+                return f"node {node!r} {found}"
+    return None
+
+
+def _element(result: object) -> object:
+    kind = result[0] if isinstance(result, tuple) and result else result
+    return kind.element if isinstance(kind, Tensor | Stream) else None

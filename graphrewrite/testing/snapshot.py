@@ -1,0 +1,96 @@
+"""What a graph is, and what it offers to the world outside, as data that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graphrewrite.graph import Graph
+from graphrewrite.types import FixedPoint, Tensor
+
+__all__ = ["interface", "snapshot"]
+
+
+def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
+    r"""Return names and types of a graph's inputs and outputs.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+
+    Returns
+    -------
+    dict of str to list
+
+    Examples
+    --------
+    >>> interface(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
+    {'inputs': [('x', 'f32[N]')], 'outputs': [('y', 'f32[N]')]}
+    """
+    outputs = [(name, graph.operands(name)[0]) for name in graph.outputs]
+    return {
+        "inputs": [(name, str(graph.result_type(name))) for name in graph.inputs],
+        "outputs": [(name, str(graph.result_type(o.node, o.result))) for name, o in outputs],
+    }
+
+
+def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
+    r"""Return all that a graph is, but for the order in which it was built: nodes, edges and graph attributes.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph.
+
+    Returns
+    -------
+    dict
+        Equal if and only if the graphs are; it stays as it is when the graph changes.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> old = snapshot(g)
+    >>> g.nodes["r"]["type"] = "neg"
+    >>> snapshot(g) == old, snapshot(g)["edges"] == old["edges"]
+    (False, True)
+    """
+    return {
+        "nodes": {node: _frozen(data) for node, data in graph._node.items()},
+        "edges": {(a, b): _slots(data) for a, found in graph._succ.items() for b, data in found.items()},
+        "graph": {key: _frozen(value) for key, value in graph.graph.items()},
+    }
+
+
+def _slots(data: Mapping[str, Any]) -> Any:
+    """Freeze an edge: which of its slots was connected first says nothing."""
+    slots = data.get("slots")
+    if len(data) == 1 and type(slots) is tuple:
+        return slots if len(slots) == 1 else tuple(sorted(slots))
+    return _frozen({**data, "slots": sorted(slots)} if isinstance(slots, tuple | list) else data)
+
+
+_PLAIN = frozenset({str, int, type(None), Tensor, FixedPoint})
+
+
+def _frozen(value: Any) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is np.ndarray:
+        return (str(value.dtype), value.shape, value.tobytes()) if value.dtype != object else repr(value)
+    if kind is dict:
+        return {key: _frozen(found) for key, found in value.items()}
+    if kind is tuple or kind is list:
+        return kind, tuple([_frozen(found) for found in value])
+    if kind is float or kind is bool:
+        return repr(value)  # 0.0 is not -0.0, NaN is NaN, and True is not 1
+    if kind is set:
+        return frozenset(value)
+    if isinstance(value, nx.DiGraph):
+        return snapshot(value)
+    return value  # primitives, types and formats do not change; of the rest, identity and == decide

@@ -1,0 +1,60 @@
+"""Which ops the code of a function speaks of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+from hypothesis import given
+
+from graphrewrite import pass_
+from graphrewrite.rules.cleaning import merge_equal_nodes
+from graphrewrite.testing.mentioning import ops_mentioned
+from graphrewrite.testing.subject import Subject
+
+POOLS = ("max_pool", "average_pool")
+
+
+def _is_pool(data):
+    return data["type"] in POOLS
+
+
+def names(function):
+    return [op.name for op in ops_mentioned(function)]
+
+
+def test_texts_in_the_code_of_functions_inside_and_of_those_it_calls():
+    def outer(graph, wanted="neg"):
+        def inner(node):
+            return graph.nodes[node]["type"] == "sub" or _is_pool(graph.nodes[node])
+
+        return [n for n in graph if inner(n) and "input" not in n]
+
+    assert set(names(outer)) == {"sub", *POOLS}
+    assert names(partial(outer, wanted="add")) == names(outer)
+
+
+def test_ops_that_keep_a_state_where_the_code_asks_for_that():
+    assert names(merge_equal_nodes.function) == ["counter"]
+
+
+def test_of_what_is_not_written_in_python_nothing_is_known():
+    assert names(len) == []
+    assert names(Subject) == []
+
+
+@pass_
+def touches_pads(graph):
+    """Speaks of one op."""
+    return [n for n in graph if graph.nodes[n]["type"] == "pad"][:0]
+
+
+def test_graphs_for_a_pass_are_full_of_them():
+    found: Counter[str] = Counter()
+
+    @given(Subject(touches_pads).graphs(["touches_pads"]))
+    def count(graph):
+        found.update(data["type"] for data in graph.nodes.values())
+
+    count()
+    assert found["pad"] > 2 * max(found[other] for other in ("sub", "conv", "max_pool"))
