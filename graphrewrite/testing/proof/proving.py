@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import MissingDependencyError, RuleError, RewriteError, VerificationError
+from graphrewrite.errors import MissingDependencyError, RewriteError, RuleError, VerificationError
 from graphrewrite.graph import Graph
 from graphrewrite.rewrite import rewrite
 from graphrewrite.rule import Rule
