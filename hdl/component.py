@@ -13,6 +13,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.types import Stream, Type
 
 __all__ = [
+    "LANE_BITS",
     "Component",
     "Generic",
     "Resources",
@@ -24,6 +25,8 @@ __all__ = [
     "streams",
 ]
 
+LANE_BITS = 48
+"""The widest number that components compute with: two generics carry it, as VHDL's integers have 32 bits."""
 Generic = bool | int | NDArray[np.int64]
 """A value of a VHDL generic; an array is an ``integer_vector``."""
 
@@ -153,8 +156,8 @@ def streams(*types: Type) -> tuple[Stream, ...]:
     for found in types:
         if not isinstance(found, Stream):
             raise TypeMismatchError(f"{found} is no stream; lower its producer to the stream level first")
-        if found.element.width > 48:
-            raise TypeMismatchError(f"{found}: a lane has at most 48 bits; requantise to a narrower format")
+        if found.element.width > LANE_BITS:
+            raise TypeMismatchError(f"{found}: a lane has at most {LANE_BITS} bits; requantise to a narrower format")
     return tuple(found for found in types if isinstance(found, Stream))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
 from graphrewrite.graph import Operand
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
+from graphrewrite.hdl.component import LANE_BITS
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.argmax import argmax
 from graphrewrite.hdl.components.clip import clip
@@ -34,6 +35,12 @@ from graphrewrite.wiring import rewire
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
 
+def _too_wide(*values):
+    """Why no lane holds one of some values, or None."""
+    wide = [v.type.element for v in values if v.type.element.width > LANE_BITS]
+    return f"a lane has at most {LANE_BITS} bits, and {wide[0]} has {wide[0].width}" if wide else None
+
+
 def _plane(shape, count=2):
     """Sizes of the spatial axes, or None where there are not that many."""
     return shape[2:] if len(shape) == 2 + count else None
@@ -44,6 +51,8 @@ def map_linear(x, w: Constant, b: Constant):
     """A fully-connected layer is a matrix times the lanes of the one beat of a frame."""
     layer = op.integer_linear(leave(x), w, b)
     yield layer
+    if reason := _too_wide(x, layer):
+        return decline(reason, at=layer)
     return leave(matvec(x, weights=w.value, bias=b.value, element=layer.element))
 
 
@@ -52,6 +61,8 @@ def map_conv(x, w: Constant, b: Constant):
     """A convolution is a matrix times the lanes of a sliding window; groups and dilation are zeros in the matrix."""
     conv = op.integer_conv(leave(x), w, b)
     yield conv
+    if reason := _too_wide(x, conv):
+        return decline(reason, at=conv)
     if _plane(conv.shape) is None:
         return decline("only convolutions over two axes have a component", at=conv)
     dense, pads = _within_pads(_dense(w.value, conv.groups, conv.dilations), conv.pads)
@@ -87,6 +98,8 @@ def map_max_pool(x):
     """A pooling is the greatest lane of a sliding window, channel by channel; the border holds the least mantissa."""
     pool = op.max_pool(leave(x))
     yield pool
+    if reason := _too_wide(x):
+        return decline(reason, at=pool)
     if _plane(pool.shape) is None:
         return decline("only pooling over two axes has a component", at=pool)
     if has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads):
@@ -101,6 +114,8 @@ def map_requantise(x):
     """A shift with rounding and saturation is done lane by lane."""
     narrow = op.requantise(leave(x))
     yield narrow
+    if reason := _too_wide(x):
+        return decline(reason, at=narrow)
     if narrow.element.width > 31:
         return decline(
             f"its result of {narrow.element.width} bits is wider than the 31 that the component gives", at=narrow
@@ -115,7 +130,10 @@ def map_requantise(x):
 @rule(shared="keep", kind="lowering")
 def map_relu(x):
     """Rectifying is limiting from below at zero."""
-    yield op.relu(leave(x))
+    rectified = op.relu(leave(x))
+    yield rectified
+    if reason := _too_wide(x):
+        return decline(reason, at=rectified)
     element = x.type.element
     return leave(clip(x, low=0, high=element.maximum))
 
@@ -125,6 +143,8 @@ def map_clip(x):
     """Limiting is done lane by lane."""
     limited = op.clip(leave(x))
     yield limited
+    if reason := _too_wide(x):
+        return decline(reason, at=limited)
     element = x.type.element
     low = element.minimum if limited.low is None else max(int(limited.low), element.minimum)
     high = element.maximum if limited.high is None else min(int(limited.high), element.maximum)
@@ -138,6 +158,8 @@ def map_reshape(x):
     """A reshape collects the beats of a frame and gives them in the new order."""
     shaped = op.reshape(leave(x))
     yield shaped
+    if reason := _too_wide(x):
+        return decline(reason, at=shaped)
     if not isinstance(shaped.shape[0], str):
         return decline("the batch is not symbolic", at=shaped)
     if len(shaped.shape) < 2:
@@ -150,6 +172,8 @@ def map_transpose(x):
     """A transpose between one channel and many positions, or the reverse, is a reshape."""
     moved = op.transpose(leave(x))
     yield moved
+    if reason := _too_wide(x):
+        return decline(reason, at=moved)
     long = [p for p in moved.perm if _size(x, p) != 1]
     if long != sorted(long) or moved.perm[0] != 0:
         return decline("axes longer than 1 change their order, for which there is no component", at=moved)
@@ -166,6 +190,8 @@ def map_add(x, y):
     """A sum of two streams takes a beat of each."""
     total = op.integer_add(leave(x), leave(y))
     yield total
+    if reason := _too_wide(x, y, total):
+        return decline(reason, at=total)
     if x.shape != y.shape:
         return decline("one operand broadcasts, and beats are added one by one", at=total)
     return leave(add(x, y, shifts=total.shifts, element=total.element))
@@ -177,6 +203,8 @@ def map_doubling(x):
     given = leave(x)
     total = op.integer_add(given, given)
     yield total
+    if reason := _too_wide(x, total):
+        return decline(reason, at=total)
     return leave(add(x, x, shifts=total.shifts, element=total.element))
 
 
@@ -185,6 +213,8 @@ def map_arg_max(x):
     """The first greatest lane of a beat."""
     place = op.arg_max(leave(x))
     yield place
+    if reason := _too_wide(x):
+        return decline(reason, at=place)
     if place.axis not in (1, -1) or not place.keep_dims or len(x.shape) != 1:
         return decline("only the place of the greatest channel of a vector has a component, keeping the axis", at=place)
     return leave(argmax(x, element=place.type.element))

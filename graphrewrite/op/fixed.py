@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -83,7 +84,10 @@ def mantissas(
     >>> mantissas(np.array([0.5, 1.5, 99.0]), element=FixedPoint(True, 4)).tolist()
     [0.0, 2.0, 7.0]
     """
-    least, most = limits(element, low, high)
+    least, most = map(float, ends := limits(element, low, high))
+    # A limit of more than 53 bits may be no float: the next one inside of it is the limit then.
+    least = math.nextafter(least, math.inf) if least < ends[0] else least
+    most = math.nextafter(most, -math.inf) if most > ends[1] else most
     scaled = np.asarray(x, np.float64) / _steps(element, fractions, axis, np.ndim(x))
     return np.clip(np.rint(scaled) + 0.0, least, most)  # + 0.0: a mantissa has one zero
 

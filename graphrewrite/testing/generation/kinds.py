@@ -32,9 +32,13 @@ FORMATS: tuple[FixedPoint, ...] = tuple(
         (True, 16, 8),
         (False, 1),
         (True, 32),
+        (True, 60, 30),
+        (True, 6, -20),
+        (True, 20, 40),
+        (True, 1),
     )
 )
-"""Fixed-point formats of generated graphs: narrow and wide, with and without a sign."""
+"""Fixed-point formats of generated graphs: narrow and wide, with and without a sign, near to the point and far away."""
 QUANTISED: tuple[Quantised, ...] = (Quantised("i8", 0.5, 3), Quantised("u4", 0.25), Quantised("i16", 0.125, -7))
 """Quantised formats of generated graphs, of one scale each."""
 FAMILIES: Mapping[str, tuple[Element, ...]] = {
@@ -46,7 +50,12 @@ FAMILIES: Mapping[str, tuple[Element, ...]] = {
     "stream": FORMATS[:6],
 }
 """Element types of generated graphs, by kind; those of streams count as a kind of their own."""
-USUAL: Mapping[str, tuple[Element, ...]] = {**FAMILIES, "float": ("f32", "f64"), "integer": ("i64", "i8", "i32")}
+USUAL: Mapping[str, tuple[Element, ...]] = {
+    **FAMILIES,
+    "float": ("f32", "f64"),
+    "integer": ("i64", "i8", "i32"),
+    "fixed": FORMATS[:8],
+}
 """Those that most graphs hold: what is right for them, and forgets the others, is what most people mean."""
 RANKS = (2, 4, 1, 3)
 """Numbers of axes that a pattern may begin with."""
