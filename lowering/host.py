@@ -10,10 +10,13 @@ import numpy as np
 
 from graphrewrite import Graph, evaluate
 from graphrewrite.graph import Value
+from graphrewrite.infer import infer
 from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.op.axes import canonical
 from graphrewrite.rules import eliminate_dead_nodes
+from graphrewrite.types import Tensor
 
-__all__ = ["Partition", "partition"]
+__all__ = ["Partition", "forget_names_of_axes", "partition"]
 
 
 @dataclass(frozen=True)
@@ -188,3 +191,36 @@ def _stem(name: str) -> str:
 
 def _pick(value: Value | tuple[Value, ...], result: int) -> Value:
     return value[result] if isinstance(value, tuple) else value
+
+
+def forget_names_of_axes(core: Graph) -> None:
+    r"""Take the layouts from a core, in place: the axes of a stream are known by their places, channels first.
+
+    Parameters
+    ----------
+    core : Graph
+        Mantissas to mantissas.
+
+    Raises
+    ------
+    LoweringError
+        If an input has its axes in another order.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : s8f4[N,3] NC\nr = relu(x)\ny = output(r)")
+    >>> forget_names_of_axes(g)
+    >>> print(g.result_type("r"))
+    s8f4[N,3]
+    """
+    kinds = {name: core.result_type(name) for name in core.inputs}
+    named = {n: (kind, kind.layout) for n, kind in kinds.items() if isinstance(kind, Tensor) and kind.layout}
+    for name, (kind, layout) in named.items():
+        order = canonical("[NC*]", layout)
+        if order != layout:
+            raise LoweringError(
+                f"its axes are {layout}, and a stream needs {order}; transpose the input of the model", node=name
+            )
+        core.nodes[name]["result"] = Tensor(kind.element, kind.shape)
+    if named:
+        infer(core)

@@ -217,7 +217,8 @@ def lower_max_pool(x: Mantissas):
     yield pool
     if element_kind(real.element) != "float":
         return decline(_WRAPS, at=real)
-    if has_window_in_border(x.shape[2:], pool.kernel, pool.strides, pool.pads):
+    (image,) = pool.op.axes.in_order((x.type,))
+    if has_window_in_border(image.shape[2:], pool.kernel, pool.strides, pool.pads):
         return decline(
             "a window may lie wholly in the border, which is -inf there and the least mantissa here", at=pool
         )

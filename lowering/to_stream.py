@@ -18,18 +18,15 @@ from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.reshape import reshape
 from graphrewrite.hdl.components.window import window
-from graphrewrite.infer import infer
 from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.errors import LoweringError
-from graphrewrite.lowering.host import partition
+from graphrewrite.lowering.host import forget_names_of_axes, partition
 from graphrewrite.lowering.parallelism import fold
 from graphrewrite.lowering.record import recorded
-from graphrewrite.op.axes import canonical
 from graphrewrite.op.fixed import limits
 from graphrewrite.op.pooling import has_window_in_border
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.trace import Step
-from graphrewrite.types import Tensor
 from graphrewrite.wiring import rewire
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
@@ -134,8 +131,7 @@ def map_relu(x):
     yield rectified
     if reason := _too_wide(x):
         return decline(reason, at=rectified)
-    element = x.type.element
-    return leave(clip(x, low=0, high=element.maximum))
+    return leave(clip(x, low=0, high=x.type.element.maximum))
 
 
 @rule(shared="keep", kind="lowering")
@@ -304,7 +300,7 @@ def to_stream(
     y = output(stream_clip_1)
     """
     core = partition(graph).core
-    _forget_names_of_axes(core)
+    forget_names_of_axes(core)
     for name in core.inputs:
         if core.succ[name]:
             entered = enter(core.value(name))
@@ -336,18 +332,3 @@ def _refuse_rest(graph: Graph) -> None:
             left.append(f"{', '.join(graph.origin(node))}: {why}")
     if left:
         raise LoweringError(f"{len(left)} nodes have no hardware: " + "; ".join(left))
-
-
-def _forget_names_of_axes(core):
-    """The axes of a stream are known by their places: channels first."""
-    named = [name for name in core.inputs if core.result_type(name).layout is not None]
-    for name in named:
-        kind = core.result_type(name)
-        order = canonical("[NC*]", kind.layout)
-        if order != kind.layout:
-            raise LoweringError(
-                f"its axes are {kind.layout}, and a stream needs {order}; transpose the input of the model", node=name
-            )
-        core.nodes[name]["result"] = Tensor(kind.element, kind.shape)
-    if named:
-        infer(core)

@@ -17,6 +17,13 @@ __all__ = [
 ]
 
 
+def _reshaped(x, result):
+    """A reshape to the shape of a result, if a reshape can say it."""
+    if sum(isinstance(d, str) for d in result.shape) > 1:
+        return decline("several of its sizes are symbolic, and a reshape leaves one open", at=result)
+    return op.reshape(x, shape=result.shape)
+
+
 @rule
 def write_as_reshape(x):
     """A flatten, a squeeze and an unsqueeze are reshapes to their result's shape."""
@@ -24,7 +31,7 @@ def write_as_reshape(x):
     yield other
     if other.type.layout is not None or other.type.element != x.type.element:
         return decline("its axes have names or channels, which a reshape forgets", at=other)
-    return op.reshape(x, shape=other.shape)
+    return _reshaped(x, other)
 
 
 @rule
@@ -40,7 +47,7 @@ def merge_reshapes(x):
     """Of two reshapes in a row only the last shape counts."""
     last = op.reshape(op.reshape(x))
     yield last
-    return op.reshape(x, shape=last.shape)
+    return _reshaped(x, last)
 
 
 @rule
@@ -72,7 +79,7 @@ def transpose_as_reshape(x):
         return decline("axes longer than 1 change their order", at=moved)
     if moved.type.layout is not None or moved.type.element != x.type.element:
         return decline("its axes have names or channels, which a reshape forgets", at=moved)
-    return op.reshape(x, shape=moved.shape)
+    return _reshaped(x, moved)
 
 
 @rule(keeps="rounding")

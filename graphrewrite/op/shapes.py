@@ -32,6 +32,10 @@ def identity(x: np.ndarray) -> np.ndarray:
 
 def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
     """Sizes as in ONNX: 0 keeps the size of that axis, one -1 takes what is left."""
+    if sum(isinstance(d, str) or d == -1 for d in shape) > 1:
+        raise TypeMismatchError(
+            f"the shape {list(shape)} leaves several sizes open, and the entries tell one; 0 keeps the size of an axis"
+        )
     wanted: list[Dimension] = [x.shape[i] if d == 0 and i < len(x.shape) else d for i, d in enumerate(shape)]
     symbols = [d for d in x.shape if isinstance(d, str)]
     whole = math.prod(d for d in x.shape if isinstance(d, int))

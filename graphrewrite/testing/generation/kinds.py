@@ -32,18 +32,16 @@ FORMATS: tuple[FixedPoint, ...] = tuple(
         (True, 16, 8),
         (False, 1),
         (True, 32),
-        (True, 60, 30),
-        (True, 6, -20),
-        (True, 20, 40),
-        (True, 1),
     )
 )
-"""Fixed-point formats of generated graphs: narrow and wide, with and without a sign, near to the point and far away."""
+"""Fixed-point formats of generated graphs: narrow and wide, with and without a sign."""
+_RARE_FORMATS = tuple(FixedPoint(*f) for f in ((True, 60, 30), (True, 6, -20), (True, 20, 40), (True, 1)))
+"""Nearly as wide as possible, far from the point, or nothing but a sign."""
 QUANTISED: tuple[Quantised, ...] = (Quantised("i8", 0.5, 3), Quantised("u4", 0.25), Quantised("i16", 0.125, -7))
 """Quantised formats of generated graphs, of one scale each."""
 FAMILIES: Mapping[str, tuple[Element, ...]] = {
     "float": ("f32", "f64", "f16", "bf16"),
-    "fixed": FORMATS,
+    "fixed": (*FORMATS, *_RARE_FORMATS),
     "integer": ("i64", "i8", "i32", "u8", "i4", "u4", "i16", "u16", "u32", "u64"),
     "bool": ("bool",),
     "quantised": QUANTISED,
@@ -54,7 +52,7 @@ USUAL: Mapping[str, tuple[Element, ...]] = {
     **FAMILIES,
     "float": ("f32", "f64"),
     "integer": ("i64", "i8", "i32"),
-    "fixed": FORMATS[:8],
+    "fixed": FORMATS,
 }
 """Those that most graphs hold: what is right for them, and forgets the others, is what most people mean."""
 RANKS = (2, 4, 1, 3)

@@ -25,6 +25,8 @@ __all__ = ["vary"]
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
+_OPEN = "M"
+"""A size besides the batch's that only run time tells."""
 
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
@@ -46,7 +48,7 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
     Plan
         Of the same reading; the same one where no change fits.
     """
-    changes = (*_CHANGES, _any_element, _any_element, _layout, _layout) if every_type else (*_CHANGES, _element)
+    changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):
         try:
             plan = pick(changes)(plan, pick)
@@ -142,6 +144,17 @@ def _one_size(plan: Plan, pick: Pick) -> Plan:
     return _typed(plan, lambda kind: _with(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
 
 
+def _open_size(plan: Plan, pick: Pick) -> Plan:
+    """Leave one size of an input to run time."""
+    leaves = [leaf for leaf, kind in plan.types.items() if kind.shape and not leaf.constant]
+    if not leaves:
+        raise Unfit("no sizes of inputs")
+    leaf = pick(leaves)
+    shape = plan.types[leaf].shape
+    axis = pick(range(len(shape)))
+    return _typed(plan, lambda kind: _with(kind, shape=(*shape[:axis], _OPEN, *shape[axis + 1 :])), pick, only=leaf)
+
+
 def _rank(plan: Plan, pick: Pick) -> Plan:
     """Take the first axes of a leaf away, so that it is broadcast, or put one of size 1 in front."""
     leaf = pick(list(plan.types))
@@ -193,3 +206,5 @@ def _layout(plan: Plan, pick: Pick) -> Plan:
 
 _CHANGES = (_attribute, _attribute, _attribute, _equal_sizes, _renamed_size, _one_size, _rank, _same_element)
 """All kinds of changes of usual types, the likeliest to show a fault several times."""
+_RARE = (_any_element, _any_element, _layout, _layout, _open_size)
+"""Those of types that few graphs hold."""

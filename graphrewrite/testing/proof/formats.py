@@ -30,7 +30,7 @@ def overflows(graph: Graph, values: Mapping[str, tuple[Any, ...]]) -> Iterator[A
     >>> g = Graph.parse("graph g\nx = input() : s4f0[1]\na = relu(x)\ny = output(a)")
     >>> a = SymbolicArray(np.array([unknown_number("a", -8, 9)]), np.dtype(np.int8))
     >>> list(overflows(g, {"a": (a,)}))
-    [a > 7]
+    [7 < a]
     """
     for node, results in values.items():
         if node not in graph or graph.nodes[node]["type"] == "output":

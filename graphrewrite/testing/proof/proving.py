@@ -36,7 +36,7 @@ def prove(
     *,
     elements: Iterable[str] | None = None,
     attributes: Mapping[str, Iterable[Any]] | None = None,
-    instances: int = 120,
+    instances: int = 200,
     effort: int = 10_000_000,
 ) -> Proof:
     """Decide whether a rule keeps every bit, for all values of the inputs.
