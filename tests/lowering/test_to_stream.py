@@ -143,3 +143,19 @@ class TestErrors:
     def test_a_fixed_batch(self) -> None:
         with pytest.raises(LoweringError, match=r"node 'x': its batch has the fixed size 2; import"):
             to_stream(integers("r = relu(f)", shape="2,3"))
+
+    @pytest.mark.parametrize(
+        ("given", "line"),
+        [
+            ("s8f4", "r = requantise(f, shift=0, element=s50f4)"),
+            ("s50f4", "r = relu(f)"),
+            ("s50f4", "r = clip(f, low=0)"),
+        ],
+    )
+    def test_numbers_wider_than_a_lane(self, given: str, line: str) -> None:
+        graph = integers(line)
+        text = str(graph).replace("element=s8f4", f"element={given}").replace("f) : s8f4", f"f) : {given}")
+        lines = [line.partition(" : ")[0] for line in text.splitlines()[1:]]
+        lines[0] = "x = input() : f32[N,3]"
+        with pytest.raises(LoweringError, match=r"1 nodes have no hardware: r: .*(31|48)"):
+            to_stream(Graph.parse("\n".join(["graph g", *lines])))

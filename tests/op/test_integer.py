@@ -133,3 +133,21 @@ def test_clip_of_mantissas_takes_limits_beyond_their_type():
 def test_nan_has_no_mantissa():
     with pytest.raises(EvaluationError, match="NaN has no mantissa"):
         op.to_fixed(np.float32([0, np.nan]), element=FixedPoint(True, 8))
+
+
+@given(
+    st.builds(FixedPoint, st.booleans(), st.integers(1, 63), st.integers(-40, 70)),
+    st.lists(
+        st.floats(allow_nan=False, width=64) | st.sampled_from([2.0**62, -(2.0**63), np.inf, -np.inf]), min_size=1
+    ),
+)
+def test_saturation_stays_in_the_format_where_its_ends_are_no_floats(element, numbers):
+    whole = mantissas(np.array(numbers), element=element)
+    assert all(element.minimum <= int(m) <= element.maximum for m in whole)
+    held = op.to_fixed(np.array(numbers), element=element)
+    assert [int(m) for m in held] == [int(m) for m in whole]
+    if element.width <= 53:
+        assert {int(m) for m in mantissas(np.array([np.inf, -np.inf]), element=element)} == {
+            element.maximum,
+            element.minimum,
+        }

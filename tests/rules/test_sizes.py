@@ -1,0 +1,58 @@
+"""Sizes that only run time tells: rules decline where these hinder, and ops refuse what they cannot compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, rewrite, verify
+from graphrewrite.errors import ParseError
+from graphrewrite.evaluate import evaluate
+from graphrewrite.lowering.to_integer import lower_max_pool
+from graphrewrite.rules import (
+    add_bias,
+    merge_reshapes,
+    transpose_as_reshape,
+    write_as_reshape,
+)
+
+OPEN = [
+    (merge_reshapes, "a = reshape(x, shape=[0, 1, 0])\nb = reshape(a, shape=[0, 0, 0])"),
+    (transpose_as_reshape, "b = transpose(x, perm=[1, 0, 2])"),
+    (write_as_reshape, "b = unsqueeze(x, axes=[0])"),
+]
+
+
+@pytest.mark.parametrize(("rule", "lines"), OPEN, ids=lambda value: getattr(value, "name", ""))
+def test_a_reshape_leaves_one_size_open(rule, lines):
+    graph = Graph.parse(f"graph g\nx = input() : f32[N,1,M]\n{lines}\ny = output(b)")
+    assert rewrite(graph, rule) == graph
+    assert "several of its sizes are symbolic, and a reshape leaves one open" in rule.explain(graph, at="b")
+    closed = Graph.parse(f"graph g\nx = input() : f32[N,1,4]\n{lines}\ny = output(b)")
+    made = rewrite(closed, rule)
+    assert [made.nodes[n]["type"] for n in made] == ["input", "output", "reshape"]
+    x = np.arange(8, dtype=np.float32).reshape(2, 1, 4)
+    np.testing.assert_array_equal(evaluate(made, {"x": x})["y"], evaluate(closed, {"x": x})["y"])
+
+
+def test_a_reshape_that_leaves_two_is_refused():
+    with pytest.raises(ParseError, match=r"\['N', 'M'\] leaves several sizes open, and the entries tell one; 0 keeps"):
+        Graph.parse('graph g\nx = input() : f32[N,M]\na = reshape(x, shape=["N", "M"])\ny = output(a)')
+
+
+def test_a_bias_of_so_many_results_as_run_time_tells():
+    graph = Graph.parse("graph g\nx = input() : f32[N,3]\nw = input() : f32[M,3]\na = linear(x, w)\ny = output(a)")
+    assert rewrite(graph, add_bias) == graph
+    assert "the number of its results is symbolic" in add_bias.explain(graph, at="a")
+
+
+def test_the_windows_of_a_pool_move_along_the_axes_of_its_layout():
+    text = """graph g
+    x = input() : s8f1[N,{}] NWC
+    r = from_fixed(x, fraction=1)
+    p = max_pool(r, kernel=[2], strides=[2], pads=[1, 2])
+    y = output(p)"""
+    short, long = (Graph.parse(text.format(sizes)) for sizes in ("1,9", "9,1"))
+    assert rewrite(short, lower_max_pool) == short
+    assert "a window may lie wholly in the border" in lower_max_pool.explain(short, at="p")
+    verify(rewrite(long, lower_max_pool))
