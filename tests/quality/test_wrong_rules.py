@@ -18,21 +18,18 @@ from tests.quality.wrong_rules.fixed_point import ignored_saturation
 
 WRONG = list(planted_in(wrong_rules))
 RARELY = {
-    "layers.groups_ignored": 5,
-    "structure.merges_without_attributes": 15,
-    "activations.crossing_limits": 15,
-    "structure.merges_constants_of_one_value": 17,
-    "structure.bypasses_a_broadcast": 18,
-    "structure.forgets_the_second_slot": 19,
-    "shapes.border_of_another_value": 19,
+    "layers.groups_ignored": 7,
+    "activations.crossing_limits": 16,
+    "shapes.border_of_another_value": 16,
+    "layers.broadcast_for_per_channel": 19,
+    "structure.merges_constants_of_one_value": 19,
+    "structure.merges_without_attributes": 19,
 }
 """Those that some seeds do not refute: how many of the twenty do, as measured."""
 MISSED = {
     "layers.axis_of_another_layout": "images with channels last that are as high as they have channels are not drawn",
 }
 """Those that no seed refutes, and why."""
-SLOW = {"structure.merges_constants_of_one_value": 18.5}
-"""Those for which one of the twenty seeds needs more than ten seconds: how many it needed."""
 
 
 def planted_or_missed(planted: Planted) -> Any:
@@ -94,7 +91,7 @@ def test_wrong_rules_are_refuted_in_twenty_seeds():
     assert not {r.name: r.refuted for r in records if r.refuted < len(SEEDS) and r.name not in {*RARELY, *MISSED}}
     assert {r.name for r in records if not r.refuted} <= set(MISSED)
     assert all(r.is_small for r in records)
-    assert not {r.name: r.seconds for r in records if r.seconds >= 10 and r.name not in SLOW}
+    assert max(r.seconds for r in records) < 10
 
 
 @rule
