@@ -28,6 +28,8 @@ def merge_reshapes(x):
     """Only the last shape counts."""
     last = op.reshape(op.reshape(x))
     yield last
+    if sum(isinstance(size, str) for size in last.shape) > 1:
+        return decline("a reshape leaves one size open")
     return op.reshape(x, shape=last.shape)
 
 
@@ -44,7 +46,7 @@ def elementwise_before_a_reshape(x):
     """An element-wise op may come before or after a reshape."""
     shaped = op.reshape(x)
     yield op.neg(shaped)
-    return op.reshape(op.neg(x), shape=shaped.shape)
+    return op.reshape(op.neg(x), like=shaped)
 
 
 @rule
