@@ -226,6 +226,13 @@ class _Importer:
             self.values.update(self.unknown.add(self.graph, node, inputs, self.free(label)))
             return
         entry = self.table[kind_of(node)]
+        for name in given:
+            if name not in (*entry.attributes, *entry.required, *entry.ignored):
+                known = (*entry.attributes, *entry.required)
+                raise ModelError(
+                    f"node {label!r} ({node.op_type}): its attribute {name!r} has no meaning here"
+                    f"{did_you_mean(name, known)}; an entry of your own can give it one, or name it in ignored"
+                )
         for name, allowed in entry.required.items():
             if name in given and given[name] not in allowed:
                 raise ModelError(

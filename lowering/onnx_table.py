@@ -34,6 +34,8 @@ class Entry:
         ONNX attribute name to the only values of it that our op means.
     complete : callable, optional
         Fills attributes that follow from the operand types (a stride of one for each axis).
+    ignored : tuple of str
+        ONNX attributes that say nothing our op has to know. Any other one that is not named here is refused.
     """
 
     onnx: str
@@ -42,6 +44,7 @@ class Entry:
     constants: Mapping[int, tuple[str, Convert]] = field(default_factory=dict)
     required: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     complete: Callable[[dict[str, Any], list[Tensor]], dict[str, Any]] | None = None
+    ignored: tuple[str, ...] = ()
 
 
 def _integers(value: Any) -> tuple[int, ...]:
@@ -90,6 +93,7 @@ _WINDOW = {
     "auto_pad": ("auto_pad", lambda v: v.decode()),
 }
 _POOL = _windows(lambda attributes, _: attributes["kernel"])
+_NOT_DILATED = ([1], [1, 1], [1, 1, 1])
 _AXIS = {"axis": ("axis", int)}
 
 
@@ -121,10 +125,16 @@ TABLE: dict[str, Entry] = {
             "AveragePool",
             op.average_pool,
             {**_WINDOW, "count_include_pad": ("count_include_pad", bool)},
-            required={"ceil_mode": (0,)},
+            required={"ceil_mode": (0,), "dilations": _NOT_DILATED},
             complete=_POOL,
         ),
-        Entry("BatchNormalization", op.batch_norm, {"epsilon": ("epsilon", float)}, required={"training_mode": (0,)}),
+        Entry(
+            "BatchNormalization",
+            op.batch_norm,
+            {"epsilon": ("epsilon", float)},
+            required={"training_mode": (0,)},
+            ignored=("momentum",),  # which training alone reads
+        ),
         Entry("Clip", op.clip, constants={1: ("low", _scalar), 2: ("high", _scalar)}),
         Entry("Concat", op.concat, _AXIS),
         Entry(
@@ -136,9 +146,10 @@ TABLE: dict[str, Entry] = {
                 "group": ("groups", int),
             },
             complete=_conv,
+            ignored=("kernel_shape",),  # which the weights have
         ),
         Entry("Div", op.div),
-        Entry("Dropout", op.identity),
+        Entry("Dropout", op.identity, ignored=("seed", "ratio")),  # in inference it does nothing
         Entry("Exp", op.exp),
         Entry("Flatten", op.flatten, _AXIS),
         Entry(
@@ -160,7 +171,7 @@ TABLE: dict[str, Entry] = {
             "MaxPool",
             op.max_pool,
             _WINDOW,
-            required={"ceil_mode": (0,), "storage_order": (0,), "dilations": ([1], [1, 1], [1, 1, 1])},
+            required={"ceil_mode": (0,), "storage_order": (0,), "dilations": _NOT_DILATED},
             complete=_POOL,
         ),
         Entry("Mul", op.mul),

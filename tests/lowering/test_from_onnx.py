@@ -208,6 +208,22 @@ class TestUnknownOps:
         assert "abs" in {data["type"] for _, data in graph.nodes(data=True)}
         assert evaluate(graph, {"x": [[1, -2]]})["y"].tolist() == [[4, -4]]
 
+    def test_an_attribute_that_an_entry_does_not_know_is_refused(self) -> None:
+        swirl = define_op(infer=lambda x: x)(lambda x: x)
+        nodes = [helper.make_node("Swirl", ["x"], ["y"], domain="com.acme", name="s", times=3)]
+        proto = model(nodes, {}, input_shape=(1, 2), domains=["com.acme"])
+        with pytest.raises(ModelError, match=r"node 's' \(Swirl\): its attribute 'times' has no meaning here.*ignored"):
+            from_onnx(proto, entries=[Entry("com.acme.Swirl", swirl)])
+        graph = from_onnx(proto, entries=[Entry("com.acme.Swirl", swirl, ignored=("times",))])
+        assert graph.attributes("s") == {}
+
+    def test_a_dilated_mean_is_refused(self) -> None:
+        node = helper.make_node("AveragePool", ["x"], ["y"], name="p", kernel_shape=[2, 2], dilations=[2, 2])
+        proto = model([node], {}, input_shape=(1, 1, 4, 4))
+        proto.opset_import[0].version = 19
+        with pytest.raises(ModelError, match=r"dilat"):
+            from_onnx(proto)
+
     def test_onnx_tells_the_types_that_it_knows(self) -> None:
         nodes = [
             helper.make_node("Split", ["x"], ["a", "b"], name="split", axis=1),
