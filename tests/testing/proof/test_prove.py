@@ -17,6 +17,7 @@ from graphrewrite.testing import prove
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.proof import ufuncs
 from graphrewrite.testing.proof.examination import ReplayError
+from tests.quality.wrong_rules.layers import groups_ignored
 
 NUMBERS = MANTISSAS | {"bool"}
 
@@ -391,21 +392,7 @@ def test_what_the_engine_refuses_refutes():
 
 def test_guards_that_few_graphs_pass_are_met():
     """The factors of groups of channels are mixed up: only with two channels and two results a group it shows."""
-
-    @rule(keeps="rounding")
-    def factors_in_turns(x, w: Constant, c: Constant):
-        scaled = op.mul(x, c)
-        conv = op.conv(scaled, w)
-        yield conv
-        if conv.groups == 1 or scaled.type != x.type or c.value.size != x.shape[1] or x.type.layout is not None:
-            return decline("no groups, or not one factor a channel")
-        if c.value.ndim < len(x.shape) - 1 or c.value.shape[1 - len(x.shape)] != c.value.size:
-            return decline("the factors are along another axis")
-        outputs, inner, *kernel = w.value.shape
-        factors = c.value.reshape(-1)[np.arange(outputs * inner) % c.value.size]
-        return op.conv(x, w.value * factors.reshape(outputs, inner, *[1] * len(kernel)), like=conv)
-
-    assert prove(factors_in_turns, elements=NUMBERS, instances=300, effort=100_000).verdict == "refuted"
+    assert prove(groups_ignored, elements=NUMBERS, instances=300, effort=100_000).verdict == "refuted"
 
 
 def test_a_wrong_translation_raises(monkeypatch):
