@@ -21,7 +21,7 @@ from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated, Tracing, Where, Without, top_of, variables_of
 from graphrewrite.template import Template, is_plain, matches_itself, read_template
 
-__all__ = ["Definition", "read_definition"]
+__all__ = ["Definition", "codes_of", "read_definition"]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     if _returns_nothing(code):
         raise complain("returns nothing; return the replacement, a refusal, or rule.nothing for nodes that just go")
     _check_names(function, complain)
-    names = frozenset(name for inner in _codes(code) for name in inner.co_names)
+    names = frozenset(name for inner in codes_of(code) for name in inner.co_names)
     template = read_template(function, pattern, complain)
     return Definition(function.__name__, file, line, inspect.getdoc(function), pattern, names, shared, template)
 
@@ -189,17 +189,32 @@ def _names_in(function: Any) -> tuple[str, ...]:
     return code.co_names if code is not None else ()
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code and that of the functions inside it."""
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    """Yield a function's code and that of the functions inside it.
+
+    Parameters
+    ----------
+    code : code
+        ``function.__code__``.
+
+    Yields
+    ------
+    code
+
+    Examples
+    --------
+    >>> [code.co_name for code in codes_of((lambda xs: sorted(xs, key=lambda x: -x)).__code__)]
+    ['<lambda>', '<lambda>']
+    """
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield from codes_of(constant)
 
 
 def _check_names(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> None:
     """Report names below the yield that are misspelt: ops that the library lacks, and near misses of a local name."""
-    for code in _codes(function.__code__):
+    for code in codes_of(function.__code__):
         known = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
         previous: Any = None
         for step in dis.get_instructions(code):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from graphrewrite.definition import codes_of
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
 
@@ -51,7 +52,7 @@ def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
     if id(function) in seen:
         return
     seen.add(id(function))
-    for code in _codes(function.__code__):
+    for code in codes_of(function.__code__):
         for constant in code.co_consts:
             yield from _texts(constant)
         for name in code.co_names:
@@ -62,13 +63,6 @@ def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
                 yield name
             else:
                 yield from _texts(used)
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
 
 
 def _texts(value: Any) -> Iterator[str]:

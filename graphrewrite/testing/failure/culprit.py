@@ -18,6 +18,7 @@ from graphrewrite.rule import Rule
 from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.formats import out_of_format
 from graphrewrite.testing.failure.values import Values, evaluated
+from graphrewrite.testing.snapshot import interface
 from graphrewrite.trace import trace
 
 __all__ = ["Culprit", "culprit_of", "members_of", "name_of", "place_of", "ports"]
@@ -215,10 +216,9 @@ def _out_of_format(graph: Graph, values: Values) -> str | None:
     return out_of_format(graph, {at.node: array for at, array in values.arrays.items() if not at.result})
 
 
-def ports(graph: Graph) -> Any:
+def ports(graph: Graph) -> dict[str, list[tuple[str, str]]] | None:
     """Return names and types of the inputs and outputs of a graph; None of one that is broken."""
     try:
-        outputs = [(name, str(graph.result_type(*graph.operands(name)[0]))) for name in graph.outputs]
-        return [(name, str(graph.result_type(name))) for name in graph.inputs], outputs
+        return interface(graph)
     except (GraphRewriteError, IndexError):
         return None
