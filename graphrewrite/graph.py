@@ -173,7 +173,7 @@ class Graph(Composed, Displayed, Dataflow):
         TypeMismatchError
             If operands or attributes do not fit the op; the graph is as it was.
         """
-        given = [x for x in operands if x is not None]
+        given = op.given(operands)
         attributes = {k: as_attribute(v) for k, v in (attributes or {}).items()}
         op.check(len(given), attributes)
         like = next((x for x in given if isinstance(x, Value)), None)

@@ -16,7 +16,7 @@ from graphrewrite.op import as_constant, constant_type
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated
-from graphrewrite.types import Tensor, Type, element_dtype, element_of, hold
+from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold
 
 __all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
 
@@ -104,7 +104,7 @@ class Bound(Matched, Part):  # type: ignore[override]  # its type is read from t
         return found[name]
 
     def __iter__(self) -> Iterator[Bound]:
-        results = self.op.results
+        results = self.op.number_of_results(self.graph.attributes(self.node))
         if results == 1:
             raise RuleError("has one result, which cannot be unpacked", node=self.node)
         return iter([Bound(self.replay, Operand(self.node, i)) for i in range(results)])
@@ -250,7 +250,7 @@ class Replay:
         if like is not None:
             attributes = {**{k: v for k, v in like.data.items() if k in op.attributes}, **attributes}
         attributes = {k: as_attribute(v) for k, v in attributes.items()}
-        given = [x for x in operands if x is not None]
+        given = op.given(operands)
         first = next((x for x in given if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in given)
         if not op.stateful and all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts):
@@ -279,7 +279,7 @@ class Replay:
             raise RuleError(f"uses {value!r}, which belongs to another graph or rule, as a value")
         kind = like.type if like is not None else None
         array = as_constant(value, kind)
-        if kind is not None and kind.element in ("i4", "u4") and array.dtype == element_dtype(kind.element):
+        if kind is not None and kind.element in SHORT_INTEGERS and array.dtype == element_dtype(kind.element):
             array = hold(kind.element, array)  # what the rule has computed wraps as the op's results do
         return Known(self, array, constant_type(array, value, kind))
 

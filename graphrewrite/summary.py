@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import networkx as nx
@@ -15,7 +14,7 @@ from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.module import Module
 from graphrewrite.nested import GraphOp
-from graphrewrite.types import Type
+from graphrewrite.op import find_op
 
 __all__ = ["multiply_accumulates", "parameters", "summary"]
 
@@ -188,40 +187,11 @@ def multiply_accumulates(graph: Graph, node: Any) -> int:
     body = _body(graph, node)
     if body is not None:
         return sum(multiply_accumulates(body, each) for each in body)
-    count = _COUNTS.get(graph.nodes[node].get("type"))
-    if count is None:
+    op = find_op(graph.nodes[node].get("type"), graph.ops)
+    if op is None or op.cost is None:
         return 0
     try:
         types = [graph.result_type(o.node, o.result) for o in graph.operands(node)]
-        return count(types, graph.result_type(node), graph.attributes(node))
+        return op.cost(types, graph.result_type(node), graph.attributes(node))
     except (GraphRewriteError, IndexError, KeyError):
         return 0
-
-
-def _size(shape: Iterable[int | str]) -> int:
-    return math.prod(size for size in shape if isinstance(size, int))
-
-
-def _weighted(types: list[Type], result: Type, attributes: dict[str, Any]) -> int:
-    """Weights [O, …]: each result element takes one product a weight of its output."""
-    return _size(result.shape) * _size(types[1].shape[1:])
-
-
-def _matrix(types: list[Type], result: Type, attributes: dict[str, Any]) -> int:
-    return _size(result.shape) * _size((types[0].shape[0 if attributes.get("trans_a") else -1],))
-
-
-def _matvec(types: list[Type], result: Type, attributes: dict[str, Any]) -> int:
-    return _size(result.shape) * int(np.shape(attributes["weights"])[1])
-
-
-_COUNTS: dict[Any, Callable[[list[Type], Type, dict[str, Any]], int]] = {
-    "conv": _weighted,
-    "integer_conv": _weighted,
-    "linear": _weighted,
-    "integer_linear": _weighted,
-    "gemm": _matrix,
-    "matmul": _matrix,
-    "matvec": _matvec,
-    "fma": lambda types, result, attributes: _size(result.shape),
-}

@@ -6,14 +6,15 @@ Each step takes a graph and returns one that prints, draws and evaluates; betwee
 from graphrewrite.lowering.errors import (
     LoweringError,
     ModelError,
+    OpenSizesError,
     ParallelismError,
     QuantisationError,
     UnsupportedOpsError,
 )
+from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.from_onnx import from_onnx
 from graphrewrite.lowering.heads import softmax_as_arg_max
 from graphrewrite.lowering.host import Partition, partition
-from graphrewrite.lowering.onnx_table import Entry
 from graphrewrite.lowering.quantise import quantise
 from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
@@ -24,6 +25,7 @@ __all__ = [
     "Entry",
     "LoweringError",
     "ModelError",
+    "OpenSizesError",
     "ParallelismError",
     "Partition",
     "QuantisationError",

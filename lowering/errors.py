@@ -4,11 +4,32 @@ from __future__ import annotations
 
 from graphrewrite.errors import GraphRewriteError
 
-__all__ = ["LoweringError", "ModelError", "ParallelismError", "QuantisationError", "UnsupportedOpsError"]
+__all__ = [
+    "LoweringError",
+    "ModelError",
+    "OpenSizesError",
+    "ParallelismError",
+    "QuantisationError",
+    "UnsupportedOpsError",
+]
 
 
 class ModelError(GraphRewriteError):
     """A model's file is missing, corrupt, or says something that cannot be true."""
+
+
+class OpenSizesError(ModelError):
+    """Sizes in a model depend on what is fed to it; says which inputs must be known on import.
+
+    Attributes
+    ----------
+    inputs : tuple of str
+        Their names.
+    """
+
+    def __init__(self, message: str, inputs: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.inputs = inputs
 
 
 class UnsupportedOpsError(ModelError):

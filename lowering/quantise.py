@@ -12,9 +12,9 @@ from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Operand
 from graphrewrite.lowering.errors import QuantisationError
+from graphrewrite.lowering.exchange.unknown import refuse_unknown
 from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
 from graphrewrite.lowering.record import recorded
-from graphrewrite.lowering.unknown import refuse_unknown
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
 from graphrewrite.types import element_dtype

@@ -218,7 +218,7 @@ def lower_max_pool(x: Mantissas):
     if element_kind(real.element) != "float":
         return decline(_WRAPS, at=real)
     (image,) = pool.op.axes.in_order((x.type,))
-    if has_window_in_border(image.shape[2:], pool.kernel, pool.strides, pool.pads):
+    if has_window_in_border(image.shape[2:], pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode):
         return decline(
             "a window may lie wholly in the border, which is -inf there and the least mantissa here", at=pool
         )

@@ -99,6 +99,8 @@ def map_max_pool(x):
         return decline(reason, at=pool)
     if _plane(pool.shape) is None:
         return decline("only pooling over two axes has a component", at=pool)
+    if pool.ceil_mode or set(pool.dilations) != {1}:
+        return decline("only windows without gaps that stay within the border have a component", at=pool)
     if has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads):
         return decline("a window lies wholly in the border", at=pool)
     taps = int(np.prod(pool.kernel))

@@ -21,6 +21,8 @@ __all__ = [
 def divide_as_multiply(x, c: Constant):
     """A division by a constant is a product with its reciprocal."""
     yield op.div(x, c)
+    if c.value.dtype.kind != "f":
+        return decline("whole numbers have no reciprocal", at=c)
     if _names_axes(x, c):
         return decline("of the axes only the constant says what they are", at=c)
     if not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all():

@@ -30,7 +30,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         if node in independent and not graph.op(node).stateful and all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
     folded = [
-        n for n in graph.in_order() if n in fixed and graph.nodes[n]["type"] != "constant" and graph.op(n).results == 1
+        n for n in graph.in_order() if n in fixed and graph.nodes[n]["type"] != "constant" and _has_one_result(graph, n)
     ]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
@@ -40,6 +40,10 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
     return removed
+
+
+def _has_one_result(graph: Graph, node: str) -> bool:
+    return graph.op(node).number_of_results(graph.attributes(node)) == 1
 
 
 @pass_
@@ -58,7 +62,7 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
         key = (op.name, graph.operands(node), said, str(result) if op.name == "constant" else None)
         first = seen.setdefault(key, node)
         if first != node:
-            for index in range(op.results):
+            for index in range(op.number_of_results(graph.attributes(node))):
                 rewire(graph, node, Operand(first, index), index)
             graph.remove_node(node)
             merged.append(node)

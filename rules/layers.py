@@ -49,7 +49,7 @@ def matmul_as_linear(x, w: Constant):
     product = op.matmul(x, w)
     yield product
     if len(x.shape) != 2 or w.value.ndim != 2:
-        return decline("an operand has more than two axes", at=product)
+        return decline("an operand is no matrix", at=product)
     if x.type.layout is not None or w.type.layout is not None:
         return decline("the axes of its operands have names, which a layer reads in another way", at=product)
     return op.linear(x, np.ascontiguousarray(w.value.T))
@@ -108,11 +108,14 @@ def average_pool_as_conv(x):
         return decline("the border does not count, so that weights differ from place to place", at=pool)
     if element_kind(x.type.element) != "float":
         return decline("whole numbers have no exact mean", at=pool)
+    if pool.ceil_mode:
+        return decline("its last window may reach beyond the border, where nothing counts", at=pool)
     channels, size = _channels_first(pool, x)[1], int(np.prod(pool.kernel))
     if isinstance(channels, str):
         return decline("its channels are not counted yet", at=pool)
     w = np.full((channels, 1, *pool.kernel), 1 / size, _dtype(x))
-    return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads)
+    steps = per_axis(pool.dilations, len(pool.kernel), 1)
+    return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads, dilations=steps)
 
 
 @rule(keeps="rounding")
@@ -139,6 +142,8 @@ def fold_pad(x, w, b=None):
     yield conv
     if conv.op.arrangement((border.type,)) is not None:
         return decline("its axes are in another order than those of the convolution's pads", at=border)
+    if border.mode != "constant":
+        return decline("the border is not of one value", at=border)
     rank = len(x.shape)
     begins, ends = border.pads[2:rank], border.pads[rank + 2 :]
     if border.fill != 0 or any((*border.pads[:2], *border.pads[rank : rank + 2])):

@@ -218,7 +218,7 @@ def _built(body: Graph, values: tuple[Any, ...], roots: list[Operand]) -> tuple[
             continue
         operands = [made[o.node][o.result] for o in body.operands(node)]
         found = body.op(node)(*operands, **body.attributes(node))
-        made[node] = (found,) if body.op(node).results == 1 else tuple(found)
+        made[node] = (found,) if body.op(node).number_of_results(body.attributes(node)) == 1 else tuple(found)
     return tuple(made[root.node][root.result] for root in roots)
 
 

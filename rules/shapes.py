@@ -21,7 +21,11 @@ def _reshaped(x, result):
     """A reshape to the shape of a result, if a reshape can say it."""
     if sum(isinstance(d, str) for d in result.shape) > 1:
         return decline("several of its sizes are symbolic, and a reshape leaves one open", at=result)
-    return op.reshape(x, shape=result.shape)
+    if 0 not in result.shape:
+        return op.reshape(x, shape=result.shape)
+    if any(isinstance(d, str) for d in result.shape):
+        return decline("it has no entries, which do not tell its symbolic size", at=result)
+    return op.reshape(x, shape=result.shape, allow_zero=True)
 
 
 @rule
@@ -94,6 +98,6 @@ def permute_linear_weights(x, w: Constant, b):
         return decline("a size besides the batch is symbolic", at=moved)
     where = np.arange(int(np.prod(moved.shape[1:]))).reshape(moved.shape[1:])
     back = np.argsort([p - 1 for p in moved.perm[1:]])
-    if where.size != w.shape[1] or moved.shape[0] != layer.shape[0]:
+    if not where.size or where.size != w.shape[1] or moved.shape[0] != layer.shape[0]:
         return decline("the reshape between does more than flatten", at=layer)
     return op.linear(op.reshape(x, shape=(x.shape[0], where.size)), w.value[:, where.transpose(back).ravel()], b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -106,13 +107,13 @@ def bits_of(element: Element) -> int:
 
     Examples
     --------
-    >>> bits_of("bf16"), bits_of("i4"), bits_of(FixedPoint(True, 9)), bits_of("bool")
-    (16, 4, 9, 1)
+    >>> bits_of("bf16"), bits_of("i4"), bits_of(FixedPoint(True, 9)), bits_of("bool"), bits_of("f8e4m3fn")
+    (16, 4, 9, 1, 8)
     """
     if isinstance(element, FixedPoint):
         return element.width
     name = element.storage if isinstance(element, Quantised) else element
-    return 1 if name == "bool" else int("".join(c for c in name if c.isdigit()))
+    return 1 if name == "bool" else int(re.findall("[0-9]+", name)[0])
 
 
 def check_implementations(given: Any) -> tuple[Implementation, ...]:

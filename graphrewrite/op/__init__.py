@@ -22,39 +22,89 @@ from graphrewrite.errors import TypeMismatchError, UnknownOpError, did_you_mean
 from graphrewrite.op import (
     activation,
     arithmetic,
+    comparison,
+    contraction,
     conversion,
     convolution,
+    elementary,
     fixed,
+    gathering,
+    generating,
     integer,
     linear_algebra,
+    logic,
     normalisation,
     pooling,
+    qonnx,
+    quantise_linear,
     quantised,
+    quantised_product,
+    rearranging,
+    recurrent,
+    reduce,
     reduction,
+    resizing,
+    scattering,
     shapes,
+    slicing,
+    smooth_activation,
     structure,
+    training,
+    transposed_convolution,
+    window_pooling,
 )
+from graphrewrite.op.convolution import depthwise_conv
 from graphrewrite.op.define import define_op
 from graphrewrite.op.generic import generic
 from graphrewrite.op.op import Op
-from graphrewrite.types import FixedPoint, Tensor, Type, contradiction, element_dtype, element_of, hold
+from graphrewrite.types import (
+    HELD_WIDER,
+    SHORT_INTEGERS,
+    SMALL_FLOATS,
+    FixedPoint,
+    Tensor,
+    Type,
+    contradiction,
+    element_dtype,
+    element_of,
+    hold,
+)
 
-__all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "find_op", "generic"]
+__all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "depthwise_conv", "find_op", "generic"]
 
 _FAMILIES = (
     activation,
     arithmetic,
+    comparison,
+    contraction,
     conversion,
     convolution,
+    elementary,
     fixed,
+    gathering,
+    generating,
     integer,
     linear_algebra,
+    logic,
     normalisation,
     pooling,
+    qonnx,
+    quantise_linear,
     quantised,
+    quantised_product,
+    rearranging,
+    recurrent,
+    reduce,
     reduction,
+    resizing,
+    scattering,
     shapes,
+    slicing,
+    smooth_activation,
     structure,
+    training,
+    transposed_convolution,
+    window_pooling,
 )
 
 LIBRARY: dict[str, Op] = {
@@ -67,6 +117,7 @@ def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
     """Return the array of a literal operand: a bare number takes the element type of the values that it meets.
 
     So does an array of numpy's that holds an element type which numpy has not: float32 that meets bfloat16 is rounded.
+    Floats of 8 and 4 bits meet scales that they are not: there an array is what its dtype says.
 
     Parameters
     ----------
@@ -88,7 +139,7 @@ def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
         array = np.asarray(value, element_dtype(like.element))
     except (OverflowError, ValueError) as error:
         raise TypeMismatchError(f"{value} is no number of {like.element}: {error}") from error
-    return hold(like.element, array) if like.element == "bf16" else array
+    return hold(like.element, array) if like.element in HELD_WIDER and array.dtype == np.float32 else array
 
 
 def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Tensor:
@@ -100,7 +151,7 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
         The array.
     value : array-like
         What it was made of: a bare number has the element type of the values that it meets, as a mantissa of those of
-        fixed point, and so has an array in the dtype in which bf16, i4 and u4 are held.
+        fixed point, and so has an array in the dtype in which bf16, i4, u4, i2 and u2 are held.
     like : Tensor or Stream, optional
         The type of another operand.
 
@@ -121,8 +172,9 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
     """
     if like is None:
         return Tensor(element_of(array.dtype), array.shape)
-    is_mantissa = isinstance(like.element, FixedPoint) and isinstance(value, int | float | bool)
-    if is_mantissa or (like.element in ("bf16", "i4", "u4") and array.dtype == element_dtype(like.element)):
+    is_number = isinstance(value, int | float | bool)
+    is_mantissa = is_number and (isinstance(like.element, FixedPoint) or like.element in SMALL_FLOATS)
+    if is_mantissa or (like.element in SHORT_INTEGERS | {"bf16"} and array.dtype == element_dtype(like.element)):
         kind = Tensor(like.element, array.shape)
         wrong = contradiction(kind, array)
         if wrong is not None:

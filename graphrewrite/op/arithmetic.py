@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphrewrite.op.define import define_op
+from graphrewrite.op.axes import common_layout
+from graphrewrite.op.cost import one_each
+from graphrewrite.op.define import broadcast_shape, define_op
+from graphrewrite.op.division import quotient, remainder
 from graphrewrite.op.domain import FLOATS, NUMBERS, ORDERED
+from graphrewrite.op.powers import power
+from graphrewrite.types import Tensor
 
-__all__ = ["abs_", "add", "div", "exp", "fma", "log", "maximum", "minimum", "mul", "neg", "pow_", "sqrt", "sub"]
+__all__ = ["abs_", "add", "div", "exp", "fma", "log", "maximum", "minimum", "mod", "mul", "neg", "pow_", "sqrt", "sub"]
 
 
 @define_op(commutative=True)
@@ -46,17 +51,34 @@ def mul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.multiply(x, y)
 
 
-@define_op(elements=FLOATS)
+@define_op(elements=NUMBERS)
 def div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Quotient ``x / y`` of floats (IEEE 754: a division by zero gives an infinity or NaN).
+    """Quotient ``x / y``; of integers the whole part, rounded towards zero (ONNX specification, Div).
+
+    A division of floats by zero gives an infinity or NaN (IEEE 754), one of integers 0, which ONNX leaves open.
 
     Examples
     --------
-    >>> div(np.array([1.0, 3.0]), 2.0).tolist()
-    [0.5, 1.5]
+    >>> div(np.array([1.0, 3.0]), 2.0).tolist(), div(np.array([7, -7, 7]), np.array([2, 2, 0])).tolist()
+    ([0.5, 1.5], [3, -3, 0])
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.divide(x, y)
+    return quotient(x, y)
+
+
+@define_op(elements=NUMBERS)
+def mod(x: np.ndarray, y: np.ndarray, *, fmod: bool = False) -> np.ndarray:
+    """Remainder of ``x / y`` with the sign of ``y``, or with ``fmod`` of ``x`` (ONNX specification, Mod).
+
+    Modulo zero floats give NaN, and integers 0, which ONNX leaves open.
+
+    Examples
+    --------
+    >>> mod(np.array([-4, 7, 5]), np.array([3, -3, 0])).tolist()
+    [2, -2, 0]
+    >>> mod(np.array([-4, 7, 5]), np.array([3, -3, 8]), fmod=True).tolist()
+    [-1, 1, 5]
+    """
+    return remainder(x, y, truncated=fmod)
 
 
 @define_op(commutative=True, elements=ORDERED | {"bool"})
@@ -83,7 +105,7 @@ def minimum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.minimum(x, y)
 
 
-@define_op
+@define_op(cost=one_each)
 def fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Multiply-add ``x * y + z``, rounded after each of the two operations.
 
@@ -158,18 +180,23 @@ def log(x: np.ndarray) -> np.ndarray:
         return np.log(x)
 
 
-@define_op(elements=NUMBERS)
+def _infer_pow(x: Tensor, y: Tensor) -> Tensor:
+    shape = broadcast_shape(x.shape, y.shape)
+    return Tensor(x.element, shape, common_layout((x, y), len(shape)))
+
+
+@define_op(infer=_infer_pow, elements=NUMBERS)
 def pow_(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Power ``x ** y``; of integers to negative powers the whole part, which is 0 but for 1 and -1.
+    """Power ``x ** y`` in the element type of ``x``, whatever that of ``y`` is (ONNX specification, Pow).
+
+    Of integers the whole part, which to a negative whole power is 0 but for 1 and -1. What ONNX leaves open: to whole
+    powers integers wrap around, to real ones those beyond the type give its nearest number, and NaN gives 0.
 
     Examples
     --------
     >>> pow_(np.array([2.0]), 3.0).tolist(), pow_(np.array([2, -1]), np.array([-1, -3])).tolist()
     ([8.0], [0, -1])
+    >>> pow_(np.array([9, 2]), np.array([0.5, 9.5])).tolist(), pow_(np.array([0.5]), np.array([-2])).tolist()
+    ([3, 724], [4.0])
     """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        if np.asarray(x).dtype.kind != "i" or np.asarray(y).dtype.kind != "i":
-            return np.power(x, y)
-        negative = np.asarray(y) < 0
-        whole = np.power(x, np.where(negative, np.bitwise_and(y, 1), y))  # of 1 and -1, odd powers and even ones differ
-        return np.where(negative & (np.abs(x) != 1), whole.dtype.type(0), whole)
+    return power(x, y)

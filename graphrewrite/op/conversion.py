@@ -7,7 +7,19 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY
-from graphrewrite.types import Element, FixedPoint, Quantised, Tensor, check_element, hold, integer_limits
+from graphrewrite.types import (
+    SHORT_INTEGERS,
+    SMALL_FLOATS,
+    Element,
+    FixedPoint,
+    Quantised,
+    Tensor,
+    check_element,
+    hold,
+    integer_limits,
+    narrowed,
+    nearest_small,
+)
 
 __all__ = ["cast", "name_axes"]
 
@@ -15,8 +27,13 @@ _INTO = {FixedPoint: "op.to_fixed(x, element=…)", Quantised: "op.to_quantised(
 _OUT_OF = {FixedPoint: "op.from_fixed(x, fraction=…)", Quantised: "op.from_quantised(x, source=…)"}
 
 
-def _infer_cast(x: Tensor, *, element: Element) -> Tensor:
+_MODES = ("up", "down", "nearest")
+
+
+def _infer_cast(x: Tensor, *, element: Element, round_mode: str = "up", **_: object) -> Tensor:
     check_element(element)
+    if round_mode not in _MODES:
+        raise TypeMismatchError(f"powers of two are rounded {', '.join(_MODES)}, not {round_mode!r}")
     for kind, advice in ((element, _INTO), (x.element, _OUT_OF)):
         if not isinstance(kind, str):
             raise TypeMismatchError(f"a cast knows no scales; convert with {advice[type(kind)]}")
@@ -24,12 +41,16 @@ def _infer_cast(x: Tensor, *, element: Element) -> Tensor:
 
 
 @define_op(infer=_infer_cast)
-def cast(x: np.ndarray, *, element: str) -> np.ndarray:
+def cast(x: np.ndarray, *, element: str, saturate: bool = True, round_mode: str = "up") -> np.ndarray:
     """The same numbers in another element type (ONNX specification, Cast).
 
     Floats round to the nearest, ties to even; to integers they are truncated. Integers wrap around, in two's
     complement. True is 1, and all but 0 is True. What ONNX leaves open: floats beyond an integer type give its nearest
-    number, NaN gives 0.
+    number, NaN gives 0; those beyond one of less than 8 bits, which numpy has not, go through 64 bits and wrap around.
+
+    To floats of 8 bits, what lies beyond the greatest one becomes that, infinities too; without ``saturate`` an
+    infinity, or NaN where there is none. To ``"f8e8m0"``, powers of two, numbers are rounded ``"up"``, ``"down"`` or to
+    the ``"nearest"``; without ``saturate`` those outside of them give NaN.
 
     Examples
     --------
@@ -39,11 +60,15 @@ def cast(x: np.ndarray, *, element: str) -> np.ndarray:
     [-8, 1]
     >>> cast(np.array([0.1], np.float32), element="bf16").tolist()
     [0.10009765625]
+    >>> cast(np.array([500.0]), element="f8e4m3fn").tolist(), cast(np.array([5.0]), element="f8e8m0").tolist()
+    ([448.0], [8.0])
     """
     x = np.asarray(x)
+    if element in SMALL_FLOATS:
+        return nearest_small(element, narrowed(x), saturate=saturate, infinities=not saturate, mode=round_mode)
     if element == "bool":
         return np.asarray(x != 0)
-    limits = integer_limits(element)
+    limits = integer_limits("i64" if element in SHORT_INTEGERS else element)
     with np.errstate(over="ignore", under="ignore"):  # a float beyond the others is infinite
         return hold(element, x if limits is None or x.dtype.kind != "f" else _truncated(x, *limits))
 

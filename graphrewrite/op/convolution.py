@@ -9,12 +9,13 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.cost import of_weights
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["conv", "convolve", "pad_spatial", "per_axis", "spatial_sizes"]
+__all__ = ["conv", "convolve", "depthwise_conv", "pad_spatial", "per_axis", "spatial_sizes"]
 
 
 def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]:
@@ -48,6 +49,8 @@ def spatial_sizes(
     strides: Sequence[int],
     pads: Sequence[int],
     dilations: Sequence[int],
+    *,
+    ceil_mode: bool = False,
 ) -> tuple[int, ...]:
     """Return the output sizes of a sliding window: ``floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1``.
 
@@ -57,6 +60,9 @@ def spatial_sizes(
         One entry a spatial axis.
     pads : sequence of int
         All begins, then all ends (ONNX specification, Conv).
+    ceil_mode : bool
+        Whether a last window may reach beyond the border: rounded up instead of down, without a last window that would
+        start in the border at the end (ONNX specification, MaxPool).
 
     Returns
     -------
@@ -94,7 +100,9 @@ def spatial_sizes(
                 f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size "
                 f"{size + pads[axis] + pads[rank + axis]}"
             )
-        result.append(room // strides[axis] + 1)
+        steps = -(-room // strides[axis]) if ceil_mode else room // strides[axis]
+        starts_behind = ceil_mode and steps * strides[axis] >= max(size + pads[axis], 1)
+        result.append(steps if starts_behind else steps + 1)
     return tuple(result)
 
 
@@ -205,7 +213,7 @@ def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, **attributes: Any) -> 
     return infer_conv(x, w, b, **attributes)
 
 
-@define_op(infer=_infer, elements=NUMBERS, axes="NC*, OI*, O -> NC*", derived=CONVOLUTION)
+@define_op(infer=_infer, elements=NUMBERS, axes="NC*, OI*, O -> NC*", derived=CONVOLUTION, cost=of_weights)
 def conv(
     x: np.ndarray,
     w: np.ndarray,
@@ -228,3 +236,31 @@ def conv(
     """
     y = convolve(x, w, strides=strides, pads=pads, dilations=dilations, groups=groups)
     return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
+
+
+def depthwise_conv(x: Any, w: Any, b: Any = None, **attributes: Any) -> Any:
+    """Return a convolution of each channel with filters of its own: ``conv`` with as many groups as channels.
+
+    Parameters
+    ----------
+    x : array or Value, [N, C, …]
+        The input.
+    w : array or Value, [C * multiplier, 1, …]
+        The weights.
+    b : array or Value, optional
+        The bias.
+    **attributes
+        As for `conv`, without ``groups``.
+
+    Returns
+    -------
+    array or Value
+
+    Examples
+    --------
+    >>> depthwise_conv(np.ones((1, 2, 1)), np.array([[[2.0]], [[3.0]]])).tolist()
+    [[[2.0], [3.0]]]
+    """
+    kind = getattr(x, "type", x)
+    channels = kind.shape[(getattr(kind, "layout", None) or "NC").index("C")]
+    return conv(x, w, groups=channels, **attributes) if b is None else conv(x, w, b, groups=channels, **attributes)

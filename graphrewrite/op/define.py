@@ -10,7 +10,7 @@ from typing import Any, overload
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.axes import Axes, common_layout
 from graphrewrite.op.domain import NUMBERS, one_element
-from graphrewrite.op.op import Infer, Op
+from graphrewrite.op.op import Cost, Infer, Op
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["broadcast_shape", "define_op", "elementwise"]
@@ -115,10 +115,11 @@ def define_op(
     infer: Infer | None = ...,
     commutative: bool = ...,
     stateful: bool = ...,
-    results: int = ...,
+    results: int | Callable[[Mapping[str, Any]], int] = ...,
     elements: frozenset[str] | None = ...,
     axes: str | None = ...,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = ...,
+    cost: Cost | None = ...,
 ) -> Callable[[Callable[..., Any]], Op]: ...
 def define_op(
     function: Callable[..., Any] | None = None,
@@ -129,10 +130,11 @@ def define_op(
     infer: Infer | None = None,
     commutative: bool = False,
     stateful: bool = False,
-    results: int = 1,
+    results: int | Callable[[Mapping[str, Any]], int] = 1,
     elements: frozenset[str] | None = None,
     axes: str | None = None,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = None,
+    cost: Cost | None = None,
 ) -> Op | Callable[[Callable[..., Any]], Op]:
     """Make an op of a numpy function.
 
@@ -154,8 +156,8 @@ def define_op(
         Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
         Whether it has a state or an effect.
-    results : int
-        Number of results.
+    results : int or callable
+        Number of results, or a function that gives it for a mapping of attributes.
     elements : frozenset of str, optional
         Kinds of element types that it computes with, such as `graphrewrite.op.domain.FLOATS`; all others are refused
         with advice. Where not given, ``infer`` decides; without that either, it computes with numbers and bool.
@@ -166,6 +168,9 @@ def define_op(
     derived : mapping, optional
         Further names that the view of a node has: a word is another name of an operand or attribute, a function takes
         the view and computes; see `graphrewrite.node.Node`.
+    cost : callable, optional
+        Multiply-accumulates for one sample: a function of the operand types, the first result's type and the
+        attributes (`graphrewrite.op.cost` has the usual ones). None where not given.
 
     Returns
     -------
@@ -207,10 +212,12 @@ def define_op(
             attributes=attributes,
             commutative=commutative,
             stateful=stateful,
-            results=results,
+            results=results if isinstance(results, int) else 0,
             elements=_COMPUTED if infer is None and elements is None else elements,
             axes=None if axes is None else Axes.of(axes),
             derived=dict(derived or {}),
+            results_of=None if isinstance(results, int) else results,
+            cost=cost,
             __doc__=inspect.getdoc(body),
         )
 

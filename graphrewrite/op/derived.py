@@ -24,6 +24,7 @@ __all__ = [
     "NORM",
     "PADDED",
     "POOL",
+    "TRANSPOSED_CONVOLUTION",
     "Derived",
 ]
 
@@ -80,6 +81,23 @@ CONVOLUTION: Derived = {
 }
 
 
+def _transposed_in_channels(node: Any) -> Any:
+    """Return the channels of the input."""
+    return _weight_shape(node)[0]
+
+
+def _transposed_out_channels(node: Any) -> Any:
+    """Return the channels of the result: those of a filter, times the groups."""
+    return _weight_shape(node)[1] * node.groups
+
+
+TRANSPOSED_CONVOLUTION: Derived = {
+    **CONVOLUTION,
+    "in_channels": _transposed_in_channels,
+    "out_channels": _transposed_out_channels,
+}
+
+
 def _in_features(node: Any) -> Any:
     """Return how many numbers go in."""
     return _weight_shape(node)[1]
@@ -131,7 +149,7 @@ def _window(node: Any) -> Any:
     return _one_or_all(node.kernel)
 
 
-POOL: Derived = {"kernel_size": _window, "stride": "strides", "padding": "pads"}
+POOL: Derived = {"kernel_size": _window, "stride": "strides", "padding": "pads", "dilation": "dilations"}
 
 
 def _all_positions(node: Any) -> Any:

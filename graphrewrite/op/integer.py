@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.axes import common_layout
 from graphrewrite.op.convolution import convolve, infer_conv
+from graphrewrite.op.cost import of_weights
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import CONVOLUTION, FULLY_CONNECTED
 from graphrewrite.op.domain import MANTISSAS
@@ -109,7 +110,14 @@ def _infer_linear(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint) -> Te
     return Tensor(element, infer_linear(x, w, b).shape)
 
 
-@define_op(level="integer", infer=_infer_linear, elements=MANTISSAS, axes="NC, OI, O -> NC", derived=FULLY_CONNECTED)
+@define_op(
+    level="integer",
+    infer=_infer_linear,
+    elements=MANTISSAS,
+    axes="NC, OI, O -> NC",
+    derived=FULLY_CONNECTED,
+    cost=of_weights,
+)
 def integer_linear(x: np.ndarray, w: np.ndarray, b: np.ndarray, *, element: FixedPoint) -> np.ndarray:
     """Fully-connected layer on mantissas with an exact accumulator of the format ``element``.
 
@@ -132,7 +140,14 @@ def _infer_conv(x: Tensor, w: Tensor, b: Tensor, *, element: FixedPoint, **attri
     return Tensor(element, infer_conv(x, w, b, **attributes).shape)  # type: ignore[arg-type]  # passed on as they came
 
 
-@define_op(level="integer", infer=_infer_conv, elements=MANTISSAS, axes="NC*, OI*, O -> NC*", derived=CONVOLUTION)
+@define_op(
+    level="integer",
+    infer=_infer_conv,
+    elements=MANTISSAS,
+    axes="NC*, OI*, O -> NC*",
+    derived=CONVOLUTION,
+    cost=of_weights,
+)
 def integer_conv(
     x: np.ndarray,
     w: np.ndarray,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.cost import of_matrices, of_weights
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
 from graphrewrite.op.domain import NUMBERS, one_element
@@ -15,14 +16,20 @@ __all__ = ["gemm", "infer_linear", "linear", "matmul", "scaled"]
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
     one_element(x, y)
-    if min(len(x.shape), len(y.shape)) < 2 or x.shape[-1] != y.shape[-2]:
-        raise TypeMismatchError(f"the last size of {x} must be the last but one of {y}")
-    return Tensor(x.element, (*broadcast_shape(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
+    if not x.shape or not y.shape:
+        raise TypeMismatchError(f"a number is no matrix, got {x} and {y}; op.mul multiplies by it")
+    if x.shape[-1] != y.shape[-2:][0]:
+        place = "last but one" if len(y.shape) > 1 else "size"
+        raise TypeMismatchError(f"the last size of {x} must be the {place} of {y}")
+    rows, columns = x.shape[:-1][-1:], y.shape[-1:] if len(y.shape) > 1 else ()
+    return Tensor(x.element, (*broadcast_shape(x.shape[:-2], y.shape[:-2]), *rows, *columns))
 
 
-@define_op(infer=_infer_matmul, elements=NUMBERS)
+@define_op(infer=_infer_matmul, elements=NUMBERS, cost=of_matrices)
 def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Matrix product over the last two axes, broadcast over the others (numpy.matmul).
+
+    A vector on the left is a row, and one on the right a column, of which the axis of size 1 is left out of the result.
 
     Examples
     --------
@@ -46,7 +53,7 @@ def _infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     return infer_linear(x, w, b)
 
 
-@define_op(infer=_infer_linear, elements=NUMBERS, axes="NC, OI, O -> NC", derived=FULLY_CONNECTED)
+@define_op(infer=_infer_linear, elements=NUMBERS, axes="NC, OI, O -> NC", derived=FULLY_CONNECTED, cost=of_weights)
 def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
     """Fully-connected layer ``x @ w.T + b``; weights [O, I], bias [O].
 
@@ -84,7 +91,7 @@ def _infer_gemm(
     return result
 
 
-@define_op(infer=_infer_gemm, elements=NUMBERS, derived=GENERAL_PRODUCT)
+@define_op(infer=_infer_gemm, elements=NUMBERS, derived=GENERAL_PRODUCT, cost=of_matrices)
 def gemm(
     x: np.ndarray,
     w: np.ndarray,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
+from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.op.axes import Arrangement, Axes
 from graphrewrite.op.domain import check_elements
+from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
 from graphrewrite.types import Type, one_object
 
-__all__ = ["Alternatives", "Infer", "Op", "as_attribute"]
+__all__ = ["Alternatives", "Cost", "Infer", "Op", "as_attribute"]
 
 
 def as_attribute(value: Any) -> Any:
@@ -48,58 +48,43 @@ _REMEMBERED = 4096
 Infer = Callable[..., Type | tuple[Type, ...]]
 """Takes the operand types and the attributes as keywords; returns the result type or types."""
 
+Cost = Callable[[Sequence[Any], Any, Mapping[str, Any]], int]
+"""Takes the operand types, the first result's type and the attributes; returns multiply-accumulates."""
 
-@dataclass(frozen=True, eq=False)
-class Op:
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Op(Signature):
     """An operation: computes on arrays, builds a node on values of a graph, is a pattern on a rule's variables.
 
     Made with `define_op`.
 
     Attributes
     ----------
-    name : str
-        The ``type`` of its nodes.
     function : callable
         The meaning in numpy, vectorised over the batch.
     level : str
         ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
         levels.
-    operands : tuple of str
-        Names of the positional operands.
-    required : int
-        How many of them must be given.
-    variadic : bool
-        Whether any number may follow.
-    attributes : mapping
-        Keyword attributes and their defaults; ``inspect.Parameter.empty`` marks a required one.
-    commutative : bool
-        Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
         Whether it has a state or an effect, so that it is never folded, merged or removed.
-    results : int
-        How many results it has.
     elements : frozenset of str, optional
         Kinds of element types that it computes with (`graphrewrite.op.domain`); None where inference decides.
     axes : Axes, optional
         The order in which the function has the axes of its operands; None where inference decides what layouts mean.
     derived : mapping
         Further names in the view of a node (`graphrewrite.node.Node`): of an operand or attribute, or functions of it.
+    cost : callable, optional
+        Multiply-accumulates for one sample, from operand types, result type and attributes; none where not given.
     """
 
-    name: str
     function: Callable[..., Any]
     level: str
     infer_types: Infer
-    operands: tuple[str, ...]
-    required: int
-    variadic: bool
-    attributes: Mapping[str, Any]
-    commutative: bool = False
     stateful: bool = False
-    results: int = 1
     elements: frozenset[str] | None = None
     axes: Axes | None = None
     derived: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    cost: Cost | None = field(default=None, repr=False)
     __doc__: str | None = field(default=None, repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
 
@@ -129,49 +114,8 @@ class Op:
     def enter(self, graph: Any) -> None:
         """Raise if a graph cannot have nodes of this op: an op that is a graph may contain that very graph."""
 
-    def interchangeable(self, count: int) -> int:
-        """Return how many of the first operands may be permuted, where there are that many operands."""
-        if not self.commutative:
-            return 0
-        return count if self.variadic else min(count, 2)
-
     def __or__(self, other: Any) -> Alternatives:
         return Alternatives((self,)) | other
-
-    def check(self, operands: int, attributes: Mapping[str, Any], *, complete: bool = True) -> None:
-        """Raise unless that many operands and those attributes fit the signature.
-
-        Parameters
-        ----------
-        operands : int
-            Number of operands.
-        attributes : mapping
-            Keyword attributes.
-        complete : bool
-            Whether required operands and attributes must all be there (a pattern may leave attributes out).
-
-        Raises
-        ------
-        TypeMismatchError
-            Naming the surplus, the missing or the misspelt.
-        """
-        if operands > len(self.operands) and not self.variadic:
-            raise TypeMismatchError(
-                f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}"
-                + (f"; attributes are written by name: {next(iter(self.attributes))}=…" if self.attributes else "")
-            )
-        if operands < self.required:
-            raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
-        for key in attributes:
-            if key not in self.attributes:
-                known = ", ".join(self.attributes) or "none"
-                raise TypeMismatchError(
-                    f"{self.name} has no attribute {key!r} (known: {known}){did_you_mean(key, self.attributes)}"
-                )
-        if complete:
-            for key, default in self.attributes.items():
-                if default is inspect.Parameter.empty and key not in attributes:
-                    raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
 
     def infer(self, *types: Type, **attributes: Any) -> tuple[Type, ...]:
         """Return the result types for the operand types and attributes.

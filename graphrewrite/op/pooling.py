@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,19 +15,24 @@ from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import ORDERED
 from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor, element_kind
 
-__all__ = ["average_pool", "global_average_pool", "has_window_in_border", "max_pool"]
+__all__ = ["average_pool", "global_average_pool", "global_max_pool", "has_window_in_border", "max_pool", "taps"]
 
 
 def has_window_in_border(
-    sizes: Sequence[Dimension], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]
+    sizes: Sequence[Dimension],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
 ) -> bool:
-    """Tell whether a first or last window of a pooling reads nothing of the axis that it moves along.
+    """Tell whether a window of a pooling reads nothing of an axis that it moves along.
 
     Parameters
     ----------
     sizes : sequence of int or str
         Of the axes that are pooled.
-    kernel, strides, pads : sequence of int
+    kernel, strides, pads, dilations, ceil_mode
         As for `max_pool`.
 
     Returns
@@ -39,45 +45,128 @@ def has_window_in_border(
     (False, True)
     """
     rank = len(sizes)
-    strides, pads = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0)
-    return any(
-        before >= width or (size + before + after - width) // stride * stride >= size + before
-        for size, before, after, width, stride in zip(sizes, pads[:rank], pads[rank:], kernel, strides, strict=True)
-        if not isinstance(size, str)
-    )
+    strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
+    for size, before, after, width, stride, step in zip(
+        sizes, pads[:rank], pads[rank:], kernel, strides, dilations, strict=True
+    ):
+        if isinstance(size, str):
+            continue
+        (count,) = spatial_sizes((size,), (width,), (stride,), (before, after), (step,), ceil_mode=ceil_mode)
+        if step == 1:
+            if before >= width or (count - 1) * stride >= size + before:
+                return True
+        else:
+            reads = np.arange(count)[:, None] * stride + np.arange(width) * step - before
+            if not ((reads >= 0) & (reads < size)).any(axis=1).all():
+                return True
+    return False
 
 
-def _check_positions(x: Tensor) -> None:
+def check_positions(x: Tensor) -> None:
+    """Raise unless a tensor has a batch, channels and positions."""
     if len(x.shape) < 3:
         raise TypeMismatchError(f"pooling needs a batch, channels and at least one spatial axis, got {x}")
 
 
-def _infer(x: Tensor, *, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> Tensor:
-    _check_positions(x)
-    return Tensor(x.element, (*x.shape[:2], *spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))))
+def infer_windows(
+    x: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Infer the type of a pooling over windows."""
+    check_positions(x)
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
+    return Tensor(x.element, (*x.shape[:2], *sizes))
 
 
-def _taps(
-    x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], fill: float | int
+def taps(
+    x: np.ndarray,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    fill: float | int,
+    *,
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
 ) -> list[np.ndarray]:
-    """One strided view a kernel position: folding over them is faster than reducing windows."""
-    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, (1,) * len(kernel))
-    strides = per_axis(strides, len(kernel), 1)
+    """Return one strided view a kernel position: folding over them is faster than reducing windows.
+
+    Parameters
+    ----------
+    x : ndarray, shape [N, C, …]
+    kernel, strides, pads, dilations, ceil_mode
+        As for `max_pool`.
+    fill : number
+        What the border holds, and what lies beyond it.
+
+    Returns
+    -------
+    list of ndarray, shape [N, C, …] of the result
+
+    Examples
+    --------
+    >>> [tap.tolist() for tap in taps(np.array([[[1, 2, 3]]]), (2,), (2,), (0, 0), 0, ceil_mode=True)]
+    [[[[1, 3]]], [[[2, 0]]]]
+    """
+    rank = len(kernel)
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    if ceil_mode:
+        pads = per_axis(pads, 2 * rank, 0)
+        beyond = (
+            max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
+            for size, count, stride, width, step, before, after in zip(
+                x.shape[2:], sizes, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
+            )
+        )
+        pads = (*pads[:rank], *beyond)
     padded = pad_spatial(x, pads, fill)
     everything = slice(None)
     picks: list[tuple[slice, ...]] = [
         (
             everything,
             everything,
-            *(slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, strides, sizes, strict=True)),
+            *(
+                slice(t * d, t * d + s * (n - 1) + 1, s)
+                for t, d, s, n in zip(tap, dilations, strides, sizes, strict=True)
+            ),
         )
         for tap in itertools.product(*map(range, kernel))
     ]
     return [padded[pick] for pick in picks]
 
 
-def _check_windows(x: Tensor, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> None:
-    if has_window_in_border(x.shape[2:], kernel, strides, pads):
+def _counts(
+    sizes: Sequence[int],
+    results: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    *,
+    border: bool,
+) -> np.ndarray:
+    """How many numbers each window reads, the border's included or not: the product of what it reads of each axis."""
+    rank = len(kernel)
+    strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
+    counts = np.ones((), np.int64)
+    for axis, (size, count, width, stride, step) in enumerate(
+        zip(sizes, results, kernel, strides, dilations, strict=True)
+    ):
+        before, after = pads[axis], pads[rank + axis]
+        places = np.arange(count)[:, None] * stride + np.arange(width) * step - before
+        low, high = (-before, size + after) if border else (0, size)
+        counts = counts[..., None] * ((places >= low) & (places < high)).sum(axis=1)
+    return counts
+
+
+def check_windows(x: Tensor, kernel: Sequence[int], pads: Sequence[int], **windows: Any) -> None:
+    """Raise if a window of a pooling reads nothing but the border."""
+    if has_window_in_border(x.shape[2:], kernel, pads=pads, **windows):
         raise TypeMismatchError(
             f"a window of {list(kernel)} lies wholly in the border of {list(pads)}, and {x.element} has no number for "
             "that; give pads less than the kernel"
@@ -90,38 +179,58 @@ def _infer_average(
     kernel: Sequence[int],
     strides: Sequence[int] = (1, 1),
     pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
     count_include_pad: bool = False,
 ) -> Tensor:
-    result = _infer(x, kernel=kernel, strides=strides, pads=pads)
+    windows = {"strides": strides, "dilations": dilations, "ceil_mode": ceil_mode}
+    result = infer_windows(x, kernel=kernel, pads=pads, **windows)  # type: ignore[arg-type]  # as they came
     if element_kind(x.element) != "float" and not count_include_pad:
-        _check_windows(x, kernel, strides, pads)
+        check_windows(x, kernel, pads, **windows)
     return result
 
 
 def _infer_max(
-    x: Tensor, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)
+    x: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    **windows: Any,
 ) -> Tensor:
     if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
         raise TypeMismatchError(f"windows of {x} hold numbers of several scales; op.from_quantised dequantises first")
-    result = _infer(x, kernel=kernel, strides=strides, pads=pads)
+    result = infer_windows(x, kernel=kernel, strides=strides, pads=pads, **windows)
     if isinstance(x.element, FixedPoint):
-        _check_windows(x, kernel, strides, pads)
+        check_windows(x, kernel, pads, strides=strides, **windows)
     return result
+
+
+def least_of(dtype: np.dtype[Any]) -> float | int:
+    """Return the number of a dtype that never is a maximum of others."""
+    return -np.inf if np.issubdtype(dtype, np.floating) else int(np.iinfo(dtype).min)
 
 
 @define_op(infer=_infer_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=POOL)
 def max_pool(
-    x: np.ndarray, *, kernel: Sequence[int], strides: Sequence[int] = (1, 1), pads: Sequence[int] = (0, 0, 0, 0)
+    x: np.ndarray,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
 ) -> np.ndarray:
     """Maximum over windows; the border never wins (ONNX specification, MaxPool). Works on mantissas as well.
+
+    With ``ceil_mode`` a last window may reach beyond the border, unless it would start in the border at the end.
 
     Examples
     --------
     >>> max_pool(np.arange(16.0).reshape(1, 1, 4, 4), kernel=(2, 2), strides=(2, 2)).tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
-    least = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
-    first, *rest = _taps(x, kernel, strides, pads, least)
+    first, *rest = taps(x, kernel, strides, pads, least_of(x.dtype), dilations=dilations, ceil_mode=ceil_mode)
     result = np.array(first)
     for tap in rest:
         np.maximum(result, tap, out=result)
@@ -135,32 +244,39 @@ def average_pool(
     kernel: Sequence[int],
     strides: Sequence[int] = (1, 1),
     pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
     count_include_pad: bool = False,
 ) -> np.ndarray:
     """Mean over windows; the border counts only where asked (ONNX specification, AveragePool).
+
+    What lies beyond the border, which ``ceil_mode`` lets a last window read, never counts.
 
     Examples
     --------
     >>> average_pool(np.arange(4.0).reshape(1, 1, 2, 2), kernel=(2, 2)).tolist()
     [[[[1.5]]]]
     """
-    taps = _taps(x, kernel, strides, pads, 0)
-    counts: np.ndarray | int = len(taps)
-    if not count_include_pad and any(pads):
-        counts = sum(_taps(np.ones((1, 1, *x.shape[2:]), x.dtype), kernel, strides, pads, 0))
-    total = np.array(taps[0])
-    for tap in taps[1:]:
+    read = taps(x, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
+    counts: np.ndarray | int = len(read)
+    if ceil_mode or (any(pads) and not count_include_pad):
+        sizes = read[0].shape[2:]
+        within = _counts(x.shape[2:], sizes, kernel, strides, pads, dilations, border=count_include_pad)
+        counts = within.astype(x.dtype) if x.dtype.kind == "f" else within
+    total = np.array(read[0])
+    for tap in read[1:]:
         total += tap
     with np.errstate(invalid="ignore"):  # NaN where a window lies wholly in the border
         return (total / counts).astype(x.dtype)
 
 
-def _infer_global(x: Tensor) -> Tensor:
-    _check_positions(x)
+def infer_global(x: Tensor) -> Tensor:
+    """Infer the type of a pooling over all positions."""
+    check_positions(x)
     return Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
 
 
-@define_op(infer=_infer_global, elements=ORDERED, axes="NC* -> NC*", derived=GLOBAL_POOL)
+@define_op(infer=infer_global, elements=ORDERED, axes="NC* -> NC*", derived=GLOBAL_POOL)
 def global_average_pool(x: np.ndarray) -> np.ndarray:
     """Mean over all positions of each channel (ONNX specification, GlobalAveragePool).
 
@@ -170,3 +286,24 @@ def global_average_pool(x: np.ndarray) -> np.ndarray:
     [[[[1.5]]]]
     """
     return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True, dtype=x.dtype)
+
+
+def _infer_global_max(x: Tensor) -> Tensor:
+    result = infer_global(x)
+    if 0 in x.shape[2:]:
+        raise TypeMismatchError(f"{x} has no positions, and nothing has no greatest number")
+    if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
+        raise TypeMismatchError(f"windows of {x} hold numbers of several scales; op.from_quantised dequantises first")
+    return result
+
+
+@define_op(infer=_infer_global_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=GLOBAL_POOL)
+def global_max_pool(x: np.ndarray) -> np.ndarray:
+    """Maximum over all positions of each channel (ONNX specification, GlobalMaxPool). Works on mantissas as well.
+
+    Examples
+    --------
+    >>> global_max_pool(np.arange(4.0).reshape(1, 1, 2, 2)).tolist()
+    [[[[3.0]]]]
+    """
+    return x.max(axis=tuple(range(2, x.ndim)), keepdims=True)

@@ -30,15 +30,19 @@ def identity(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
+def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = False) -> Tensor:
     """Sizes as in ONNX: 0 keeps the size of that axis, one -1 takes what is left."""
     if sum(isinstance(d, str) or d == -1 for d in shape) > 1:
         raise TypeMismatchError(
             f"the shape {list(shape)} leaves several sizes open, and the entries tell one; 0 keeps the size of an axis"
         )
-    wanted: list[Dimension] = [x.shape[i] if d == 0 and i < len(x.shape) else d for i, d in enumerate(shape)]
+    kept = range(0 if allow_zero else len(x.shape))
+    wanted: list[Dimension] = [x.shape[i] if d == 0 and i in kept else d for i, d in enumerate(shape)]
     symbols = [d for d in x.shape if isinstance(d, str)]
     whole = math.prod(d for d in x.shape if isinstance(d, int))
+    unsaid = [d for d in shape if isinstance(d, str) or d == -1]
+    if whole == 0 and unsaid:
+        raise TypeMismatchError(f"{x} has no entries, which do not tell what {unsaid[0]} is in the shape {list(shape)}")
     for size in wanted:
         if isinstance(size, str) and wanted.count(size) > symbols.count(size):
             raise TypeMismatchError(
@@ -60,15 +64,17 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
 
 
 @define_op(infer=_infer_reshape)
-def reshape(x: np.ndarray, *, shape: Sequence[Dimension]) -> np.ndarray:
+def reshape(x: np.ndarray, *, shape: Sequence[Dimension], allow_zero: bool = False) -> np.ndarray:
     """The same entries in another shape, in C order; 0 keeps a size, -1 or a symbol takes what is left (ONNX Reshape).
+
+    Where ``allow_zero`` is true, 0 is a size.
 
     Examples
     --------
     >>> reshape(np.arange(6).reshape(2, 3), shape=(0, 3, 1)).shape
     (2, 3, 1)
     """
-    sizes = [-1 if isinstance(d, str) else x.shape[i] if d == 0 else d for i, d in enumerate(shape)]
+    sizes = [-1 if isinstance(d, str) else x.shape[i] if d == 0 and not allow_zero else d for i, d in enumerate(shape)]
     return np.reshape(x, sizes)
 
 
@@ -122,8 +128,12 @@ def transpose(x: np.ndarray, *, perm: Sequence[int]) -> np.ndarray:
     return np.transpose(x, perm)
 
 
-def _infer_squeeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
+def _infer_squeeze(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
     rank = len(x.shape)
+    if axes is None:
+        if any(isinstance(d, str) for d in x.shape):
+            raise TypeMismatchError(f"only run time tells whether a symbolic size of {x} is 1; give axes=…")
+        axes = [i for i, d in enumerate(x.shape) if d == 1]
     gone = {a % rank for a in axes if -rank <= a < rank}
     if len(gone) != len(axes) or any(x.shape[a] != 1 for a in gone):
         raise TypeMismatchError(f"axes {list(axes)} of {x} are not all of size 1")
@@ -131,15 +141,15 @@ def _infer_squeeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
 
 
 @define_op(infer=_infer_squeeze)
-def squeeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
-    """Without the given axes of size 1.
+def squeeze(x: np.ndarray, *, axes: Sequence[int] | None = None) -> np.ndarray:
+    """Without the given axes of size 1; without all of that size where none are given.
 
     Examples
     --------
     >>> squeeze(np.zeros((2, 1, 3)), axes=(1,)).shape
     (2, 3)
     """
-    return np.squeeze(x, tuple(axes))
+    return np.squeeze(x, None if axes is None else tuple(axes))
 
 
 def _infer_unsqueeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
@@ -191,23 +201,33 @@ def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
     return np.concatenate(xs, axis=axis)
 
 
-def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0) -> Tensor:
+_MODES = ("constant", "reflect", "edge", "wrap")
+
+
+def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0, mode: str = "constant") -> Tensor:
     rank = len(x.shape)
     if len(pads) != 2 * rank:
         raise TypeMismatchError(f"{x} needs {2 * rank} pads, all begins and then all ends, got {len(pads)}")
     if isinstance(x.element, FixedPoint) and not x.element.minimum <= fill <= x.element.maximum:
         raise TypeMismatchError(f"a border of {fill} is no mantissa of {x.element}")
+    if mode not in _MODES:
+        raise TypeMismatchError(f"no border is called {mode!r}; known are {', '.join(_MODES)}")
     sizes: list[Dimension] = []
     for d, low, high in zip(x.shape, pads[:rank], pads[rank:], strict=True):
         if isinstance(d, str) and (low or high):
             raise TypeMismatchError(f"the symbolic size {d!r} of {x} cannot be padded")
+        if mode != "constant" and max(low, high) > 0 and not isinstance(d, str) and d + min(low, 0) + min(high, 0) <= 0:
+            raise TypeMismatchError(f"of {x}, nothing is left to repeat in the border")
         sizes.append(d if isinstance(d, str) else d + low + high)
     return Tensor(x.element, tuple(sizes), x.layout)
 
 
 @define_op(infer=_infer_pad, elements=ORDERED | {"bool"}, derived=PADDED)
-def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0) -> np.ndarray:
-    """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad, constant mode).
+def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0, mode: str = "constant") -> np.ndarray:
+    """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad).
+
+    Of another mode than "constant", it holds what is inside: mirrored at the outermost entries ("reflect"), these alone
+    ("edge"), or what is at the other end ("wrap").
 
     Examples
     --------
@@ -219,4 +239,7 @@ def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0) -> np.ndarray:
         return x
     begins, ends = pads[:rank], pads[rank:]
     cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
-    return np.pad(cropped, [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)], constant_values=fill)
+    widths = [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)]
+    if mode != "constant":
+        return np.pad(cropped, widths, mode)  # type: ignore[call-overload, no-any-return]  # one of numpy's words
+    return np.pad(cropped, widths, constant_values=fill)

@@ -15,7 +15,7 @@ from graphrewrite.parse.cursor import Cursor
 from graphrewrite.parse.quoted import QUOTED, unquote
 from graphrewrite.text.literal import DEPTH
 from graphrewrite.text.raw import array_from
-from graphrewrite.types import NAMES, Element, element_dtype, parse_element, parse_type
+from graphrewrite.types import HELD_WIDER, NAMES, Element, element_dtype, parse_element, parse_type
 
 __all__ = ["array_of", "read_name", "read_value"]
 
@@ -26,7 +26,7 @@ _TYPE = re.compile(r"type\(([^()]*)\)")
 _NUMBERS = re.compile(r"\[[-+0-9., eE]*\]")
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf}
 _ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}}
-_HELD = frozenset(NAMES) - {"bf16", "i4", "u4"}
+_HELD = frozenset(NAMES) - HELD_WIDER
 """Element types that say a dtype."""
 
 

@@ -56,7 +56,7 @@ class Tracing:
 
     def make_node(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> PatternNode:
         """Make a pattern node; numbers, arrays, sets and ranges become `Literal` terms."""
-        terms = tuple(self.term(x) for x in operands if x is not None)
+        terms = tuple(self.term(x) for x in (ops[0].given(operands) if ops else operands) if x is not None)
         loose = sum(isinstance(t, Rest) for t in terms)
         if loose > 1 and any(op.commutative for op in ops):
             raise RuleError(f"two variadic operands of a commutative {ops[0].name} are one; write one *variable")
@@ -182,7 +182,7 @@ class PatternNode(Traced):
     @property
     def results(self) -> int:
         """How many results the node has."""
-        return self.ops[0].results if self.ops else 1
+        return self.ops[0].number_of_results(self.attributes) if self.ops else 1
 
     @property
     def called(self) -> str:

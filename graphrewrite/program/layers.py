@@ -102,7 +102,7 @@ def translate_max_pool(t: Translation, call: Call, given: list[Held]) -> Held | 
     a, rank = call.attributes, len(x.shape) - 1
     kernel = a["kernel"]
     strides, pads = per_axis(a["strides"], rank, 1), per_axis(a["pads"], 2 * rank, 0)
-    if x.low is None or rank < 1 or min(pads, default=0) < 0:
+    if x.low is None or rank < 1 or min(pads, default=0) < 0 or a["ceil_mode"] or set(a["dilations"]) != {1}:
         return None
     try:
         results = spatial_sizes(x.shape[1:], kernel, strides, pads, (1,) * len(kernel))

@@ -25,6 +25,8 @@ def translate_flatten(t: Translation, call: Call, given: list[Held]) -> Held | N
 def translate_reshape(t: Translation, call: Call, given: list[Held]) -> Held | None:
     """A reshape that leaves the batch where it is: a symbol, or 0, in front."""
     (x,) = given
+    if call.attributes["allow_zero"]:
+        return None
     first, *rest = call.attributes["shape"] or (1,)
     if not (isinstance(first, str) or first == 0) or any(isinstance(d, str) for d in rest):
         return None

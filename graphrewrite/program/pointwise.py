@@ -11,7 +11,7 @@ from graphrewrite.program.call import Call
 from graphrewrite.program.carrier import FLOAT64, Map, carrier
 from graphrewrite.program.instruction import Index, Sum
 from graphrewrite.program.translation import Held, Translation
-from graphrewrite.types import FixedPoint, element_dtype
+from graphrewrite.types import HELD_WIDER, FixedPoint, element_dtype
 
 __all__ = [
     "translate_add",
@@ -130,7 +130,7 @@ def translate_from_fixed(t: Translation, call: Call, given: list[Held]) -> Held 
     """Scale: exact in the carrier, and rounded at most once, when it is stored."""
     (x,) = given
     fraction, name = call.attributes["fraction"], call.attributes["element"]
-    if x.low is None or x.high is None or name in ("bf16", "i4", "u4"):  # held in a wider dtype
+    if x.low is None or x.high is None or name in HELD_WIDER:
         return None
     dtype = element_dtype(name)
     if dtype.kind in "iu":

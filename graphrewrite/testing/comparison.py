@@ -18,6 +18,7 @@ from graphrewrite.testing.failure.claims import IN_FORMAT
 from graphrewrite.testing.failure.formats import has_formats, out_of_format
 from graphrewrite.testing.failure.values import is_batched, shown
 from graphrewrite.testing.rows import row_of
+from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
     "Difference",
@@ -30,8 +31,8 @@ __all__ = [
 _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
 _COARSE = 8.0
-"""Units in the last place of float16 or bfloat16, of which a hundred roundings would leave nothing: some ten."""
-_EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7}
+"""Units in the last place of float16, bfloat16 or less, of which a hundred roundings would leave nothing: some ten."""
+_EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, **{name: kind.step for name, kind in SMALL_FLOATS.items()}}
 _MODERATE = 8
 
 

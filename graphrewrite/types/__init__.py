@@ -13,19 +13,26 @@ from graphrewrite.types.element import Element, check_element, element_dtype, el
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.held import contradiction, fitted, hold, out_of_range
 from graphrewrite.types.layout import check_layout, permutation
-from graphrewrite.types.named import NAMES, integer_limits
+from graphrewrite.types.named import HELD_WIDER, NAMES, SHORT_INTEGERS, USUAL_NAMES, integer_limits
 from graphrewrite.types.quantised import STORAGES, Quantised
+from graphrewrite.types.rounding import narrowed
+from graphrewrite.types.small_float import SMALL_FLOATS, SmallFloat, nearest_small, small_float
 from graphrewrite.types.stream import Stream
 from graphrewrite.types.tensor import Dimension, Tensor
 from graphrewrite.types.text import parse_element, parse_type, parse_types
 
 __all__ = [
+    "HELD_WIDER",
     "NAMES",
+    "SHORT_INTEGERS",
+    "SMALL_FLOATS",
     "STORAGES",
+    "USUAL_NAMES",
     "Dimension",
     "Element",
     "FixedPoint",
     "Quantised",
+    "SmallFloat",
     "Stream",
     "Tensor",
     "Type",
@@ -38,10 +45,13 @@ __all__ = [
     "fitted",
     "hold",
     "integer_limits",
+    "narrowed",
+    "nearest_small",
     "one_object",
     "out_of_range",
     "parse_element",
     "parse_type",
     "parse_types",
     "permutation",
+    "small_float",
 ]

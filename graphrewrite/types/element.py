@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.named import NAMES, check_name, named_dtype
+from graphrewrite.types.named import HELD_WIDER, NAMES, check_name, named_dtype
 from graphrewrite.types.quantised import Quantised
 
 __all__ = ["Element", "check_element", "element_dtype", "element_kind", "element_of"]
@@ -16,7 +16,7 @@ __all__ = ["Element", "check_element", "element_dtype", "element_kind", "element
 Element = str | FixedPoint | Quantised
 """An element type: a name such as ``"f32"``, a fixed-point format, or a quantised one."""
 
-_BY_DTYPE = {named_dtype(name): name for name in NAMES if name not in ("bf16", "i4", "u4")}
+_BY_DTYPE = {named_dtype(name): name for name in NAMES if name not in HELD_WIDER}
 _KINDS = {"f": "float", "b": "bool", "i": "integer", "u": "integer"}
 
 
@@ -99,7 +99,7 @@ def element_of(dtype: Any) -> str:
     Returns
     -------
     str
-        Never one that is held in a wider dtype (bf16, i4, u4).
+        Never one that is held in a wider dtype: bf16, i4, f8e5m2, ….
 
     Raises
     ------

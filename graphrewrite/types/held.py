@@ -9,20 +9,22 @@ import numpy as np
 from graphrewrite.types.edge import Type
 from graphrewrite.types.element import Element, element_dtype
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.named import integer_limits
+from graphrewrite.types.named import HELD_WIDER, SHORT_INTEGERS, integer_limits
 from graphrewrite.types.quantised import Quantised
+from graphrewrite.types.rounding import rounded
 
 __all__ = ["contradiction", "fitted", "hold", "out_of_range"]
 
-_UPPER = np.uint32(0xFFFF0000)
-"""The half of a float32 that is a bfloat16."""
+_ROUNDED = HELD_WIDER - SHORT_INTEGERS
+"""Floats that are held in float32 and have fewer bits."""
 
 
 def hold(element: Element, array: Any) -> np.ndarray:
-    """Return values as an element type holds them: in its dtype, rounded to bfloat16, wrapped to 4 bits.
+    """Return values as an element type holds them: in its dtype, rounded to its floats, wrapped to its bits.
 
-    A bfloat16 is the upper half of a float32 (rounded to the nearest, ties to even); integers of 4 bits are in two's
-    complement, of which the upper bits are dropped.
+    A bfloat16 is the upper half of a float32 (rounded to the nearest, ties to even); floats of 8 and 4 bits are rounded
+    likewise, and their greatest number stands for what lies beyond it (ONNX specification, Cast). Integers of 4 and 2
+    bits are in two's complement, of which the upper bits are dropped.
 
     Parameters
     ----------
@@ -46,49 +48,18 @@ def hold(element: Element, array: Any) -> np.ndarray:
     array = np.asarray(array)
     if isinstance(element, Quantised):
         element = element.storage
-    if element == "bf16":
-        return _rounded(array)
+    if element in _ROUNDED:
+        return rounded(str(element), array)
     dtype = element_dtype(element)
     held: np.ndarray = array if array.dtype == dtype else array.astype(dtype)
-    if element in ("i4", "u4"):
-        return _wrapped(held, signed=element == "i4")
-    return held
+    return _wrapped(held, str(element)) if element in SHORT_INTEGERS else held
 
 
-def _wrapped(array: np.ndarray, *, signed: bool) -> np.ndarray:
-    kind = array.dtype.type
-    low = array & kind(15)
-    wrapped = (low ^ kind(8)) - kind(8) if signed else low
+def _wrapped(array: np.ndarray, name: str) -> np.ndarray:
+    kind, bits = array.dtype.type, int(name[1:])
+    low, sign = array & kind((1 << bits) - 1), kind(1 << (bits - 1))
+    wrapped = (low ^ sign) - sign if name[0] == "i" else low
     return array if np.array_equal(wrapped, array) else np.asarray(wrapped)
-
-
-def _rounded(array: np.ndarray) -> np.ndarray:
-    """To bfloat16, rounded once."""
-    if array.dtype != np.float32:
-        array = _narrowed(array)
-    array = np.asarray(array, order="C")
-    bits = array.view(np.uint32)
-    if not (bits & ~_UPPER).any():
-        return array
-    half = np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    rounded = np.where(np.isnan(array), bits | np.uint32(0x00400000), bits + half) & _UPPER
-    return np.asarray(rounded).view(np.float32)
-
-
-def _narrowed(array: np.ndarray) -> np.ndarray:
-    """To float32, rounded to odd, so that rounding again gives what rounding once does (Boldo and Melquiond 2005)."""
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        # What a float64 has no room for is said by one bit: whether there was anything.
-        low, mark = array.dtype.type(0xFFF), array.dtype.type(0x1000)
-        jammed = np.where((array & low) != 0, (array & ~low) | mark, array)
-        array = np.where(np.abs(array.astype(np.float64)) < 2.0**52, array, jammed)
-    exact = array.astype(np.float64)
-    with np.errstate(over="ignore", under="ignore"):
-        near = exact.astype(np.float32)
-    back = near.astype(np.float64)
-    toward = np.where(np.abs(back) > np.abs(exact), np.nextafter(near, np.float32(0)), near)
-    inexact = (toward != exact) & np.isfinite(exact)
-    return np.asarray(np.where(inexact, toward.view(np.uint32) | np.uint32(1), toward.view(np.uint32))).view(np.float32)
 
 
 def fitted(kind: Type, value: Any) -> np.ndarray:
@@ -112,8 +83,8 @@ def fitted(kind: Type, value: Any) -> np.ndarray:
     >>> fitted(Tensor("f32", (2,)), [1, 0.1]).dtype, fitted(Tensor("i8", (2,)), [1, 0.5]).dtype
     (dtype('float32'), dtype('float64'))
     """
-    array, dtype = np.asarray(value), element_dtype(kind.element)
-    if array.dtype == dtype and kind.element != "bf16":
+    array, dtype = _numbers(kind.element, value), element_dtype(kind.element)
+    if array.dtype == dtype and kind.element not in _ROUNDED:
         return array
     if array.dtype.kind not in "iufb":
         return array
@@ -123,6 +94,13 @@ def fitted(kind: Type, value: Any) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         converted = array.astype(dtype)
     return converted if np.array_equal(converted, array) else array
+
+
+def _numbers(element: Element, value: Any) -> np.ndarray:
+    """An array of numpy's own; of a package's types of fewer bits, such as those of ml_dtypes, the numbers."""
+    array = np.asarray(value)
+    is_foreign = array.dtype.kind == "V" and array.dtype.names is None and element in HELD_WIDER
+    return array.astype(element_dtype(element)) if is_foreign else array
 
 
 def contradiction(kind: Type, array: Any) -> str | None:
@@ -154,9 +132,10 @@ def contradiction(kind: Type, array: Any) -> str | None:
         return f"holds an array of shape {list(array.shape)} and is declared {kind}"
     if array.dtype != element_dtype(element):
         return f"holds an array of {array.dtype} and is declared {kind}, which is held in {element_dtype(element)}"
-    if element == "bf16":
-        wrong = array[~_same_bits(array, _rounded(array))]
-        return f"holds {wrong[0]}, which is no bfloat16" if wrong.size else None
+    if element in _ROUNDED:
+        wrong = array[~_same_bits(array, rounded(str(element), array))]
+        told = "bfloat16" if element == "bf16" else element
+        return f"holds {wrong[0]}, which is no {told}" if wrong.size else None
     return out_of_range(element, array)
 
 
@@ -180,7 +159,7 @@ def out_of_range(element: Element, array: Any) -> str | None:
     >>> out_of_range("u8", [3, 256]), out_of_range("i8", [0.5])
     ('holds 256, and u8 reaches from 0 to 255', 'holds 0.5, and i8 has whole numbers only')
     """
-    array, dtype = np.asarray(array), element_dtype(element)
+    array, dtype = _numbers(element, array), element_dtype(element)
     limits = _limits(element)
     if dtype.kind not in "iu" or not array.size or (array.dtype == dtype and limits is None):
         return None
@@ -203,4 +182,4 @@ def _limits(element: Element) -> tuple[int, int] | None:
     """The least and the greatest number, where the dtype holds more than the element type."""
     if isinstance(element, FixedPoint | Quantised):
         return element.minimum, element.maximum
-    return integer_limits(element) if element in ("i4", "u4") else None
+    return integer_limits(element) if element in SHORT_INTEGERS else None

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.types.small_float import SMALL_FLOATS
 
-__all__ = ["NAMES", "check_name", "integer_limits", "named_dtype"]
+__all__ = ["HELD_WIDER", "NAMES", "SHORT_INTEGERS", "USUAL_NAMES", "check_name", "integer_limits", "named_dtype"]
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "f16": np.dtype(np.float16),
@@ -20,16 +21,32 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     **{f"i{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
     "u4": np.dtype(np.uint8),
     **{f"u{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
+    **{name: np.dtype(np.float32) for name in SMALL_FLOATS},
+    "i2": np.dtype(np.int8),
+    "u2": np.dtype(np.uint8),
 }
 
 NAMES: tuple[str, ...] = tuple(_DTYPES)
 """Every element type that is written as one word."""
 
+USUAL_NAMES: tuple[str, ...] = (
+    *("f32", "f16", "f64", "bf16", "bool"),
+    *("i4", "i8", "i16", "i32", "i64"),
+    *("u4", "u8", "u16", "u32", "u64"),
+)
+"""Element types of most models: without integers of two bits and floats of eight or four."""
+
+SHORT_INTEGERS: frozenset[str] = frozenset({"i2", "i4", "u2", "u4"})
+"""Integers that are held in eight bits and have fewer."""
+
+HELD_WIDER: frozenset[str] = SHORT_INTEGERS | {"bf16", *SMALL_FLOATS}
+"""Those that numpy has no dtype for: an array in which they are held does not say so."""
+
 
 def named_dtype(name: str) -> np.dtype[Any]:
     """Return the numpy dtype that holds the values of a named element type.
 
-    numpy has no bfloat16 and no integers of 4 bits: they are held in the next wider type of their kind.
+    numpy has no bfloat16, no smaller floats and no integers below 8 bits: they are held in a wider type of their kind.
 
     Parameters
     ----------

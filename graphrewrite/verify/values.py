@@ -8,7 +8,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.infer import infer_node
 from graphrewrite.types import Type
 from graphrewrite.verify.check import check
-from graphrewrite.verify.reading import kind_of, known_op, operands_or_fault, results_of
+from graphrewrite.verify.reading import kind_of, known_op, op_attributes, operands_or_fault, results_of
 from graphrewrite.verify.structure import attributes_fit, operands_fit
 
 __all__ = ["results_are_there", "results_follow", "values_are_typed"]
@@ -43,7 +43,7 @@ def results_are_there(graph: Any, node: Any) -> list[str] | None:
             count = len(given)
         else:
             op = known_op(graph, source) if given is None else None
-            count = 1 if op is None else op.results
+            count = 1 if op is None else op.number_of_results(op_attributes(graph, source, op))
         if result >= count:
             found.append(f"reads result {result} of {source!r}, which has fewer: {count}")
     return found

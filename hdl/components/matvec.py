@@ -1,5 +1,8 @@
 """matvec: a matrix times the lanes of each beat, exact."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,6 +19,7 @@ from graphrewrite.hdl.component import (
 )
 from graphrewrite.hdl.generic import long_vector
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
 from graphrewrite.op.integer import exact_matmul
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -56,7 +60,11 @@ def _divisors(total: int) -> list[int]:
     return [d for d in range(1, total + 1) if total % d == 0]
 
 
-@define_op(level="stream", infer=_infer)
+def _products(types: Sequence[Any], result: Stream, attributes: Mapping[str, Any]) -> int:
+    return entries(result.shape) * int(np.shape(attributes["weights"])[1])
+
+
+@define_op(level="stream", infer=_infer, cost=_products)
 def matvec(
     x: NDArray[np.integer],
     *,

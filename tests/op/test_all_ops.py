@@ -12,13 +12,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from graphrewrite import Tensor, define_op, evaluate, op, verify
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.op.define import broadcast_shape
 from graphrewrite.testing import attributes_of, graphs, inputs_for
 from graphrewrite.types import contradiction
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure"]
+
+
+def evaluated(graph, inputs, nodes):
+    """Their values, but for a graph that computes indices which lie outside of an axis."""
+    try:
+        return evaluate_nodes(graph, inputs, nodes)
+    except EvaluationError as error:
+        assume("is outside of axis" not in str(error))
+        raise
 
 
 @pytest.mark.parametrize("tested", OPS, ids=lambda tested: tested.name)
@@ -31,7 +40,7 @@ def test_an_op_computes_what_its_type_says(tested):
         verify(graph)
         nodes = [n for n in graph if graph.nodes[n]["type"] == tested.name]
         with np.errstate(all="ignore"):
-            values = evaluate_nodes(graph, inputs, nodes)
+            values = evaluated(graph, inputs, nodes)
         for node in nodes:
             kind, array = graph.result_type(node), values[node]
             assert contradiction(Tensor(kind.element, array.shape), array) is None

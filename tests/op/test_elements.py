@@ -30,7 +30,8 @@ def built(tested, types: list[Tensor], attributes: dict[str, Any]) -> Graph | st
     made = Graph("made")
     operands = [made.input(f"x{i}", kind) for i, kind in enumerate(types)]
     try:
-        made.output("y", tested(*operands, **attributes))
+        found = tested(*operands, **attributes)
+        made.output("y", found[0] if isinstance(found, tuple) else found)
     except TypeMismatchError as error:
         return str(error)
     return made

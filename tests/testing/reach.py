@@ -16,8 +16,9 @@ import numpy as np
 from graphrewrite import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.experience import counts_of, taken
-from graphrewrite.testing.generation.kinds import kind_of, starts
+from graphrewrite.testing.generation.kinds import kind_of
 from graphrewrite.testing.generation.proposing import propose, sources
+from graphrewrite.testing.generation.suggested import starts_of
 from graphrewrite.types import Type
 
 Branch = tuple[str, str, str]
@@ -82,7 +83,7 @@ def _results(op: Op) -> Iterator[Type]:
             yield from case.results
         return
     for kind, counts in taken(op).items():
-        for first, turn in product(starts(kind), range(_TURNS)):
+        for first, turn in product(starts_of(op, kind), range(_TURNS)):
             case = propose(op, first, counts[turn % len(counts)], turn)
             if case is not None:
                 yield from case.results
@@ -118,7 +119,7 @@ class Reached:
         self.first.setdefault(found, self.graphs)
 
     def missing(self, wanted: Collection[Any]) -> list[Any]:
-        return sorted(set(wanted) - set(self.first))
+        return sorted(set(wanted) - set(self.first), key=str)
 
     def line(self, name: str, wanted: Collection[Any]) -> str:
         """How many of some things were reached, and with which graph the last of them."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from graphrewrite import FixedPoint, Stream, Tensor
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.testing import types
-from graphrewrite.types import NAMES, Quantised
+from graphrewrite.types import USUAL_NAMES, Quantised
 
 FEATURES = {
     "a stream": lambda t: isinstance(t, Stream),
@@ -24,7 +24,7 @@ FEATURES = {
     "a fraction wider than the number": lambda t: (
         isinstance(t.element, FixedPoint) and t.element.fraction > t.element.width
     ),
-    **{f"elements {name}": lambda t, name=name: t.element == name for name in NAMES},
+    **{f"elements {name}": lambda t, name=name: t.element == name for name in USUAL_NAMES},
 }
 
 

@@ -16,6 +16,7 @@ from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.experience import counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
+from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
 from graphrewrite.testing.generation.plan import Plan
@@ -52,10 +53,20 @@ class Builder:
         The first size of what has a batch.
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
+    gained : bool
+        Whether ops may have attributes that they came to have later.
     """
 
-    def __init__(self, pick: Pick, ops: Sequence[Op], batch: Dimension = "N", *, every_type: bool = False) -> None:
-        self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
+    def __init__(
+        self,
+        pick: Pick,
+        ops: Sequence[Op],
+        batch: Dimension = "N",
+        *,
+        every_type: bool = False,
+        gained: bool = False,
+    ) -> None:
+        self.pick, self.ops, self.batch, self.every_type, self.gained = pick, tuple(ops), batch, every_type, gained
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -106,6 +117,12 @@ class Builder:
         if way == "there":
             return self.pick(there)
         return self.constant(kind, positive=positive) if way == "constant" else self.input(kind)
+
+    def indices(self, kind: Type, limits: Limits) -> Value:
+        """Return a value of a type whose entries lie between limits: an input, or a constant."""
+        if any(isinstance(d, str) for d in kind.shape) or self.pick((True, False)):
+            return self.input(kind)
+        return self.graph.constant(within(constant_array(kind, self.pick(_STYLES)), limits), type=kind)
 
     def step(self) -> None:
         """Add a node: of an op that reads the last value, or of any; or one that is there, again."""
@@ -207,7 +224,7 @@ class Builder:
         if not counts:
             return None
         count, turn = self.pick(counts), self.pick(range(TURNS))
-        case = propose(op, first.type, count, turn) or propose(op, first.type, count, 0)
+        case = propose(op, first.type, count, turn, gained=self.gained) or propose(op, first.type, count, 0)
         if case is None or (result is not None and case.results[0] != result):
             return None
         return self._case(op, first, case)
@@ -215,7 +232,10 @@ class Builder:
     def _case(self, op: Op, first: Value, case: Case) -> Value | None:
         """Add a node as a case has it, with operands that are there or new."""
         names = (*op.operands[1:], *op.operands[-1:] * len(case.types))
-        rest = [self.value(kind, positive=name in POSITIVE) for kind, name in zip(case.types[1:], names, strict=False)]
+        rest = []
+        for position, (kind, name) in enumerate(zip(case.types[1:], names, strict=False), start=1):
+            limits = limits_of_operand(op, position, case.types, case.attributes)
+            rest.append(self.value(kind, positive=name in POSITIVE) if limits is None else self.indices(kind, limits))
         operands = [first, *rest]
         if op.commutative and rest and self.chance(2):
             operands[:2] = reversed(operands[:2])

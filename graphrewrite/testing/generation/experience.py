@@ -17,10 +17,12 @@ from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.fitting import fit
-from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
+from graphrewrite.testing.generation.gained import drawn_kinds, least_rank
+from graphrewrite.testing.generation.kinds import FAMILIES, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
 from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.testing.generation.suggested import starts_of
 from graphrewrite.types import Tensor, Type
 
 __all__ = ["accepted", "counts_of", "forms", "taken"]
@@ -87,6 +89,9 @@ def _counts(op: Op) -> range:
 def _may_take(op: Op, family: str) -> bool:
     if (family == "stream") != (op.level == "stream"):
         return False  # a component computes on streams, and nothing else does
+    drawn = drawn_kinds(op)
+    if drawn is not None and family not in drawn:
+        return False
     return op.elements is None or family == "stream" or family in op.elements
 
 
@@ -108,7 +113,7 @@ def forms(op: Op, count: int, kind: Kind) -> tuple[Form, ...]:
     tuple of Form
         The simplest first; empty where none was found.
     """
-    if not _may_take(op, kind.family):
+    if not _may_take(op, kind.family) or kind.rank < least_rank(op):
         return ()
     like = _model(op)
     if like is not op:
@@ -142,7 +147,7 @@ class _Alike:
 
     def __init__(self, op: Op) -> None:
         self.op = op
-        self.key = (op.elements, op.level, op.required, len(op.operands), op.variadic, op.axes)
+        self.key = (op.elements, op.level, op.required, len(op.operands), op.variadic, op.axes, drawn_kinds(op))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Alike) and self.key == other.key
@@ -229,7 +234,7 @@ def accepted(op: Op, name: str, count: int, kind: Kind) -> tuple[Recipe, ...]:
 @lru_cache(maxsize=4096)
 def _others(op: Op, name: str, kind: Kind) -> tuple[Recipe, ...]:
     """Return the recipes for an attribute that make nothing for a kind of operand."""
-    rng, first = random.Random(0), starts(kind)[0]
+    rng, first = random.Random(0), starts_of(op, kind)[0]
     return tuple(recipe for recipe in recipes_of(op, name) if not _makes(recipe, first, rng))
 
 
@@ -257,7 +262,7 @@ def _accepting(op: Op, name: str, recipes: tuple[Recipe, ...], form: Form, kind:
     sides = _sides(op, name, 1 + len(form.ranks), kind)
     found: set[str] = set()
     failed: Counter[int] = Counter()
-    for first in starts(kind)[:4:3]:  # sizes that are all different, and sizes of 1
+    for first in starts_of(op, kind)[:4:3]:  # sizes that are all different, and sizes of 1
         for recipe, varies in distinct([r for r in recipes if r.name not in found], first):
             size = recipe.size(first) if recipe.size else -1
             if failed[size] >= _FAILURES or (recipe.size and len(found) >= _ENOUGH):

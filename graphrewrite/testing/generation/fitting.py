@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.suggested import adapted
 from graphrewrite.testing.generation.tracing import Place, Trace, traced
 from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
 
@@ -108,7 +109,7 @@ def fit(
     >>> print(*fit(op.conv, types, {}, (1, 2), random.Random(0)).types)
     f32[N,2,3,3] f32[4,2,1,1] f32[4]
     """
-    current = tuple(types)
+    current = adapted(op, types, loose)
     found = _accepted(op, current, attributes)
     if found is not None or not loose:
         return found

@@ -20,9 +20,11 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 import numpy as np
 
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.gained import mostly_given
 from graphrewrite.testing.generation.kinds import FORMATS, QUANTISED
 from graphrewrite.testing.generation.sequences import Recipe, channels_of, sequences, shape_of
-from graphrewrite.types import NAMES, FixedPoint, Quantised, Type
+from graphrewrite.testing.generation.suggested import values_of
+from graphrewrite.types import NAMES, USUAL_NAMES, FixedPoint, Quantised, Type
 
 __all__ = ["recipes_of"]
 
@@ -54,6 +56,10 @@ def recipes_of(op: Op, name: str) -> tuple[Recipe, ...]:
         found[repr(default)] = _always(default)
     for recipe in _of_hint(_hint(op, name), _Known(op, name, default)):
         found.setdefault(recipe.name, recipe)
+    for value in values_of(op, name):
+        found.setdefault(repr(value), _always(value))
+    if name in mostly_given(op):
+        del found[repr(default)]
     return tuple(found.values())
 
 
@@ -172,6 +178,7 @@ def _floats(known: _Known) -> Iterator[Recipe]:
     yield from (_always(number) for number in numbers if number >= 0 or not above)
 
 
+_RARE_NAMES = frozenset(NAMES) - set(USUAL_NAMES)
 _LETTERS = frozenset("NCDHWTLKOI")
 
 
@@ -186,12 +193,12 @@ def _words(known: _Known) -> Iterator[Recipe]:
     documented = [
         word
         for word in dict.fromkeys((*listed, *quoted, *held))
-        if word not in known.op.attributes and word not in known.op.operands
+        if word not in known.op.attributes and word not in known.op.operands and word not in _RARE_NAMES
     ]
     yield from map(_always, documented)
     said = {*documented, known.default}
-    if not documented or said & set(NAMES):
-        yield from map(_always, ("f32", *(name for name in NAMES if name != "f32")))
+    if not documented or said & set(USUAL_NAMES):
+        yield from map(_always, USUAL_NAMES)
     if not documented or any(isinstance(word, str) and word and set(word) <= _LETTERS for word in said):
         yield Recipe("layout", lambda kind, rng: rng.choice(_layouts(len(shape_of(kind)))))
 

@@ -13,10 +13,13 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.experience import accepted, counts_of, forms, taken
 from graphrewrite.testing.generation.fitting import Case, fit
-from graphrewrite.testing.generation.kinds import FAMILIES, FORMATS, Kind, kind_of, starts
+from graphrewrite.testing.generation.gained import gained_by, mostly_given
+from graphrewrite.testing.generation.joint import at_times, governed, joint_recipes
+from graphrewrite.testing.generation.kinds import FAMILIES, FORMATS, Kind, kind_of
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, tried
 from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.testing.generation.suggested import starts_of
 from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
 
 __all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources"]
@@ -24,10 +27,14 @@ __all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources"]
 TURNS = 64
 """So many cases there are for each first operand; the first has all attributes at their simplest."""
 _ATTEMPTS = 4
+_GAINS = 6
+"""In one of so many turns, an op may have an attribute that it came to have later."""
+_TOGETHER = 0.4
+"""How often attributes that only fit together are given."""
 
 
 @lru_cache(maxsize=1 << 15)
-def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
+def propose(op: Op, first: Type, count: int, turn: int, *, gained: bool = False) -> Case | None:
     """Return a case of an op whose first operand has a type.
 
     Parameters
@@ -40,6 +47,8 @@ def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
         Number of operands.
     turn : int
         Which case: the same turn gives the same one. Turn 0 is the simplest.
+    gained : bool
+        Whether it may have an attribute that it came to have later: in some turns it has.
 
     Returns
     -------
@@ -54,6 +63,9 @@ def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
     f32[N,3] f32[1,3] f32[1] -> f32[N,1]
     """
     kind = kind_of(first)
+    if gained and turn % _GAINS == _GAINS - 1:
+        plain = propose(op, first, count, turn)
+        return plain and (_with_gained(op, plain, kind, random.Random(turn)) or plain)
     known = forms(op, count, kind)
     rng = random.Random(turn)
     for attempt in range(_ATTEMPTS if known else 0):
@@ -65,9 +77,26 @@ def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
     return None
 
 
+def _with_gained(op: Op, plain: Case, kind: Kind, rng: random.Random) -> Case | None:
+    names = [name for name in op.attributes if name in gained_by(op) | mostly_given(op)]
+    if not names:
+        return None
+    name = rng.choice(names)
+    attributes = {other: value for other, value in plain.attributes.items() if other != name}
+    if name not in mostly_given(op):
+        try:
+            attributes[name] = rng.choice(accepted(op, name, len(plain.types), kind)).make(plain.types[0], rng)
+        except Exception:  # no such value is accepted, or the type has none
+            return None
+    return fit(op, plain.types, attributes, range(1, len(plain.types)), rng)
+
+
 def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Recipe]:
     """Recipes for one attribute, or for about half of them."""
-    names = list(op.attributes)
+    others = {*gained_by(op), *governed(op)}
+    names = [name for name in op.attributes if name not in others]
+    if at_times(op) and rng.random() < _TOGETHER:
+        return rng.choice(list(joint_recipes(op)))
     if not names:
         return {}
     chosen = [rng.choice(names)] if rng.random() < 0.5 else [name for name in names if rng.random() < 0.6]
@@ -201,7 +230,7 @@ def _given(source: Op) -> tuple[tuple[Kind, tuple[Link, ...]], ...]:
     kinds = taken(source)
     plainest = next(iter(kinds), None)
     for kind, counts in kinds.items():
-        first = starts(kind)[0]
+        first = starts_of(source, kind)[0]
         several = source.attributes and plainest is not None and kind.family == plainest.family
         for turn in (0, 9, 5, 13) if several else (0,):
             count = counts[turn % len(counts)]
@@ -234,11 +263,13 @@ def sources(op: Op) -> tuple[Case, ...]:
     required = [name for name, default in op.attributes.items() if default is inspect.Parameter.empty]
     rng = random.Random(0)
     found: dict[str, Case] = {}
-    for _ in range(200):
+    together = list(joint_recipes(op)) if governed(op) else []
+    for turn in range(len(together) or 200):
         attributes = {}
         try:
-            for name in required:
-                attributes[name] = rng.choice(recipes_of(op, name)).make(None, rng)
+            for name in required if not together else together[turn]:
+                recipe = together[turn][name] if together else rng.choice(recipes_of(op, name))
+                attributes[name] = recipe.make(None, rng)
         except Exception:  # a recipe that needs an operand
             continue
         case = fit(op, (), attributes, (), rng)

@@ -12,6 +12,7 @@ from graphrewrite.marks import attributes_in
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.experience import accepted
+from graphrewrite.testing.generation.gained import gained_by
 from graphrewrite.testing.generation.kinds import kind_of
 
 __all__ = ["repeated"]
@@ -70,7 +71,7 @@ def _another(op: Op, operands: list[Value], attributes: dict[str, Any], pick: Pi
     types = tuple(value.type for value in operands)
     kinds, found = op.result_types(types, attributes), attributes
     for _ in range(_TRIES):
-        name = pick(list(op.attributes))
+        name = pick([name for name in op.attributes if name not in gained_by(op)])
         recipes = accepted(op, name, len(operands), kind_of(types[0]))
         if not recipes:
             continue

@@ -13,9 +13,12 @@ from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.fitting import Case, fit
-from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
+from graphrewrite.testing.generation.gained import least_rank, mostly_given
+from graphrewrite.testing.generation.joint import governed, joint_recipes
+from graphrewrite.testing.generation.kinds import FAMILIES, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.testing.generation.suggested import starts_of, suggested
 from graphrewrite.testing.generation.tracing import Trace
 from graphrewrite.types import Element, Stream, Tensor, Type, element_kind
 
@@ -56,8 +59,13 @@ class Form(NamedTuple):
 
 
 def required_of(op: Op) -> list[str]:
-    """Return the attributes that an op must have."""
-    return [name for name, default in op.attributes.items() if default is inspect.Parameter.empty]
+    """Return the attributes that an op must have, and those that it is given as if it had to."""
+    given, together = mostly_given(op), governed(op)
+    return [
+        name
+        for name, default in op.attributes.items()
+        if default is inspect.Parameter.empty or name in given or name in together
+    ]
 
 
 def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
@@ -85,6 +93,9 @@ def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
     """
     search = _Search(op, kind)
     others = count - 1
+    known = suggested(op, count, kind.rank) if others else []
+    if known:
+        return [form for ranks, elements in known for form in search.forms([ranks], elements)]
     alike = search.forms(_ranks(op, count, kind.rank), (None,) * others)
     if not others or op.infer_types is elementwise or kind.family == "stream":
         return alike
@@ -142,7 +153,7 @@ class _Search:
         several = not elements and len(self.required) > 1
         found: list[Form] = []
         fallback: list[Form] = []
-        for first in starts(self.kind)[: 2 if elements else None]:
+        for first in starts_of(self.op, self.kind)[: 2 if elements else None]:
             for recipes in _together(self.op, self.required, first, self.rng):
                 done = {form.ranks for form in found}
                 for ranks in all_ranks if several else [r for r in all_ranks if r not in done]:
@@ -184,7 +195,8 @@ def _elements(count: int, kind: Kind) -> Iterator[tuple[Element | None, ...]]:
 def _ranks(op: Op, count: int, rank: int) -> list[tuple[int, ...]]:
     """Numbers of axes of the other operands: those of the first, one axis each, and all others."""
     others = count - 1
-    alike = [(r,) * others for r in dict.fromkeys((rank, 1, 0, 2, rank - 1, rank + 1, 3, 4)) if 0 <= r <= 5]
+    least = least_rank(op)
+    alike = [(r,) * others for r in dict.fromkeys((rank, 1, 0, 2, rank - 1, rank + 1, 3, 4)) if least <= r <= 5]
     if others < 2:
         return list(dict.fromkeys(alike))
     if op.infer_types is elementwise:
@@ -197,6 +209,11 @@ def _together(op: Op, required: list[str], first: Type, rng: random.Random) -> I
     """Recipes for the attributes that must be given; by chance where there are many combinations."""
     if not required:
         yield {}
+        return
+    if governed(op):
+        for recipes in joint_recipes(op):
+            alone = [name for name in required if name not in recipes]
+            yield {**recipes, **{name: rng.choice(recipes_of(op, name)) for name in alone}}
         return
     if len(required) == 1:  # one after the other, as the first that fits is often enough
         for recipe, _ in distinct(recipes_of(op, required[0]), first):

@@ -19,7 +19,7 @@ from graphrewrite.testing.generation.demand import (
 from graphrewrite.testing.generation.layers import LAYERS
 from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Tensor
 
-__all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "SIZES", "kinds_of", "meet"]
+__all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "SIZES", "TABLE", "kinds_of", "meet"]
 
 SIZES = (1, 2, 3)
 """Sizes of generated tensors: small ones show everything."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.graph import Graph
-from graphrewrite.types import Element, FixedPoint, Quantised, element_dtype, hold, integer_limits
+from graphrewrite.types import Element, FixedPoint, Quantised, element_dtype, hold, integer_limits, small_float
 
 __all__ = ["edges_of", "formats_in", "limits_of", "shifts_in"]
 
@@ -43,6 +43,9 @@ def limits_of(element: Element) -> tuple[Any, Any]:
     whole = integer_limits(element) if element != "bf16" else None
     if whole is not None:
         return whole
+    small = small_float(element)
+    if small is not None:
+        return (-small.greatest if small.signed else small.least), small.greatest
     most = _LARGEST_BF16 if element == "bf16" else float(np.finfo(element_dtype(element)).max)
     return -most, most
 
@@ -167,7 +170,11 @@ def _of_floats(
         found += [(rounded.minimum - zero - half) * step for half in (0, 0.5, 1)]
     if near:
         return [value for value in (*found, 8.0, -8.0) if abs(value) <= 8]
+    small = small_float(element)
+    if small is not None:
+        found += [high, low, small.least, high + small.step, 0.75, 1 + small.step / 2]
+        return found if numbers else [*found, math.inf, -math.inf, math.nan]
     kind = np.finfo(np.float32 if element == "bf16" else element_dtype(element))
-    small = float(kind.smallest_subnormal) if element != "bf16" else 2.0**-133
-    found += [high, low, small, float(kind.tiny), float(kind.tiny) / 2]
+    least = float(kind.smallest_subnormal) if element != "bf16" else 2.0**-133
+    found += [high, low, least, float(kind.tiny), float(kind.tiny) / 2]
     return found if numbers else [*found, math.inf, -math.inf, math.nan]

@@ -67,7 +67,7 @@ def graphs(
     """
     chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
     if containing is None:
-        return _plain(chosen, every_type)
+        return _plain(chosen, every_type, ops is not None)
     pattern = containing.pattern if isinstance(containing, Rule) else containing
     if not isinstance(pattern, Pattern):
         raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
@@ -111,11 +111,11 @@ _BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
 
 
 @st.composite
-def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool) -> Graph:
+def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool, gained: bool) -> Graph:
     pick = picking(draw)
     drawn = draw(_DRAWN)
     pick.begin(drawn[:1])
-    builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type)
+    builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type, gained=gained)
     for start in range(_ENDS, len(drawn), _RECORD):
         if drawn[start] >= _ABSENT:
             pick.begin(drawn[start + 1 : start + _RECORD])

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph
+from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
 from graphrewrite.types import Dimension, Stream, Type, element_dtype, hold
 
@@ -27,8 +28,8 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
 
     Every batch holds each edge value of an input's element type: the extremes of the format and their neighbours, ties
     at each place where the graph rounds, and of floats both zeros, subnormals, infinities and NaN. Inputs that the
-    graph rounds to integers have no infinities and no NaN. An input without a batch is one sample. Shrinks to the
-    first batch.
+    graph rounds to integers have no infinities and no NaN, and those that are indices lie within their axes. An input
+    without a batch is one sample. Shrinks to the first batch.
 
     Parameters
     ----------
@@ -85,10 +86,11 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
     dense = max([_DENSE, *(-(-len(edges[name]) // count) for name, count in batched.items() if count)])
     rows = _PLAIN + dense + _SPARSE
     sizes = {str(_shape(kinds[name])[0]): rows for name in batched}
-    return {
+    found = {
         name: _batch(kind, edges[name], seed, i, sizes, dense if name in batched else None)
         for i, (name, kind) in enumerate(kinds.items())
     }
+    return {**found, **{name: within(found[name], limits) for name, limits in limits_in(graph).items()}}
 
 
 def _shape(kind: Type) -> tuple[Dimension, ...]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import (
-    NAMES,
     STORAGES,
+    USUAL_NAMES,
     Dimension,
     Element,
     FixedPoint,
@@ -25,7 +25,7 @@ from graphrewrite.types import (
 __all__ = ["types"]
 
 Shape = tuple[Dimension, ...]
-_ELEMENTS: tuple[Any, ...] = ("f32", *(name for name in NAMES if name != "f32"), FixedPoint, Quantised)
+_ELEMENTS: tuple[Any, ...] = (*USUAL_NAMES, FixedPoint, Quantised)
 _CHANNELS = 8
 """So many channels at most have scales of their own."""
 _FORMATS = st.builds(FixedPoint, st.booleans(), st.integers(1, 63), st.integers(-70, 70))
@@ -48,7 +48,8 @@ def types(
         What the types may be.
     elements : iterable of element types, optional
         What they may hold: names, formats, and the classes `FixedPoint` and `Quantised` for all formats of theirs. Any
-        where not given. Streams hold those of them that are fixed-point formats.
+        but floats of 8 or 4 bits and integers of 2 where not given. Streams hold those of them that are fixed-point
+        formats.
     shapes : iterable or strategy of tuple of int or str, optional
         Their shapes, with whole sizes and channels for streams; any where not given.
 

@@ -77,7 +77,7 @@ def product_of_negatives(x, y):
 def quotient_of_negatives(x, y):
     """Two signs cancel in a quotient."""
     yield op.div(op.neg(x), op.neg(y))
-    return op.div(x, y)
+    return op.div(x, y) if str(x.type.element)[0] in "fb" else decline("the least integer is its own negative")
 
 
 @rule
@@ -91,7 +91,7 @@ def sign_out_of_a_product(x, y):
 def sign_out_of_a_quotient(x, y):
     """A quotient has the sign of its operands."""
     yield op.div(op.neg(x), y)
-    return op.neg(op.div(x, y))
+    return op.neg(op.div(x, y)) if str(x.type.element)[0] in "fb" else decline("the least integer is its own negative")
 
 
 @rule
@@ -120,6 +120,8 @@ def absolute_value_of_a_product(x, y):
 def multiply_by_a_power_of_two(x, c: Constant):
     """A division by a power of two is an exact product, where the reciprocal is a normal number."""
     yield op.div(x, c)
+    if c.value.dtype.kind != "f":
+        return decline("whole numbers have no reciprocal")
     mantissas, exponents = np.frexp(c.value)
     if not (np.abs(mantissas) == 0.5).all() or np.abs(exponents).max(initial=0) > 10:
         return decline("no power of two")
@@ -189,6 +191,8 @@ def difference_of_zero(x):
 def reciprocal(x, c: Constant):
     """A division is a product with the reciprocal, where that is finite."""
     yield op.div(x, c)
+    if c.value.dtype.kind != "f":
+        return decline("whole numbers have no reciprocal")
     if not np.all(np.abs(c.value) > 1e-3):
         return decline("its reciprocal is too great")
     return op.mul(x, (1 / c.value).astype(c.value.dtype))

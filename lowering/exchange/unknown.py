@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
+from graphrewrite.lowering.exchange.conversions import element
 from graphrewrite.marks import RESERVED
 from graphrewrite.op.generic import Generic
-from graphrewrite.types import element_of
+from graphrewrite.serial import to_dict
 
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["Unknown", "is_known", "kind_of", "refuse_unknown", "without_conversion"]
-
-_OPSETS = range(13, 22)
-"""Versions whose models mean the same to the import table without conversion."""
+__all__ = ["Unknown", "is_known", "kind_of", "refuse_unknown"]
 
 
 def kind_of(node: Any) -> str:
@@ -33,11 +31,8 @@ def is_known(node: Any, table: Container[str]) -> bool:
     return kind == "Constant" or kind in table
 
 
-def without_conversion(proto: onnx.ModelProto, version: int) -> bool:
-    """Tell whether a model that onnx cannot convert, for the ops in it that it does not know, can be read as it is."""
-    import onnx
-
-    return version in _OPSETS and not all(onnx.defs.has(n.op_type, n.domain) for n in proto.graph.node)
+Inner = Callable[[Any, list[str]], Graph]
+"""Imports a GraphProto that reads values of those names from around it."""
 
 
 class Unknown:
@@ -49,12 +44,14 @@ class Unknown:
         The model; the types of its values come from itself and from onnx's shape inference.
     table : container of str
         Ops that are known.
+    inner : callable
+        Imports a graph that a node holds, for the types of what it reads from around itself.
     """
 
-    def __init__(self, proto: onnx.ModelProto, table: Container[str]) -> None:
+    def __init__(self, proto: onnx.ModelProto, table: Container[str], inner: Inner) -> None:
         import onnx
 
-        self.onnx = onnx
+        self.onnx, self.inner = onnx, inner
         self.assumed: set[str] = set()
         self.types: dict[str, Tensor] = {}
         if all(is_known(node, table) for node in proto.graph.node):
@@ -80,15 +77,32 @@ class Unknown:
             else:
                 return None
         try:
-            return Tensor(element_of(self.onnx.helper.tensor_dtype_to_np_dtype(found.elem_type)), tuple(shape))
-        except Exception:  # a type that no tensor here has, such as text
+            return Tensor(element(found.elem_type), tuple(shape))
+        except ValueError:  # a type that no tensor here has, such as text
             return None
 
     def is_assumed(self, node: Any) -> bool:
         """Tell whether a node reads a value whose type nobody told."""
         return any(name in self.assumed for name in node.input)
 
-    def add(self, graph: Graph, node: Any, inputs: list[Value | None], name: str) -> dict[str, Value]:
+    def captured(self, node: Any) -> list[str]:
+        """Return the names of values that the graphs in a node read from around it, each once, in order.
+
+        Parameters
+        ----------
+        node : onnx.NodeProto
+            Any node.
+
+        Returns
+        -------
+        list of str
+        """
+        found = (name for attribute in node.attribute for name in _free_names(attribute))
+        return list(dict.fromkeys(found))
+
+    def add(
+        self, graph: Graph, node: Any, inputs: list[Value | None], captured: list[Value], name: str
+    ) -> dict[str, Value]:
         """Add a generic node; return its results by the names that the model gives them.
 
         Parameters
@@ -99,6 +113,8 @@ class Unknown:
             The node. Operands that it leaves out are listed in the attribute ``left_out``.
         inputs : list of Value or None
             Its operands.
+        captured : list of Value
+            What the graphs in it read from around it: operands behind its own, which the attribute ``captured`` counts.
         name : str
             Of the new node.
 
@@ -111,7 +127,9 @@ class Unknown:
         left_out = tuple(i for i, x in enumerate(inputs) if x is None)
         if left_out:
             attributes["left_out"] = left_out
-        given = [x for x in inputs if x is not None]
+        if captured:
+            attributes["captured"] = len(captured)
+        given = [x for x in (*inputs, *captured) if x is not None]
         types = [self._type(output, given, node) for output in node.output]
         made = graph.add(
             op.generic(kind, len(types)),
@@ -139,8 +157,11 @@ class Unknown:
         for attribute in node.attribute:
             value = self.onnx.helper.get_attribute_value(attribute)
             label = f"node {node.name or node.output[0]!r} ({node.op_type})"
-            name = f"{attribute.name}_" if attribute.name in RESERVED | {"left_out"} else attribute.name
-            yield name, self._plain(value, f"{label}: its attribute {attribute.name!r}")
+            name = f"{attribute.name}_" if attribute.name in RESERVED | {"left_out", "captured"} else attribute.name
+            if isinstance(value, self.onnx.GraphProto):
+                yield name, to_dict(self.inner(value, list(dict.fromkeys(_free_names(attribute)))))
+            else:
+                yield name, self._plain(value, f"{label}: its attribute {attribute.name!r}")
 
     def _plain(self, value: Any, place: str) -> Any:
         if isinstance(value, bytes):
@@ -152,6 +173,17 @@ class Unknown:
         if hasattr(value, "__iter__"):
             return tuple(self._plain(v, place) for v in value)
         raise UnsupportedOpsError(f"{place} is a {type(value).__name__}, which a node here cannot hold")
+
+
+def _free_names(attribute: Any) -> Iterator[str]:
+    """The values that graphs in an attribute read and do not make."""
+    for graph in (attribute.g, *attribute.graphs):
+        made = {*(i.name for i in graph.input), *(t.name for t in graph.initializer)}
+        made.update(name for node in graph.node for name in node.output)
+        for node in graph.node:
+            inside = (name for inner in node.attribute for name in _free_names(inner))
+            yield from (name for name in (*node.input, *inside) if name and name not in made)
+        yield from (o.name for o in graph.output if o.name and o.name not in made)
 
 
 def refuse_unknown(graph: Graph) -> None:

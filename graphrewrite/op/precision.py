@@ -1,0 +1,81 @@
+"""In which precision an op computes: half precision has too few digits, and too small a range, for sums and squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["narrowed", "truncated", "widened"]
+
+
+def widened(x: np.ndarray) -> np.ndarray:
+    """Return half precision as single precision, anything else as it is.
+
+    Parameters
+    ----------
+    x : ndarray
+        An operand.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> widened(np.ones(1, np.float16)).dtype, widened(np.ones(1, np.int8)).dtype
+    (dtype('float32'), dtype('int8'))
+    """
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def narrowed(y: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Return a result in the dtype of an operand; what is beyond its range is infinite.
+
+    Parameters
+    ----------
+    y : ndarray
+        Computed in the operand's dtype, or in a wider one of its kind.
+    like : ndarray
+        The operand.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> narrowed(np.array([1e5]), np.ones(1, np.float16)).tolist()
+    [inf]
+    """
+    if y.dtype == like.dtype:
+        return y
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(y).astype(like.dtype)
+
+
+def truncated(y: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return floats as integers, rounded towards zero.
+
+    Parameters
+    ----------
+    y : ndarray
+        Floats, of float64 for integers of 64 bits.
+    dtype : dtype
+        Of integers. Numbers beyond it give its nearest one, and NaN gives 0.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> truncated(np.array([-1.9, 300.0, np.nan]), np.dtype(np.int8)).tolist()
+    [-1, 127, 0]
+    """
+    limits, kind = np.iinfo(dtype), dtype.type
+    whole = np.trunc(y).astype(np.float64)
+    inside = (whole >= limits.min) & (whole < float(limits.max + 1))  # a power of two, and so a float64
+    exact = np.where(inside, whole, 0.0).astype(dtype)
+    limit = np.where(whole > 0, kind(limits.max), kind(limits.min))
+    return np.where(inside | np.isnan(whole), exact, limit)

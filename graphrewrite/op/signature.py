@@ -1,0 +1,152 @@
+"""Signature: how many operands an op takes, which attributes it has, and how many results."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrewrite.errors import RuleError, TypeMismatchError, did_you_mean
+
+__all__ = ["Signature"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Signature:
+    """What an op is called with, and how much it gives.
+
+    Attributes
+    ----------
+    name : str
+        The ``type`` of the op's nodes.
+    operands : tuple of str
+        Names of the positional operands.
+    required : int
+        How many of them must be given.
+    variadic : bool
+        Whether any number may follow.
+    attributes : mapping
+        Keyword attributes and their defaults; ``inspect.Parameter.empty`` marks a required one.
+    commutative : bool
+        Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
+    results : int
+        How many results it has; 0 where its attributes say it, see `number_of_results`.
+    results_of : callable, optional
+        Gives the number of results for the attributes, where that is not fixed.
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    required: int
+    variadic: bool
+    attributes: Mapping[str, Any]
+    commutative: bool = False
+    results: int = 1
+    results_of: Callable[[Mapping[str, Any]], int] | None = field(default=None, repr=False)
+
+    def interchangeable(self, count: int) -> int:
+        """Return how many of the first operands may be permuted, where there are that many operands."""
+        if not self.commutative:
+            return 0
+        return count if self.variadic else min(count, 2)
+
+    def check(self, operands: int, attributes: Mapping[str, Any], *, complete: bool = True) -> None:
+        """Raise unless that many operands and those attributes fit the signature.
+
+        Parameters
+        ----------
+        operands : int
+            Number of operands.
+        attributes : mapping
+            Keyword attributes.
+        complete : bool
+            Whether required operands and attributes must all be there (a pattern may leave attributes out).
+
+        Raises
+        ------
+        TypeMismatchError
+            Naming the surplus, the missing or the misspelt.
+        """
+        if operands > len(self.operands) and not self.variadic:
+            raise TypeMismatchError(
+                f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}"
+                + (f"; attributes are written by name: {next(iter(self.attributes))}=…" if self.attributes else "")
+            )
+        if operands < self.required:
+            raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
+        for key in attributes:
+            if key not in self.attributes:
+                known = ", ".join(self.attributes) or "none"
+                raise TypeMismatchError(
+                    f"{self.name} has no attribute {key!r} (known: {known}){did_you_mean(key, self.attributes)}"
+                )
+        if complete:
+            for key, default in self.attributes.items():
+                if default is inspect.Parameter.empty and key not in attributes:
+                    raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
+
+    def given(self, operands: Iterable[Any]) -> list[Any]:
+        """Return operands without those that are left out at the end.
+
+        Parameters
+        ----------
+        operands : iterable
+            None where one is left out.
+
+        Returns
+        -------
+        list
+
+        Raises
+        ------
+        TypeMismatchError
+            If one is left out before one that is given: a node has its operands in a row.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> op.conv.given(["x", "w", None])
+        ['x', 'w']
+        """
+        every = list(operands)
+        given = [x for x in every if x is not None]
+        missing = next((i for i, x in enumerate(every[: len(given)]) if x is None), None)
+        if missing is not None:
+            name = self.operands[missing] if missing < len(self.operands) else missing
+            raise TypeMismatchError(
+                f"{self.name}: the operand {name!r} is left out and a later one is given; give it a neutral value"
+            )
+        return given
+
+    def number_of_results(self, attributes: Mapping[str, Any]) -> int:
+        """Return how many results a node with some attributes has.
+
+        Parameters
+        ----------
+        attributes : mapping
+            Keyword attributes.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        TypeMismatchError
+            If an attribute that says it is missing, or not yet known.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> op.relu.number_of_results({})
+        1
+        """
+        if self.results_of is None:
+            return self.results
+        try:
+            return self.results_of(attributes)
+        except (KeyError, TypeError, RuleError) as error:
+            raise TypeMismatchError(
+                f"{self.name} has as many results as its attributes say: write them out as numbers ({error})"
+            ) from None

@@ -1,0 +1,124 @@
+"""Operands that hold indices or lengths: an op computes with them only where they lie within an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.graph import Graph
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.op import Op
+from graphrewrite.types import Dimension, Tensor, Type
+
+__all__ = ["Limits", "limits_in", "limits_of_operand", "within"]
+
+Limits = tuple[int, int]
+"""The least and the greatest number."""
+_ALONG_AXIS = frozenset({"gather", "gather_elements", "scatter_elements"})
+_PLACES = frozenset({"gather_nd", "scatter_nd"})
+_TIME = frozenset({"rnn", "gru", "lstm"})
+_NAMES = _ALONG_AXIS | _PLACES | _TIME | {"reverse_sequence"}
+
+
+def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: Mapping[str, Any]) -> Limits | None:
+    """Return between which numbers the entries of an operand must lie; None where any will do.
+
+    Parameters
+    ----------
+    op : Op
+        Any op.
+    position : int
+        Of the operand.
+    types : sequence of Tensor or Stream
+        Of the operands.
+    attributes : mapping
+        Of the op.
+
+    Returns
+    -------
+    tuple of int, or None
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> limits_of_operand(op.gather, 1, [Tensor("f32", (2, 5)), Tensor("i64", ("N",))], {"axis": 1})
+    (-5, 4)
+    """
+    if op.name not in _NAMES or LIBRARY[op.name] is not op or not 0 < position < len(op.operands):
+        return None
+    found, shape = {**op.attributes, **attributes}, types[0].shape
+    word = op.operands[position]
+    if word == "sequence_lens" and isinstance(types[0], Tensor):
+        at = found["time_axis"] if op.name == "reverse_sequence" else int(found.get("layout", 0) == 1)
+        return (0 if op.name == "reverse_sequence" else 1), _least([shape[at]])
+    if word != "indices":
+        return None
+    if op.name in _ALONG_AXIS:
+        sizes: Sequence[Dimension] = [shape[found["axis"]]]
+    else:
+        last, batch = types[position].shape[-1], found.get("batch_dims", 0)
+        sizes = shape[batch : batch + last] if isinstance(last, int) else shape
+    size = _least(sizes)
+    return -size, size - 1
+
+
+def _least(sizes: Sequence[Dimension]) -> int:
+    """The least size; one that run time decides may be 1."""
+    return min((1 if isinstance(size, str) else size for size in sizes), default=1)
+
+
+def limits_in(graph: Graph) -> dict[str, Limits]:
+    """Return the inputs of a graph that hold indices or lengths, and between which numbers they must lie.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+
+    Returns
+    -------
+    dict of str to tuple of int
+    """
+    found: dict[str, Limits] = {}
+    for node, data in graph.nodes(data=True):
+        if data.get("type") not in _NAMES:
+            continue
+        operands = graph.operands(node)
+        types = [graph.result_type(*operand) for operand in operands]
+        for position, operand in enumerate(operands):
+            limits = limits_of_operand(graph.op(node), position, types, graph.attributes(node))
+            if limits is not None and operand.node in graph.inputs:
+                low, high = found.get(operand.node, limits)
+                found[operand.node] = max(low, limits[0]), min(high, limits[1])
+    return found
+
+
+def within(array: np.ndarray, limits: Limits) -> np.ndarray:
+    """Return integers between limits: those outside wrap around.
+
+    Parameters
+    ----------
+    array : ndarray of int
+        Any integers.
+    limits : tuple of int
+        The least and the greatest number; with unsigned integers, none is below zero.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> within(np.array([7, 0, -3]), (-2, 1)).tolist()
+    [-1, 0, 1]
+    """
+    low, high = limits
+    if array.dtype.kind == "u":
+        low = max(low, 0)
+    if high < low:
+        return np.zeros_like(array)
+    span = high - low + 1
+    small = array % np.uint64(span) if array.dtype == np.uint64 else array
+    return np.asarray(((small.astype(np.int64) - low) % span + low).astype(array.dtype))

@@ -1,0 +1,207 @@
+"""Attributes that only fit together, such as the starts and the ends of a slice: made together.
+
+What is asked of one attribute at a time finds them seldom. Each table entry makes all of them for a type of the first
+operand; the same choice number makes the same ones.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.sequences import Recipe, shape_of
+from graphrewrite.types import Dimension, Type
+
+__all__ = ["at_times", "governed", "joint_recipes"]
+
+_CHOICES = 48
+"""So many choices there are of each op."""
+_FAR = 2**31 - 1
+
+
+def governed(op: Op) -> tuple[str, ...]:
+    """Return the attributes of an op that are made together.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> governed(op.split), governed(op.relu)
+    (('axis', 'sizes'), ())
+    """
+    names, _ = _TABLE.get(op.name, ((), None))
+    return names if set(names) <= op.attributes.keys() else ()
+
+
+def at_times(op: Op) -> bool:
+    """Tell whether an op has attributes that are made together at times, and at other times are left to their defaults.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> at_times(op.lstm), at_times(op.split)
+    (True, False)
+    """
+    names, _ = _OPTIONAL.get(op.name, ((), None))
+    return bool(names) and set(names) <= op.attributes.keys()
+
+
+def joint_recipes(op: Op) -> Iterator[dict[str, Recipe]]:
+    """Yield recipes for the attributes of an op that are made together.
+
+    Parameters
+    ----------
+    op : Op
+        One that has such.
+
+    Yields
+    ------
+    dict of str to Recipe
+        Each makes one choice of all of them.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> recipes = next(joint_recipes(op.split))
+    >>> {name: recipe.make(Tensor("f32", ("N", 4)), random.Random(0)) for name, recipe in recipes.items()}
+    {'axis': 1, 'sizes': (4, 0)}
+    """
+    names, make = _TABLE.get(op.name) or _OPTIONAL[op.name]
+    for choice in range(_CHOICES):
+        yield {name: Recipe(f"choice {choice}", partial(_one, make, names[0] + str(choice), name)) for name in names}
+
+
+def _one(make: _Make, choice: str, name: str, kind: Type | None, rng: random.Random) -> Any:
+    found: dict[str, Any] = make(shape_of(kind), random.Random(choice))
+    return found[name]
+
+
+_Make = Callable[[tuple[Dimension, ...], random.Random], dict[str, Any]]
+
+
+def _known(shape: tuple[Dimension, ...]) -> list[int]:
+    """Axes whose sizes are known."""
+    return [axis for axis, size in enumerate(shape) if isinstance(size, int)]
+
+
+def _split(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    axis = rng.choice(_known(shape)[-2:])
+    left, sizes = int(shape[axis]), []
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        sizes.append(rng.randint(0 if rng.random() < 0.1 else min(1, left), left))
+        left -= sizes[-1]
+    return {"axis": axis - (len(shape) if rng.random() < 0.3 else 0), "sizes": (*sizes, left)}
+
+
+def _slice(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    axes = [a for a in range(len(shape)) if rng.random() < 0.6] or [rng.choice(_known(shape))]
+    cuts = [_cut(shape[axis], rng) for axis in axes]
+    starts, ends, steps = zip(*cuts, strict=True)
+    rank = len(shape)
+    plain = all(step == 1 for step in steps)
+    if plain and len(axes) == rank and rng.random() < 0.7:
+        return {"starts": starts, "ends": ends, "axes": None, "steps": None}
+    named = tuple(a - (rank if rng.random() < 0.3 else 0) for a in axes)
+    return {"starts": starts, "ends": ends, "axes": named, "steps": None if plain and rng.random() < 0.5 else steps}
+
+
+def _cut(size: Dimension, rng: random.Random) -> tuple[int, int, int]:
+    if isinstance(size, str):
+        return (0, _FAR, 1) if rng.random() < 0.7 else (-1, -_FAR, -1)
+    step = rng.choice((1, 1, 1, 2, -1, -2))
+    start, end = sorted((rng.randrange(size + 1), rng.randint(0, size + 1)))
+    if step > 0:
+        return (start - size if rng.random() < 0.3 and start < size else start), max(end, start + 1), step
+    return rng.choice((end, -1)), rng.choice((start - size - 1, -_FAR)), step
+
+
+_COORDINATES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "align_corners",
+    "asymmetric",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+)
+
+
+def _resize(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    rank = len(shape)
+    axes = [a for a in _known(shape) if rng.random() < 0.7] or _known(shape)[-1:]
+    every = len(axes) == rank
+    by_size = rng.random() < 0.5
+    coordinates = rng.choice(_COORDINATES) if rng.random() < 0.5 else "half_pixel"
+    roi = None
+    if coordinates == "tf_crop_and_resize" or rng.random() < 0.1:
+        roi = (*(rng.choice((0.0, 0.25, -0.5)) for _ in axes), *(rng.choice((1.0, 0.75)) for _ in axes))
+    return {
+        "scales": None if by_size else tuple(rng.choice((2.0, 1.0, 1.5, 1.0)) for _ in axes),
+        "sizes": tuple(rng.choice((1, 2, 3, 4)) for _ in axes) if by_size else None,
+        "axes": None if every and rng.random() < 0.5 else tuple(axes),
+        "coordinate_transformation_mode": coordinates,
+        "roi": roi,
+        "keep_aspect_ratio_policy": rng.choice(("stretch", "not_larger", "not_smaller")) if by_size else "stretch",
+    }
+
+
+_WITH_ALPHA = ("elu", "leaky_relu")
+_ACTIVATIONS = ("tanh", "relu", "sigmoid", "softsign", "hard_sigmoid", "affine", *_WITH_ALPHA)
+
+
+def _recurrent(count: int, shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    direction = rng.choice(("forward", "reverse", "bidirectional"))
+    both = direction == "bidirectional" and rng.random() < 0.5
+    names = tuple(rng.choice(_ACTIVATIONS) for _ in range(count * (1 + both)))
+    if rng.random() < 0.4:
+        names = ("affine", *names[1:])
+    alphas = sum(name in ("hard_sigmoid", "affine", *_WITH_ALPHA) for name in names)
+    betas = sum(name in ("hard_sigmoid", "affine") for name in names)
+    given = rng.random() < 0.6
+    return {
+        "direction": direction,
+        "activations": names,
+        "activation_alpha": (0.5,) * alphas if given else (),
+        "activation_beta": (0.25,) * betas if given else (),
+    }
+
+
+def _blocks(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    return {"axis": rng.choice(_known(shape)), "block_size": rng.choice((2, 1, 3))}
+
+
+_IN_RECURRENT = ("direction", "activations", "activation_alpha", "activation_beta")
+
+
+def _range(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    start, delta = rng.choice((0, 0, 1, -2)), rng.choice((1, 1, 2, -1))
+    element = rng.choice(("i64", "i64", "f32", "i8"))
+    return {"start": start, "limit": start + delta * rng.choice((1, 2, 3, 0)), "delta": delta, "element": element}
+
+
+def _constant_of_shape(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    sizes = tuple(rng.choice((1, 2, 3)) for _ in range(rng.choice((2, 1, 0, 3))))
+    return {"shape": sizes, "value": rng.choice((0, 1, 3)), "element": rng.choice(("f32", "f32", "i64", "u8"))}
+
+
+_TABLE: Mapping[str, tuple[tuple[str, ...], _Make]] = {
+    "constant_of_shape": (("shape", "value", "element"), _constant_of_shape),
+    "range": (("start", "limit", "delta", "element"), _range),
+    "resize": (
+        ("scales", "sizes", "axes", "coordinate_transformation_mode", "roi", "keep_aspect_ratio_policy"),
+        _resize,
+    ),
+    "slice": (("starts", "ends", "axes", "steps"), _slice),
+    "split": (("axis", "sizes"), _split),
+}
+"""By op: names of attributes, and what makes them."""
+_OPTIONAL: Mapping[str, tuple[tuple[str, ...], _Make]] = {
+    "dequantize_linear": (("axis", "block_size"), _blocks),
+    "quantize_linear": (("axis", "block_size"), _blocks),
+    "rnn": (_IN_RECURRENT, partial(_recurrent, 1)),
+    "gru": (_IN_RECURRENT, partial(_recurrent, 2)),
+    "lstm": (_IN_RECURRENT, partial(_recurrent, 3)),
+}
+"""The same of attributes that may as well be left to their defaults."""

@@ -1,0 +1,138 @@
+"""Operands of ops that have so many, or such particular ones, that a search would hardly find them.
+
+Only numbers of axes and element types are written down: sizes, and whether all of it fits, the op says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.kinds import Kind, starts
+from graphrewrite.types import Element, Tensor, Type
+
+__all__ = ["Operands", "adapted", "starts_of", "suggested", "values_of"]
+
+Operands = tuple[tuple[int, ...], tuple[Element | None, ...]]
+"""Numbers of axes of the operands after the first, and their element types; None for that of the first one."""
+_ALIKE = -1
+"""As many axes as the first operand."""
+_PRODUCT: Operands = ((0, 0, _ALIKE, 0, 0, 0, 0), ("f32", None, None, "f32", None, "f32", None))
+_SUGGESTED: Mapping[str, Sequence[Operands]] = {
+    "dequantize_linear": [
+        ((0, 0), ("f32", None)),
+        ((1, 1), ("f32", None)),
+        ((_ALIKE, _ALIKE), ("f32", None)),
+    ],
+    "qlinear_matmul": [_PRODUCT],
+    "qlinear_conv": [
+        ((*_PRODUCT[0], 1), (*_PRODUCT[1], "i32")),
+        ((0, 0, _ALIKE, 1, 1, 0, 0, 1), (*_PRODUCT[1], "i32")),
+    ],
+    "rnn": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],
+    "gru": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],
+    "lstm": [((3, 3, 2, 3, 3, 2, 1), (None, None, None, None, None, None, "i32"))],
+}
+"""By op."""
+_VALUES: Mapping[tuple[str, str], Sequence[str]] = {
+    ("dequantize_linear", "element"): ("f32", "f16"),
+    ("qlinear_conv", "element"): ("i8", "u8"),
+    ("qlinear_matmul", "element"): ("i8", "u8"),
+    ("quant", "rounding_mode"): ("FLOOR", "CEIL", "ROUND_TO_ZERO"),
+    ("trunc", "rounding_mode"): ("ROUND", "CEIL", "ROUND_TO_ZERO"),
+}
+"""Values of attributes that neither an op's documentation nor its own code says."""
+_SECOND_MATRIX = {"matmul_integer": 1, "qlinear_matmul": 3}
+_STORED = frozenset({"dequantize_linear", "qlinear_matmul", "qlinear_conv"})
+"""Ops of integers that are narrow."""
+
+
+def suggested(op: Op, count: int, rank: int) -> list[Operands]:
+    """Return operands that an op may take beside the first one; the search may leave off when it has asked for these.
+
+    Parameters
+    ----------
+    op : Op
+        Any op.
+    count : int
+        Number of operands.
+    rank : int
+        Number of axes of the first one.
+
+    Returns
+    -------
+    list of Operands
+        Empty where nothing is known.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> suggested(op.dequantize_linear, 2, 4)
+    [((0,), ('f32',)), ((1,), ('f32',)), ((4,), ('f32',))]
+    """
+    if LIBRARY.get(op.name) is not op:
+        return []
+    return [
+        (tuple(rank if r == _ALIKE else r for r in ranks[: count - 1]), elements[: count - 1])
+        for ranks, elements in _SUGGESTED.get(op.name, ())
+        if len(ranks) >= count - 1
+    ]
+
+
+def values_of(op: Op, name: str) -> Sequence[str]:
+    """Return values to try for an attribute, beside those that its op says.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> values_of(op.dequantize_linear, "element"), values_of(op.relu, "element")
+    (('f32', 'f16'), ())
+    """
+    return _VALUES.get((op.name, name), ())
+
+
+def adapted(op: Op, types: Sequence[Type], loose: Collection[int]) -> tuple[Type, ...]:
+    """Return operand types of which the second of two matrices has as many rows as the first one has columns.
+
+    Parameters
+    ----------
+    op : Op
+        Any op; others than products whose inference asks that of another op's are left as they are.
+    types : sequence of Tensor or Stream
+        Of its operands.
+    loose : collection of int
+        Operands whose sizes may change.
+
+    Returns
+    -------
+    tuple of Tensor or Stream
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> print(*adapted(op.matmul_integer, [Tensor("i8", ("N", 4)), Tensor("i8", (2, 3))], [1]))
+    i8[N,4] i8[4,3]
+    """
+    second = _SECOND_MATRIX.get(op.name)
+    if second is None or second not in loose or len(types) <= second or LIBRARY.get(op.name) is not op:
+        return tuple(types)
+    rows, shape = types[0].shape[-1:], types[second].shape
+    if len(shape) < 2 or not rows:
+        return tuple(types)
+    changed = Tensor(types[second].element, (*shape[:-2], *rows, shape[-1]))
+    return (*types[:second], changed, *types[second + 1 :])
+
+
+def starts_of(op: Op, kind: Kind) -> tuple[Type, ...]:
+    """Return types of a kind to try as an op's first operand: `starts`, or narrow integers for an op of stored ones.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> print(*starts_of(op.dequantize_linear, Kind("integer", 1)))
+    i8[N] i8[2] i8[1]
+    """
+    if op.name not in _STORED or kind.family != "integer":
+        return starts(kind)
+    return tuple(dict.fromkeys(Tensor("i8", t.shape) for t in starts(kind)))

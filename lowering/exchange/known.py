@@ -1,0 +1,99 @@
+"""What the values of a graph are that depend on no input: shapes and sizes that exporters compute."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+
+import numpy as np
+
+from graphrewrite import Graph
+from graphrewrite.graph import Value
+from graphrewrite.lowering.exchange.conversions import Symbol
+from graphrewrite.types import Type
+
+__all__ = ["Known"]
+
+_LARGEST = 1 << 16
+"""So many entries have values that decide shapes, at most; nothing that a header says makes larger ones."""
+
+
+class Known:
+    """Computes values of a graph that follow from constants and from the shapes of its values.
+
+    Parameters
+    ----------
+    graph : Graph
+        May grow while it is asked.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.found: dict[str, tuple[np.ndarray, ...] | None] = {}
+
+    def array(self, value: Value) -> np.ndarray | None:
+        """Return what a value is, symbolic sizes as objects; None where it depends on an input."""
+        pending = [value.node]
+        while pending:
+            node = pending[-1]
+            if node in self.found:
+                pending.pop()
+                continue
+            sources = [] if self.graph.nodes[node]["type"] == "shape" else self._sources(node)
+            missing = [source for source in sources if source not in self.found]
+            if missing:
+                pending += missing
+            else:
+                self.found[node] = self._compute(node)
+                pending.pop()
+        arrays = self.found[value.node]
+        return None if arrays is None else arrays[value.result]
+
+    def inputs(self, value: Value) -> list[str]:
+        """Return the inputs that a value depends on."""
+        upstream = {value.node, *self.graph.upstream(value.node)}
+        return [name for name in self.graph.inputs if name in upstream]
+
+    def _sources(self, node: str) -> list[str]:
+        return [operand.node for operand in self.graph.operands(node)]
+
+    def _compute(self, node: str) -> tuple[np.ndarray, ...] | None:
+        data = self.graph.nodes[node]
+        if data["type"] == "constant":
+            return (np.asarray(data["value"]),)
+        if data["type"] == "input":
+            return None
+        if data["type"] == "shape":
+            (operand,) = self.graph.operands(node)
+            return (self._shape(self.graph.result_type(*operand), **self.graph.attributes(node)),)
+        op = self.graph.op(node)
+        if op.stateful or any(_entries(kind) > _LARGEST for kind in _results(data["result"])):
+            return None
+        arrays = []
+        for operand in self.graph.operands(node):
+            found = self.found[operand.node]
+            if found is None:
+                return None
+            arrays.append(found[operand.result])
+        with np.errstate(all="ignore"), suppress(Exception):  # a symbolic size defies arithmetic: then it is not known
+            if data["type"] == "cast" and arrays[0].dtype == object:
+                return (arrays[0],)
+            return op.compute(arrays, self.graph.attributes(node))
+        return None
+
+    @staticmethod
+    def _shape(kind: Type, *, start: int, end: int | None) -> np.ndarray:
+        chosen = kind.shape[slice(start, end)]
+        if all(isinstance(size, int) for size in chosen):
+            return np.asarray(chosen, np.int64)
+        array = np.empty(len(chosen), object)
+        array[:] = [Symbol(size) if isinstance(size, str) else size for size in chosen]
+        return array
+
+
+def _results(kind: Type | tuple[Type, ...]) -> tuple[Type, ...]:
+    return kind if isinstance(kind, tuple) else (kind,)
+
+
+def _entries(kind: Type) -> int:
+    return math.prod(size for size in kind.shape if isinstance(size, int))

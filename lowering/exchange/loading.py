@@ -1,0 +1,251 @@
+"""Read an ONNX file: refuse what is no valid model, inline its functions, convert what is old."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrewrite.errors import MissingDependencyError, did_you_mean
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.unknown import is_known
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["OURS", "load_model"]
+
+OURS = "graphrewrite"
+"""The domain of functions that `to_onnx` writes for ops that ONNX has not: they are read as ops again."""
+_READ = range(13, 29)
+"""Opsets that the import table speaks; older models are converted to `_CONVERTED`."""
+_CONVERTED = 17
+_BROADCAST = 7
+"""Since this opset operands broadcast as in numpy."""
+_MAIN = ("", "ai.onnx")
+_LARGE = 4096
+"""Constants of more bytes pass by onnx's tools, which would copy them several times."""
+
+
+def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
+    """Return a model that the import table speaks.
+
+    Parameters
+    ----------
+    model : path, bytes or ModelProto
+        Where it is.
+    table : container of str
+        Ops that need no expansion.
+
+    Returns
+    -------
+    model : onnx.ModelProto
+        Valid, without functions but our own, of an opset that the table speaks. Large constants are inputs of it.
+    weights : dict of str to TensorProto
+        The large constants.
+
+    Raises
+    ------
+    ModelError
+        If it is missing, corrupt, invalid or too new.
+    MissingDependencyError
+        If the package onnx is missing.
+    """
+    whole, name = _parsed(model)
+    proto, weights = without_weights(whole)
+    _check(proto, name)
+    if proto.functions:
+        proto = _inlined(proto, name)
+    version = _version(proto)
+    if version is not None and version >= _READ.stop:
+        raise ModelError(
+            f"{name} is of opset {version}, and those up to {_READ[-1]} are known here; export it with "
+            f"opset {_READ[-1]}"
+        )
+    if version is not None and version < _READ.start:
+        proto = _converted(proto, name, version)
+    return _expanded(proto, table), weights
+
+
+def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError
+    except ImportError:
+        raise MissingDependencyError(
+            "reading ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'"
+        ) from None
+    if isinstance(model, onnx.ModelProto):
+        return model, "the model"
+    name = "the model" if isinstance(model, bytes) else f"{str(model)!r}"
+    try:
+        return onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(str(model)), name
+    except FileNotFoundError:
+        folder = Path(model).parent
+        near = did_you_mean(Path(model).name, [p.name for p in folder.glob("*.onnx")])
+        if Path(model).exists():
+            raise ModelError(f"{name} keeps its weights in another file, which is missing; copy that as well") from None
+        raise ModelError(f"there is no file {name}{near or '; check its path'}") from None
+    except IsADirectoryError:
+        raise ModelError(f"{name} is a folder; name an .onnx file") from None
+    except onnx.checker.ValidationError as error:
+        raise ModelError(
+            f"{name} keeps its weights in a file that cannot be read ({_first(error)}); it must lie in the folder of "
+            "the model"
+        ) from None
+    except (DecodeError, ValueError, OSError) as error:
+        raise ModelError(
+            f"{name} is no ONNX model, or a truncated one ({str(error).splitlines()[0][:120]}); export it again"
+        ) from None
+
+
+def without_weights(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
+    """Return a copy of a model whose large constants are inputs, and these constants by name."""
+    import onnx
+
+    light = onnx.ModelProto()
+    _copy(proto, light, but="graph")
+    _copy(proto.graph, light.graph, but="initializer")
+    known = {given.name for given in proto.graph.input}
+    weights = {}
+    for tensor in proto.graph.initializer:
+        if tensor.ByteSize() <= _LARGE or tensor.data_location == onnx.TensorProto.EXTERNAL:
+            light.graph.initializer.append(tensor)
+            continue
+        if tensor.name in weights:
+            raise ModelError(f"two constants are called {tensor.name!r}; export the model again")
+        weights[tensor.name] = tensor
+        if tensor.name not in known:
+            light.graph.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            )
+    return light, weights
+
+
+def _copy(source: Any, target: Any, but: str) -> None:
+    """Copy the fields of a message, except one."""
+    for field, value in source.ListFields():
+        if field.name == but:
+            continue
+        if field.is_repeated:
+            getattr(target, field.name).extend(value)
+        elif field.message_type is not None:
+            getattr(target, field.name).CopyFrom(value)
+        else:
+            setattr(target, field.name, value)
+
+
+def _first(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]
+
+
+def _check(proto: onnx.ModelProto, name: str) -> None:
+    import onnx
+
+    if not proto.graph.node and not proto.graph.output:
+        raise ModelError(
+            f"{name} holds no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} "
+            "outputs; is it an ONNX file?"
+        )
+    if any(isinstance(text, bytes) for text in _texts(proto.graph)):
+        raise ModelError(f"{name} is corrupt: it has names that are no text; export it again")
+    for tensor in proto.graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            raise ModelError(
+                f"the constant {tensor.name!r} is in another file; give the path of the model instead, or load it with "
+                "onnx.load, which reads that file"
+            )
+    try:
+        onnx.checker.check_model(proto)
+    except onnx.checker.ValidationError as error:
+        # onnx refuses what it has no schema of, which is no fault of the model.
+        own = {(f.domain, f.name) for f in proto.functions}
+        if all(onnx.defs.has(n.op_type, n.domain) or (n.domain, n.op_type) in own for n in proto.graph.node):
+            raise ModelError(f"{name} is not a valid ONNX model: {_first(error)}") from None
+
+
+def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
+    """Every name in a model; protobuf gives bytes where one is no UTF-8."""
+    yield graph.name
+    yield from (tensor.name for tensor in graph.initializer)
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield value.name
+        yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+
+
+def _version(proto: onnx.ModelProto) -> int | None:
+    versions = [o.version for o in proto.opset_import if o.domain in _MAIN]
+    return versions[0] if versions else None
+
+
+def _inlined(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """Put the bodies of a model's own functions in the place of their calls; ours stay."""
+    from onnx import inliner
+
+    kept = [(f.domain, f.name) for f in proto.functions if f.domain == OURS]
+    try:
+        inlined: onnx.ModelProto = inliner.inline_selected_functions(proto, kept, exclude=True)
+    except Exception as error:  # the inliner raises whatever its C++ side throws
+        raise ModelError(f"the functions of {name} cannot be inlined: {_first(error)}") from None
+    return inlined
+
+
+def _converted(proto: onnx.ModelProto, name: str, version: int) -> onnx.ModelProto:
+    import onnx
+
+    try:
+        if version < _BROADCAST and any(node.op_type == "PRelu" for node in proto.graph.node):
+            proto = _with_slopes_by_channel(proto)
+        return onnx.version_converter.convert_version(proto, _CONVERTED)
+    except Exception as error:  # the converter raises whatever its C++ side throws
+        raise ModelError(
+            f"{name} of opset {version} cannot be converted to opset {_CONVERTED}: {_first(error)}; export it with "
+            f"opset {_CONVERTED}"
+        ) from None
+
+
+def _with_slopes_by_channel(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Give slopes of PRelu an axis for each position: until opset 6 they were one a channel, which converters miss."""
+    import onnx
+
+    typed = onnx.shape_inference.infer_shapes(proto)
+    values = (*typed.graph.value_info, *typed.graph.input)
+    ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in values}
+    slopes = {n.input[1]: ranks.get(n.input[0], 0) for n in proto.graph.node if n.op_type == "PRelu"}
+    changed = onnx.ModelProto()
+    changed.CopyFrom(proto)
+    for tensor in changed.graph.initializer:
+        if len(tensor.dims) == 1 and tensor.dims[0] > 1:
+            tensor.dims.extend([1] * (slopes.get(tensor.name, 0) - 2))
+    for value in changed.graph.input:
+        shape = value.type.tensor_type.shape
+        if value.name in slopes and len(shape.dim) == 1 and shape.dim[0].dim_value > 1:
+            for _ in range(slopes[value.name] - 2):
+                shape.dim.add().dim_value = 1
+    return changed
+
+
+def _expanded(proto: onnx.ModelProto, table: Container[str]) -> onnx.ModelProto:
+    """Put onnx's own definition in the place of ops that the table does not know, where it has one."""
+    from onnx import inliner
+
+    strange = {(n.domain, n.op_type) for n in proto.graph.node if n.domain in _MAIN and not is_known(n, table)}
+    strange = {(domain, kind) for domain, kind in strange if _has_definition(domain, kind, _version(proto))}
+    if not strange:
+        return proto
+    with suppress(Exception):  # the inliner raises whatever its C++ side throws: then they stay unknown
+        proto = inliner.inline_selected_functions(proto, sorted(strange), inline_schema_functions=True)
+    return proto
+
+
+def _has_definition(domain: str, kind: str, version: int | None) -> bool:
+    import onnx
+
+    if not onnx.defs.has(kind, domain):
+        return False
+    schema: Any = onnx.defs.get_schema(kind, version or 1, domain)
+    return bool(schema.has_function or schema.has_context_dependent_function)

@@ -1,0 +1,43 @@
+"""The table: every op of ONNX that is known, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.tables.elementwise import ELEMENTWISE
+from graphrewrite.lowering.exchange.tables.layers import LAYERS
+from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
+from graphrewrite.lowering.exchange.tables.quantised import QUANTISED
+from graphrewrite.lowering.exchange.tables.recurrent import RECURRENT
+from graphrewrite.lowering.exchange.tables.reductions import REDUCTIONS
+
+__all__ = ["TABLE", "by_op"]
+
+
+def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    """Return entries by the ONNX op that they are of, in order.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        Any entries.
+
+    Returns
+    -------
+    dict of str to tuple of Entry
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> [entry.op for entry in by_op([Entry("Relu", op.relu), Entry("Relu", op.abs)])["Relu"]]
+    [<op relu>, <op abs>]
+    """
+    found: dict[str, tuple[Entry, ...]] = {}
+    for entry in entries:
+        found[entry.onnx] = (*found.get(entry.onnx, ()), entry)
+    return found
+
+
+TABLE: dict[str, tuple[Entry, ...]] = by_op((*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED))
+"""Entries by ONNX op: opset 13 to 28; older models are converted on load."""

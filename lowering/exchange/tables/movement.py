@@ -1,0 +1,201 @@
+"""Ops that move entries, and those that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Tensor, op
+from graphrewrite.lowering.exchange.conversions import (
+    data_type,
+    element,
+    integers,
+    number,
+    numbers,
+    scalar,
+    sizes,
+    truth,
+    whole,
+    word,
+)
+from graphrewrite.lowering.exchange.entry import Entry
+
+__all__ = ["MOVEMENT"]
+
+_AXIS = {"axis": ("axis", whole)}
+_AXES: dict[str, Any] = {"axes": ("axes", integers)}
+
+
+def _reversed_axes(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    return {"perm": tuple(reversed(range(len(types[0].shape)))), **attributes}
+
+
+def _kept_sizes(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """Where a symbolic size is where the operand has it, ONNX's 0 says so and leaves -1 to another."""
+    shape, given = attributes.get("shape", ()), types[0].shape
+    if attributes.get("allow_zero"):
+        return attributes
+    attributes.pop("allow_zero", None)
+    kept = (0 if isinstance(d, str) and i < len(given) and given[i] == d else d for i, d in enumerate(shape))
+    return {**attributes, "shape": tuple(kept)}
+
+
+def _parts(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """As many equal sizes as there are outputs, the last one perhaps smaller (ONNX specification, Split)."""
+    count = attributes.pop("count", None)
+    if "sizes" in attributes:
+        return attributes
+    size = types[0].shape[attributes.get("axis", 0)]
+    if not isinstance(size, int) or not count:
+        raise ValueError(f"the size {size!r} cannot be split into {count} parts; give the sizes of the parts")
+    each = -(-size // count)
+    return {**attributes, "sizes": tuple(min(each, max(size - i * each, 0)) for i in range(count))}
+
+
+def _pads(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """Pads for all axes, where a node has them for some (ONNX specification, Pad, since opset 18)."""
+    axes, rank = attributes.pop("axes", None), len(types[0].shape)
+    if axes is None:
+        return attributes
+    every = [0] * (2 * rank)
+    for place, axis in enumerate(axes):
+        every[axis % rank] = attributes["pads"][place]
+        every[axis % rank + rank] = attributes["pads"][place + len(axes)]
+    return {**attributes, "pads": tuple(every)}
+
+
+def _constant(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
+    """The one entry of a tensor, or a float zero."""
+    value = attributes.pop("value", None)
+    if value is None:
+        return {**attributes, "value": 0.0, "element": "f32"}
+    return {**attributes, **value}
+
+
+def _tensor_entry(tensor: Any) -> dict[str, Any]:
+    import onnx
+
+    return {"value": scalar(onnx.numpy_helper.to_array(tensor)), "element": element(tensor.data_type)}
+
+
+def _as_tensor(attributes: dict[str, Any], _: Sequence[Tensor]) -> dict[str, Any]:
+    import onnx
+
+    kind = data_type(attributes.pop("element"))
+    return {**attributes, "value": onnx.helper.make_tensor("value", kind, [1], [attributes["value"]])}
+
+
+def _same_kind(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    return {"element": types[0].element, **attributes}
+
+
+_RESIZE: dict[str, Any] = {
+    "mode": ("mode", word),
+    "coordinate_transformation_mode": ("coordinate_transformation_mode", word),
+    "nearest_mode": ("nearest_mode", word),
+    "cubic_coeff_a": ("cubic_coeff_a", number),
+    "exclude_outside": ("exclude_outside", truth),
+    "extrapolation_value": ("extrapolation_value", number),
+    "antialias": ("antialias", truth),
+    "keep_aspect_ratio_policy": ("keep_aspect_ratio_policy", word),
+    "axes": ("axes", integers),
+}
+
+
+def _optional_numbers(value: Any) -> tuple[float, ...] | None:
+    return numbers(value) if np.size(value) else None
+
+
+def _optional_sizes(value: Any) -> tuple[int | str, ...] | None:
+    return sizes(value) if np.size(value) else None
+
+
+def _wanted(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
+    return {k: v for k, v in attributes.items() if v is not None}
+
+
+MOVEMENT: tuple[Entry, ...] = (
+    Entry("Concat", op.concat, _AXIS),
+    Entry(
+        "ConstantOfShape",
+        op.constant_of_shape,
+        {"value": ("value", _tensor_entry, lambda value: value)},
+        {0: ("shape", sizes)},
+        complete=_constant,
+        shown=_as_tensor,
+    ),
+    Entry("DepthToSpace", op.depth_to_space, {"blocksize": ("block_size", whole), "mode": ("mode", word)}),
+    Entry(
+        "EyeLike",
+        op.eye_like,
+        {"dtype": ("element", element, data_type), "k": ("k", whole)},
+        complete=_same_kind,
+    ),
+    Entry("Expand", op.expand, constants={1: ("shape", sizes)}),
+    Entry("Flatten", op.flatten, _AXIS),
+    Entry("Gather", op.gather, _AXIS),
+    Entry("GatherElements", op.gather_elements, _AXIS),
+    Entry("GatherND", op.gather_nd, {"batch_dims": ("batch_dims", whole)}),
+    Entry("OneHot", op.one_hot, _AXIS, {1: ("depth", whole)}, operands=(0, 2)),
+    Entry(
+        "Pad",
+        op.pad,
+        {"mode": ("mode", word)},
+        {1: ("pads", integers), 2: ("fill", scalar), 3: ("axes", integers)},
+        complete=_pads,
+    ),
+    Entry(
+        "Range",
+        op.range,
+        constants={0: ("start", scalar), 1: ("limit", scalar), 2: ("delta", scalar)},
+    ),
+    Entry(
+        "Reshape",
+        op.reshape,
+        {"allowzero": ("allow_zero", truth)},
+        {1: ("shape", sizes)},
+        complete=_kept_sizes,
+    ),
+    Entry(
+        "Resize",
+        op.resize,
+        _RESIZE,
+        {1: ("roi", _optional_numbers), 2: ("scales", _optional_numbers), 3: ("sizes", _optional_sizes)},
+        complete=_wanted,
+    ),
+    Entry(
+        "ReverseSequence",
+        op.reverse_sequence,
+        {"batch_axis": ("batch_axis", whole), "time_axis": ("time_axis", whole)},
+    ),
+    Entry("ScatterElements", op.scatter_elements, {**_AXIS, "reduction": ("reduction", word)}),
+    Entry("ScatterND", op.scatter_nd, {"reduction": ("reduction", word)}),
+    Entry("Shape", op.shape, {"start": ("start", whole), "end": ("end", whole)}),
+    Entry("Size", op.size),
+    Entry(
+        "Slice",
+        op.slice,
+        constants={
+            1: ("starts", integers),
+            2: ("ends", integers),
+            3: ("axes", integers),
+            4: ("steps", integers),
+        },
+    ),
+    Entry("SpaceToDepth", op.space_to_depth, {"blocksize": ("block_size", whole)}),
+    Entry(
+        "Split",
+        op.split,
+        {**_AXIS, "num_outputs": ("count", whole)},
+        {1: ("sizes", integers)},
+        complete=_parts,
+        counted="count",
+    ),
+    Entry("Squeeze", op.squeeze, _AXES, {1: ("axes", integers)}),
+    Entry("Tile", op.tile, constants={1: ("repeats", integers)}),
+    Entry("Transpose", op.transpose, {"perm": ("perm", integers)}, complete=_reversed_axes),
+    Entry("Trilu", op.trilu, {"upper": ("upper", truth)}, {1: ("k", whole)}),
+    Entry("Unsqueeze", op.unsqueeze, _AXES, {1: ("axes", integers)}),
+)

@@ -1,0 +1,121 @@
+"""Quantised ops of ONNX, and those of QONNX and FINN."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Tensor, op
+from graphrewrite.lowering.exchange.conversions import data_type, element, number, truth, whole, word
+from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.windows import CONVOLUTION, complete_conv, shown
+from graphrewrite.types import HELD_WIDER, element_dtype
+
+__all__ = ["QUANTISED"]
+
+_BLOCKED: dict[str, Any] = {"axis": ("axis", whole), "block_size": ("block_size", whole)}
+_QONNX_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas")
+
+
+def _no_zero_point(_: Mapping[str, Any], types: Sequence[Tensor | None]) -> np.ndarray:
+    """A zero point of zero, in the type of the operand that it belongs to."""
+    first = types[0]
+    return np.zeros((), element_dtype(first.element) if first is not None else np.uint8)
+
+
+def _complete_quantised(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    return complete_conv(attributes, [types[0], types[3]])
+
+
+def _element_or_none(value: int) -> str | None:
+    return element(value) if value else None
+
+
+def _or_undefined(value: str | None) -> int:
+    return 0 if value is None else data_type(value)
+
+
+def _stored(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """The result is stored as the zero point is; the op has to be told where numpy has no such type."""
+    found = _wanted(attributes, types)
+    own = len(types) > 2 and types[2].element in HELD_WIDER
+    return {"element": types[2].element, **found} if own else found
+
+
+def _wanted(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
+    return {k: v for k, v in attributes.items() if v is not None}
+
+
+def _qonnx() -> list[Entry]:
+    quant: dict[str, Any] = {
+        "signed": ("signed", truth),
+        "narrow": ("narrow", truth),
+        "rounding_mode": ("rounding_mode", word),
+    }
+    found = []
+    for domain in _QONNX_DOMAINS:
+        found += [
+            Entry(f"{domain}.Quant", op.quant, quant),
+            Entry(f"{domain}.IntQuant", op.quant, quant),
+            Entry(f"{domain}.BipolarQuant", op.bipolar_quant),
+            Entry(
+                f"{domain}.Trunc",
+                op.trunc,
+                quant,
+            ),
+            Entry(
+                f"{domain}.MultiThreshold",
+                op.multi_threshold,
+                {
+                    "out_scale": ("out_scale", number),
+                    "out_bias": ("out_bias", number),
+                    "data_layout": ("data_layout", word),
+                },
+                ignored=("out_dtype",),
+            ),
+        ]
+    return found
+
+
+QUANTISED: tuple[Entry, ...] = (
+    Entry(
+        "ConvInteger",
+        op.conv_integer,
+        CONVOLUTION,
+        neutral={2: _no_zero_point},
+        complete=complete_conv,
+        ignored=("kernel_shape",),
+        shown=shown,
+    ),
+    Entry(
+        "DequantizeLinear",
+        op.dequantize_linear,
+        {**_BLOCKED, "output_dtype": ("element", _element_or_none, _or_undefined)},
+        complete=_wanted,
+    ),
+    Entry("DynamicQuantizeLinear", op.dynamic_quantize_linear),
+    Entry("MatMulInteger", op.matmul_integer, neutral={2: _no_zero_point}),
+    Entry(
+        "QLinearConv",
+        op.qlinear_conv,
+        CONVOLUTION,
+        complete=_complete_quantised,
+        ignored=("kernel_shape",),
+        shown=shown,
+    ),
+    Entry("QLinearMatMul", op.qlinear_matmul),
+    Entry(
+        "QuantizeLinear",
+        op.quantize_linear,
+        {
+            **_BLOCKED,
+            "saturate": ("saturate", truth),
+            "output_dtype": ("element", _element_or_none, _or_undefined),
+        },
+        complete=_stored,
+        ignored=("precision",),
+    ),
+    *_qonnx(),
+)
