@@ -17,6 +17,7 @@ from graphrewrite.lowering.heads import softmax_as_arg_max
 from graphrewrite.lowering.host import Partition, partition
 from graphrewrite.lowering.quantise import quantise
 from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
+from graphrewrite.lowering.to_onnx import to_onnx
 from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "quantise",
     "softmax_as_arg_max",
     "to_integer",
+    "to_onnx",
     "to_stream",
 ]

@@ -215,6 +215,8 @@ def map_arg_max(x):
         return decline(reason, at=place)
     if place.axis not in (1, -1) or not place.keep_dims or len(x.shape) != 1:
         return decline("only the place of the greatest channel of a vector has a component, keeping the axis", at=place)
+    if place.select_last_index:
+        return decline("of equal channels its component takes the first", at=place)
     return leave(argmax(x, element=place.type.element))
 
 

@@ -106,8 +106,10 @@ def batch_norm_training(
     axes = (0, *range(2, x.ndim))
     y = _standardised(wide, axes, epsilon) * _per_channel(gain, x) + _per_channel(shift, x)
     own = (wide.mean(axis=axes), wide.var(axis=axes)) if x.size else (widened(mean), widened(var))
-    running = (widened(old) * momentum + new * (1 - momentum) for old, new in zip((mean, var), own, strict=True))
-    return narrowed(y, x), *(narrowed(each, x) for each in running)
+    new_mean, new_var = (
+        narrowed(widened(old) * momentum + new * (1 - momentum), x) for old, new in zip((mean, var), own, strict=True)
+    )
+    return narrowed(y, x), new_mean, new_var
 
 
 def _is_broadcast(shape: Sequence[Dimension], whole: Sequence[Dimension]) -> bool:

@@ -119,7 +119,8 @@ def reduce_max(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
     >>> reduce_max(np.array([[1, 2], [3, 4]]), axes=(0,)).tolist()
     [[3, 4]]
     """
-    return _folded(np.maximum, x, axes, keep_dims, initial=_least(x.dtype))
+    none = {} if _count(x, axes) else {"initial": _least(x.dtype)}
+    return _folded(np.maximum, x, axes, keep_dims, **none)
 
 
 @define_op(infer=_infer_extreme, elements=NUMBERS | {"bool"})
@@ -133,7 +134,8 @@ def reduce_min(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
     >>> reduce_min(np.array([[1, 2], [3, 4]]), axes=(0,)).tolist()
     [[1, 2]]
     """
-    return _folded(np.minimum, x, axes, keep_dims, initial=_greatest(x.dtype))
+    none = {} if _count(x, axes) else {"initial": _greatest(x.dtype)}
+    return _folded(np.minimum, x, axes, keep_dims, **none)
 
 
 @define_op(infer=_infer, elements=NUMBERS)

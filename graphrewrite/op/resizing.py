@@ -41,7 +41,7 @@ def _lines(
             d = own[axis]
             found[axis] = _Line(float(scale), d if isinstance(d, str) else math.floor(d * float(scale)))
         return found
-    known = [(axis, d, s) for axis, s in zip(axes, sizes or (), strict=True) if isinstance(d := own[axis], int)]
+    known = [(axis, d, s) for axis, s in zip(axes, sizes or (), strict=True) if isinstance(d := own[axis], int) and d]
     ratios = [s / d for _, d, s in known if isinstance(s, int)]
     common = None if policy == "stretch" or not ratios else (min if policy == "not_larger" else max)(ratios)
     for axis, d, wanted in known:
@@ -83,8 +83,8 @@ def _infer_resize(
     if (sizes is None) == (scales is None) or given is None or len(given) != len(named):
         raise TypeMismatchError(f"{x} is resized to one size an axis, or by one scale an axis: {len(named)} of either")
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
-    if crops and len(roi or ()) != 2 * len(named):
-        raise TypeMismatchError(f"a crop has {2 * len(named)} ends, all first and then all last, not {list(roi or ())}")
+    if roi is not None and len(roi) != 2 * len(named):
+        raise TypeMismatchError(f"a crop has {2 * len(named)} ends, all first and then all last, not {list(roi)}")
     check_elements(ANY if mode == "nearest" and not crops else NUMBERS, [x])
     for axis, wanted in zip(named, given, strict=True):
         _check_size(x, axis, wanted, scaled=scales is not None)

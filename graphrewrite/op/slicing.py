@@ -72,10 +72,15 @@ def _infer_slice(
         if isinstance(size, str):
             _check_whole(x, at, start, end, step)
             continue
-        sizes[at] = len(range(size)[start:end:step])
+        sizes[at] = len(range(size)[_picked(size, start, end, step)])
         if (start, end, step) != (0, size, 1):
             check_whole_channels(x, [at])
     return Tensor(x.element, tuple(sizes), x.layout)
+
+
+def _picked(size: int, start: int, end: int, step: int) -> slice:
+    """Python's slice of an axis, but for backwards ones that start before it: these start at its first entry."""
+    return slice(max(start, -size) if step < 0 else start, end, step)
 
 
 def _check_whole(x: Tensor, axis: int, start: int, end: int, step: int) -> None:
@@ -110,7 +115,7 @@ def slice_(
     named, strides = _axes_and_steps(len(starts), axes, steps)
     picks = [slice(None)] * x.ndim
     for axis, start, end, step in zip(named, starts, ends, strides, strict=True):
-        picks[axis] = slice(start, end, step)
+        picks[axis] = _picked(x.shape[axis], start, end, step)
     return x[tuple(picks)]
 
 

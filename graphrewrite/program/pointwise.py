@@ -173,6 +173,8 @@ def translate_add(t: Translation, call: Call, given: list[Held]) -> Held | None:
 
 def translate_arg_max(t: Translation, call: Call, given: list[Held]) -> Held | None:
     """The index along any axis but the batch."""
+    if call.attributes["select_last_index"]:
+        return None
     (x,) = given
     rank, axis = len(x.shape) + 1, call.attributes["axis"]
     if x.low is None or not -rank <= axis < rank or axis % rank == 0:

@@ -162,7 +162,7 @@ def _signed(kind: SmallFloat, array: np.ndarray, saturate: bool) -> np.ndarray:
     beyond = np.float32(kind.greatest if saturate or not kind.nan else np.inf if kind.infinite else np.nan)
     grid = np.append(kind.magnitudes.astype(np.float32), beyond)
     near = np.copysign(grid[places], array)
-    return near if kind.negative_zero else near + np.float32(0)
+    return np.asarray(near if kind.negative_zero else near + np.float32(0))
 
 
 def _power(kind: SmallFloat, array: np.ndarray, saturate: bool, mode: str) -> np.ndarray:

@@ -16,7 +16,7 @@ from graphrewrite.lowering.exchange.importing import COPY
 from graphrewrite.lowering.exchange.loading import OURS
 from graphrewrite.op.generic import Generic
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type, element_dtype
+from graphrewrite.types import Element, Type, element_dtype, element_of
 
 if TYPE_CHECKING:
     import onnx
@@ -237,7 +237,10 @@ class Exporter:
         if isinstance(written, tuple) and any(isinstance(size, str) for size in written):
             raise Unfit(f"the symbolic size in {written} cannot be said in ONNX")
         array = np.asarray(written)
-        if named[1] is scalar and types:
+        kind: Element
+        if isinstance(written, np.generic):
+            kind = element_of(written.dtype)
+        elif named[1] is scalar and types:
             kind = types[0].element
         else:
             kind = "bool" if array.dtype.kind == "b" else "f32" if array.size and array.dtype.kind == "f" else "i64"

@@ -58,12 +58,13 @@ class Importer:
         import onnx
 
         self.onnx, self.proto, self.shapes, self.constants, self.table = onnx, proto, shapes, constants, table
+        self.weights, self.around = weights or {}, around or {}
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
         self.unknown = Unknown(proto, table, self.inner)
-        self.weights, self.around = weights or {}, around or {}
         self.known = Known(self.graph)
-        self.reserved = {i.name for i in proto.graph.input} | {o.name for o in proto.graph.output}
+        held = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
+        self.reserved = ({i.name for i in proto.graph.input} - held) | {o.name for o in proto.graph.output}
         self.consumed: list[str] = []
 
     def run(self, nodes: Iterable[Any]) -> Graph:

@@ -8,6 +8,7 @@ from typing import Any
 from graphrewrite import Tensor
 from graphrewrite.lowering.exchange.conversions import integers, whole, word
 from graphrewrite.op.convolution import per_axis
+from graphrewrite.op.transposed_convolution import transposed_pads
 
 __all__ = ["CONVOLUTION", "complete_conv", "complete_pool", "complete_transposed", "shown"]
 
@@ -73,18 +74,17 @@ def complete_transposed(attributes: dict[str, Any], types: list[Tensor]) -> dict
     }
     if wanted is None and not mode.startswith("SAME"):
         return filled
-    strides, dilations, more = filled["strides"], filled["dilations"], filled["output_padding"]
-    begins, ends = [], []
-    for axis, size in enumerate(types[0].shape[2:]):
-        full = strides[axis] * (int(size) - 1) + more[axis] + (kernel[axis] - 1) * dilations[axis] + 1
-        total = full - (wanted[-rank:][axis] if wanted is not None else int(size) * strides[axis])
-        if total < 0 and wanted is not None:  # what the windows do not reach is padding of the result
-            filled["output_padding"] = tuple(m - total if i == axis else m for i, m in enumerate(more))
-            more, total = filled["output_padding"], 0
-        total = max(total, 0)
-        begins.append(total - total // 2 if mode != "SAME_UPPER" else total // 2)
-        ends.append(total - begins[-1])
-    filled["pads"] = (*begins, *ends)
+    sizes = [int(size) for size in types[0].shape[2:]]
+    steps = filled["strides"]
+    filled["pads"] = transposed_pads(
+        sizes,
+        kernel,
+        wanted[-rank:] if wanted is not None else [size * step for size, step in zip(sizes, steps, strict=True)],
+        strides=steps,
+        dilations=filled["dilations"],
+        output_padding=filled["output_padding"],
+        upper=mode == "SAME_UPPER",
+    )
     return filled
 
 

@@ -17,6 +17,7 @@ from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.op.define import broadcast_shape
 from graphrewrite.testing import attributes_of, graphs, inputs_for
 from graphrewrite.types import contradiction
+from tests.testing.former import examples_of
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure"]
 
@@ -34,6 +35,7 @@ def evaluated(graph, inputs, nodes):
 def test_an_op_computes_what_its_type_says(tested):
     reached = []
 
+    @examples_of(tested)
     @given(graphs(ops=[tested]).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
     def examine(case):
         graph, inputs = case
@@ -53,6 +55,7 @@ def test_an_op_computes_what_its_type_says(tested):
 
 @pytest.mark.parametrize("tested", [o for o in OPS if o.commutative], ids=lambda tested: tested.name)
 def test_what_is_called_commutative_commutes(tested):
+    @examples_of(tested)
     @given(graphs(ops=[tested]).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
     def examine(case):
         graph, inputs = case
@@ -78,6 +81,7 @@ def test_an_op_is_documented_and_copies_and_pickles_as_itself(tested):
 
 @pytest.mark.parametrize("tested", OPS, ids=lambda tested: tested.name)
 def test_attributes_come_with_their_op(tested):
+    @examples_of(tested)
     @given(attributes_of(tested))
     def examine(attributes):
         tested.check(tested.required, attributes)

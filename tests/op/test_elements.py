@@ -13,9 +13,11 @@ from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op, ver
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.domain import ANY
 from graphrewrite.testing import graphs
+from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.types import NAMES, Element, Quantised, contradiction, element_kind, hold
+from tests.testing.former import examples_of
 
-OPS = [found for found in op.LIBRARY.values() if found.level != "structure"]
+OPS = [found for found in op.LIBRARY.values() if found.level != "structure" and found.operands]
 ELEMENTS: tuple[Element, ...] = (*NAMES, FixedPoint(True, 8, 4), FixedPoint(False, 12), Quantised("i8", 0.5, 3))
 
 
@@ -41,6 +43,7 @@ def built(tested, types: list[Tensor], attributes: dict[str, Any]) -> Graph | st
 def test_it_computes_what_its_type_says_or_refuses_with_advice(tested):
     accepted = set()
 
+    @examples_of(tested)
     @given(graphs(ops=[tested]), st.data())
     def examine(graph, data):
         nodes = [n for n in graph if graph.nodes[n]["type"] == tested.name]
@@ -62,8 +65,10 @@ def test_it_computes_what_its_type_says_or_refuses_with_advice(tested):
             assert takes
             accepted.add(element_kind(element))
             verify(made)
+            arrays = {f"x{i}": small(kind, i) for i, kind in enumerate(types)}
+            arrays |= {name: within(arrays[name], limits) for name, limits in limits_in(made).items()}
             with np.errstate(all="ignore"):
-                found = evaluate(made, {f"x{i}": small(kind, i) for i, kind in enumerate(types)})["y"]
+                found = evaluate(made, arrays)["y"]
             kind = made.result_type(made.operands("y")[0].node)
             assert contradiction(Tensor(kind.element, found.shape), found) is None
             assert all(isinstance(d, str) or d == size for d, size in zip(kind.shape, found.shape, strict=True))

@@ -92,13 +92,13 @@ def _limited(x: Any, low: Any = None, high: Any = None) -> Any:
     return x if high is None else op.minimum(x, high)
 
 
-def _ranked(x: Any, target: Any) -> Any:
-    return op.cast(x, element=target.type.element)
+def _cast_like(x: Any, target: Any, *, saturate: bool = True, round_mode: str = "up") -> Any:
+    return op.cast(x, element=target.type.element, saturate=saturate, round_mode=round_mode)
 
 
 ELEMENTWISE: tuple[Entry, ...] = (
     *(Entry(kind, same) for kind, same in _SAME.items()),
-    Entry("BitShift", op.bit_shift, {"direction": ("direction", word)}),
+    Entry("BitShift", op.bit_shift, {"direction": ("direction", lambda v: word(v).lower(), str.upper)}),
     Entry(
         "Cast",
         op.cast,
@@ -108,7 +108,7 @@ ELEMENTWISE: tuple[Entry, ...] = (
             "round_mode": ("round_mode", word),
         },
     ),
-    Entry("CastLike", _ranked, ignored=("saturate", "round_mode")),
+    Entry("CastLike", _cast_like, {"saturate": ("saturate", truth), "round_mode": ("round_mode", word)}),
     Entry("Celu", op.celu, _ALPHA),
     Entry("Clip", op.clip, constants={1: ("low", scalar), 2: ("high", scalar)}),
     Entry("Clip", _limited),

@@ -43,6 +43,16 @@ def _group_norm_by_group(x: Any, gain: Any, shift: Any, *, groups: int, epsilon:
     return op.group_norm(x, *each, groups=groups, epsilon=epsilon)
 
 
+def _with_statistics(x: Any, gain: Any, shift: Any = None, *, axis: int = -1, epsilon: float = 1e-5) -> Any:
+    """Layer normalisation with the means and inverse deviations (ONNX specification, LayerNormalization)."""
+    rank = len(x.type.shape)
+    axes = tuple(range(axis % rank, rank))
+    mean = op.reduce_mean(x, axes=axes)
+    away = op.sub(x, mean)
+    deviation = op.sqrt(op.add(op.reduce_mean(op.mul(away, away), axes=axes), epsilon))
+    return op.layer_norm(x, gain, shift, axis=axis, epsilon=epsilon), mean, op.reciprocal(deviation)
+
+
 def _masked(x: Any, *, ratio: float = 0.5) -> tuple[Any, Any]:
     """In inference dropout keeps all: its mask is true everywhere."""
     any_ = op.is_nan(x)
@@ -113,6 +123,7 @@ LAYERS: tuple[Entry, ...] = (
         {"seed": ("seed", whole)},
         _UNTRAINED,
         complete=lambda attributes, _: {k: v for k, v in attributes.items() if k != "training"},
+        shown=lambda attributes, _: {**attributes, "training": True},
     ),
     Entry("Einsum", op.einsum, {"equation": ("equation", word)}),
     Entry("Gemm", op.gemm, _GEMM),
@@ -139,6 +150,7 @@ LAYERS: tuple[Entry, ...] = (
         {"size": ("size", whole), "alpha": ("alpha", number), "beta": ("beta", number), "bias": ("bias", number)},
     ),
     Entry("LayerNormalization", op.layer_norm, {**_AXIS, **_EPSILON}, ignored=("stash_type",)),
+    Entry("LayerNormalization", _with_statistics, {**_AXIS, **_EPSILON}, ignored=("stash_type",), outputs=3),
     Entry("LpNormalization", op.lp_norm, {**_AXIS, "p": ("p", whole)}),
     Entry("LpPool", op.lp_pool, {**_POOL, "p": ("p", whole)}, complete=complete_pool, shown=shown),
     Entry("MatMul", op.matmul),

@@ -21,6 +21,7 @@ from graphrewrite.lowering.exchange.conversions import (
     word,
 )
 from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.types import element_dtype, element_of
 
 __all__ = ["MOVEMENT"]
 
@@ -87,6 +88,21 @@ def _as_tensor(attributes: dict[str, Any], _: Sequence[Tensor]) -> dict[str, Any
     return {**attributes, "value": onnx.helper.make_tensor("value", kind, [1], [attributes["value"]])}
 
 
+def _entry(value: Any) -> Any:
+    """The one entry of an array, which keeps its dtype."""
+    return np.asarray(value).reshape(())[()]
+
+
+def _typed_range(attributes: dict[str, Any], _: object) -> dict[str, Any]:
+    kind = element_of(attributes["start"].dtype)
+    return {**{name: value.item() for name, value in attributes.items()}, "element": kind}
+
+
+def _range_in_type(attributes: dict[str, Any], _: object) -> dict[str, Any]:
+    dtype = element_dtype(attributes["element"])
+    return {name: dtype.type(attributes[name]) for name in ("start", "limit", "delta")}
+
+
 def _same_kind(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     return {"element": types[0].element, **attributes}
 
@@ -149,7 +165,9 @@ MOVEMENT: tuple[Entry, ...] = (
     Entry(
         "Range",
         op.range,
-        constants={0: ("start", scalar), 1: ("limit", scalar), 2: ("delta", scalar)},
+        constants={0: ("start", _entry), 1: ("limit", _entry), 2: ("delta", _entry)},
+        complete=_typed_range,
+        shown=_range_in_type,
     ),
     Entry(
         "Reshape",

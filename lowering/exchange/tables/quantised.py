@@ -48,6 +48,10 @@ def _wanted(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
     return {k: v for k, v in attributes.items() if v is not None}
 
 
+def _has_no_output_scale(_: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
+    return None if len(types) == 5 else "it has the operands of QONNX's second version"
+
+
 def _qonnx() -> list[Entry]:
     quant: dict[str, Any] = {
         "signed": ("signed", truth),
@@ -60,11 +64,8 @@ def _qonnx() -> list[Entry]:
             Entry(f"{domain}.Quant", op.quant, quant),
             Entry(f"{domain}.IntQuant", op.quant, quant),
             Entry(f"{domain}.BipolarQuant", op.bipolar_quant),
-            Entry(
-                f"{domain}.Trunc",
-                op.trunc,
-                quant,
-            ),
+            Entry(f"{domain}.Trunc", op.trunc, quant, fits=_has_no_output_scale),
+            Entry(f"{domain}.Trunc", op.trunc, quant, operands=(0, 1, 2, 3, 5, 4)),
             Entry(
                 f"{domain}.MultiThreshold",
                 op.multi_threshold,
@@ -115,7 +116,7 @@ QUANTISED: tuple[Entry, ...] = (
             "output_dtype": ("element", _element_or_none, _or_undefined),
         },
         complete=_stored,
-        ignored=("precision",),
+        required={"precision": (0, 1)},
     ),
     *_qonnx(),
 )

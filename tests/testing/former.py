@@ -1,0 +1,26 @@
+"""The ops that there were when the pairs of generated graphs were counted, and how often the others are drawn."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.tables import DEFAULT_OPS
+
+FORMER_OPS: tuple[str, ...] = (
+    *DEFAULT_OPS,
+    *("cast", "constant", "counter", "exp", "from_fixed", "from_quantised", "gemm", "input", "integer_add"),
+    *("integer_conv", "integer_linear", "log", "name_axes", "output", "pow", "requantise", "to_fixed"),
+    *("to_quantised", "transfer"),
+)
+"""Names: every pair of these is in some of a few thousand graphs."""
+_FEW = 8
+
+
+def examples_of(op: Op) -> settings:
+    """Settings for a test of each op of the library: few examples of the many ops that rules and pipelines leave alone.
+
+    All examples of an op together cost less than a quarter of a second so.
+    """
+    now = settings()
+    return now if op.name in FORMER_OPS else settings(max_examples=min(_FEW, now.max_examples))
