@@ -33,6 +33,7 @@ from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independ
 from graphrewrite.rules.conversions import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.identities import (
     drop_cast_to_fixed_and_back,
+    drop_dropout,
     drop_factor_one,
     drop_identity,
     drop_repeated_relu,
@@ -69,6 +70,7 @@ __all__ = [
     "batch_norm_as_layer",
     "divide_as_multiply",
     "drop_cast_to_fixed_and_back",
+    "drop_dropout",
     "drop_factor_one",
     "drop_identity",
     "drop_repeated_relu",
@@ -104,6 +106,7 @@ __all__ = [
 ]
 
 RULES = (
+    drop_dropout,
     drop_identity,
     drop_factor_one,
     drop_subtract_zero,

@@ -6,6 +6,7 @@ from graphrewrite import decline, op, rule
 
 __all__ = [
     "drop_cast_to_fixed_and_back",
+    "drop_dropout",
     "drop_factor_one",
     "drop_identity",
     "drop_repeated_relu",
@@ -19,6 +20,13 @@ __all__ = [
 def drop_identity(x):
     """The identity is its operand."""
     yield op.identity(x)
+    return x
+
+
+@rule
+def drop_dropout(x):
+    """Dropout is its operand: in inference it drops nothing."""
+    yield op.dropout(x)
     return x
 
 

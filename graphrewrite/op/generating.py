@@ -93,7 +93,7 @@ def range_(*, start: float = 0, limit: float, delta: float = 1, element: str = "
 
 def _infer_constant_of_shape(*, shape: Sequence[int], value: float = 0, element: str = "f32") -> Tensor:
     _named(element)
-    if any(isinstance(d, str) or d < 0 for d in shape):
+    if any(not isinstance(d, int) or d < 0 for d in shape):
         raise TypeMismatchError(f"a constant has known sizes of 0 and more, not {list(shape)}")
     _check_number(value, element, "the value")
     return Tensor(element, tuple(shape))
@@ -132,7 +132,8 @@ def eye_like(x: np.ndarray, *, k: int = 0, element: str | None = None) -> np.nda
     >>> eye_like(np.zeros((2, 3)), k=1).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    return np.eye(*x.shape, k=k, dtype=x.dtype if element is None else element_dtype(element))
+    rows, columns = x.shape
+    return np.eye(rows, columns, k, dtype=x.dtype if element is None else element_dtype(element))
 
 
 def _infer_one_hot(indices: Tensor, values: Tensor, *, depth: int, axis: int = -1) -> Tensor:

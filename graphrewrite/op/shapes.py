@@ -241,5 +241,5 @@ def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0, mode: str = "c
     cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
     widths = [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)]
     if mode != "constant":
-        return np.pad(cropped, widths, mode)  # type: ignore[call-overload, no-any-return]  # one of numpy's words
+        return np.pad(cropped, widths, mode)  # type: ignore[call-overload]  # one of numpy's words
     return np.pad(cropped, widths, constant_values=fill)

@@ -134,7 +134,7 @@ class Decoder:
             if not math.isfinite(value):
                 place.fail("expected a finite number; others are written as {'$float': …}")
             return value
-        if type(value) is list:
+        if type(value) in (list, tuple):  # tuples are what attributes make of lists
             return tuple([self.decode(each, place / i) for i, each in enumerate(value)])
         if type(value) is dict:
             tags = [key for key in value if isinstance(key, str) and key.startswith("$")]

@@ -177,7 +177,8 @@ class Importer:
         try:
             made = self.meaning(node, given, inputs, label)
         except (GraphRewriteError, Unfit, ValueError) as error:
-            if self.unknown.is_assumed(node):  # it may be right, and the assumed type of its operand wrong
+            if self.unknown.is_assumed(node) and not isinstance(error, Unfit):
+                # It may be right, and the assumed type of its operand wrong.
                 self.add_unknown(node, inputs, label)
                 return
             if isinstance(error, OpenSizesError):

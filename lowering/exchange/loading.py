@@ -21,6 +21,8 @@ OURS = "graphrewrite"
 _READ = range(13, 29)
 """Opsets that the import table speaks; older models are converted to `_CONVERTED`."""
 _CONVERTED = 17
+_DEFINED = 18
+"""Since this opset onnx defines most composite ops by simple ones."""
 _BROADCAST = 7
 """Since this opset operands broadcast as in numpy."""
 _MAIN = ("", "ai.onnx")
@@ -137,7 +139,7 @@ def _copy(source: Any, target: Any, but: str) -> None:
 
 
 def _first(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:200]
+    return " ".join((str(error) or type(error).__name__).split())[:200]
 
 
 def _check(proto: onnx.ModelProto, name: str) -> None:
@@ -231,13 +233,15 @@ def _with_slopes_by_channel(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 def _expanded(proto: onnx.ModelProto, table: Container[str]) -> onnx.ModelProto:
     """Put onnx's own definition in the place of ops that the table does not know, where it has one."""
-    from onnx import inliner
+    from onnx import inliner, version_converter
 
     strange = {(n.domain, n.op_type) for n in proto.graph.node if n.domain in _MAIN and not is_known(n, table)}
     strange = {(domain, kind) for domain, kind in strange if _has_definition(domain, kind, _version(proto))}
     if not strange:
         return proto
-    with suppress(Exception):  # the inliner raises whatever its C++ side throws: then they stay unknown
+    with suppress(Exception):  # whatever the C++ sides throw: then they stay unknown
+        if (_version(proto) or 0) < _DEFINED:
+            proto = version_converter.convert_version(proto, _DEFINED)
         proto = inliner.inline_selected_functions(proto, sorted(strange), inline_schema_functions=True)
     return proto
 

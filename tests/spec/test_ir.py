@@ -444,7 +444,7 @@ def test_c5_import_maps_names_tensors_and_ops_that_are_not_one_to_one():
     )
     assert graph.inputs == ("x",)
     assert graph.nodes["w"]["value"].shape == (2, 4)
-    assert [graph.nodes[n]["type"] for n in ("drop", "dense", "odd")] == ["identity", "gemm", "some.where.Mystery"]
+    assert [graph.nodes[n]["type"] for n in ("drop", "dense", "odd")] == ["dropout", "gemm", "some.where.Mystery"]
     assert graph.origin("dense") == ("dense",)
 
 

@@ -30,6 +30,8 @@ def merge_reshapes(x):
     yield last
     if sum(isinstance(size, str) for size in last.shape) > 1:
         return decline("a reshape leaves one size open")
+    if 0 in last.shape:
+        return decline("there are no entries")
     return op.reshape(x, shape=last.shape)
 
 
@@ -90,7 +92,7 @@ def border_of_negatives(x):
     yield op.neg(border)
     if border.fill == 0 or str(x.type.element)[0] != "f":
         return decline("the sign of zero would change")
-    return op.pad(op.neg(x), pads=border.pads, fill=-border.fill)
+    return op.pad(op.neg(x), like=border, fill=-border.fill)
 
 
 @rule
@@ -109,6 +111,8 @@ def merge_borders(x):
     yield outer
     if inner.fill != outer.fill or min(*inner.pads, *outer.pads) < 0:
         return decline("two values, or one crops")
+    if not inner.mode == outer.mode == "constant":
+        return decline("what is around depends on what is inside")
     return op.pad(x, pads=tuple(p + q for p, q in zip(inner.pads, outer.pads, strict=True)), fill=inner.fill)
 
 
@@ -151,4 +155,4 @@ def place_along_a_moved_axis(x):
     yield place
     if not place.keep_dims:
         return decline("the axis goes")
-    return op.transpose(op.arg_max(x, axis=moved.perm[place.axis]), like=moved)
+    return op.transpose(op.arg_max(x, like=place, axis=moved.perm[place.axis]), like=moved)

@@ -1,0 +1,64 @@
+"""The nine published networks that the onnx package brings, with random weights: as onnxruntime computes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from graphrewrite import Tensor, verify
+from graphrewrite.lowering import from_onnx
+from graphrewrite.program import compile_graph
+
+ort = pytest.importorskip("onnxruntime")
+FOLDER = Path(onnx.__file__).parent / "backend/test/data/light"
+NETWORKS = sorted(FOLDER.glob("light_*.onnx"))
+
+
+def with_weights(file: Path) -> onnx.ModelProto:
+    """The network with seeded weights where the file has shapes, and what enters its softmax as an output more."""
+    proto = onnx.load(file)
+    typed = {value.name: value for value in onnx.shape_inference.infer_shapes(proto).graph.value_info}
+    shapes = {tensor.name: tensor for tensor in proto.graph.initializer}
+    scales = {n.input[i] for n in proto.graph.node if n.op_type == "BatchNormalization" for i in (1, 4)}
+    rng, nodes = np.random.default_rng(0), []
+    for node in proto.graph.node:
+        if node.op_type != "ConstantOfShape":
+            nodes.append(node)
+            continue
+        shape = tuple(numpy_helper.to_array(shapes[node.input[0]]))
+        spread = np.float32(np.sqrt(2 / np.prod(shape[1:])) if len(shape) > 1 else 0.1)
+        array = rng.standard_normal(shape, dtype=np.float32) * spread
+        if node.output[0] in scales:
+            array = np.abs(array) + np.float32(0.5)
+        proto.graph.initializer.append(numpy_helper.from_array(array, node.output[0]))
+    del proto.graph.node[:]
+    proto.graph.node.extend(nodes)
+    proto.graph.output.extend(typed[n.input[0]] for n in nodes if n.op_type == "Softmax")
+    proto.ir_version = 8  # before, constants had to be inputs as well
+    return proto
+
+
+def test_there_are_nine() -> None:
+    assert len(NETWORKS) == 9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", NETWORKS, ids=lambda file: file.stem.removeprefix("light_"))
+def test_it_evaluates_as_onnxruntime_does(file: Path) -> None:
+    proto = with_weights(file)
+    graph = from_onnx(proto)
+    verify(graph)
+    kind = graph.result_type(graph.inputs[0])
+    assert kind == Tensor("f32", ("N", 3, 224, 224))
+    x = np.random.default_rng(1).standard_normal((1, 3, 224, 224), dtype=np.float32)
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    found = compile_graph(graph)({graph.inputs[0]: x})
+    for name, wanted in zip(graph.outputs, session.run(None, {graph.inputs[0]: x}), strict=True):
+        assert np.ptp(wanted) > 0
+        np.testing.assert_allclose(found[name], wanted, rtol=1e-3, atol=1e-5 * np.abs(wanted).max())
