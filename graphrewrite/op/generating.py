@@ -11,7 +11,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.cutting import check_whole_channels
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY, NUMBERS, check_elements
-from graphrewrite.types import NAMES, Tensor, check_element, element_dtype, hold, integer_limits
+from graphrewrite.types import NAMES, Dimension, Tensor, check_element, element_dtype, hold, integer_limits
 
 __all__ = ["constant_of_shape", "eye_like", "one_hot", "range_", "shape", "size"]
 
@@ -91,9 +91,9 @@ def range_(*, start: float = 0, limit: float, delta: float = 1, element: str = "
     return hold(element, steps * float(delta) + float(start))
 
 
-def _infer_constant_of_shape(*, shape: Sequence[int], value: float = 0, element: str = "f32") -> Tensor:
+def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: str = "f32") -> Tensor:
     _named(element)
-    if any(not isinstance(d, int) or d < 0 for d in shape):
+    if any(isinstance(d, str) or d < 0 for d in shape):
         raise TypeMismatchError(f"a constant has known sizes of 0 and more, not {list(shape)}")
     _check_number(value, element, "the value")
     return Tensor(element, tuple(shape))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+import dis
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import FunctionType
+from itertools import pairwise
+from types import CodeType, FunctionType
 from typing import Any
+
+import numpy as np
 
 from graphrewrite.definition import codes_of
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.tables import DEFAULT_OPS
 
 __all__ = ["ops_mentioned"]
 
@@ -47,6 +53,15 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     return tuple(found.values())
 
 
+_KNOWN_BEFORE = frozenset({*DEFAULT_OPS, "exp", "log", "pow"})
+_AMBIGUOUS = frozenset(
+    name
+    for name in LIBRARY
+    if name not in _KNOWN_BEFORE and any(hasattr(home, name) for home in (builtins, str, np, np.ndarray))
+)
+"""Names of ops that mean something else as well: ``x.shape`` mentions no op, and ``op.shape`` does."""
+
+
 def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
     """Yield the texts and names in the code of a function, and of what it uses of its own module."""
     if id(function) in seen:
@@ -59,10 +74,16 @@ def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
             used = function.__globals__.get(name)
             if isinstance(used, FunctionType) and used.__module__ == function.__module__:
                 yield from _words(used, seen)
-            elif used is None:
+            elif used is None and (name not in _AMBIGUOUS or name in _of_ops(code)):
                 yield name
             else:
                 yield from _texts(used)
+
+
+def _of_ops(code: CodeType) -> set[str]:
+    """Names that are asked of what is called ``op``."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG")]
+    return {then.argval for one, then in pairwise(steps) if one.argval == "op" and then.opname.startswith("LOAD_")}
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
 from graphrewrite.lowering.exchange.functions import FUNCTIONS
 from graphrewrite.lowering.exchange.importing import COPY
 from graphrewrite.lowering.exchange.loading import OURS
+from graphrewrite.lowering.exchange.said import write_said
 from graphrewrite.op.generic import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, Type, element_dtype, element_of
@@ -78,13 +79,15 @@ class Exporter:
         kept = [tensor for tensor in self.constants if tensor.name in read or not self.is_left_out(tensor.name)]
         graph = self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, kept)
         imports = [self.onnx.helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
-        return self.onnx.helper.make_model(
+        model: onnx.ModelProto = self.onnx.helper.make_model(
             graph,
             producer_name="graphrewrite",
             opset_imports=imports,
             ir_version=self.onnx.helper.find_min_ir_version_for(imports[:1]),
             functions=[FUNCTIONS[name](self.opset) for name in sorted(self.functions)],
         )
+        write_said(self.graph, model)
+        return model
 
     def declared(self, name: str, kind: Type) -> Any:
         """Return what a model says of an input or output."""
@@ -212,9 +215,9 @@ class Exporter:
         return name in self.graph and any(True for _ in self.graph.successors(name))
 
     def is_neutral(self, node: str) -> bool:
-        """Tell whether an operand changes nothing where ONNX may leave it out: then it is left out."""
+        """Tell whether an operand was put in on import for one that ONNX may leave out: then it is left out again."""
         data = self.graph.nodes[node]
-        return data["type"] == "constant" and not np.any(data["value"])
+        return data["type"] == "constant" and not self.graph.origin(node) and not np.any(data["value"])
 
     def schema(self, name: str, domain: str) -> Any:
         """Return onnx's definition of an op, None for one of another domain."""

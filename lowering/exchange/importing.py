@@ -14,6 +14,7 @@ from graphrewrite.lowering.errors import ModelError, OpenSizesError
 from graphrewrite.lowering.exchange.conversions import element
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.known import Known
+from graphrewrite.lowering.exchange.said import keep_said
 from graphrewrite.lowering.exchange.unknown import Unknown, is_known, kind_of
 from graphrewrite.op.op import Op
 from graphrewrite.types import Type, hold
@@ -101,6 +102,7 @@ class Importer:
             name = wanted.name if wanted.name not in self.graph else self.graph.fresh(wanted.name)
             self.graph.output(name, self.value(wanted.name, "the output"))
         self.remove_consumed()
+        keep_said(self.proto, self.graph, COPY)
         return self.graph
 
     def tensor(self, tensor: Any) -> np.ndarray:

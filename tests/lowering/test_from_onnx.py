@@ -8,7 +8,8 @@ from onnx import TensorProto, helper
 from graphrewrite import Graph, GraphRewriteError, define_op, evaluate, op, rewrite, rule, verify
 from graphrewrite.lowering import Entry, ModelError, OpenSizesError, UnsupportedOpsError, from_onnx, quantise, to_onnx
 from graphrewrite.models import path
-from graphrewrite.serial import from_dict
+from graphrewrite.rules import RULES
+from graphrewrite.serial import from_dict, to_dict
 from tests.lowering.networks import mlp, model, residual_cnn, weights
 
 ort = pytest.importorskip("onnxruntime")
@@ -81,6 +82,27 @@ def test_names_are_kept_as_origin() -> None:
     assert graph.inputs == ("x",)
     assert graph.outputs == ("y",)
     assert graph.result_type("x").shape == ("N", 1, 6, 6)
+
+
+def test_documentation_and_metadata_are_kept_and_written() -> None:
+    proto = residual_cnn()
+    assert "origin" not in from_onnx(proto).graph
+    proto.doc_string = "a small net"
+    proto.metadata_props.add(key="author", value="me")
+    proto.graph.node[0].doc_string = "the stem"
+    proto.graph.node[4].metadata_props.add(key="scope", value="block/1")
+    graph = from_onnx(proto)
+    assert graph.graph["origin"] == {
+        "doc": "a small net",
+        "metadata": {"author": "me"},
+        "nodes": {"c1": {"doc": "the stem"}, "join": {"metadata": {"scope": "block/1"}}},
+    }
+    assert from_dict(to_dict(graph)) == graph
+    assert rewrite(graph, RULES).graph["origin"] == graph.graph["origin"]
+    written = to_onnx(graph)
+    assert written.doc_string == "a small net"
+    assert next(node.doc_string for node in written.graph.node if node.name == "c1") == "the stem"
+    assert from_onnx(written, batch=None) == graph
 
 
 def test_a_batch_of_one_becomes_any_batch() -> None:

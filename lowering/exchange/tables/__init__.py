@@ -9,6 +9,7 @@ from graphrewrite.lowering.exchange.tables.channels_last import CHANNELS_LAST
 from graphrewrite.lowering.exchange.tables.elementwise import ELEMENTWISE
 from graphrewrite.lowering.exchange.tables.layers import LAYERS
 from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
+from graphrewrite.lowering.exchange.tables.onnxruntime import ONNXRUNTIME
 from graphrewrite.lowering.exchange.tables.quantised import QUANTISED
 from graphrewrite.lowering.exchange.tables.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.tables.reductions import REDUCTIONS
@@ -41,6 +42,6 @@ def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 
 
 TABLE: dict[str, tuple[Entry, ...]] = by_op(
-    (*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST)
+    (*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST, *ONNXRUNTIME)
 )
 """Entries by ONNX op: opset 13 to 28; older models are converted on load."""

@@ -10,7 +10,7 @@ from graphrewrite.lowering.exchange.conversions import integers, number, scalar,
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.windows import CONVOLUTION, complete_conv, complete_pool, complete_transposed, shown
 
-__all__ = ["LAYERS"]
+__all__ = ["LAYERS", "POOL"]
 
 _EPSILON = {"epsilon": ("epsilon", number)}
 _AXIS = {"axis": ("axis", whole)}
@@ -20,7 +20,7 @@ _WINDOW = {
     "pads": ("pads", integers),
     "auto_pad": ("auto_pad", word),
 }
-_POOL = {**_WINDOW, "dilations": ("dilations", integers), "ceil_mode": ("ceil_mode", truth)}
+POOL = {**_WINDOW, "dilations": ("dilations", integers), "ceil_mode": ("ceil_mode", truth)}
 _GEMM = {
     "alpha": ("alpha", number),
     "beta": ("beta", number),
@@ -75,7 +75,7 @@ LAYERS: tuple[Entry, ...] = (
     Entry(
         "AveragePool",
         op.average_pool,
-        {**_POOL, "count_include_pad": ("count_include_pad", truth)},
+        {**POOL, "count_include_pad": ("count_include_pad", truth)},
         complete=complete_pool,
         shown=shown,
     ),
@@ -152,13 +152,13 @@ LAYERS: tuple[Entry, ...] = (
     Entry("LayerNormalization", op.layer_norm, {**_AXIS, **_EPSILON}, ignored=("stash_type",)),
     Entry("LayerNormalization", _with_statistics, {**_AXIS, **_EPSILON}, ignored=("stash_type",), outputs=3),
     Entry("LpNormalization", op.lp_norm, {**_AXIS, "p": ("p", whole)}),
-    Entry("LpPool", op.lp_pool, {**_POOL, "p": ("p", whole)}, complete=complete_pool, shown=shown),
+    Entry("LpPool", op.lp_pool, {**POOL, "p": ("p", whole)}, complete=complete_pool, shown=shown),
     Entry("MatMul", op.matmul),
-    Entry("MaxPool", op.max_pool, _POOL, ignored=("storage_order",), complete=complete_pool, shown=shown),
+    Entry("MaxPool", op.max_pool, POOL, ignored=("storage_order",), complete=complete_pool, shown=shown),
     Entry(
         "MaxPool",
         op.max_pool_with_indices,
-        {**_POOL, "storage_order": ("storage_order", whole)},
+        {**POOL, "storage_order": ("storage_order", whole)},
         complete=complete_pool,
         shown=shown,
     ),

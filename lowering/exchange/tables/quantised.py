@@ -13,9 +13,9 @@ from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.windows import CONVOLUTION, complete_conv, shown
 from graphrewrite.types import HELD_WIDER, element_dtype
 
-__all__ = ["QUANTISED"]
+__all__ = ["BLOCKED", "QUANTISED"]
 
-_BLOCKED: dict[str, Any] = {"axis": ("axis", whole), "block_size": ("block_size", whole)}
+BLOCKED: dict[str, Any] = {"axis": ("axis", whole), "block_size": ("block_size", whole)}
 _QONNX_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas")
 
 
@@ -93,7 +93,7 @@ QUANTISED: tuple[Entry, ...] = (
     Entry(
         "DequantizeLinear",
         op.dequantize_linear,
-        {**_BLOCKED, "output_dtype": ("element", _element_or_none, _or_undefined)},
+        {**BLOCKED, "output_dtype": ("element", _element_or_none, _or_undefined)},
         complete=_wanted,
     ),
     Entry("DynamicQuantizeLinear", op.dynamic_quantize_linear),
@@ -111,7 +111,7 @@ QUANTISED: tuple[Entry, ...] = (
         "QuantizeLinear",
         op.quantize_linear,
         {
-            **_BLOCKED,
+            **BLOCKED,
             "saturate": ("saturate", truth),
             "output_dtype": ("element", _element_or_none, _or_undefined),
         },
