@@ -3,6 +3,20 @@
 Each step takes a graph and returns one that prints, draws and evaluates; between any two of them one may stop and look.
 """
 
+from graphrewrite.lowering.composite import (
+    LOWER_ACTIVATIONS,
+    LOWER_COMPOSITE,
+    LOWER_MOVEMENT,
+    LOWER_NORMALISATIONS,
+    LOWER_POOLS,
+    LOWER_PRODUCTS,
+    LOWER_QUANTISED,
+    LOWER_RECURRENT,
+    LOWER_REDUCTIONS,
+    LOWER_SHARES,
+    LOWER_SUMS,
+    lower_composite,
+)
 from graphrewrite.lowering.errors import (
     LoweringError,
     ModelError,
@@ -21,6 +35,17 @@ from graphrewrite.lowering.to_onnx import to_onnx
 from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
 
 __all__ = [
+    "LOWER_ACTIVATIONS",
+    "LOWER_COMPOSITE",
+    "LOWER_MOVEMENT",
+    "LOWER_NORMALISATIONS",
+    "LOWER_POOLS",
+    "LOWER_PRODUCTS",
+    "LOWER_QUANTISED",
+    "LOWER_RECURRENT",
+    "LOWER_REDUCTIONS",
+    "LOWER_SHARES",
+    "LOWER_SUMS",
     "LOWER_TO_INTEGER",
     "LOWER_TO_STREAM",
     "Entry",
@@ -32,6 +57,7 @@ __all__ = [
     "QuantisationError",
     "UnsupportedOpsError",
     "from_onnx",
+    "lower_composite",
     "partition",
     "quantise",
     "softmax_as_arg_max",

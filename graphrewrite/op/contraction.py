@@ -49,7 +49,8 @@ def _sizes(term: str, x: Tensor) -> tuple[dict[str, Dimension], tuple[Dimension,
     rest = x.shape[at : at + unnamed]
     found: dict[str, Dimension] = {}
     for letter, size in zip(term.replace("*", ""), (*x.shape[:at], *x.shape[at + unnamed :]), strict=True):
-        found[letter] = _agreed(letter, found.get(letter, size), size)
+        if found.setdefault(letter, size) != size:  # sizes of 1 broadcast between operands only
+            raise TypeMismatchError(f"the axis {letter!r} of {x} has sizes {found[letter]} and {size}")
     return found, rest
 
 

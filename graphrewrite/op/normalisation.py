@@ -52,7 +52,10 @@ def batch_norm(
     per_channel = (-1, *[1] * (x.ndim - 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = gain / np.sqrt(var + var.dtype.type(epsilon))
-    return (x - mean.reshape(per_channel)) * scale.reshape(per_channel) + shift.reshape(per_channel)
+    y = x - mean.reshape(per_channel)
+    y *= scale.reshape(per_channel)
+    y += shift.reshape(per_channel)
+    return y
 
 
 def _infer_training(

@@ -115,16 +115,7 @@ def taps(
     rank = len(kernel)
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
-    if ceil_mode:
-        pads = per_axis(pads, 2 * rank, 0)
-        beyond = (
-            max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
-            for size, count, stride, width, step, before, after in zip(
-                x.shape[2:], sizes, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
-            )
-        )
-        pads = (*pads[:rank], *beyond)
-    padded = pad_spatial(x, pads, fill)
+    padded = pad_spatial(x, _covering(x.shape[2:], sizes, kernel, strides, pads, dilations), fill)
     everything = slice(None)
     picks: list[tuple[slice, ...]] = [
         (
@@ -138,6 +129,26 @@ def taps(
         for tap in itertools.product(*map(range, kernel))
     ]
     return [padded[pick] for pick in picks]
+
+
+def _covering(
+    sizes: Sequence[int],
+    results: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+) -> tuple[int, ...]:
+    """Pads, and what the last windows read beyond them."""
+    rank = len(kernel)
+    pads = per_axis(pads, 2 * rank, 0)
+    beyond = [
+        max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
+        for size, count, stride, width, step, before, after in zip(
+            sizes, results, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
+        )
+    ]
+    return (*pads[:rank], *beyond)
 
 
 def _counts(
@@ -230,11 +241,20 @@ def max_pool(
     >>> max_pool(np.arange(16.0).reshape(1, 1, 4, 4), kernel=(2, 2), strides=(2, 2)).tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
-    first, *rest = taps(x, kernel, strides, pads, least_of(x.dtype), dilations=dilations, ceil_mode=ceil_mode)
-    result = np.array(first)
-    for tap in rest:
-        np.maximum(result, tap, out=result)
-    return result
+    rank = x.ndim - 2
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
+    result = pad_spatial(x, _covering(x.shape[2:], sizes, kernel, strides, pads, dilations), least_of(x.dtype))
+    for axis in range(rank):  # the rows first: their taps are long runs, and the columns have less left to do
+        lead, reach = (slice(None),) * (2 + axis), strides[axis] * (sizes[axis] - 1) + 1
+        first, *rest = [
+            result[(*lead, slice(start, start + reach, strides[axis]))]
+            for start in range(0, kernel[axis] * dilations[axis], dilations[axis])
+        ]
+        result = np.maximum(first, rest[0]) if rest else first
+        for tap in rest[1:]:
+            np.maximum(result, tap, out=result)
+    return result.copy() if set(kernel) == {1} else result
 
 
 @define_op(infer=_infer_average, elements=ORDERED, axes="NC* -> NC*", derived=POOL)

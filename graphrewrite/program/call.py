@@ -10,12 +10,13 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.op import output
+from graphrewrite.marks import attributes_in
+from graphrewrite.op import constant, output
 from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type, hold
+from graphrewrite.types import Tensor, Type, hold
 
-__all__ = ["Call", "Values"]
+__all__ = ["Call", "Values", "constant_value"]
 
 Values = dict[str, tuple[np.ndarray, ...]]
 """The results of each node, batch first."""
@@ -63,11 +64,13 @@ class Call:
         -------
         Call
         """
-        stated = graph.nodes[node].get("result", ())
+        data, op = graph.nodes[node], graph.op(node)
+        stated = data.get("result", ())
         results = stated if isinstance(stated, tuple) else (stated,)
-        op, operands = graph.op(node), graph.operands(node)
+        operands = graph.operands(node)
         arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
-        return cls(node, op, graph.attributes(node), operands, results, arrangement)
+        attributes = {**op.attributes, **attributes_in(data, op.attributes)}
+        return cls(node, op, attributes, operands, results, arrangement)
 
     def run(self, values: Values) -> None:
         """Compute the node by its op's function.
@@ -99,6 +102,32 @@ class Call:
         if result >= len(self.results):
             raise GraphError("has no result type", node=self.node)
         return hold(self.results[result].element, array)
+
+
+def constant_value(graph: Graph, node: str) -> np.ndarray | None:
+    """Return the value of a constant, as its call gives it; None of any other node, and of one that needs its call.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    node : str
+        One of its nodes, of a known op.
+
+    Returns
+    -------
+    ndarray or None
+    """
+    data = graph.nodes[node]
+    if (
+        data.get("type") != constant.name
+        or graph.op(node) is not constant
+        or not isinstance(data.get("result"), Tensor)
+    ):
+        return None
+    value = data.get("value")
+    plain = isinstance(value, np.ndarray) and attributes_in(data).keys() == {"value"}
+    return hold(data["result"].element, value) if plain else None
 
 
 def _arrangement(graph: Graph, node: str, op: Op, operands: tuple[Operand, ...]) -> Arrangement | None:

@@ -73,10 +73,10 @@ class Convert:
         source, target = registers[self.reads[0]], registers[self.writes]
         kind, actions = target.dtype, list[Action]()
         if isinstance(self.map.scale, np.ndarray) or self.map.scale != 1:
-            actions.append(partial(np.multiply, source, np.asarray(self.map.scale, kind), out=target))
+            actions.append(partial(np.multiply, source, _along_frames(self.map.scale, target), out=target))
             source = target
         if self.map.offset is not None:
-            actions.append(partial(np.add, source, np.asarray(self.map.offset, kind), out=target))
+            actions.append(partial(np.add, source, _along_frames(self.map.offset, target), out=target))
             source = target
         if self.map.rounded:
             actions.append(partial(np.rint, source, out=target))
@@ -85,6 +85,12 @@ class Convert:
             # Faster than maximum or minimum with a number, even where one of the limits is infinite.
             actions.append(partial(np.clip, source, kind.type(self.map.low), kind.type(self.map.high), out=target))
         return actions or [partial(np.copyto, target, source)]
+
+
+def _along_frames(value: float | np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A number for everything, or one a channel and frame: numpy then runs along both at once."""
+    array = np.asarray(value, target.dtype)
+    return np.repeat(array, target.shape[-1], axis=-1) if array.ndim else array
 
 
 @dataclass(frozen=True)
@@ -172,12 +178,14 @@ class Product:
 
 @dataclass(frozen=True)
 class Slide:
-    """Take the maximum over windows along one axis of positions.
+    """Take the maximum, or the sum, over windows along one axis of positions.
 
     Attributes
     ----------
     axis, kernel, stride, before : int
-        The axis, and what `op.max_pool` says about it; entries of the border never win.
+        The axis, and what `op.max_pool` says about it; entries of the border do not count.
+    fold : ufunc
+        ``np.maximum`` or ``np.add``.
     """
 
     reads: tuple[int, ...]
@@ -186,6 +194,7 @@ class Slide:
     kernel: int
     stride: int
     before: int
+    fold: np.ufunc = np.maximum
     in_place: ClassVar[bool] = False
 
     def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
@@ -204,14 +213,14 @@ class Slide:
         taps.sort(key=lambda pair: -pair[0].shape[self.axis])
         whole = [pair for pair in taps if pair[0].shape == target.shape]
         if not whole:
-            start_with: list[Action] = [partial(target.fill, -math.inf)]
+            start_with: list[Action] = [partial(target.fill, 0 if self.fold is np.add else -math.inf)]
         elif len(whole) == 1:
             start_with = [partial(np.copyto, target, whole[0][1])]
         else:
-            start_with = [partial(np.maximum, whole[0][1], whole[1][1], out=target)]
+            start_with = [partial(self.fold, whole[0][1], whole[1][1], out=target)]
         return [
             *start_with,
-            *(partial(np.maximum, into, entry, out=into) for into, entry in taps[min(len(whole), 2) :]),
+            *(partial(self.fold, into, entry, out=into) for into, entry in taps[min(len(whole), 2) :]),
         ]
 
     def _along(self, array: np.ndarray, piece: slice) -> np.ndarray:

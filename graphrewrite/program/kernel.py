@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from graphrewrite.program.pointwise import (
 from graphrewrite.program.translation import Translate, Translation
 from graphrewrite.types import FixedPoint, Tensor, element_dtype
 
-__all__ = ["TABLE", "Kernel"]
+__all__ = ["MANY", "TABLE", "Kernel"]
 
 TABLE: Mapping[Op, Translate] = {
     op.integer_conv: translate_conv,
@@ -49,8 +50,11 @@ TABLE: Mapping[Op, Translate] = {
 _CACHE = 1 << 21
 """Bytes that the registers of a chunk may take: a usual second-level cache holds those that are in use at a time."""
 
-_LEAST, _GRAIN = 16, 16
+MANY, _GRAIN = 16, 16
 """Frames of a chunk: enough to fill vectors, however large a frame is."""
+
+_MOST = 1 << 26
+"""Bytes of the smallest chunk beyond which real numbers are left to the ops' functions, which need no such room."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,9 @@ class Kernel:
         Node, type and register of each value from outside.
     exports : tuple of Export
         Values for outside.
+    is_exact : bool
+        Whether the instructions give the bits of the functions. Where they round in another order, they are used for
+        batches only that fill a chunk, and for frames of which a chunk is not too large.
     """
 
     calls: tuple[Call, ...]
@@ -98,10 +105,11 @@ class Kernel:
     memory: Memory
     entries: tuple[tuple[str, Tensor, int], ...]
     exports: tuple[Export, ...]
+    is_exact: bool = True
     _rooms: list[np.ndarray] = field(default_factory=list, repr=False)
 
     @classmethod
-    def of(cls, calls: list[Call], translation: Translation, exported: list[str]) -> Kernel:
+    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, is_exact: bool = True) -> Kernel:
         """Finish a translation.
 
         Parameters
@@ -112,6 +120,8 @@ class Kernel:
             Its instructions.
         exported : list of str
             Nodes whose values are needed outside.
+        is_exact : bool
+            Whether the instructions give the bits of the functions.
 
         Returns
         -------
@@ -129,7 +139,7 @@ class Kernel:
         memory = plan(
             translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
         )
-        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports))
+        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), is_exact)
 
     def run(self, values: Values) -> None:
         """Compute the exports.
@@ -141,14 +151,32 @@ class Kernel:
         """
         arrays = [values[node][0] for node, *_ in self.entries]
         if not self._premises(arrays):
-            for call in self.calls:
+            for call, dead in zip(self.calls, self.ends, strict=True):
                 call.run(values)
+                for node in dead:
+                    del values[node]
             return
         batch = len(arrays[0])
         results = [np.empty((batch, *e.shape), e.dtype) for e in self.exports]
         if batch:
             self._compute(arrays, results, batch)
         values.update((e.node, (result,)) for e, result in zip(self.exports, results, strict=True))
+
+    @property
+    def fits(self) -> bool:
+        """Whether it needs no more room than is worth while."""
+        return self.is_exact or self.memory.size * MANY <= _MOST
+
+    @cached_property
+    def ends(self) -> tuple[tuple[str, ...], ...]:
+        """For each call, the nodes inside of the kernel of which it is the last reader."""
+        own, kept = {call.node for call in self.calls}, {e.node for e in self.exports}
+        last = {o.node: index for index, call in enumerate(self.calls) for o in call.operands}
+        ends: list[list[str]] = [[] for _ in self.calls]
+        for node, index in last.items():
+            if node in own and node not in kept:
+                ends[index].append(node)
+        return tuple(map(tuple, ends))
 
     def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
         room, chunk = self._room(batch)
@@ -170,7 +198,7 @@ class Kernel:
 
     def _room(self, batch: int) -> tuple[np.ndarray, int]:
         """Memory, perhaps of an earlier run, and how many frames to compute at a time."""
-        most = max(_LEAST, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
+        most = max(MANY, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
         chunks = -(-batch // most)
         chunk = min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
         size = self.memory.size * chunk
@@ -178,7 +206,11 @@ class Kernel:
         return (room if len(room) >= size else np.empty(size, np.uint8)), chunk
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
-        """Whether the entries are what their types say: instructions are exact only then."""
+        """Whether the entries are what their types say, and enough: instructions are exact only then, and quick."""
+        if not arrays:
+            return False
+        if not self.is_exact and len(arrays[0]) < MANY:
+            return False
         for array, (_, kind, _) in zip(arrays, self.entries, strict=True):
             element = kind.element
             if (
@@ -193,7 +225,7 @@ class Kernel:
                     return False
             elif np.isnan(array).any():
                 return False
-        return bool(arrays)
+        return True
 
 
 def _batch_first(register: np.ndarray) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from graphrewrite.implementation import Implementation, check_implementations, i
 from graphrewrite.implementation.insertion import chosen
 from graphrewrite.op import constant
 from graphrewrite.op.generic import Generic
-from graphrewrite.program.call import Call, Values
+from graphrewrite.program.call import Call, Values, constant_value
 from graphrewrite.program.elsewhere import computed_by, opened
-from graphrewrite.program.kernel import TABLE, Kernel
-from graphrewrite.program.translation import Translation
+from graphrewrite.program.kernel import MANY
+from graphrewrite.program.schedule import Steps, has_real_work, scheduled, with_ends
 from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
 
 __all__ = ["Program", "compile_graph"]
@@ -36,9 +36,13 @@ class Program:
     needed : frozenset of str
         Inputs that must be given.
     steps : tuple
-        What runs, one after the other: a call or kernel, and the nodes whose values nobody reads any more after it.
+        What runs for small batches, one after the other.
     results : tuple of str
         Nodes whose values are returned.
+    constants : mapping of str to tuple of ndarray
+        Values of constants, by node.
+    reals : tuple of Call
+        What is to be translated anew for large batches, in which kernels of real numbers pay.
 
     Examples
     --------
@@ -53,8 +57,10 @@ class Program:
 
     inputs: Mapping[str, Type]
     needed: frozenset[str]
-    steps: tuple[tuple[Call | Kernel, tuple[str, ...]], ...]
+    steps: Steps
     results: tuple[str, ...]
+    constants: Mapping[str, tuple[np.ndarray, ...]]
+    reals: tuple[Call, ...] = ()
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the values of the chosen nodes for given inputs; several threads may do so at once.
@@ -74,12 +80,24 @@ class Program:
         EvaluationError
             If an input is missing, surplus or of the wrong shape, or an op fails.
         """
-        values: Values = {name: (array,) for name, array in self._checked(inputs).items()}
-        for step, dead in self.steps:
+        given: Values = {name: (array,) for name, array in self._checked(inputs).items()}
+        values = {**self.constants, **given}
+        for step, dead in self._steps(given):
             step.run(values)
             for node in dead:
                 values.pop(node, None)
         return {node: values[node][0] for node in self.results}
+
+    def _steps(self, values: Values) -> Steps:
+        if not self.reals or all(len(array) < MANY for (array,) in values.values() if array.ndim):
+            return self.steps
+        return self.for_many
+
+    @cached_property
+    def for_many(self) -> Steps:
+        """The steps for large batches, translated when the first one comes."""
+        arrays = {node: value for node, (value,) in self.constants.items()}
+        return scheduled(self.reals, self.inputs, arrays, {*self.results, *arrays}, reals=True)
 
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         for name in inputs:
@@ -126,7 +144,7 @@ def compile_graph(
         Whose values to return; the outputs where not given.
     instructions : bool
         Whether to translate what can be translated. Without, every node is a call: quicker to compile, slower to run,
-        and the same results.
+        and the same results, but that convolutions of real numbers may be rounded otherwise in large batches.
     implementations : iterable of Implementation
         What computes ops, the best match for each node, with the conversions that it needs. The values of nodes that
         are converted are those that the implementation gives; the outputs are as without.
@@ -161,13 +179,24 @@ def compile_graph(
     plan = [node for node in order if node in needed]
     _check_ops(graph, [node for node in plan if node not in own])
     inputs = {name: graph.result_type(name) for name in graph.inputs}
-    calls = [
-        computed_by(own[node], graph, node) if node in own else Call.of(graph, node)
-        for node in plan
-        if node not in inputs
-    ]
-    steps = _scheduled(graph, calls, wanted) if instructions else list[Call | Kernel](calls)
-    return Program(inputs, frozenset(needed & inputs.keys()), _with_ends(steps, wanted), wanted)
+    constants: Values = {}
+    calls = []
+    for node in plan:
+        if node in inputs:
+            continue
+        value = None if node in own else constant_value(graph, node)
+        if value is not None:
+            constants[node] = (value,)
+            continue
+        call = computed_by(own[node], graph, node) if node in own else Call.of(graph, node)
+        if call.op is constant:
+            call.run(constants)
+        else:
+            calls.append(call)
+    arrays, kept = {node: value for node, (value,) in constants.items()}, {*wanted, *constants}
+    steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(calls, kept)
+    reals = tuple(calls) if instructions and has_real_work(calls) else ()
+    return Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, reals)
 
 
 def _check_ops(graph: Graph, nodes: list[str]) -> None:
@@ -184,66 +213,3 @@ def _check_ops(graph: Graph, nodes: list[str]) -> None:
             f"no meaning is known for {', '.join(unknown)}; "
             "pass the ops as Graph(ops=[…]) or implementations=[…] of them, or replace the nodes by rules"
         )
-
-
-def _scheduled(graph: Graph, calls: list[Call], wanted: tuple[str, ...]) -> list[Call | Kernel]:
-    """Gather calls into few kernels: the calls of stage 0, kernel 0, the calls of stage 1, kernel 1, and so on."""
-    if not any(call.op.level == "integer" and call.op in TABLE for call in calls):
-        return list(calls)  # moving data into a kernel's layout pays where there is integer arithmetic
-    constants: Values = {}
-    for call in calls:
-        if call.op is constant:
-            call.run(constants)
-    reads = Counter(o.node for call in calls for o in call.operands)
-    reads.update(wanted)
-    translations: dict[int, Translation] = {}
-    stage: dict[str, int] = {}
-    called: dict[int, list[Call]] = {}
-    inside: dict[int, list[Call]] = {}
-    translated: set[str] = set()
-    for call in calls:
-        sources = [o.node for o in call.operands]
-        at = max((stage.get(n, 0) for n in sources), default=0)
-        if call.op in TABLE:
-            translation = translations.setdefault(
-                at, Translation(TABLE, {n: value for n, (value,) in constants.items()}, reads)
-            )
-            types = {
-                n: graph.result_type(n)
-                for n in sources
-                if n not in translation.held and graph.nodes[n].get("result") is not None
-            }
-            if translation.translate(call, types):
-                stage[call.node] = at
-                inside.setdefault(at, []).append(call)
-                translated.add(call.node)
-                continue
-        stage[call.node] = at = max((stage.get(n, 0) + (n in translated) for n in sources), default=0)
-        called.setdefault(at, []).append(call)
-    steps: list[Call | Kernel] = []
-    for at in range(max(stage.values(), default=0) + 1):
-        steps += called.get(at, [])
-        if at in inside:
-            members = {call.node for call in inside[at]}
-            read = {o.node for call in calls if call.node not in members for o in call.operands}
-            steps.append(
-                Kernel.of(
-                    inside[at], translations[at], [n.node for n in inside[at] if n.node in read or n.node in wanted]
-                )
-            )
-    return steps
-
-
-def _with_ends(
-    steps: list[Call | Kernel], wanted: tuple[str, ...]
-) -> tuple[tuple[Call | Kernel, tuple[str, ...]], ...]:
-    """Add to each step the nodes of which it is the last reader."""
-    last: dict[str, int] = {}
-    for index, step in enumerate(steps):
-        for call in step.calls if isinstance(step, Kernel) else (step,):
-            last.update(dict.fromkeys((o.node for o in call.operands), index))
-    ends: dict[int, list[str]] = {}
-    for node, index in last.items():
-        if node not in wanted:
-            ends.setdefault(index, []).append(node)
-    return tuple((step, tuple(ends.get(index, ()))) for index, step in enumerate(steps))

@@ -238,7 +238,15 @@ class TestModel:
     def test_unsupported_ops_are_all_named(self, tmp_path: Path, out: Path) -> None:
         nodes = [helper.make_node("Sin", ["x"], ["a"], name="s"), helper.make_node("Erf", ["a"], ["y"], name="e")]
         file = save(tmp_path, model(nodes, {}, input_shape=("N", 4)))
-        refused(4, r"2 nodes .*Sin \(s\), Erf \(e\); replace", "compile", file, "-o", out)
+        refused(4, r"2 nodes .*sin \(s\), erf \(e\); replace", "compile", file, "-o", out)
+
+    def test_unknown_ops_are_all_named(self, tmp_path: Path, out: Path) -> None:
+        nodes = [
+            helper.make_node("U", ["x"], ["a"], name="u", domain="com.acme"),
+            helper.make_node("V", ["a"], ["y"], name="v", domain="com.acme"),
+        ]
+        file = save(tmp_path, model(nodes, {}, input_shape=("N", 4), domains=["com.acme"]))
+        refused(4, r"2 nodes .*com\.acme\.U \(u\), com\.acme\.V \(v\); replace", "compile", file, "-o", out)
 
     def test_open_shape(self, tmp_path: Path, out: Path) -> None:
         proto = model([helper.make_node("Relu", ["x"], ["y"])], {}, input_shape=("N", 3, "H", "W"))

@@ -55,6 +55,11 @@ def _parts(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     return {**attributes, "sizes": tuple(min(each, max(size - i * each, 0)) for i in range(count))}
 
 
+def _axes_of_one(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """All axes of size 1 where a node says none; a symbolic size is none of them."""
+    return {"axes": tuple(axis for axis, size in enumerate(types[0].shape) if size == 1), **attributes}
+
+
 def _pads(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     """Pads for all axes, where a node has them for some (ONNX specification, Pad, since opset 18)."""
     axes, rank = attributes.pop("axes", None), len(types[0].shape)
@@ -202,7 +207,7 @@ MOVEMENT: tuple[Entry, ...] = (
             4: ("steps", integers),
         },
     ),
-    Entry("SpaceToDepth", op.space_to_depth, {"blocksize": ("block_size", whole)}),
+    Entry("SpaceToDepth", op.space_to_depth, {"blocksize": ("block_size", whole), "mode": ("mode", word)}),
     Entry(
         "Split",
         op.split,
@@ -211,7 +216,7 @@ MOVEMENT: tuple[Entry, ...] = (
         complete=_parts,
         counted="count",
     ),
-    Entry("Squeeze", op.squeeze, _AXES, {1: ("axes", integers)}),
+    Entry("Squeeze", op.squeeze, _AXES, {1: ("axes", integers)}, complete=_axes_of_one),
     Entry("Tile", op.tile, constants={1: ("repeats", integers)}),
     Entry("Transpose", op.transpose, {"perm": ("perm", integers)}, complete=_reversed_axes),
     Entry("Trilu", op.trilu, {"upper": ("upper", truth)}, {1: ("k", whole)}),

@@ -58,11 +58,14 @@ REDUCTIONS: tuple[Entry, ...] = (
     ),
     Entry("ArgMax", op.arg_max, _ARG, defaults={"axis": 0}),
     Entry("ArgMin", op.arg_min, _ARG, defaults={"axis": 0}),
-    Entry(
-        "CumSum",
-        op.cum_sum,
-        {"exclusive": ("exclusive", truth), "reverse": ("reverse", truth)},
-        {1: ("axis", whole)},
+    *(
+        Entry(
+            kind,
+            ours,
+            {"exclusive": ("exclusive", truth), "reverse": ("reverse", truth)},
+            {1: ("axis", whole)},
+        )
+        for kind, ours in (("CumProd", op.cum_prod), ("CumSum", op.cum_sum))
     ),
     Entry("Hardmax", op.hardmax, _AXIS),
     Entry("LogSoftmax", op.log_softmax, _AXIS),

@@ -109,8 +109,8 @@ def rectified_before_truncating(x):
     """Truncating keeps signs, so floats may be rectified before or after it."""
     last = op.cast(op.relu(x))
     yield last
-    if element_kind(x.type.element) != "float" or not str(last.element).startswith("i"):
-        return decline("not from floats to signed integers")
+    if element_kind(x.type.element) != "float" or last.element not in ("i8", "i16", "i32", "i64"):
+        return decline("not from floats to signed integers that saturate")
     return op.relu(op.cast(x, like=last))
 
 

@@ -1,0 +1,191 @@
+"""Recurrent layers, unrolled over a known number of steps into matrix products, activations and concatenations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphrewrite import decline, op, rule
+from graphrewrite.lowering.composite.activated import activations_of
+from graphrewrite.lowering.composite.axes import bare
+from graphrewrite.lowering.composite.precision import converted, like, widened
+
+__all__ = ["LOWER_RECURRENT", "unroll_gru", "unroll_lstm", "unroll_rnn"]
+
+Step = Callable[..., tuple[Any, ...]]
+"""Takes the products of one step's input [N, gates * H] and the states [N, H]; returns the new states."""
+
+
+@rule(keeps="rounding")
+def unroll_rnn(x, w, r, b, initial_h, lengths=None):
+    """A recurrent layer is h = f(x @ w.T + h @ r.T + b), step after step (ONNX specification, RNN)."""
+    layer = op.rnn(x, w, r, b, initial_h, lengths)
+    y, last = layer
+    yield y, last
+    if reason := _obstacle(x, layer):
+        return decline(reason, at=layer)
+
+    def step_of(i: int) -> Step:
+        (f,), inner = activations_of(layer, 1)[i], _matrix(r, i)
+        return lambda given, h: (f(_limited(given + h @ inner, layer)),)
+
+    return _unrolled(layer, (x, w, lengths), _biases(b, layer, 1), (initial_h,), step_of)
+
+
+@rule(keeps="rounding")
+def unroll_gru(x, w, r, b, initial_h, lengths=None):
+    """Gated recurrent units, step after step (Cho et al. 2014; ONNX specification, GRU)."""
+    layer = op.gru(x, w, r, b, initial_h, lengths)
+    y, last = layer
+    yield y, last
+    if reason := _obstacle(x, layer):
+        return decline(reason, at=layer)
+    size, late = layer.hidden_size, layer.linear_before_reset
+
+    def step_of(i: int) -> Step:
+        (f, g), inner = activations_of(layer, 2)[i], _matrix(r, i)
+        outer, within = _part(inner, 0, 2 * size), _part(inner, 2 * size, 3 * size)
+        added = _part(_row(b, i), 5 * size, 6 * size) if late else None
+
+        def step(given, h):
+            update, reset = _cut(f(_limited(_part(given, 0, 2 * size) + h @ outer, layer)), 2)
+            hidden = reset * (h @ within + added) if late else (reset * h) @ within
+            new = g(_limited(_part(given, 2 * size, 3 * size) + hidden, layer))
+            return ((1.0 - update) * new + update * h,)
+
+        return step
+
+    return _unrolled(layer, (x, w, lengths), _biases(b, layer, 3, inside=late), (initial_h,), step_of)
+
+
+@rule(keeps="rounding")
+def unroll_lstm(x, w, r, b, initial_h, initial_c, p, lengths=None):
+    """Long short-term memory, step after step (Gers et al. 2002; ONNX specification, LSTM)."""
+    layer = op.lstm(x, w, r, b, initial_h, initial_c, p, lengths)
+    y, last, cell = layer
+    yield y, last, cell
+    if reason := _obstacle(x, layer):
+        return decline(reason, at=layer)
+
+    def step_of(i: int) -> Step:
+        (f, g, final), inner = activations_of(layer, 3)[i], _matrix(r, i)
+        of_input, of_output, of_forget = _cut(_row(p, i), 3)
+
+        def step(given, h, c):
+            enter, leave, forget, new = _cut(given + h @ inner, 4)
+            enter = f(_limited(enter + of_input * c, layer))
+            forget = 1.0 - enter if layer.input_forget else f(_limited(forget + of_forget * c, layer))
+            now = forget * c + enter * g(_limited(new, layer))
+            return f(_limited(leave + of_output * now, layer)) * final(now), now
+
+        return step
+
+    return _unrolled(layer, (x, w, lengths), _biases(b, layer, 4), (initial_h, initial_c), step_of)
+
+
+LOWER_RECURRENT = (unroll_rnn, unroll_gru, unroll_lstm)
+"""Recurrent layers by matrix products, activations and concatenations."""
+
+
+def _obstacle(x, layer):
+    """Say why a layer cannot be unrolled."""
+    steps = x.shape[1 if layer.layout else 0]
+    if isinstance(steps, str):
+        return "only run time tells how many steps there are"
+    return None if steps else "there are no steps"
+
+
+def _matrix(weights, i):
+    """The weights of one direction, transposed: one column a row of gates."""
+    return op.transpose(_row(weights, i, matrix=True), perm=(1, 0))
+
+
+def _row(values, i, *, matrix=False):
+    """What belongs to one direction, [D, …]; of vectors a row [1, …]."""
+    one = _at(widened(bare(values)), 0, i)
+    return op.squeeze(one, axes=(0,)) if matrix else one
+
+
+def _at(x, axis, i, end=None):
+    if x.shape[axis] == (1 if end is None else end - i):
+        return x
+    return op.slice(x, starts=(i,), ends=(i + 1 if end is None else end,), axes=(axis,))
+
+
+def _part(x, start, end):
+    """Columns of a matrix."""
+    return _at(x, 1, start, end)
+
+
+def _cut(x, count):
+    """Columns of a matrix in so many equal parts."""
+    size = x.shape[1] // count
+    return [_part(x, size * i, size * (i + 1)) for i in range(count)]
+
+
+def _limited(x, layer):
+    """The input of an activation, within the limits of the layer."""
+    return x if layer.clip is None else op.clip(x, low=-layer.clip, high=layer.clip)
+
+
+def _biases(b, layer, gates, *, inside=False):
+    """The sum of both biases for a direction, [1, gates * H]; that which the reset gate reaches is left out."""
+    width, size = gates * layer.hidden_size, layer.hidden_size
+
+    def of_direction(i: int) -> Any:
+        row = _row(b, i)
+        if not inside:
+            return _part(row, 0, width) + _part(row, width, 2 * width)
+        both = _part(row, 0, 2 * size) + _part(row, width, width + 2 * size)
+        return op.concat(both, _part(row, 2 * size, width), axis=1)
+
+    return of_direction
+
+
+def _unrolled(layer, operands, bias_of, initial, step_of):
+    """All outputs of a layer and its last states, in the element type of its input."""
+    x, w, lengths = operands
+    wide = widened(bare(x))
+    if lengths is not None:
+        lengths = op.clip(converted(bare(lengths), "i64"), low=0, high=x.shape[1 if layer.layout else 0])
+    if layer.layout:
+        wide, initial = op.transpose(wide, perm=(1, 0, 2)), [op.transpose(bare(h), perm=(1, 0, 2)) for h in initial]
+    sides = ["reverse"] if layer.direction == "reverse" else ["forward", "reverse"][: w.shape[0]]
+    ways = []
+    for i, side in enumerate(sides):
+        states = [op.squeeze(_at(widened(bare(h)), 0, i), axes=(0,)) for h in initial]
+        given = _turned(wide, lengths) if side == "reverse" else wide
+        products = given @ _matrix(w, i) + bias_of(i)
+        outputs, states = _along(products, states, lengths, step_of(i))
+        outputs = _turned(outputs, lengths) if side == "reverse" else outputs
+        ways.append([op.unsqueeze(outputs, axes=(1,)), *(op.unsqueeze(h, axes=(0,)) for h in states)])
+    y, *last = (_joined(parts, 0 if at else 1) for at, parts in enumerate(zip(*ways, strict=True)))
+    if layer.layout:
+        y, last = op.transpose(y, perm=(2, 0, 1, 3)), [op.transpose(h, perm=(1, 0, 2)) for h in last]
+    return tuple(converted(each, x.type.element) for each in (y, *last))
+
+
+def _along(products, states, lengths, step):
+    """The outputs [T, N, H] of one direction, and its last states [N, H]: behind its end a sequence gives zeros."""
+    outputs = []
+    for i in range(products.shape[0]):
+        new = step(op.squeeze(_at(products, 0, i), axes=(0,)), *states)
+        given = new[0]
+        if lengths is not None:
+            runs = op.unsqueeze(op.greater(lengths, i), axes=(1,))
+            given = op.where(runs, given, like(0.0, given))
+            new = [op.where(runs, now, before) for now, before in zip(new, states, strict=True)]
+        outputs.append(op.unsqueeze(given, axes=(0,)))
+        states = new
+    return _joined(outputs, 0), states
+
+
+def _joined(parts, axis):
+    return parts[0] if len(parts) == 1 else op.concat(*parts, axis=axis)
+
+
+def _turned(x, lengths):
+    """Steps in the opposite order, of each sequence as many as it has."""
+    if lengths is not None:
+        return op.reverse_sequence(x, lengths)
+    return op.slice(x, starts=(-1,), ends=(-(2**31) + 1,), axes=(0,), steps=(-1,)) if x.shape[0] > 1 else x
