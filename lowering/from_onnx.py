@@ -13,6 +13,7 @@ from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.importing import Importer
 from graphrewrite.lowering.exchange.loading import load_model
 from graphrewrite.lowering.exchange.tables import TABLE, by_op
+from graphrewrite.progress import progress
 
 if TYPE_CHECKING:
     import onnx
@@ -70,7 +71,8 @@ def from_onnx(
     table = {**TABLE, **by_op(entries)}
     try:
         proto, weights = load_model(model, table)
-        graph = Importer(proto, shapes or {}, constants or {}, table, weights).run(proto.graph.node)
+        with progress(proto.graph.node, "import") as nodes:
+            graph = Importer(proto, shapes or {}, constants or {}, table, weights).run(nodes)
     except GraphRewriteError:
         raise
     except Exception as error:  # a corrupt file breaks any assumption of onnx, protobuf and numpy

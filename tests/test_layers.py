@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 CORE = (
-    {"errors", "types", "data", "garbage", "marks", "numbering"},
+    {"errors", "types", "data", "garbage", "marks", "numbering", "progress"},
     {
         *("composed", "dataflow", "display", "graph", "value", "op", "parse", "storage", "text", "serial", "module"),
         *(

@@ -119,11 +119,7 @@ def constant_value(graph: Graph, node: str) -> np.ndarray | None:
     ndarray or None
     """
     data = graph.nodes[node]
-    if (
-        data.get("type") != constant.name
-        or graph.op(node) is not constant
-        or not isinstance(data.get("result"), Tensor)
-    ):
+    if data.get("type") != "constant" or graph.op(node) is not constant or not isinstance(data.get("result"), Tensor):
         return None
     value = data.get("value")
     plain = isinstance(value, np.ndarray) and attributes_in(data).keys() == {"value"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,6 +26,7 @@ from graphrewrite.program.pointwise import (
     translate_to_fixed,
 )
 from graphrewrite.program.translation import Translate, Translation
+from graphrewrite.progress import progress
 from graphrewrite.types import FixedPoint, Tensor, element_dtype
 
 __all__ = ["MANY", "TABLE", "Kernel"]
@@ -52,6 +54,9 @@ _CACHE = 1 << 21
 
 MANY, _GRAIN = 16, 16
 """Frames of a chunk: enough to fill vectors, however large a frame is."""
+
+_LONG = 8
+"""From so many chunks on, it is shown how many are done."""
 
 _MOST = 1 << 26
 """Bytes of the smallest chunk beyond which real numbers are left to the ops' functions, which need no such room."""
@@ -185,15 +190,17 @@ class Kernel:
             actions: list[Action] = [action for step in self.instructions for action in step.bind(registers)]
             loads = [_batch_first(registers[r]) for *_, r in self.entries]
             stores = [_batch_first(registers[e.register]) for e in self.exports]
-            for start in range(0, batch, chunk):
-                # The last chunk may begin before the end of the one before it: the same frames give the same bits.
-                frames = slice(min(start, batch - chunk), min(start, batch - chunk) + chunk)
-                for array, view in zip(arrays, loads, strict=True):
-                    np.copyto(view, array[frames], casting="unsafe")
-                for action in actions:
-                    action()
-                for result, view in zip(results, stores, strict=True):
-                    np.copyto(result[frames], view, casting="unsafe")
+            starts = range(0, batch, chunk)
+            with progress(starts, "evaluate") if len(starts) >= _LONG else nullcontext(starts) as shown:
+                for start in shown:
+                    # The last chunk may begin before the end of the one before it: the same frames give the same bits.
+                    frames = slice(min(start, batch - chunk), min(start, batch - chunk) + chunk)
+                    for array, view in zip(arrays, loads, strict=True):
+                        np.copyto(view, array[frames], casting="unsafe")
+                    for action in actions:
+                        action()
+                    for result, view in zip(results, stores, strict=True):
+                        np.copyto(result[frames], view, casting="unsafe")
         self._rooms.append(room)
 
     def _room(self, batch: int) -> tuple[np.ndarray, int]:

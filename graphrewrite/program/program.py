@@ -18,11 +18,15 @@ from graphrewrite.op import constant
 from graphrewrite.op.generic import Generic
 from graphrewrite.program.call import Call, Values, constant_value
 from graphrewrite.program.elsewhere import computed_by, opened
-from graphrewrite.program.kernel import MANY
+from graphrewrite.program.kernel import MANY, Kernel
 from graphrewrite.program.schedule import Steps, has_real_work, scheduled, with_ends
+from graphrewrite.progress import progress
 from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
 
 __all__ = ["Program", "compile_graph"]
+
+_LONG, _LARGE = 128, 1 << 17
+"""How many steps are done is shown from so many on, or from a sixteenth of them if the inputs have so many entries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +86,14 @@ class Program:
         """
         given: Values = {name: (array,) for name, array in self._checked(inputs).items()}
         values = {**self.constants, **given}
-        for step, dead in self._steps(given):
-            step.run(values)
-            for node in dead:
-                values.pop(node, None)
+        steps = self._steps(given)
+        if len(steps) >= _LONG or (
+            len(steps) >= _LONG // 16 and sum([array.size for (array,) in given.values()]) >= _LARGE
+        ):
+            with progress(steps, "evaluate") as shown:
+                _run(shown, values)
+        else:
+            _run(steps, values)
         return {node: values[node][0] for node in self.results}
 
     def _steps(self, values: Values) -> Steps:
@@ -124,6 +132,13 @@ class Program:
                 raise EvaluationError(f"the input {name!r} is {kind}, not an array of shape {list(array.shape)}")
             checked[name] = array
         return checked
+
+
+def _run(steps: Iterable[tuple[Call | Kernel, tuple[str, ...]]], values: Values) -> None:
+    for step, dead in steps:
+        step.run(values)
+        for node in dead:
+            values.pop(node, None)
 
 
 def compile_graph(

@@ -158,11 +158,9 @@ def _is_last(t: Translation, call: Call, x: Held) -> bool:
 
 def _scaled(layer: Product | Channelwise, scale: np.ndarray) -> np.ndarray:
     w = layer.weights
-    if isinstance(layer, Channelwise):
-        factor = scale.reshape(-1)
-    else:  # rows, perhaps in groups
-        factor = scale.reshape(*w.shape[:-1], 1)
-    return (w * factor).astype(w.dtype)
+    # Channels come last, or are rows, perhaps in groups.
+    factor = scale.reshape(-1) if isinstance(layer, Channelwise) else scale.reshape(*w.shape[:-1], 1)
+    return np.asarray(w * factor, w.dtype)
 
 
 def translate_relu(t: Translation, call: Call, given: list[Held]) -> Held | None:

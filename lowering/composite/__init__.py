@@ -55,6 +55,7 @@ __all__ = [
     "LOWER_SHARES",
     "LOWER_SUMS",
     "lower_composite",
+    "lowered_ops",
 ]
 
 LOWER_COMPOSITE = (
@@ -72,8 +73,23 @@ LOWER_COMPOSITE = (
 """All composite ops by simpler ones."""
 
 
-def _lowers(member: Rule | Pass) -> frozenset[str]:
-    """Names of the ops that a rule or pass replaces."""
+def lowered_ops(member: Rule | Pass) -> frozenset[str]:
+    """Return the names of the ops that a rule or pass of `LOWER_COMPOSITE` replaces.
+
+    Parameters
+    ----------
+    member : Rule or Pass
+        One of them.
+
+    Returns
+    -------
+    frozenset of str
+
+    Examples
+    --------
+    >>> [sorted(lowered_ops(member)) for member in LOWER_SUMS]
+    [['fma'], ['sum'], ['mean']]
+    """
     if isinstance(member, Rule):
         return member.definition.root_kinds or frozenset()
     return frozenset({"split"} if member is write_split_by_slices else ())
@@ -122,6 +138,6 @@ def lower_composite(graph: Graph, *, keep: Iterable[Op | str] = (), steps: list[
     known = sorted(LIBRARY.keys() | graph.ops)
     for name in sorted(kept):
         if name not in known:
-            raise UnknownOpError(f"no op is called {name!r}, so none of them is kept{did_you_mean(name, known)}")
-    members = [member for member in LOWER_COMPOSITE if not _lowers(member) & kept]
+            raise UnknownOpError(f"no op is called {name!r}, so nothing is kept of it{did_you_mean(name, known)}")
+    members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & kept]
     return recorded(graph, (*members, eliminate_dead_nodes), steps)

@@ -137,17 +137,17 @@ def write_celu_by_exp(x):
     return converted(op.maximum(wide, 0.0) + op.minimum(curve, 0.0), x.type.element)
 
 
-@rule(keeps="rounding")
+@rule(keeps="assumes")
 def write_gelu_by_erf(x):
-    """A Gaussian error linear unit is x * (1 + erf(x / sqrt(2))) / 2 (Hendrycks and Gimpel 2016)."""
+    """A Gaussian error linear unit is x * (1 + erf(x / sqrt(2))) / 2; assumes no -inf (Hendrycks and Gimpel 2016)."""
     yield op.gelu(x, approximate="none")
     wide = widened(x)
     return converted(wide * 0.5 * (op.erf(wide * math.sqrt(0.5)) + 1.0), x.type.element)
 
 
-@rule(keeps="rounding")
+@rule(keeps="assumes")
 def write_gelu_by_tanh(x):
-    """The approximate gelu is x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2 (Hendrycks and Gimpel 2016)."""
+    """Approximately, it is x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2; assumes no -inf (the same)."""
     yield op.gelu(x, approximate="tanh")
     wide = widened(x)
     inside = wide * (wide * wide * 0.044715 + 1.0) * math.sqrt(2 / math.pi)
@@ -171,18 +171,18 @@ def write_softsign_by_abs(x):
     return converted(op.where(op.is_inf(wide), op.sign(wide), ratio), x.type.element)
 
 
-@rule(keeps="rounding")
+@rule(keeps="assumes")
 def write_silu_by_sigmoid(x):
-    """A sigmoid linear unit is a number times its logistic function (Ramachandran et al. 2017)."""
+    """A sigmoid linear unit is a number times its logistic function; assumes no -inf (Ramachandran et al. 2017)."""
     silu = op.silu(x)
     yield silu
     wide = widened(x)
     return converted(wide * op.sigmoid(wide if silu.alpha == 1 else wide * silu.alpha), x.type.element)
 
 
-@rule(keeps="rounding")
+@rule(keeps="assumes")
 def write_mish_by_tanh(x):
-    """Mish is a number times the hyperbolic tangent of its smooth rectifier (Misra 2019)."""
+    """Mish is a number times the hyperbolic tangent of its smooth rectifier; assumes no -inf (Misra 2019)."""
     yield op.mish(x)
     wide = widened(x)
     return converted(wide * op.tanh(op.softplus(wide)), x.type.element)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op, verify
@@ -50,7 +50,9 @@ def test_it_computes_what_its_type_says_or_refuses_with_advice(tested):
         assume(nodes)
         node = data.draw(st.sampled_from(nodes))
         given_types = [graph.result_type(*o) for o in graph.operands(node)]
-        for element in ELEMENTS:
+        # Of many examples each tries a third of the types: all are tried all the same.
+        turn = data.draw(st.integers(0, 2)) if settings().max_examples > len(ELEMENTS) else None
+        for element in ELEMENTS if turn is None else ELEMENTS[turn::3]:
             first = given_types[0].element
             types = [Tensor(element if t.element == first else t.element, t.shape) for t in given_types]
             attributes = graph.attributes(node)

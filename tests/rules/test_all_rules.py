@@ -6,18 +6,20 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Pass, Pipeline, Rule, Stream, Tensor, lowering, rules
 from graphrewrite.graph import Operand
 from graphrewrite.infer import infer
-from graphrewrite.lowering import partition, quantise, to_integer, to_stream
+from graphrewrite.lowering import composite, lower_composite, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.to_stream import drop_bridges
 from graphrewrite.nested import graph_op
@@ -30,7 +32,7 @@ ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
 
 
 def _modules() -> Iterator[ModuleType]:
-    for package in (rules, lowering):
+    for package in (rules, lowering, composite):
         yield package
         for info in pkgutil.iter_modules(package.__path__):
             yield importlib.import_module(f"{package.__name__}.{info.name}")
@@ -65,13 +67,17 @@ def _found(fits: Callable[[Any], bool]) -> dict[str, Any]:
 MEMBERS = _found(lambda value: isinstance(value, Rule | Pass) and value is not drop_bridges)
 SETS = _found(_is_set) | _found(lambda value: isinstance(value, Pipeline))
 FUNCTIONS = _found(_is_function)
+COMPOSITE = {n for n in MEMBERS if n.startswith("lowering.composite.")} | {f"lowering.{n}" for n in composite.__all__}
+"""What is about composite ops."""
 
 
 def test_they_are_found():
     assert {"rules.RULES", "rules.FOLDING", "lowering.LOWER_TO_INTEGER", "lowering.LOWER_TO_STREAM"} <= set(SETS)
+    assert {f"lowering.{name}" for name in composite.__all__ if name.isupper()} <= set(SETS)
     assert {"rules.insert_transfers", "rules.merge_equal_nodes"} <= set(MEMBERS)
     assert {"lowering.quantise", "lowering.to_integer", "lowering.to_stream", "rules.inline"} <= set(FUNCTIONS)
-    assert len(MEMBERS) > 50
+    assert set(lowering.LOWER_COMPOSITE) <= set(MEMBERS.values())
+    assert len(MEMBERS) > 120
 
 
 @pytest.mark.parametrize("member", MEMBERS.values(), ids=MEMBERS)
@@ -94,24 +100,41 @@ ON = {"rules.insert_transfers": _on_backends()}
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 
 
-@pytest.mark.parametrize("name", MEMBERS)
+@contextmanager
+def _fewer(name: str) -> Iterator[None]:
+    """Of the composite ops, whose rules are many and short, fewer graphs are tried; by the slow profile not."""
+    profile = settings.get_current_profile_name()
+    if profile != "slow" and name in COMPOSITE:
+        settings.load_profile("quick")
+    try:
+        yield
+    finally:
+        settings.load_profile(profile)
+
+
+# Rules of composite ops are tried with the usual types in their sets, and one by one with every type, below.
+@pytest.mark.parametrize("name", [n for n in MEMBERS if n not in COMPOSITE or isinstance(MEMBERS[n], Pass)])
 def test_a_rule_preserves_what_it_says(name):
-    assert_preserves(MEMBERS[name], on=ON.get(name))
+    with _fewer(name):
+        assert_preserves(MEMBERS[name], on=ON.get(name))
 
 
 @pytest.mark.parametrize("name", [name for name, member in MEMBERS.items() if isinstance(member, Rule)])
 def test_so_it_does_with_every_type_and_layout(name):
-    assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
+    with _fewer(name):
+        assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
 
 
-@pytest.mark.parametrize("found", SETS.values(), ids=SETS)
-def test_a_rule_set_preserves_what_it_says(found):
-    assert_preserves(found)
+@pytest.mark.parametrize("name", SETS)
+def test_a_rule_set_preserves_what_it_says(name):
+    with _fewer(name):
+        assert_preserves(SETS[name])
 
 
-@pytest.mark.parametrize("found", SETS.values(), ids=SETS)
-def test_a_rule_set_leaves_nothing_to_do(found):
-    assert_idempotent(found)
+@pytest.mark.parametrize("name", SETS)
+def test_a_rule_set_leaves_nothing_to_do(name):
+    with _fewer(name):
+        assert_idempotent(SETS[name])
 
 
 def _samples(graph: Graph) -> dict[str, np.ndarray]:
@@ -184,8 +207,11 @@ def _with_a_graph_inside() -> st.SearchStrategy[Graph]:
     return graphs().map(nested)
 
 
+SMOOTH = ["gelu", "mish", "softplus", "log_softmax", "softmin", "hard_swish", "mean_variance_norm", "sum", "maximum"]
+"""Ops that keep moderate numbers moderate."""
 LOWERINGS: dict[str, tuple[Callable[[Graph], Graph], st.SearchStrategy[Graph], float | None]] = {
     "rules.inline": (inline, _with_a_graph_inside(), None),
+    "lowering.lower_composite": (lower_composite, graphs(ops=SMOOTH), 1e-3),
     "lowering.quantise": (_quantise, _float_layers(), 0.01),
     "lowering.to_integer": (to_integer, _quantised(), None),
     "lowering.to_stream": (_in_hardware, _quantised().map(to_integer), None),

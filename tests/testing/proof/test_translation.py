@@ -110,6 +110,8 @@ GRAPHS = {
     "integer_linear": "w = constant(value=[[3, -2], [1, 7], [0, 0]]) : i64[3,2]\n"
     "b = constant(value=[5, 0, -1]) : i64[3]\na = integer_linear(x, w, b, element=s60f0)",
     "gemm": "w = constant(value=[[1, 2], [3, -1]]) : {x}[2,2]\na = gemm(x, w, trans_b=True, alpha=2, beta=3)",
+    "integer_sub": "a = integer_sub(x, y, shifts=(1, 0))",
+    "integer_mul": "a = integer_mul(x, y)",
     "matmul": "w = constant(value=[[1, 0, 1], [1, 1, 0]]) : {x}[2,3]\na = matmul(x, w)",
     "div": "a = div(x, y)",
     "mod": "a = mod(x, y)",
@@ -200,7 +202,9 @@ OTHERS = {
     *("input", "output", "counter", "transfer", "name_axes", "to_quantised", "from_quantised"),
     # not translated: the proof says so
     *("cum_prod", "cum_sum", "trilu", "top_k", "reduce_l2", "conv_integer", "matmul_integer", "max_pool_with_indices"),
-    *("gather_elements", "scatter_elements", "reverse_sequence", "split"),
+    *("gather_elements", "scatter_elements", "reverse_sequence", "split", "lookup", "integer_threshold", "rescale"),
+    # of cycles, and not of values
+    *("register", "delay"),
     # floats, and lengths that are whole
     *("gru", "lstm", "rnn"),
     # numbers of formats that a scale says

@@ -1,0 +1,194 @@
+"""Ops of the integer level beside sums of products: differences, products, tables, thresholds, rescaling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.axes import common_layout
+from graphrewrite.op.cost import one_each
+from graphrewrite.op.define import broadcast_shape, define_op
+from graphrewrite.op.domain import MANTISSAS
+from graphrewrite.types import FixedPoint, Tensor, integer_limits
+
+__all__ = ["integer_mul", "integer_sub", "integer_threshold", "lookup", "rescale"]
+
+_ROUNDINGS = ("half_even", "half_up", "down", "to_zero")
+
+
+def _shifted(shifts: Sequence[int]) -> None:
+    if len(shifts) != 2 or not all(isinstance(shift, int) for shift in shifts) or min(shifts) < 0:
+        raise TypeMismatchError(
+            f"shifts {list(shifts)} must not be negative, and one for each operand: exact results only shift left"
+        )
+
+
+def _range(kind: Tensor) -> tuple[int, int]:
+    """The least and the greatest number of an element type of whole numbers."""
+    element = kind.element
+    if isinstance(element, FixedPoint):
+        return element.minimum, element.maximum
+    return integer_limits(str(element)) or (0, 0)
+
+
+def _holding(x: Tensor, y: Tensor, results: Sequence[int], element: FixedPoint | None) -> Tensor:
+    """The type of exact results: of the given format, or of the narrowest that holds them all."""
+    need = FixedPoint.holding(min(results), max(results), 0 if element is None else element.fraction)
+    if element is not None and not element.minimum <= min(results) <= max(results) <= element.maximum:
+        raise TypeMismatchError(f"results reach from {min(results)} to {max(results)}, beyond {element}; give {need}")
+    shape = broadcast_shape(x.shape, y.shape)
+    return Tensor(element or need, shape, common_layout((x, y), len(shape)))
+
+
+def _infer_sub(x: Tensor, y: Tensor, *, element: FixedPoint | None = None, shifts: Sequence[int] = (0, 0)) -> Tensor:
+    _shifted(shifts)
+    (low, high), (other_low, other_high) = _range(x), _range(y)
+    return _holding(
+        x, y, [(low << shifts[0]) - (other_high << shifts[1]), (high << shifts[0]) - (other_low << shifts[1])], element
+    )
+
+
+@define_op(level="integer", infer=_infer_sub, elements=MANTISSAS)
+def integer_sub(
+    x: np.ndarray, y: np.ndarray, *, element: FixedPoint | None = None, shifts: Sequence[int] = (0, 0)
+) -> np.ndarray:
+    """Exact difference ``(x << shifts[0]) - (y << shifts[1])`` of mantissas whose binary points differ.
+
+    Without ``element`` the result has the narrowest format that holds it; its binary point is at 0.
+
+    Examples
+    --------
+    >>> integer_sub(np.array([1]), np.array([3]), shifts=(2, 0)).tolist()
+    [1]
+    """
+    return (x.astype(np.int64) << shifts[0]) - (y.astype(np.int64) << shifts[1])
+
+
+def _infer_mul(x: Tensor, y: Tensor, *, element: FixedPoint | None = None) -> Tensor:
+    return _holding(x, y, [one * other for one in _range(x) for other in _range(y)], element)
+
+
+@define_op(level="integer", infer=_infer_mul, commutative=True, elements=MANTISSAS, cost=one_each)
+def integer_mul(x: np.ndarray, y: np.ndarray, *, element: FixedPoint | None = None) -> np.ndarray:
+    """Exact product of mantissas; its width is at most the sum of theirs.
+
+    Without ``element`` the result has the narrowest format that holds it; its binary point is at 0.
+
+    Examples
+    --------
+    >>> integer_mul(np.array([-7], np.int8), np.array([9], np.int8)).tolist()
+    [-63]
+    """
+    return x.astype(np.int64) * y.astype(np.int64)
+
+
+def _infer_lookup(x: Tensor, table: Tensor, *, low: int = 0) -> Tensor:
+    if len(table.shape) != 1 or table.shape[0] == 0:
+        raise TypeMismatchError(f"a table is a vector with entries, not {table}")
+    return Tensor(table.element, x.shape, x.layout)
+
+
+@define_op(level="integer", infer=_infer_lookup, elements=MANTISSAS)
+def lookup(x: np.ndarray, table: np.ndarray, *, low: int = 0) -> np.ndarray:
+    """Entry of a table for each mantissa, ``table[x - low]``; what lies beyond its ends has the entry there.
+
+    Examples
+    --------
+    >>> lookup(np.array([-2, 1, 9], np.int8), np.array([9, 8, 7, 6]), low=-2).tolist()
+    [9, 6, 6]
+    """
+    return table[np.clip(x.astype(np.int64) - low, 0, len(table) - 1)]
+
+
+def _infer_threshold(x: Tensor, levels: Tensor) -> Tensor:
+    if len(levels.shape) != 2 or not isinstance(levels.shape[1], int):
+        raise TypeMismatchError(f"thresholds are a matrix, a row a channel or one for all, not {levels}")
+    if levels.shape[0] != 1 and (len(x.shape) < 2 or levels.shape[0] != x.shape[1]):
+        raise TypeMismatchError(f"{levels.shape[0]} rows of thresholds are neither one nor as many as {x} has channels")
+    if x.layout is not None and x.layout[1:2] != "C" and levels.shape[0] != 1:
+        raise TypeMismatchError(f"the second axis of {x} are no channels; bring them there with op.transpose")
+    return Tensor(FixedPoint.holding(0, levels.shape[1]), x.shape, x.layout)
+
+
+@define_op(level="integer", infer=_infer_threshold, elements=MANTISSAS)
+def integer_threshold(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """How many thresholds of its channel a mantissa has reached: ``sum(x >= levels)`` (FINN, Umuroglu et al. 2017).
+
+    Levels are of shape [C, T], or [1, T] for all channels alike.
+
+    Examples
+    --------
+    >>> integer_threshold(np.array([[0, 5]], np.int8), np.array([[1, 3], [2, 9]], np.int8)).tolist()
+    [[0, 1]]
+    """
+    rows = levels[0] if len(levels) == 1 else levels.reshape(len(levels), *[1] * (x.ndim - 2), -1)
+    reached = x[..., None].astype(np.int64) >= rows.astype(np.int64)
+    return reached.sum(axis=-1, dtype=FixedPoint.holding(0, levels.shape[1]).dtype)
+
+
+def _infer_rescale(
+    x: Tensor,
+    *,
+    multiplier: int,
+    shift: int,
+    element: FixedPoint,
+    offset: int = 0,
+    rounding: str = "half_even",
+    saturate: bool = True,
+) -> Tensor:
+    if not isinstance(element, FixedPoint):
+        raise TypeMismatchError(f"give a FixedPoint format as the element, not {element!r}")
+    if rounding not in _ROUNDINGS:
+        raise TypeMismatchError(f"rounding is {', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}, not {rounding!r}")
+    if not 0 <= shift <= 62 or not 0 < multiplier < 1 << 32:
+        raise TypeMismatchError(f"a multiplier has 1 to 32 bits and a shift is 0 to 62, not {multiplier} and {shift}")
+    low, high = _range(x)
+    if max(abs(low), high) * multiplier >= 1 << 62:
+        raise TypeMismatchError(f"the products of {x} and {multiplier} leave 63 bits; give a smaller multiplier")
+    return Tensor(element, x.shape, x.layout)
+
+
+@define_op(level="integer", infer=_infer_rescale, elements=MANTISSAS)
+def rescale(
+    x: np.ndarray,
+    *,
+    multiplier: int,
+    shift: int,
+    element: FixedPoint,
+    offset: int = 0,
+    rounding: str = "half_even",
+    saturate: bool = True,
+) -> np.ndarray:
+    """Mantissas of another scale: ``x * multiplier / 2**shift + offset``, rounded, then saturated or wrapped.
+
+    ``rounding`` is ``"half_even"``, ``"half_up"``, ``"down"`` or ``"to_zero"``; the offset is a zero point (Jacob et
+    al. 2018, section 2.2).
+
+    Examples
+    --------
+    >>> u4 = FixedPoint(False, 4)
+    >>> rescale(np.array([5, 7, 99], np.int8), multiplier=1, shift=1, element=u4).tolist()
+    [2, 4, 15]
+    >>> rescale(np.array([5, 7, 99], np.int8), multiplier=1, shift=1, element=u4, rounding="down").tolist()
+    [2, 3, 15]
+    >>> rescale(np.array([35], np.int8), multiplier=1, shift=0, element=u4, saturate=False).tolist()
+    [3]
+    """
+    product = x.astype(np.int64) * multiplier
+    whole = product >> shift
+    rest = product - (whole << shift)
+    half = (1 << shift) >> 1
+    if rounding == "half_up":
+        whole = whole + (shift > 0) * (rest >= half)
+    elif rounding == "half_even":
+        whole = whole + (shift > 0) * ((rest > half) | ((rest == half) & (whole & 1 == 1)))
+    elif rounding == "to_zero":
+        whole = whole + ((product < 0) & (rest != 0))
+    moved = whole + offset
+    if saturate:
+        return np.clip(moved, element.minimum, element.maximum).astype(element.dtype)
+    wrapped = moved & ((1 << element.width) - 1)
+    sign = element.signed * (1 << (element.width - 1))
+    return ((wrapped ^ sign) - sign).astype(element.dtype)

@@ -1,0 +1,154 @@
+"""Show how far long work has come: in a terminal or a notebook, and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+__all__ = ["progress"]
+
+T = TypeVar("T")
+
+_PATIENCE, _PAUSE = 0.5, 0.1
+"""Seconds before anything is shown, and between two pictures of it."""
+
+_IS_INSIDE: ContextVar[bool] = ContextVar("_IS_INSIDE", default=False)
+
+_Show = Callable[[int], None]
+"""Show that so many items are done; a negative number takes away what is shown."""
+
+
+@contextmanager
+def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[Iterable[T]]:
+    """Give items to work on, and show how many are done if that takes long and somebody may be looking.
+
+    Nothing is shown where standard error is no terminal and no notebook runs, in threads, and inside of work whose
+    progress is shown already. A terminal needs `rich`. Whatever was shown is gone afterwards.
+
+    Parameters
+    ----------
+    items : iterable
+        What to work on.
+    label : str
+        What the work is, in a word.
+    total : int, optional
+        How many items there are, where they do not tell.
+
+    Yields
+    ------
+    iterable
+        The items themselves where nothing is going to be shown.
+
+    Examples
+    --------
+    >>> with progress("abc", "spelling") as letters:
+    ...     print(*letters)
+    a b c
+    """
+    opened = _opener()
+    if opened is None:
+        yield items
+        return
+    count = total if total is not None else len(items) if isinstance(items, Sized) else None
+    bar = _Bar(items, lambda: opened(label, count))
+    token = _IS_INSIDE.set(True)
+    try:
+        yield bar
+    finally:
+        _IS_INSIDE.reset(token)
+        bar.close()
+
+
+class _Bar(Iterable[T]):
+    """Items, counted as they are taken."""
+
+    def __init__(self, items: Iterable[T], opened: Callable[[], _Show | None]) -> None:
+        self.items, self.opened = items, opened
+        self.show: _Show | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        due = time.perf_counter() + _PATIENCE
+        for done, item in enumerate(self.items):
+            if time.perf_counter() >= due:
+                if self.show is None:
+                    self.show = self.opened()
+                if self.show is None:
+                    due = float("inf")
+                else:
+                    self.show(done)
+                    due = time.perf_counter() + _PAUSE
+            yield item
+
+    def close(self) -> None:
+        if self.show is not None:
+            self.show(-1)
+            self.show = None
+
+
+def _opener() -> Callable[[str, int | None], _Show | None] | None:
+    """What opens a display; None where there is none."""
+    if _IS_INSIDE.get() or threading.current_thread() is not threading.main_thread():
+        return None
+    if _is_notebook():
+        return _in_notebook
+    try:
+        return _in_terminal if sys.stderr.isatty() else None
+    except (AttributeError, ValueError):  # there is no standard error, or it is closed
+        return None
+
+
+def _is_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    return any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell).__mro__)
+
+
+def _in_terminal(label: str, total: int | None) -> _Show | None:
+    try:
+        from rich.console import Console
+        from rich.errors import LiveError
+        from rich.progress import Progress
+    except ImportError:
+        return None
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        return None
+    # Drawn by the work itself, not by a thread: an interruption cannot come between two halves of a picture.
+    bar = Progress(console=console, transient=True, auto_refresh=False)
+    task = bar.add_task(label, total=total)
+    try:
+        bar.start()
+    except LiveError:  # a display of the caller's own is there
+        return None
+
+    def show(done: int) -> None:
+        if done < 0:
+            bar.stop()
+        else:
+            bar.update(task, completed=done, refresh=True)
+
+    return show
+
+
+def _in_notebook(label: str, total: int | None) -> _Show | None:
+    from IPython.display import display
+
+    handle: Any = None
+
+    def show(done: int) -> None:
+        nonlocal handle
+        told = f"{label}: {done}" + ("" if total is None else f" of {total}")
+        bar = f'{label} <progress value="{done}"' + ("" if total is None else f' max="{total}"') + "></progress>"
+        seen = {"text/plain": told, "text/html": bar} if done >= 0 else {"text/plain": "", "text/html": ""}
+        with suppress(Exception):  # the kernel may have lost its frontend; the work has not
+            if handle is None:
+                handle = display(seen, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+            else:
+                handle.update(seen, raw=True)
+
+    return show
