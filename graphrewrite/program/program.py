@@ -19,6 +19,7 @@ from graphrewrite.op.generic import Generic
 from graphrewrite.program.call import Call, Values, constant_value
 from graphrewrite.program.elsewhere import computed_by, opened
 from graphrewrite.program.kernel import MANY, Kernel
+from graphrewrite.program.reuse import reusing
 from graphrewrite.program.schedule import Steps, has_real_work, scheduled, with_ends
 from graphrewrite.progress import progress
 from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
@@ -104,8 +105,8 @@ class Program:
     @cached_property
     def for_many(self) -> Steps:
         """The steps for large batches, translated when the first one comes."""
-        arrays = {node: value for node, (value,) in self.constants.items()}
-        return scheduled(self.reals, self.inputs, arrays, {*self.results, *arrays}, reals=True)
+        kept = {*self.results, *self.constants}
+        return scheduled(self.reals, self.inputs, _single(self.constants), kept, reals=True)
 
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         for name in inputs:
@@ -204,14 +205,33 @@ def compile_graph(
             constants[node] = (value,)
             continue
         call = computed_by(own[node], graph, node) if node in own else Call.of(graph, node)
-        if call.op is constant:
-            call.run(constants)
-        else:
+        if not (call.op is constant or _is_folded(call, constants)):
             calls.append(call)
-    arrays, kept = {node: value for node, (value,) in constants.items()}, {*wanted, *constants}
-    steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(calls, kept)
+            continue
+        try:
+            call.run(constants)
+        except EvaluationError:
+            calls.append(call)  # it says so when it runs
+    arrays, kept = _single(constants), {*wanted, *constants}
+    steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(reusing(calls, kept), kept)
     reals = tuple(calls) if instructions and has_real_work(calls) else ()
     return Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, reals)
+
+
+def _is_folded(call: Call, constants: Values) -> bool:
+    """Whether a node gives the same in every run, by a function of the library's own."""
+    return (
+        type(call) is Call
+        and bool(call.operands)
+        and not call.op.stateful
+        and call.op.level == "nn"
+        and all(o.node in constants for o in call.operands)
+    )
+
+
+def _single(constants: Mapping[str, tuple[np.ndarray, ...]]) -> dict[str, np.ndarray]:
+    """The values of nodes that have one."""
+    return {node: found[0] for node, found in constants.items() if len(found) == 1}
 
 
 def _check_ops(graph: Graph, nodes: list[str]) -> None:

@@ -12,6 +12,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.program.call import Call
 from graphrewrite.program.kernel import TABLE, Kernel
 from graphrewrite.program.reals import REALS
+from graphrewrite.program.reuse import reusing
 from graphrewrite.program.translation import Translate, Translation
 from graphrewrite.types import Type
 
@@ -53,7 +54,7 @@ def scheduled(
     """
     table_of = _tables(calls, reals=reals)
     if table_of is None:
-        return with_ends(calls, wanted)
+        return with_ends(reusing(calls, wanted), wanted)
     kinds = dict(inputs)
     kinds.update((call.node, call.results[0]) for call in calls if call.results)
     reads = Counter(o.node for call in calls for o in call.operands)

@@ -147,7 +147,7 @@ def write_gelu_by_erf(x):
 
 @rule(keeps="assumes")
 def write_gelu_by_tanh(x):
-    """Approximately, it is x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2; assumes no -inf (the same)."""
+    """The approximate gelu is x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2; assumes no -inf."""
     yield op.gelu(x, approximate="tanh")
     wide = widened(x)
     inside = wide * (wide * wide * 0.044715 + 1.0) * math.sqrt(2 / math.pi)

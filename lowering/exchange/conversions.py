@@ -111,8 +111,11 @@ def whole(value: Any) -> int:
 
 
 def truth(value: Any) -> bool:
-    """Read a flag."""
-    return bool(scalar(value))
+    """Read a flag, which is 0 or 1."""
+    found = scalar(value)
+    if found not in (0, 1):
+        raise ValueError(f"a flag is 0 or 1, not {found}")
+    return bool(found)
 
 
 def word(value: Any) -> str:

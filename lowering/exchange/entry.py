@@ -117,5 +117,11 @@ class Entry:
         most = self.op.results or used if isinstance(self.op, Op) else self.outputs
         if used > most:
             raise Unfit(f"its {used} outputs are not supported, only the first {most}")
+        wrong = next(
+            (n for n, (ours, *_) in self.attributes.items() if ours == self.counted and given.get(n, used) != used),
+            None,
+        )
+        if wrong is not None:
+            raise Unfit(f"{wrong}={given[wrong]}, and it has {used} outputs")
         read = {ours: convert(given[name]) for name, (ours, convert, *_) in self.attributes.items() if name in given}
         return {**self.defaults, **({self.counted: used} if self.counted else {}), **read}

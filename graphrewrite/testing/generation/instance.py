@@ -95,7 +95,7 @@ def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> 
     """
     kinds = feasible_kinds(pattern)
     if not kinds or pick((False, False, False, True)):
-        known = forward_plans(pattern, every_type=every_type)
+        known = forward_plans(pattern, every_type=every_type) or forward_plans(pattern)
         if known:
             return vary(pick(known), pick, every_type=every_type)
     last = Unfit("no attempt")
