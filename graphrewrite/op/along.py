@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import Element, Tensor
 
-__all__ = ["axis_of", "chosen_axes", "without_axes"]
+__all__ = ["axis_of", "chosen_axes", "distinct_axes", "without_axes"]
 
 
 def axis_of(x: Tensor, axis: int) -> int:
@@ -40,6 +40,36 @@ def axis_of(x: Tensor, axis: int) -> int:
     return axis % rank
 
 
+def distinct_axes(x: Tensor, axes: Sequence[int]) -> list[int]:
+    """Return axes counted from the front, in the order in which they are given.
+
+    Parameters
+    ----------
+    x : Tensor
+        The operand.
+    axes : sequence of int
+        Negative ones count from the back.
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    TypeMismatchError
+        If one of them does not exist, or is named twice.
+
+    Examples
+    --------
+    >>> distinct_axes(Tensor("f32", ("N", 3)), (-1, 0))
+    [1, 0]
+    """
+    found = [axis_of(x, axis) for axis in axes]
+    if len(set(found)) != len(found):
+        raise TypeMismatchError(f"the axes {list(axes)} name an axis of {x} twice")
+    return found
+
+
 def chosen_axes(x: Tensor, axes: Sequence[int] | None) -> tuple[int, ...]:
     """Return axes counted from the front, in order.
 
@@ -66,10 +96,7 @@ def chosen_axes(x: Tensor, axes: Sequence[int] | None) -> tuple[int, ...]:
     """
     if axes is None:
         return tuple(range(len(x.shape)))
-    found = tuple(sorted(axis_of(x, axis) for axis in axes))
-    if len(set(found)) != len(found):
-        raise TypeMismatchError(f"the axes {list(axes)} name an axis of {x} twice")
-    return found
+    return tuple(sorted(distinct_axes(x, axes)))
 
 
 def without_axes(x: Tensor, axes: Sequence[int], *, keep_dims: bool, element: Element | None = None) -> Tensor:

@@ -76,17 +76,18 @@ def correlate(
     bias = None if b is None else b.reshape(-1, *[1] * len(results))
     weights = w.reshape(groups, len(w) // groups, -1)
     windows = _windows(w.shape[2:], results, strides, pads, dilations, x.shape[2:])
-    if windows is None:
-        found = result.reshape(batch, groups, len(w) // groups, -1)
-        np.matmul(weights, x.reshape(batch, groups, channels // groups, -1), out=found)
-        return result if bias is None else np.add(result, bias, out=result)
-    samples, rows = windows.piece(channels * x.itemsize)
-    padded = _Padded(x, windows, samples)
-    for first in range(0, batch, samples):
-        source = padded.part(x[first : first + samples])
-        for row in range(0, results[0], rows):
-            part = result[first : first + samples, :, row : row + rows]
-            windows.multiply(source, weights, bias, row, part)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # also of windows that nobody reads
+        if windows is None:
+            found = result.reshape(batch, groups, len(w) // groups, -1)
+            np.matmul(weights, x.reshape(batch, groups, channels // groups, -1), out=found)
+            return result if bias is None else np.add(result, bias, out=result)
+        samples, rows = windows.piece(channels * x.itemsize)
+        padded = _Padded(x, windows, samples)
+        for first in range(0, batch, samples):
+            source = padded.part(x[first : first + samples])
+            for row in range(0, results[0], rows):
+                part = result[first : first + samples, :, row : row + rows]
+                windows.multiply(source, weights, bias, row, part)
     return result
 
 

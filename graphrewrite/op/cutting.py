@@ -1,4 +1,4 @@
-"""What the ops that cut, repeat and pick along axes have in common: axes counted from the back, channels left whole."""
+"""What the ops that cut, repeat and pick along axes have in common: channels left whole, indices that are whole."""
 
 from __future__ import annotations
 
@@ -7,68 +7,7 @@ from collections.abc import Iterable, Sequence
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import Dimension, Quantised, Tensor, element_kind
 
-__all__ = ["axis_of", "check_indices", "check_whole_channels", "distinct_axes", "without_axes"]
-
-
-def axis_of(axis: int, rank: int, x: Tensor) -> int:
-    """Return an axis counted from the front.
-
-    Parameters
-    ----------
-    axis : int
-        Negative ones count from the back.
-    rank : int
-        Number of axes.
-    x : Tensor
-        For the message.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    TypeMismatchError
-        If there is no such axis.
-
-    Examples
-    --------
-    >>> axis_of(-1, 2, Tensor("f32", ("N", 3)))
-    1
-    """
-    if not -rank <= axis < rank:
-        raise TypeMismatchError(f"axis {axis} is outside of {x}")
-    return axis % rank
-
-
-def distinct_axes(axes: Sequence[int], x: Tensor) -> list[int]:
-    """Return axes counted from the front.
-
-    Parameters
-    ----------
-    axes : sequence of int
-        Negative ones count from the back.
-    x : Tensor
-        Whose axes they are.
-
-    Returns
-    -------
-    list of int
-
-    Raises
-    ------
-    TypeMismatchError
-        If one is outside, or there twice.
-
-    Examples
-    --------
-    >>> distinct_axes((-1, 0), Tensor("f32", ("N", 3)))
-    [1, 0]
-    """
-    found = [axis_of(axis, len(x.shape), x) for axis in axes]
-    if len(set(found)) != len(found):
-        raise TypeMismatchError(f"axes {list(axes)} of {x} name an axis twice")
-    return found
+__all__ = ["check_indices", "check_whole_channels", "without_axes"]
 
 
 def check_whole_channels(x: Tensor, axes: Iterable[int]) -> None:

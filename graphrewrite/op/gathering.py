@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
-from graphrewrite.op.cutting import axis_of, check_indices, check_whole_channels, without_axes
+from graphrewrite.op.along import axis_of
+from graphrewrite.op.cutting import check_indices, check_whole_channels, without_axes
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.types import Quantised, Tensor
@@ -51,7 +52,7 @@ def check_bounds(indices: np.ndarray, size: int, axis: int) -> np.ndarray:
 
 def _infer_gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     check_indices(indices)
-    at = axis_of(axis, len(x.shape), x)
+    at = axis_of(x, axis)
     check_whole_channels(x, [at])
     more = len(indices.shape) - 1
     element = x.element
@@ -103,7 +104,7 @@ def indices_fit(x: Tensor, indices: Tensor, axis: int) -> int:
     1
     """
     check_indices(indices)
-    at = axis_of(axis, len(x.shape), x)
+    at = axis_of(x, axis)
     if len(indices.shape) != len(x.shape):
         raise TypeMismatchError(f"the indices {indices} have not as many axes as {x}; op.unsqueeze gives them more")
     for i, (size, own) in enumerate(zip(indices.shape, x.shape, strict=True)):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, TypeMismatchError
-from graphrewrite.op.cutting import axis_of, check_indices, check_whole_channels
+from graphrewrite.op.along import axis_of
+from graphrewrite.op.cutting import check_indices, check_whole_channels
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY, ORDERED
 from graphrewrite.types import Dimension, Tensor
@@ -114,7 +115,7 @@ def channel_shuffle(x: np.ndarray, *, groups: int) -> np.ndarray:
 
 def _infer_reverse_sequence(x: Tensor, sequence_lens: Tensor, *, batch_axis: int = 1, time_axis: int = 0) -> Tensor:
     check_indices(sequence_lens, "lengths of sequences")
-    batch, time = (axis_of(axis, len(x.shape), x) for axis in (batch_axis, time_axis))
+    batch, time = (axis_of(x, axis) for axis in (batch_axis, time_axis))
     if batch == time:
         raise TypeMismatchError(f"axis {batch_axis} of {x} cannot be that of the batch and that of time")
     if sequence_lens.shape != (x.shape[batch],):

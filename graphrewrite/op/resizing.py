@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.op.cutting import check_whole_channels, distinct_axes
+from graphrewrite.op.along import distinct_axes
+from graphrewrite.op.cutting import check_whole_channels
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY, NUMBERS, check_elements
 from graphrewrite.op.interpolation import COORDINATES, MODES, NEAREST, Sampling, taps
@@ -78,7 +79,7 @@ def _infer_resize(
     axes: Sequence[int] | None = None,
 ) -> Tensor:
     _check_words(mode, coordinate_transformation_mode, nearest_mode, keep_aspect_ratio_policy)
-    named = distinct_axes(range(len(x.shape)) if axes is None else axes, x)
+    named = distinct_axes(x, range(len(x.shape)) if axes is None else axes)
     given = sizes if scales is None else scales
     if (sizes is None) == (scales is None) or given is None or len(given) != len(named):
         raise TypeMismatchError(f"{x} is resized to one size an axis, or by one scale an axis: {len(named)} of either")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.op.cutting import axis_of, check_whole_channels, distinct_axes
+from graphrewrite.op.along import axis_of, distinct_axes
+from graphrewrite.op.cutting import check_whole_channels
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.types import Dimension, Tensor
@@ -20,7 +21,7 @@ _FAR = 2**31 - 1
 
 
 def _infer_split(x: Tensor, *, axis: int = 0, sizes: Sequence[int]) -> tuple[Tensor, ...]:
-    at = axis_of(axis, len(x.shape), x)
+    at = axis_of(x, axis)
     whole = x.shape[at]
     if isinstance(whole, str):
         raise TypeMismatchError(f"axis {axis} of {x} has a symbolic size, which is not split; give it a number")
@@ -67,7 +68,7 @@ def _infer_slice(
     if 0 in strides:
         raise TypeMismatchError("a slice with a step of 0 does not end; give a step before or behind it")
     sizes = list(x.shape)
-    for at, start, end, step in zip(distinct_axes(named, x), starts, ends, strides, strict=True):
+    for at, start, end, step in zip(distinct_axes(x, named), starts, ends, strides, strict=True):
         size = sizes[at]
         if isinstance(size, str):
             _check_whole(x, at, start, end, step)
