@@ -38,3 +38,22 @@ def test_every_level_agrees_down_to_ghdl(name: str) -> None:
     assert (found == evaluate(graph, {given: x})[wanted]).mean() > 0.95
     report = hdl.cosimulate(hdl.emit(stream, inputs={k: v[:20] for k, v in encoded.items()}))
     assert report.equal, str(report)
+
+
+@pytest.mark.parametrize("name", ["three_layer_keras", "conv2d_small_keras", "two_layer_pytorch"])
+def test_it_evaluates_as_onnxruntime_does_at_the_batch_of_its_export(name: str) -> None:
+    file = MODELS / f"{name}.onnx"
+    if not file.is_file():
+        pytest.skip(f"{file.name} is not beside this checkout")
+    ort = pytest.importorskip("onnxruntime")
+    graph = from_onnx(file, batch=None)
+    (given,) = graph.inputs
+    x = np.random.default_rng(0).standard_normal(graph.result_type(given).shape, dtype=np.float32)
+    (wanted,) = ort.InferenceSession(str(file), providers=["CPUExecutionProvider"]).run(None, {given: x})
+    (found,) = evaluate(graph, {given: x}).values()
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    any_batch = from_onnx(file)
+    np.testing.assert_allclose(
+        evaluate(any_batch, {given: x[:7]})[any_batch.outputs[0]], wanted[:7], rtol=1e-4, atol=1e-5
+    )
+    assert any_batch.result_type(given).shape[0] == "N"

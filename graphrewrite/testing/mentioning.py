@@ -49,7 +49,8 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     words = dict.fromkeys(_words(function, set())) if isinstance(function, FunctionType) else {}
     found = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
     if "stateful" in words:
-        found.update({name: op for name, op in LIBRARY.items() if op.stateful})
+        # Those that need no operand: what reads a register has no value that could be compared.
+        found.update({name: op for name, op in LIBRARY.items() if op.stateful and not op.operands})
     return tuple(found.values())
 
 
