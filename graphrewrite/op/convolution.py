@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]
     >>> per_axis((1, 1), 3, neutral=1), per_axis((2, 2), 3, neutral=1)
     ((1, 1, 1), (2, 2))
     """
+    if len(values) == count:
+        return tuple(values)
     serves = len(values) == (2 if neutral else 4) and all(value == neutral for value in values)
     return (neutral,) * count if serves else tuple(values)
 
@@ -79,6 +82,18 @@ def spatial_sizes(
     >>> spatial_sizes((8, 8), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
     (8, 8)
     """
+    return _spatial_sizes(tuple(sizes), tuple(kernel), tuple(strides), tuple(pads), tuple(dilations), ceil_mode)
+
+
+@lru_cache(maxsize=1024)
+def _spatial_sizes(
+    sizes: tuple[Dimension, ...],
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    ceil_mode: bool,
+) -> tuple[int, ...]:
     rank = len(sizes)
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
     pads = per_axis(pads, 2 * rank, 0)

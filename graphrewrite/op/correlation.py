@@ -75,18 +75,17 @@ def correlate(
         return result
     bias = None if b is None else b.reshape(-1, *[1] * len(results))
     weights = w.reshape(groups, len(w) // groups, -1)
-    windows = _windows(w.shape[2:], results, strides, pads, dilations, x.shape[2:])
+    windows = _windows(x.shape[1:], w.shape[2:], results, strides, pads, dilations, x.itemsize)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # also of windows that nobody reads
         if windows is None:
             found = result.reshape(batch, groups, len(w) // groups, -1)
             np.matmul(weights, x.reshape(batch, groups, channels // groups, -1), out=found)
             return result if bias is None else np.add(result, bias, out=result)
-        samples, rows = windows.piece(channels * x.itemsize)
-        padded = _Padded(x, windows, samples)
-        for first in range(0, batch, samples):
-            source = padded.part(x[first : first + samples])
-            for row in range(0, results[0], rows):
-                part = result[first : first + samples, :, row : row + rows]
+        room = windows.room(min(windows.samples, batch), x.dtype)
+        for first in range(0, batch, windows.samples):
+            source = windows.padded(x[first : first + windows.samples], room)
+            for row in range(0, results[0], windows.rows):
+                part = result[first : first + windows.samples, :, row : row + windows.rows]
                 windows.multiply(source, weights, bias, row, part)
     return result
 
@@ -98,41 +97,49 @@ class _Windows(NamedTuple):
     one row of windows to the next, if one puts up with windows that reach over the end of a row.
     """
 
-    kernel: tuple[int, ...]
     results: tuple[int, ...]
     between: tuple[int, ...]
-    """Entries from one window to the next, by axis."""
+    """Bytes from one window to the next, by axis."""
+    columns: tuple[int, ...]
+    """Channels and taps: the sizes of all columns but the last ones, the windows."""
     taps: tuple[int, ...]
-    """Entries from one tap to the next, by axis."""
+    """Bytes from one channel, and from one tap, to the next, by axis."""
     in_runs: bool
-    padded: tuple[int, ...]
+    sizes: tuple[int, ...]
+    """Channels and positions of the input in its border."""
     inside: tuple[slice, ...] | None
     """Where the input lies in its border; None if there is no border."""
+    samples: int
+    rows: int
+    """How many samples, or else rows of windows of one, make a piece."""
 
-    def piece(self, size: int) -> tuple[int, int]:
-        """How many samples, or else rows of windows of one, make a piece, if an entry of all channels has this size."""
-        column = size * math.prod(self.kernel)
-        row = column * (self.between[0] if self.in_runs else math.prod(self.results[1:]))
-        rows = max(1, _CACHE // row)
-        return (rows // self.results[0], self.results[0]) if rows >= self.results[0] else (1, rows)
+    def room(self, samples: int, dtype: np.dtype) -> np.ndarray | None:
+        """Room for some samples in their border, which is written once."""
+        return None if self.inside is None else np.zeros((samples, *self.sizes), dtype)
+
+    def padded(self, x: np.ndarray, room: np.ndarray | None) -> np.ndarray:
+        """Some samples in their border, contiguous."""
+        if room is None or self.inside is None:
+            return np.ascontiguousarray(x)
+        room = room[: len(x)]
+        room[self.inside] = x
+        return room
 
     def multiply(
         self, source: np.ndarray, weights: np.ndarray, bias: np.ndarray | None, row: int, result: np.ndarray
     ) -> None:
         """Compute the rows of the result from one on."""
-        samples, _, *sizes = result.shape
-        channels, kind, item = source.shape[1], source.dtype, source.itemsize
-        count, steps = tuple(sizes), self.between
+        samples, kind, item = len(result), source.dtype, source.itemsize
+        count, steps = result.shape[2:], self.between
         if self.in_runs:
-            count, steps = (_reach(sizes, self.between),), (1,)
-        columns = np.empty((samples, channels, *self.kernel, *count), kind)
-        entries = tuple([item * step for step in (*self.taps, *steps)])
-        start = row * self.between[0] * item
-        columns[...] = np.ndarray(columns.shape, kind, source, start, (*source.strides[:2], *entries))
+            count, steps = (_reach(count, self.between) // item + 1,), (item,)
+        strides = (source.strides[0], *self.taps, *steps)
+        columns = np.empty((samples, *self.columns, *count), kind)
+        columns[...] = np.ndarray(columns.shape, kind, source, row * self.between[0], strides)
         found = np.matmul(weights, columns.reshape(samples, len(weights), weights.shape[-1], -1))
         if self.in_runs:
-            strides = (found.strides[1] * len(weights), found.strides[2], *[item * step for step in self.between])
-            found = np.ndarray(result.shape, kind, found, 0, strides)
+            apart = found.strides[2]
+            found = np.ndarray(result.shape, kind, found, 0, (apart * result.shape[1], apart, *self.between))
         else:
             found = found.reshape(result.shape)
         if bias is None:
@@ -141,45 +148,35 @@ class _Windows(NamedTuple):
             np.add(found, bias, out=result)
 
 
-class _Padded:
-    """Room for some samples in their border, which is written once."""
-
-    def __init__(self, x: np.ndarray, windows: _Windows, samples: int) -> None:
-        self.inside = windows.inside
-        if self.inside is not None:
-            self.room = np.zeros((min(samples, len(x)), x.shape[1], *windows.padded), x.dtype)
-
-    def part(self, x: np.ndarray) -> np.ndarray:
-        """Some samples in their border, contiguous."""
-        if self.inside is None:
-            return np.ascontiguousarray(x)
-        room = self.room[: len(x)]
-        room[(slice(None), slice(None), *self.inside)] = x
-        return room
-
-
 @lru_cache(maxsize=1024)
 def _windows(
+    sizes: tuple[int, ...],
     kernel: tuple[int, ...],
     results: tuple[int, ...],
     strides: tuple[int, ...],
     pads: tuple[int, ...],
     dilations: tuple[int, ...],
-    sizes: tuple[int, ...],
+    item: int,
 ) -> _Windows | None:
-    """Where the windows lie; None if they are the positions, as they lie."""
+    """Where the windows of an input of some channels and sizes lie; None if they are its positions, as they lie."""
     if {*kernel, *strides} == {1} and not any(pads):
         return None
-    rank = len(sizes)
-    padded = tuple(before + size + after for before, size, after in zip(pads, sizes, pads[rank:], strict=False))
-    pitch = [math.prod(padded[axis + 1 :]) for axis in range(rank)]
+    channels, *inner = sizes
+    rank = len(inner)
+    padded = [before + size + after for before, size, after in zip(pads, inner, pads[rank:], strict=False)]
+    pitch = [item * math.prod(padded[axis + 1 :]) for axis in range(rank)]
     between = tuple(p * s for p, s in zip(pitch, strides, strict=True))
-    taps = tuple(p * d for p, d in zip(pitch, dilations, strict=True))
-    in_runs = set(strides) == {1} and _reach(results, pitch) <= _WASTE * math.prod(results)
-    inside = tuple(slice(p, p + size) for p, size in zip(pads, sizes, strict=False)) if any(pads) else None
-    return _Windows(kernel, results, between, taps, in_runs, padded, inside)
+    taps = (item * math.prod(padded), *(p * d for p, d in zip(pitch, dilations, strict=True)))
+    in_runs = set(strides) == {1} and _reach(results, pitch) + item <= _WASTE * math.prod(results) * item
+    every = slice(None)
+    inside = (every, every, *(slice(p, p + size) for p, size in zip(pads, inner, strict=False)))
+    row = channels * math.prod(kernel) * (between[0] if in_runs else item * math.prod(results[1:]))
+    rows = max(1, _CACHE // row)
+    samples, rows = (rows // results[0], results[0]) if rows >= results[0] else (1, rows)
+    columns, border = (channels, *kernel), inside if any(pads) else None
+    return _Windows(results, between, columns, taps, in_runs, (channels, *padded), border, samples, rows)
 
 
 def _reach(sizes: Sequence[int], steps: Sequence[int]) -> int:
-    """Entries from the first window of an array of them to the last."""
-    return sum([(size - 1) * step for size, step in zip(sizes, steps, strict=True)]) + 1
+    """How far the last of an array of windows is from the first."""
+    return sum([(size - 1) * step for size, step in zip(sizes, steps, strict=True)])

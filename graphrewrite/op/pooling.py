@@ -115,7 +115,9 @@ def taps(
     rank = len(kernel)
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
-    padded = pad_spatial(x, _covering(x.shape[2:], sizes, kernel, strides, pads, dilations), fill)
+    if ceil_mode:
+        pads = _covering(x.shape[2:], sizes, kernel, strides, pads, dilations)
+    padded = pad_spatial(x, per_axis(pads, 2 * rank, 0), fill)
     everything = slice(None)
     picks: list[tuple[slice, ...]] = [
         (
@@ -244,7 +246,9 @@ def max_pool(
     rank = x.ndim - 2
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
-    result = pad_spatial(x, _covering(x.shape[2:], sizes, kernel, strides, pads, dilations), least_of(x.dtype))
+    if ceil_mode:
+        pads = _covering(x.shape[2:], sizes, kernel, strides, pads, dilations)
+    result = pad_spatial(x, per_axis(pads, 2 * rank, 0), least_of(x.dtype))
     for axis in range(rank):  # the rows first: their taps are long runs, and the columns have less left to do
         lead, reach = (slice(None),) * (2 + axis), strides[axis] * (sizes[axis] - 1) + 1
         first, *rest = [

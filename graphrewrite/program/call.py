@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from graphrewrite.marks import attributes_in
 from graphrewrite.op import constant, output
 from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
-from graphrewrite.types import Tensor, Type, hold
+from graphrewrite.types import Tensor, Type, element_dtype, hold
 
 __all__ = ["Call", "Values", "constant_value"]
 
@@ -72,6 +73,12 @@ class Call:
         attributes = {**op.attributes, **attributes_in(data, op.attributes)}
         return cls(node, op, attributes, operands, results, arrangement)
 
+    @cached_property
+    def plain(self) -> np.dtype | None:
+        """The dtype of the one result, if an array of it is held as it is."""
+        plain = len(self.results) == 1 and self.results[0].element in ("f32", "f64")
+        return element_dtype(self.results[0].element) if plain else None
+
     def run(self, values: Values) -> None:
         """Compute the node by its op's function.
 
@@ -88,7 +95,7 @@ class Call:
         arrays = [values[o.node][o.result] for o in self.operands]
         try:
             results = self.op.compute(arrays, self.attributes, self.arrangement)
-            if self.op is not output:
+            if self.op is not output and (self.plain is None or results[0].dtype != self.plain or len(results) > 1):
                 results = tuple(self._held(i, array) for i, array in enumerate(results))
         except GraphError:
             raise

@@ -58,8 +58,8 @@ MANY, _GRAIN = 16, 16
 _LONG = 8
 """From so many chunks on, it is shown how many are done."""
 
-_MOST = 1 << 26
-"""Bytes of the smallest chunk beyond which real numbers are left to the ops' functions, which need no such room."""
+_MOST = 1 << 24
+"""Bytes of the smallest chunk beyond which real numbers are left to the ops' functions: it would lie in no cache."""
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,8 @@ class Program:
                 array = hold(kind.element, inputs[name])
             except (TypeError, ValueError, OverflowError) as error:
                 raise EvaluationError(f"the input {name!r} is {kind}, which takes no such values: {error}") from error
-            if not isinstance(kind.element, FixedPoint) and (wrong := out_of_range(kind.element, inputs[name])):
+            is_whole = array.dtype.kind in "iu" and not isinstance(kind.element, FixedPoint)
+            if is_whole and (wrong := out_of_range(kind.element, inputs[name])):
                 raise EvaluationError(f"the input {name!r} is {kind}, and {wrong}")
             shape = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
             if array.ndim != len(shape) or any(
