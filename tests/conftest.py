@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from collections.abc import Generator
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +25,15 @@ GHDL = shutil.which("ghdl")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--require-ghdl`: a test that needs GHDL fails where it would be skipped."""
     parser.addoption("--require-ghdl", action="store_true", help="a skipped test of GHDL is a failed test")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the processes that tests start keep compiled modules, in a folder of this run: many of them import it all."""
+    if "PYTHONPYCACHEPREFIX" not in os.environ and not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="graphrewrite-tests-")
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -64,8 +64,11 @@ def test_rows_of_a_batch_do_not_know_each_other(case):
         for n in (*graph.inputs, *(graph.operands(o)[0].node for o in graph.outputs))
     ):
         return  # what has no batch has no rows
-    whole = evaluate(graph, inputs)
-    part = evaluate(graph, {name: array[3:5] for name, array in inputs.items()})
+    if any("N" in graph.result_type(n).shape[1:] for n in graph if n not in graph.outputs):
+        return  # a weight has the size of the batch: rows do know each other
+    with np.errstate(all="ignore"):
+        whole = evaluate(graph, inputs)
+        part = evaluate(graph, {name: array[3:5] for name, array in inputs.items()})
     for name in graph.outputs:
         np.testing.assert_allclose(part[name], whole[name][3:5], rtol=1e-5, atol=1e-5)
 

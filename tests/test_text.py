@@ -269,19 +269,19 @@ def test_a_digraph_of_something_else_survives():
 
 
 @define_op(level="stream", stateful=True, infer=lambda x, y: x)
-def register(x, y):
+def latch(x, y):
     return x
 
 
 def test_a_cycle_through_a_register_survives():
-    graph = Graph("g", ops=[register])
+    graph = Graph("g", ops=[latch])
     x = graph.input("x", Tensor("f32", (2,)))
-    held = register(x, x)
+    held = latch(x, x)
     total = held + x
     graph.add_edge("x", held.node, slots=((0, 0),))
     graph.add_edge(total.node, held.node, slots=((1, 0),))
     graph.output("y", total)
-    again = Graph.parse(str(graph), ops=[register])
+    again = Graph.parse(str(graph), ops=[latch])
     assert again == graph
     assert "?" not in str(graph)
 

@@ -92,7 +92,11 @@ EQUIVALENT = {
     "The value that it changes is given anew by this rule, or is the default.": (
         "average_pool_as_conv: off by one: 1 for 0 (in _channelwise)",
         "average_pool_as_conv: off by one: 2 for 1 (in _channelwise)",
+        "average_pool_as_conv: off by one: 2 for 1 (in _channelwise) #2",
+        "average_pool_as_conv: off by one: 3 for 2 (in _channelwise)",
         "average_pool_as_conv: off by one: 3 for 2 (in _channelwise) #2",
+        "average_pool_as_conv: replace op: another sign in len(x.shape) - 2 (in _channelwise)",
+        "average_pool_as_conv: swap operands: len(x.shape) - 2 turned round (in _channelwise)",
         "map_relu: drop attribute: no high=x.type.element.maximum in clip",
     ),
     "Whether a zero has a sign does not show: sums begin at +0, or the rule keeps values within rounding.": (
@@ -103,6 +107,8 @@ EQUIVALENT = {
     ),
     "It makes more of what changes nothing: a wider format, further weights that are zero, a window of one place.": (
         "lower_doubling: off by one: 2 for 1",
+        "write_as_reshape: negate condition: the opposite of 0 not in result.shape (in _reshaped)",
+        "write_as_reshape: off by one: 1 for 0 (in _reshaped)",
         "map_conv: off by one: 1 for 0 (in _within_pads)",
         "map_conv: off by one: 1 for 0 (in _within_pads) #2",
         "map_conv: off by one: 2 for 1 (in _within_pads)",
@@ -118,8 +124,6 @@ EQUIVALENT = {
 
 IDLE = {
     "A pass finds nothing that it could do.": (
-        "eliminate_independent_nodes: negate condition: the opposite of graph.op(n).results == 1",
-        "eliminate_independent_nodes: off by one: 2 for 1",
         "eliminate_independent_nodes: swap operands: graph.independent_nodes() - set(graph.outputs) turned round",
         "merge_equal_nodes: negate condition: the opposite of 'kind' in data (in _is_ordered)",
         "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output')",
@@ -128,6 +132,8 @@ IDLE = {
         "divide_as_multiply: negate condition: the opposite of c.value == 0",
         "enter_fixed: negate condition: the opposite of x.op_name in _COMPUTED",
         "fold_bias: negate condition: the opposite of aligned.ndim != rank (in _per_channel)",
+        "fold_bias: negate condition: the opposite of size != 1 (in _per_channel)",
+        "fold_bias: off by one: 2 for 1 (in _per_channel) #3",
         "fold_pad: off by one: 1 for 0",
         "global_average_pool_as_conv: negate condition: not not sizes",
         "lower_add: negate condition: the opposite of max(shifts) > 24",
@@ -155,7 +161,7 @@ MISSED = {
         "lower_add: replace op: another sign in b.minimum << shifts[1]",
     ),
     "Marks, origins, control edges, counters and ops of several results are not drawn unless asked for.": (
-        "eliminate_independent_nodes: drop guard: no graph.op(n).results == 1 in a condition",
+        "eliminate_independent_nodes: drop guard: no _has_one_result(graph, n) in a condition",
         "eliminate_independent_nodes: drop guard: no not graph.op(node).stateful in a condition",
         "merge_equal_nodes: drop guard: no _is_ordered(graph, node) in a condition",
         "merge_equal_nodes: drop guard: no k in MARKS in a condition",
@@ -188,10 +194,7 @@ MISSED = {
     "An addend for each row, where there are as many rows as outputs, is not drawn.": (
         "gemm_as_linear: off by one: 2 for 1 #3",
     ),
-    "Limits that leave no number are seldom drawn on streams.": (
-        "map_clip: drop guard: no guard low > high",
-        "map_requantise: drop guard: no guard low > high",
-    ),
+    "Limits that leave no number are seldom drawn on streams.": ("map_requantise: drop guard: no guard low > high",),
     "A kernel of one place with a border behind it only, or with strides along one axis, is not drawn.": (
         "map_conv: drop guard: no any(pads) in a condition",
         "map_conv: off by one: 2 for 1 #4",
@@ -202,17 +205,46 @@ MISSED = {
     "Windows that lie wholly in the border are not drawn on streams.": (
         "map_max_pool: drop guard: no guard has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads)",
     ),
-    "A weight whose number of results is symbolic, under an op that has a layout, is seldom drawn.": (
-        "add_bias: off by one: 1 for 0",
+    "Attributes that an op came to have later, such as a pad's mode, are seldom drawn in a rule's instances.": (
+        "average_pool_as_conv: drop guard: no guard pool.ceil_mode",
+        "fold_pad: drop guard: no guard border.mode != 'constant'",
+        "map_max_pool: drop guard: no pool.ceil_mode in a condition",
+    ),
+    "Dilations of one axis, by the defaults for two, are not drawn.": ("average_pool_as_conv: off by one: 2 for 1",),
+    "Tensors without entries are not drawn under reshapes.": (
+        "permute_linear_weights: drop guard: no not where.size in a condition",
+        "write_as_reshape: drop attribute: no allow_zero=True in op.reshape (in _reshaped)",
+        "write_as_reshape: drop attribute: no shape=result.shape in op.reshape (in _reshaped)",
+        "write_as_reshape: drop guard: no guard any((isinstance(d, str) for d in result.shape)) (in _reshaped)",
+        "write_as_reshape: negate condition: not any((isinstance(d, str) for d in result.shape)) (in _reshaped)",
+    ),
+    "Layouts of which only one operand says what the axes are, are seldom drawn.": (
+        "divide_as_multiply: drop guard: no guard _names_axes(x, c)",
+        "divide_as_multiply: negate condition: the opposite of x.type.layout is None (in _names_axes)",
+        "fold_pad: drop guard: no guard conv.op.arrangement((border.type,)) is not None",
+    ),
+    "Constants that are larger than one number a channel, of fitting sizes, are seldom drawn.": (
+        (
+            "fold_bias: drop guard: no any((size != 1 for i, size in enumerate(aligned.shape) if i != axis)) in a "
+            "condition (in _per_channel)"
+        ),
+        "fold_bias: negate condition: the opposite of i != axis (in _per_channel)",
+        "permute_linear_weights: off by one: 2 for 1 #4",
+    ),
+    "Limits beyond a format, and pools of integers between formats, are seldom drawn.": (
+        "lower_clip: drop guard: no not element.minimum <= whole <= element.maximum in a condition",
+        "lower_max_pool: drop guard: no guard element_kind(real.element) != 'float'",
     ),
     "A sum that has another type than the layer below it, for a constant that broadcasts, is seldom drawn.": (
         "fold_bias: drop guard: no total.type != layer.type in a condition",
     ),
     "Integers wider than a lane are not drawn as results, only as inputs.": (
         "map_add: drop guard: no guard (reason := _too_wide(x, y, total))",
+        "map_arg_max: drop guard: no guard (reason := _too_wide(x))",
         "map_conv: drop guard: no guard (reason := _too_wide(x, conv))",
         "map_doubling: drop guard: no guard (reason := _too_wide(x, total))",
         "map_linear: drop guard: no guard (reason := _too_wide(x, layer))",
+        "map_max_pool: drop guard: no guard (reason := _too_wide(x))",
         "map_linear: off by one: 1 for 0 (in _too_wide)",
         "map_linear: off by one: 1 for 0 (in _too_wide) #2",
     ),
