@@ -201,15 +201,14 @@ class Importer:
         return Importer(proto, {}, {}, self.table, around=around).run(graph.node)
 
     def meaning(self, node: Any, given: dict[str, Any], inputs: list[Value | None], label: str) -> Any:
-        """Build what the first entry that fits says; raise the reason of the last one if none does."""
+        """Build what the first entry that fits says; if none does, raise what hinders the last one, or open sizes."""
         used = max((i + 1 for i, name in enumerate(node.output) if name), default=0)
-        entries = self.table[kind_of(node)]
-        for entry in entries:
+        hindrance: Exception | None = None
+        for entry in self.table[kind_of(node)]:
             try:
                 attributes, operands = self.arguments(entry, given, inputs, used)
-            except Unfit:
-                if entry is entries[-1]:
-                    raise
+            except (Unfit, OpenSizesError) as error:
+                hindrance = hindrance if isinstance(hindrance, OpenSizesError) else error
                 continue
             if isinstance(entry.op, Op):
                 return self.graph.add(entry.op, operands, attributes, name=self.free(label), origin=(label,))
@@ -218,7 +217,8 @@ class Importer:
             for new in self.graph.nodes - before:
                 self.graph.nodes[new]["origin"] = (label,)
             return made
-        raise AssertionError("an op of the table has an entry")
+        assert hindrance is not None  # an op of the table has an entry
+        raise hindrance
 
     def constant_array(self, label: str, given: dict[str, Any]) -> tuple[np.ndarray, str]:
         """Return what a Constant node holds, and its element type."""
@@ -263,6 +263,17 @@ class Importer:
         array = self.known.array(value)
         if array is None:
             inputs = self.known.inputs(value)
+            if not inputs:
+                shapes = ", ".join(
+                    f"{name!r}: {list(kind.shape)}"
+                    for name in self.graph.inputs
+                    if isinstance(kind := self.graph.result_type(name), Tensor)
+                    and any(isinstance(size, str) for size in kind.shape)
+                )
+                raise Unfit(
+                    f"its input {index} ({ours}) is computed from sizes that are open; give all sizes as numbers by "
+                    f"from_onnx(..., shapes=...) for {shapes or 'the inputs'}"
+                )
             told = f"from_onnx(..., constants={{{', '.join(f'{name!r}: ...' for name in inputs)}}})"
             raise OpenSizesError(
                 f"its input {index} ({ours}) must be known on import, and it depends on {', '.join(map(repr, inputs))}"

@@ -50,8 +50,13 @@ class Known:
         return None if arrays is None else arrays[value.result]
 
     def inputs(self, value: Value) -> list[str]:
-        """Return the inputs that a value depends on."""
-        upstream = {value.node, *self.graph.upstream(value.node)}
+        """Return the inputs whose values a value depends on; where it depends on their shapes only, there are none."""
+        pending, upstream = [value.node], set()
+        while pending:
+            node = pending.pop()
+            if node not in upstream:
+                upstream.add(node)
+                pending += [] if self.graph.nodes[node]["type"] == "shape" else self._sources(node)
         return [name for name in self.graph.inputs if name in upstream]
 
     def _sources(self, node: str) -> list[str]:

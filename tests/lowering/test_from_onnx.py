@@ -189,6 +189,12 @@ class TestWrongInput:
         with pytest.raises(ModelError, match=r"no input 'shapes' to give a value; inputs are x, s"):
             from_onnx(proto, constants={"shapes": [-1]})
 
+    def test_bounds_that_an_input_decides_need_not_be_known(self) -> None:
+        proto = model([helper.make_node("Clip", ["x", "", "top"], ["y"], name="c")], {}, input_shape=(1, 4))
+        proto.graph.input.append(helper.make_tensor_value_info("top", TensorProto.FLOAT, ()))
+        graph = from_onnx(proto, batch=None)
+        assert evaluate(graph, {"x": [[1, 2, 3, 4]], "top": 2.5})["y"].tolist() == [[1, 2, 2.5, 2.5]]
+
 
 class TestUnknownOps:
     """They load, and wait for a rule."""
@@ -359,6 +365,20 @@ class TestComputedSizes:
         assert [graph.nodes[n]["type"] for n in graph.in_order()] == ["input", "reshape", "output"]
         assert str(graph.result_type("r")) == "f32[N,12]"
         assert evaluate(graph, {"x": np.zeros((5, 3, 4))})["y"].shape == (5, 12)
+
+    def test_arithmetic_on_a_symbolic_size_asks_for_a_number(self) -> None:
+        nodes = [
+            helper.make_node("Shape", ["x"], ["shape"]),
+            helper.make_node("ReduceProd", ["shape"], ["all"], keepdims=1),
+            helper.make_node("Reshape", ["x", "all"], ["y"], name="r"),
+        ]
+        proto = model(nodes, {}, input_shape=("batch", 3, 4))
+        with pytest.raises(
+            ModelError, match=r"'r' \(Reshape\).*sizes that are open.*shapes=...\) for 'x': \['batch', 3, 4\]"
+        ):
+            from_onnx(proto)
+        graph = from_onnx(proto, shapes={"x": (2, 3, 4)}, batch=None)
+        assert str(graph.result_type("r")) == "f32[24]"
 
     def test_what_is_read_elsewhere_stays(self) -> None:
         proto = self.flattening()
