@@ -17,7 +17,16 @@ from graphrewrite.op.fixed import limits
 from graphrewrite.op.linear_algebra import infer_linear
 from graphrewrite.types import FixedPoint, Tensor
 
-__all__ = ["exact_matmul", "integer_add", "integer_conv", "integer_linear", "narrowed", "requantise", "round_shift"]
+__all__ = [
+    "check_shifts",
+    "exact_matmul",
+    "integer_add",
+    "integer_conv",
+    "integer_linear",
+    "narrowed",
+    "requantise",
+    "round_shift",
+]
 
 _MOST = 2**63 - 1
 
@@ -171,11 +180,31 @@ def integer_conv(
     return _accumulate(y, b.reshape(-1, *[1] * (x.ndim - 2)), element)
 
 
-def _infer_add(x: Tensor, y: Tensor, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Tensor:
+def check_shifts(shifts: Sequence[int]) -> None:
+    """Raise unless there is a shift to the left, or none, for each of two operands: exact results drop no bits.
+
+    Parameters
+    ----------
+    shifts : sequence of int
+        Places.
+
+    Raises
+    ------
+    TypeMismatchError
+        If one is negative, or there are not two.
+
+    Examples
+    --------
+    >>> check_shifts((2, 0))
+    """
     if len(shifts) != 2 or not all(isinstance(shift, int) for shift in shifts) or min(shifts) < 0:
         raise TypeMismatchError(
             f"shifts {list(shifts)} must not be negative, and one for each operand: an exact sum only shifts left"
         )
+
+
+def _infer_add(x: Tensor, y: Tensor, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Tensor:
+    check_shifts(shifts)
     shape = broadcast_shape(x.shape, y.shape)
     return Tensor(element, shape, common_layout((x, y), len(shape)))
 

@@ -11,18 +11,12 @@ from graphrewrite.op.axes import common_layout
 from graphrewrite.op.cost import one_each
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.domain import MANTISSAS
+from graphrewrite.op.integer import check_shifts
 from graphrewrite.types import FixedPoint, Tensor, integer_limits
 
 __all__ = ["integer_mul", "integer_sub", "integer_threshold", "lookup", "rescale"]
 
 _ROUNDINGS = ("half_even", "half_up", "down", "to_zero")
-
-
-def _shifted(shifts: Sequence[int]) -> None:
-    if len(shifts) != 2 or not all(isinstance(shift, int) for shift in shifts) or min(shifts) < 0:
-        raise TypeMismatchError(
-            f"shifts {list(shifts)} must not be negative, and one for each operand: exact results only shift left"
-        )
 
 
 def _range(kind: Tensor) -> tuple[int, int]:
@@ -43,7 +37,7 @@ def _holding(x: Tensor, y: Tensor, results: Sequence[int], element: FixedPoint |
 
 
 def _infer_sub(x: Tensor, y: Tensor, *, element: FixedPoint | None = None, shifts: Sequence[int] = (0, 0)) -> Tensor:
-    _shifted(shifts)
+    check_shifts(shifts)
     (low, high), (other_low, other_high) = _range(x), _range(y)
     return _holding(
         x, y, [(low << shifts[0]) - (other_high << shifts[1]), (high << shifts[0]) - (other_low << shifts[1])], element

@@ -43,6 +43,7 @@ class Entry:
         exported as the ops that it is made of.
     attributes : mapping
         ONNX attribute name to our name and a conversion; a third item converts back, where `to_onnx` does not know how.
+        What converts to None says nothing.
     constants : mapping
         Index of an ONNX input that must be known on import, to our attribute's name and a conversion.
     required : mapping

@@ -238,6 +238,7 @@ class Importer:
             value = inputs[index] if index < len(inputs) else None
             if value is not None:
                 attributes[ours] = convert(self.static(value, index, ours))
+        attributes = {ours: value for ours, value in attributes.items() if value is not None}
         chosen = entry.operands or tuple(i for i in range(len(inputs)) if i not in entry.constants)
         operands: list[Any] = [inputs[i] if i < len(inputs) else None for i in chosen]
         types = [None if x is None else x.type for x in (inputs[i] if i < len(inputs) else None for i in chosen)]

@@ -59,8 +59,7 @@ def _masked(x: Any, *, ratio: float = 0.5) -> tuple[Any, Any]:
     return op.dropout(x, ratio=ratio), op.logical_or(any_, op.logical_not(any_))
 
 
-_RATIO = {1: ("ratio", scalar)}
-_UNTRAINED: dict[int, Any] = {**_RATIO, 2: ("training", truth)}
+_UNTRAINED: dict[int, Any] = {1: ("ratio", scalar), 2: ("training", truth)}
 
 
 def _not_trained(attributes: Mapping[str, Any], _: Sequence[Tensor]) -> str | None:

@@ -133,10 +133,6 @@ def _optional_sizes(value: Any) -> tuple[int | str, ...] | None:
     return sizes(value) if np.size(value) else None
 
 
-def _wanted(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
-    return {k: v for k, v in attributes.items() if v is not None}
-
-
 MOVEMENT: tuple[Entry, ...] = (
     Entry("Concat", op.concat, _AXIS),
     Entry(
@@ -186,7 +182,6 @@ MOVEMENT: tuple[Entry, ...] = (
         op.resize,
         _RESIZE,
         {1: ("roi", _optional_numbers), 2: ("scales", _optional_numbers), 3: ("sizes", _optional_sizes)},
-        complete=_wanted,
     ),
     Entry(
         "ReverseSequence",

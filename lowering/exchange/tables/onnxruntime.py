@@ -87,10 +87,6 @@ def _dynamic(a: Any, b: Any, b_scale: Any, b_zero: Any = None, c: Any = None) ->
     return _to_float(x, b, x_scale, b_scale, x_zero, b_zero, c)
 
 
-def _softmax(x: Any, *, axis: int = -1) -> Any:
-    return op.softmax(x, axis=axis)
-
-
 _LAST = {"channels_last": (0,)}
 _AXIS = {"axis": ("axis", whole)}
 
@@ -117,6 +113,6 @@ ONNXRUNTIME: tuple[Entry, ...] = (
     Entry(f"{_DOMAIN}.QLinearLeakyRelu", _around(op.leaky_relu), {"alpha": ("alpha", number)}),
     Entry(f"{_DOMAIN}.QLinearMul", _between(op.mul)),
     Entry(f"{_DOMAIN}.QLinearSigmoid", _around(op.sigmoid)),
-    Entry(f"{_DOMAIN}.QLinearSoftmax", _around(_softmax), _AXIS, ignored=("opset",)),
+    Entry(f"{_DOMAIN}.QLinearSoftmax", _around(op.softmax), _AXIS, ignored=("opset",)),
     Entry(f"{_DOMAIN}.QuantizeLinear", op.quantize_linear, BLOCKED),
 )

@@ -39,13 +39,8 @@ def _or_undefined(value: str | None) -> int:
 
 def _stored(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     """The result is stored as the zero point is; the op has to be told where numpy has no such type."""
-    found = _wanted(attributes, types)
     own = len(types) > 2 and types[2].element in HELD_WIDER
-    return {"element": types[2].element, **found} if own else found
-
-
-def _wanted(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
-    return {k: v for k, v in attributes.items() if v is not None}
+    return {"element": types[2].element, **attributes} if own else attributes
 
 
 def _has_no_output_scale(_: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
@@ -94,7 +89,6 @@ QUANTISED: tuple[Entry, ...] = (
         "DequantizeLinear",
         op.dequantize_linear,
         {**BLOCKED, "output_dtype": ("element", _element_or_none, _or_undefined)},
-        complete=_wanted,
     ),
     Entry("DynamicQuantizeLinear", op.dynamic_quantize_linear),
     Entry("MatMulInteger", op.matmul_integer, neutral={2: _no_zero_point}),
