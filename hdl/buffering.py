@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.cycles import fifo_depths
@@ -52,13 +54,15 @@ def insert_forks(graph: Graph) -> Graph:
     return new
 
 
-def insert_fifos(graph: Graph) -> Graph:
+def insert_fifos(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Graph:
     """Return the graph with buffers before joins, so deep that branches of different length neither deadlock nor stall.
 
     Parameters
     ----------
     graph : Graph
         Level ``stream``, with one reader for each stream.
+    components : tuple of Component
+        What nodes may be.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def insert_fifos(graph: Graph) -> Graph:
     >>> [found.nodes[n]["depth"] for n in found if found.nodes[n]["type"] == "fifo"]
     [9]
     """
-    network = netlist(graph).network
+    network = netlist(graph, components).network
     joins = [k for k in network.links if k.sink in network.components and len(network.components[k.sink].takes) > 1]
     new = graph.copy()
     if joins:

@@ -1,13 +1,16 @@
 """What a hardware component is: an op, a VHDL entity, when it takes and gives beats, and what it costs."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.op import Op
 from graphrewrite.types import Stream, Type
@@ -98,34 +101,81 @@ class Resources(NamedTuple):
         return Resources(*(a + b for a, b in zip(self, other, strict=True)))
 
 
+def _unknown(site: Site) -> Resources:
+    return Resources()
+
+
+_ABSENT: Any = None
+
+
 @dataclass(frozen=True)
 class Component:
-    """A hardware component, described in one place.
+    """A hardware component, described in one place: its meaning, its entity, its timing.
 
     Parameters
     ----------
     op : Op
-        Its integer meaning in numpy, and the types of its streams.
-    template : str
-        File of its entity in ``hdl/templates``; the entity is named like the file.
+        Its integer meaning in numpy, and the types of its streams; of the level ``stream``.
+    template : str or Path
+        The file of its entity, which is named like the file: a name in ``hdl/templates``, or the path of a file
+        anywhere.
     generics : callable
         Takes a `Site`, returns the values of the entity's generics by name.
     schedule : callable
-        Takes a `Site`, returns its `Schedule`.
+        Takes a `Site`, returns its `Schedule`; `per_beat` where each step takes and gives one beat.
     resources : callable
-        Takes a `Site`, returns its `Resources`.
+        Takes a `Site`, returns its `Resources`; where not given, it counts as nothing in reports.
+
+    Raises
+    ------
+    ComponentError
+        If a part is missing.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.fork import FORK, fork
+    >>> Component(fork, "fork.vhd", FORK.generics, FORK.schedule).entity
+    'fork'
+    >>> Component(fork, "fork.vhd", FORK.generics)
+    Traceback (most recent call last):
+    ...
+    graphrewrite.hdl.errors.ComponentError: the component of fork has no timing; give schedule=, a function from a Site
+    to its Schedule, such as per_beat
     """
 
     op: Op
-    template: str
-    generics: Callable[[Site], dict[str, Generic]]
-    schedule: Callable[[Site], Schedule]
-    resources: Callable[[Site], Resources]
+    template: str | Path = _ABSENT
+    generics: Callable[[Site], dict[str, Generic]] = _ABSENT
+    schedule: Callable[[Site], Schedule] = _ABSENT
+    resources: Callable[[Site], Resources] = _unknown
+
+    def __post_init__(self) -> None:
+        if getattr(self.op, "level", None) != "stream":
+            raise ComponentError(
+                f"{self.op!r} is no op of the level stream; define it with define_op(level='stream', …)"
+            )
+        where = f"the component of {self.op.name}"
+        if not isinstance(self.template, str | Path):
+            raise ComponentError(f"{where} has no entity; give template=, the pathlib.Path of its VHDL file")
+        if not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*\.vhd", Path(self.template).name):
+            raise ComponentError(
+                f"{where}: {Path(self.template).name!r} is no name for a VHDL file; name it like its entity, with .vhd"
+            )
+        if isinstance(self.template, Path) and not self.template.is_file():
+            raise ComponentError(f"{where}: there is no file {str(self.template)!r}; write its entity there")
+        for part, remedy in (
+            ("generics", "generics=, a function from a Site to the entity's generics by name"),
+            ("schedule", "schedule=, a function from a Site to its Schedule, such as per_beat"),
+            ("resources", "resources=, a function from a Site to its Resources, or nothing"),
+        ):
+            if not callable(getattr(self, part)):
+                name = "timing" if part == "schedule" else part
+                raise ComponentError(f"{where} has no {name}; give {remedy}")
 
     @property
     def entity(self) -> str:
         """Name of the VHDL entity."""
-        return self.template.removesuffix(".vhd")
+        return Path(self.template).stem
 
 
 def streams(*types: Type) -> tuple[Stream, ...]:
@@ -161,12 +211,14 @@ def streams(*types: Type) -> tuple[Stream, ...]:
     return tuple(found for found in types if isinstance(found, Stream))
 
 
-def per_beat(site: Site) -> Schedule:
+def per_beat(site: Site, latency: int = 1) -> Schedule:
     """Return the schedule of a component with one step a beat, which takes and gives a beat of every port.
 
     Parameters
     ----------
     site : Site
+    latency : int
+        Cycles from the step until its beat is valid.
 
     Returns
     -------
@@ -180,7 +232,7 @@ def per_beat(site: Site) -> Schedule:
     10
     """
     beats = np.arange(site.results[0].beats)
-    return Schedule(len(beats), (beats,) * len(site.operands), (beats,) * len(site.results))
+    return Schedule(len(beats), (beats,) * len(site.operands), (beats,) * len(site.results), latency)
 
 
 def spaced(steps: int, takes: NDArray[np.int64], gives: NDArray[np.int64], latency: int = 1) -> Schedule:

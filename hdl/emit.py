@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,11 @@ from numpy.typing import ArrayLike
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph import Graph
-from graphrewrite.hdl.component import Resources
+from graphrewrite.hdl.component import Component, Resources
+from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.design import Design
+from graphrewrite.hdl.entity import check_entity, source_of, template
+from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.generic import literal
 from graphrewrite.hdl.names import NameTable, comment
 from graphrewrite.hdl.netlist import Instance, Netlist, netlist
@@ -35,6 +37,7 @@ def emit(
     gates: Gates | None = None,
     frames: int = 20,
     seed: int = 0,
+    components: tuple[Component, ...] = COMPONENTS,
 ) -> Design:
     """Return the VHDL project of a stream graph, with a self-checking test bench.
 
@@ -52,6 +55,8 @@ def emit(
         Stall patterns for the test bench; random ones where not given.
     frames, seed : int
         How many random frames, and which.
+    components : tuple of Component
+        What nodes may be: ``(*COMPONENTS, yours)`` with components of your own, whose VHDL is copied into the design.
 
     Returns
     -------
@@ -61,6 +66,8 @@ def emit(
     ------
     NetlistError
         If the graph is no network of components.
+    ComponentError
+        If the VHDL of a component cannot be read, or has other generics or ports than its description.
 
     Examples
     --------
@@ -72,15 +79,23 @@ def emit(
     >>> design.files["compile_order.txt"].split()[:4]
     ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
     """
-    found = netlist(graph)
-    vectors = make_vectors(graph, found, inputs, gates, frames, seed)
+    found = netlist(graph, components)
+    vectors = make_vectors(graph, found, inputs, gates, frames, seed, components)
     return _Emitter(found, name or graph.name or "design", vectors).design()
 
 
 class _Emitter:
     def __init__(self, found: Netlist, name: str, vectors: Vectors) -> None:
         self.found, self.vectors = found, vectors
-        self.entities = sorted({i.component.entity for i in found.instances.values()})
+        parts = {i.component.entity: i.component for i in found.instances.values()}
+        self.entities = dict(sorted(parts.items()))
+        for entity, component in self.entities.items():
+            if entity.lower() in _FIXED_NAMES:
+                raise ComponentError(
+                    f"the entity {entity} of {component.op.name} is called like one of every design; rename it"
+                )
+        for instance in found.instances.values():
+            check_entity(instance.component, instance.site)
         files = NameTable([*_FIXED_NAMES, *self.entities])
         self.top = files.give(name)
         self.files_table = files
@@ -102,8 +117,10 @@ class _Emitter:
     def design(self) -> Design:
         render = _environment()
         files: dict[str, str] = {}
-        for entity in ("lanes", "stream_buffer", *self.entities):
-            files[f"components/{entity}.vhd"] = _template(f"{entity}.vhd")
+        for shared in ("lanes", "stream_buffer"):
+            files[f"components/{shared}.vhd"] = template(f"{shared}.vhd")
+        for entity, component in self.entities.items():
+            files[f"components/{entity}.vhd"] = source_of(component)
         for node, package in self.packages.items():
             files[f"rom/{package}.vhd"] = render(
                 "rom.vhd.j2", name=package, comment=self.origin(node), constants=self.constants(node)
@@ -111,7 +128,7 @@ class _Emitter:
         files[f"{self.top}.vhd"] = render("top.vhd.j2", **self.top_level())
         sources = list(files)
         for entity in _BENCH_FILES:
-            files[f"testbench/{entity}.vhd"] = _template(f"{entity}.vhd")
+            files[f"testbench/{entity}.vhd"] = template(f"{entity}.vhd")
         files["testbench/testbench.vhd"] = render("testbench.vhd.j2", **self.testbench())
         files.update(self.vector_files())
         files["compile_order.txt"] = "".join(f"{path}\n" for path in files if path.endswith(".vhd"))
@@ -204,7 +221,7 @@ class _Emitter:
             "name": self.ports[name],
             "is_input": is_input,
             "width": stream.payload_width,
-            "comment": comment(f"{name}: {stream}, {stream.beats} beats of {stream.lanes} lanes"),
+            "comment": comment(f"{name}: {stream}, {_beats(stream)}"),
         }
 
     # ------------------------------------------------------------------ the test bench
@@ -274,6 +291,7 @@ class _Emitter:
                     "direction": "in" if is_input else "out",
                     "shape": list(stream.shape),
                     "lanes": stream.lanes,
+                    "folds": stream.folds,
                     "beats": stream.beats,
                     "payload_width": stream.payload_width,
                     "format": {
@@ -292,13 +310,14 @@ class _Emitter:
         }
 
 
+def _beats(stream: Stream) -> str:
+    told = f"{stream.beats} beats of {stream.lanes} lanes"
+    return told if stream.folds == 1 else f"{told}, {stream.folds} a position"
+
+
 def _plain(number: float) -> int | float:
     """Return a whole number as such, others to two digits."""
     return int(number) if number == int(number) else round(number, 2)
-
-
-def _template(name: str) -> str:
-    return resources.files("graphrewrite.hdl").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _environment() -> Any:
@@ -307,13 +326,13 @@ def _environment() -> Any:
     except ImportError:
         raise MissingDependencyError("writing VHDL needs the package jinja2: pip install 'graphrewrite[hdl]'") from None
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
+        loader=jinja2.FunctionLoader(template),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    return lambda template, **values: environment.get_template(template).render(**values)
+    return lambda name, /, **values: environment.get_template(name).render(**values)
 
 
 def _version() -> str:

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from graphrewrite.hdl.errors import GhdlMissingError, SimulatorError
 
@@ -65,6 +66,7 @@ def run(
     folder: str | os.PathLike[str] | None = None,
     stop_time: str | None = None,
     timeout: float | None = None,
+    waves: str | os.PathLike[str] | None = None,
 ) -> str:
     """Analyse files, elaborate an entity and simulate it, in a temporary work library.
 
@@ -80,6 +82,8 @@ def run(
         Simulated time after which to stop, such as ``"100us"``. Default: until the design stops.
     timeout : float, optional
         Seconds of real time after which to give up.
+    waves : path, optional
+        Where to write what every signal does, in the format FST.
 
     Returns
     -------
@@ -100,11 +104,18 @@ def run(
         options = [_STANDARD, f"--workdir={work}"]
         # A large read-only memory is computed by a function, beyond the 128 kB that GHDL allows for a variable.
         limits = ["--ieee-asserts=disable-at-0", "--max-stack-alloc=0"]
-        return _call(["--elab-run", *options, top, *limits, *stop], cwd=folder or work, timeout=timeout)
+        shown = [] if waves is None else [f"--fst={Path(waves).resolve()}"]
+        return _call(["--elab-run", *options, top, *limits, *stop, *shown], cwd=folder or work, timeout=timeout)
 
 
-def synthesise(sources: Iterable[str | os.PathLike[str]], top: str) -> str:
-    """Return GHDL's synthesis of an entity, as VHDL.
+def synthesise(
+    sources: Iterable[str | os.PathLike[str]],
+    top: str,
+    *,
+    language: Literal["vhdl", "verilog"] = "vhdl",
+    timeout: float | None = None,
+) -> str:
+    """Return GHDL's synthesis of an entity.
 
     Parameters
     ----------
@@ -112,11 +123,15 @@ def synthesise(sources: Iterable[str | os.PathLike[str]], top: str) -> str:
         Files, each after those that it uses.
     top : str
         The entity; its generics have defaults.
+    language : str
+        ``"vhdl"`` or ``"verilog"``.
+    timeout : float, optional
+        Seconds after which to give up.
 
     Returns
     -------
     str
-        A netlist in VHDL.
+        A netlist in that language: a unit for each configuration of an entity.
 
     Raises
     ------
@@ -128,7 +143,7 @@ def synthesise(sources: Iterable[str | os.PathLike[str]], top: str) -> str:
     files = [Path(source).resolve() for source in sources]
     with tempfile.TemporaryDirectory(prefix="graphrewrite-") as work:
         analyse(files, work)
-        return _call(["--synth", _STANDARD, f"--workdir={work}", "--out=vhdl", top], cwd=work)
+        return _call(["--synth", _STANDARD, f"--workdir={work}", f"--out={language}", top], cwd=work, timeout=timeout)
 
 
 def _call(arguments: Sequence[str], cwd: str | os.PathLike[str] | None = None, timeout: float | None = None) -> str:

@@ -1,12 +1,13 @@
 """A stream graph as a netlist: which component each node is, and how they are connected."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from graphrewrite.errors import did_you_mean
+from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component, Resources, Site
 from graphrewrite.hdl.components import COMPONENTS
-from graphrewrite.hdl.errors import NetlistError
+from graphrewrite.hdl.errors import ComponentError, NetlistError
 from graphrewrite.hdl.network import Link, Network
 from graphrewrite.types import Stream
 
@@ -80,7 +81,9 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     Raises
     ------
     NetlistError
-        If a node is no component, or a stream has no reader or several.
+        If a node is no component, a stream has no reader or several, or streams go round in a circle.
+    ComponentError
+        If two components have the same op or the same entity.
 
     Examples
     --------
@@ -92,7 +95,7 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     >>> list(found.instances), [str(link) for link in found.network.links]
     (['stream_clip_1'], ['x[0] -> stream_clip_1[0]', 'stream_clip_1[0] -> y[0]'])
     """
-    known = {component.op.name: component for component in components}
+    known = _by_op(components)
     instances, links = {}, []
     for node in graph.in_order():
         kind = graph.nodes[node].get("type")
@@ -101,10 +104,15 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
         if kind not in known:
             hint = did_you_mean(str(kind), known)
             raise NetlistError(
-                f"is {kind}, which is no component{hint}; lower the graph with to_stream first", node=node
+                f"is {kind}, which is no component{hint}; lower the graph with to_stream first, or pass"
+                " components=(*COMPONENTS, yours) if it is one of your own",
+                node=node,
             )
         operands = tuple(_stream(graph, o.node, o.result) for o in graph.operands(node))
-        site = Site.of(known[kind].op, *operands, **graph.attributes(node))
+        try:
+            site = Site.of(known[kind].op, *operands, **graph.attributes(node))
+        except TypeMismatchError as error:
+            raise NetlistError(str(error), node=node) from None
         instances[node] = Instance(node, known[kind], site, graph.origin(node))
     for node in graph.in_order():
         results = 1 if node in graph.inputs else len(instances[node].site.results) if node in instances else 0
@@ -120,6 +128,21 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     inputs = {n: _stream(graph, n, 0) for n in graph.inputs}
     outputs = {n: _stream(graph, *graph.operands(n)[0]) for n in graph.outputs}
     return Netlist(graph.name, instances, inputs, outputs, network)
+
+
+def _by_op(components: tuple[Component, ...]) -> dict[str, Component]:
+    """The components by the name of their op; no two of them share it, or have different entities of one name."""
+    found: dict[str, Component] = {}
+    templates: dict[str, str | Path] = {}
+    for component in components:
+        entity = component.entity.lower()
+        for kind, name, same in (
+            ("op", component.op.name, found.setdefault(component.op.name, component) == component),
+            ("entity", entity, templates.setdefault(entity, component.template) == component.template),
+        ):
+            if not same:
+                raise ComponentError(f"two components have the {kind} {name}; rename one, or leave the other one out")
+    return found
 
 
 def _stream(graph: Graph, node: str, result: int) -> Stream:

@@ -64,6 +64,26 @@ class Network:
         _one_each("sink", sinks, [(link.sink, link.sink_port) for link in self.links])
         for link in self.links:
             self.beats(link)
+        self._check_ends()
+
+    def _check_ends(self) -> None:
+        """Raise if an output depends on no input: its beats would never end."""
+        reached = set(self.inputs)
+        fresh = list(self.inputs)
+        readers: dict[str, list[str]] = {}
+        for link in self.links:
+            readers.setdefault(link.source, []).append(link.sink)
+        while fresh:
+            for name in readers.get(fresh.pop(), ()):
+                if name not in reached:
+                    reached.add(name)
+                    fresh.append(name)
+        for name in self.outputs:
+            if name not in reached:
+                raise NetlistError(
+                    "depends on no input: it is the same in every frame and never ends; drop this output",
+                    node=name,
+                )
 
     def beats(self, link: Link) -> int:
         """Return the beats of a frame on a link."""

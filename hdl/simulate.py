@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from graphrewrite.errors import EvaluationError
 from graphrewrite.evaluate import evaluate
 from graphrewrite.graph import Graph
+from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.cycles import Cycles, predict_cycles
 from graphrewrite.hdl.netlist import Netlist, netlist
 from graphrewrite.hdl.network import Link
@@ -38,7 +40,13 @@ class Simulation:
     timing: Cycles
 
 
-def predict(graph: Graph | Netlist, frames: int, *, gates: Gates | None = None) -> Cycles:
+def predict(
+    graph: Graph | Netlist,
+    frames: int,
+    *,
+    gates: Gates | None = None,
+    components: tuple[Component, ...] = COMPONENTS,
+) -> Cycles:
     """Return the cycle of every event for a number of frames; values do not matter for it.
 
     Parameters
@@ -49,6 +57,8 @@ def predict(graph: Graph | Netlist, frames: int, *, gates: Gates | None = None) 
         How many, at least 1.
     gates : mapping of str to sequence of 0 and 1, optional
         When each port may move: an input raises valid, an output is ready.
+    components : tuple of Component
+        What nodes may be: ``(*COMPONENTS, yours)`` with components of your own.
 
     Returns
     -------
@@ -63,7 +73,7 @@ def predict(graph: Graph | Netlist, frames: int, *, gates: Gates | None = None) 
     >>> predict(g, 3).interval
     5.0
     """
-    found = graph if isinstance(graph, Netlist) else netlist(graph)
+    found = graph if isinstance(graph, Netlist) else netlist(graph, components)
     given = dict(gates or {})
     inputs = {n: given.pop(n) for n in found.inputs if n in given}
     outputs = {n: given.pop(n) for n in found.outputs if n in given}
@@ -74,7 +84,13 @@ def predict(graph: Graph | Netlist, frames: int, *, gates: Gates | None = None) 
     return predict_cycles(found.network, frames, source_gates=inputs, sink_gates=outputs)
 
 
-def simulate(graph: Graph, inputs: Mapping[str, ArrayLike], *, gates: Gates | None = None) -> Simulation:
+def simulate(
+    graph: Graph,
+    inputs: Mapping[str, ArrayLike],
+    *,
+    gates: Gates | None = None,
+    components: tuple[Component, ...] = COMPONENTS,
+) -> Simulation:
     """Return what a design gives for a batch of frames, and when: bit for bit and cycle for cycle what the VHDL does.
 
     Parameters
@@ -85,6 +101,8 @@ def simulate(graph: Graph, inputs: Mapping[str, ArrayLike], *, gates: Gates | No
         Mantissas.
     gates : mapping of str to sequence of 0 and 1, optional
         When each port may move.
+    components : tuple of Component
+        What nodes may be: ``(*COMPONENTS, yours)`` with components of your own.
 
     Returns
     -------
@@ -100,7 +118,7 @@ def simulate(graph: Graph, inputs: Mapping[str, ArrayLike], *, gates: Gates | No
     >>> found.values["y"].tolist(), found.cycles["y"].tolist()
     ([[[0, 2, 3]]], [[2, 3, 4]])
     """
-    found = netlist(graph)
+    found = netlist(graph, components)
     values = evaluate(graph, inputs)
     frames = len(next(iter(values.values())))
     if not frames:

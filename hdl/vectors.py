@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.graph import Graph
+from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.netlist import Netlist
 from graphrewrite.hdl.simulate import Gates, Simulation, simulate
 from graphrewrite.types import Stream
@@ -42,7 +44,13 @@ class Vectors:
 
 
 def make_vectors(
-    graph: Graph, found: Netlist, inputs: Mapping[str, ArrayLike] | None, gates: Gates | None, frames: int, seed: int
+    graph: Graph,
+    found: Netlist,
+    inputs: Mapping[str, ArrayLike] | None,
+    gates: Gates | None,
+    frames: int,
+    seed: int,
+    components: tuple[Component, ...] = COMPONENTS,
 ) -> Vectors:
     """Return test vectors; what is not given is random, and depends on the seed and the design only.
 
@@ -60,6 +68,8 @@ def make_vectors(
         How many frames, where inputs are not given.
     seed : int
         Of the random numbers.
+    components : tuple of Component
+        What nodes may be.
 
     Returns
     -------
@@ -68,7 +78,7 @@ def make_vectors(
     given = random_frames(found, frames, seed) if inputs is None else {n: np.asarray(v) for n, v in inputs.items()}
     chosen = random_gates(found, seed) if gates is None else {n: tuple(int(bit) for bit in g) for n, g in gates.items()}
     full = {**dict.fromkeys((*found.inputs, *found.outputs), (1,)), **chosen}
-    return Vectors(given, full, simulate(graph, given, gates=full))
+    return Vectors(given, full, simulate(graph, given, gates=full, components=components))
 
 
 def _random(seed: int, what: str) -> np.random.Generator:

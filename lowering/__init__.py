@@ -26,6 +26,7 @@ from graphrewrite.lowering.errors import (
     UnsupportedOpsError,
 )
 from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.folding.report import FoldingReport
 from graphrewrite.lowering.from_onnx import from_onnx
 from graphrewrite.lowering.heads import softmax_as_arg_max
 from graphrewrite.lowering.host import Partition, partition
@@ -49,6 +50,7 @@ __all__ = [
     "LOWER_TO_INTEGER",
     "LOWER_TO_STREAM",
     "Entry",
+    "FoldingReport",
     "LoweringError",
     "ModelError",
     "OpenSizesError",

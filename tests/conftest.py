@@ -23,8 +23,39 @@ GHDL = shutil.which("ghdl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--require-ghdl`: a test that needs GHDL fails where it would be skipped."""
+    """Add `--require-ghdl`: a test that needs GHDL fails where it would be skipped; and what hardware is drawn."""
     parser.addoption("--require-ghdl", action="store_true", help="a skipped test of GHDL is a failed test")
+    parser.addoption("--hdl-seed", type=int, default=0, metavar="N", help="seed of random components and networks")
+    parser.addoption(
+        "--hdl-count",
+        type=int,
+        metavar="N",
+        help="random configurations of each component (default: 100; with --hypothesis-profile=slow 10000)",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which hardware is drawn: a failure is repeated with the same numbers."""
+    return f"hardware: --hdl-seed={config.getoption('--hdl-seed')} --hdl-count={_count(config)}"
+
+
+def _count(config: pytest.Config) -> int:
+    given: int | None = config.getoption("--hdl-count")
+    if given is not None:
+        return given
+    return 10_000 if config.getoption("--hypothesis-profile") == "slow" else 100
+
+
+@pytest.fixture(scope="session")
+def hdl_seed(request: pytest.FixtureRequest) -> int:
+    """Seed of random components and networks."""
+    return int(request.config.getoption("--hdl-seed"))
+
+
+@pytest.fixture(scope="session")
+def hdl_count(request: pytest.FixtureRequest) -> int:
+    """Random configurations of each component."""
+    return _count(request.config)
 
 
 def pytest_configure(config: pytest.Config) -> None:

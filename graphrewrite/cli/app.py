@@ -25,7 +25,7 @@ Exit codes:
   4  the model has ops that are not supported
   5  calibration samples or widths do not fit
   6  a part of the network has no hardware
-  7  the multipliers do not suffice
+  7  the interval or the budget cannot be met
   8  the folder cannot be written, or holds no design
   9  GHDL is not installed
   10 a Python package is missing
@@ -87,6 +87,19 @@ class _Parallelism(click.ParamType["str | int"]):
     help="Multipliers in all; spent where they shorten the time between images.",
 )
 @click.option(
+    "--max-memory-bits", type=click.IntRange(min=1), help="Bits of memory in all, for weights, windows and buffers."
+)
+@click.option(
+    "--interval", type=click.IntRange(min=1), help="Cycles between images that are wanted; with few multipliers."
+)
+@click.option(
+    "--stages",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Ranks of registers within each computation: a faster clock, a longer latency.",
+)
+@click.option(
     "--head",
     type=click.Choice(["auto", "class", "scores"]),
     default="auto",
@@ -110,6 +123,9 @@ def compile_command(
     per_channel: bool,
     parallelism: str | int,
     max_multipliers: int | None,
+    max_memory_bits: int | None,
+    interval: int | None,
+    stages: int,
     head: str,
     frames: int,
     seed: int,
@@ -130,7 +146,18 @@ def compile_command(
         from graphrewrite.cli.pipeline import Options, compile_model
         from graphrewrite.cli.report import as_data, print_report
 
-        options = Options(bits, per_channel, parallelism, max_multipliers, head, frames, seed)
+        options = Options(
+            bits,
+            per_channel,
+            parallelism,
+            max_multipliers=max_multipliers,
+            max_memory_bits=max_memory_bits,
+            interval=interval,
+            stages=stages,
+            head=head,
+            frames=frames,
+            seed=seed,
+        )
         found = compile_model(
             model, folder, calibration=calibration, options=options, progress=lambda name: _spinner(console, name)
         )

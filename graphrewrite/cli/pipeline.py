@@ -29,6 +29,7 @@ from graphrewrite.lowering import (
     to_integer,
     to_stream,
 )
+from graphrewrite.lowering.folding.report import FoldingReport
 from graphrewrite.lowering.heads import classify
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
@@ -50,8 +51,12 @@ class Options:
         Whether each output channel of weights has a binary point of its own.
     parallelism : str or int
         ``"full"``, ``"folded"`` or multipliers a layer.
-    max_multipliers : int or None
-        For all layers together.
+    max_multipliers, max_memory_bits : int or None
+        For the whole design.
+    interval : int or None
+        Cycles between images that are wanted.
+    stages : int
+        Ranks of registers within each computation.
     head : str
         ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does; ``"scores"``: the
         hardware gives the scores, and a softmax is left to the host.
@@ -65,6 +70,9 @@ class Options:
     per_channel: bool = False
     parallelism: str | int = "full"
     max_multipliers: int | None = None
+    max_memory_bits: int | None = None
+    interval: int | None = None
+    stages: int = 1
     head: str = "auto"
     frames: int = 20
     seed: int = 0
@@ -84,6 +92,8 @@ class Compiled:
         How often each rule fired.
     agreement : list of dict
         A row a level: accuracy, and share of predictions equal to the float network's.
+    foldings : list of FoldingReport
+        What each layer got, and why: one report.
     exact : bool
         Whether integer and stream level agree bit for bit.
     design : Design
@@ -106,6 +116,7 @@ class Compiled:
     exact: bool = False
     test_frames: int = 0
     design: Design | None = None
+    foldings: list[FoldingReport] = field(default_factory=list)
     timing: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -156,7 +167,14 @@ def compile_model(
         integer = to_integer(fixed, steps=run.steps)
     with run.step("lowering to streams"):
         stream = to_stream(
-            integer, parallelism=chosen.parallelism, max_multipliers=chosen.max_multipliers, steps=run.steps
+            integer,
+            parallelism=chosen.parallelism,
+            interval=chosen.interval,
+            max_multipliers=chosen.max_multipliers,
+            max_memory_bits=chosen.max_memory_bits,
+            stages=chosen.stages,
+            steps=run.steps,
+            reports=found.foldings,
         )
     found.graphs = {"imported": imported, "cleaned": cleaned, "quantised": fixed, "integer": integer, "stream": stream}
     found.fired = dict(Counter(step.rule for step in run.steps).most_common())

@@ -35,6 +35,7 @@ def as_data(found: Compiled) -> dict[str, Any]:
         "nodes": {name: len(graph) for name, graph in found.graphs.items()},
         "timing": found.timing,
         "resources": design.get("resources"),
+        "folding": found.foldings[0].as_dict() if found.foldings else None,
         "files": sorted(found.design.files) if found.design else [],
         "cosimulation": found.cosimulation.as_dict() if found.cosimulation else None,
         "seconds": found.seconds,
@@ -125,3 +126,8 @@ def _hardware(found: Compiled, console: Console) -> None:
         markup=False,
         highlight=False,
     )
+    for report in found.foldings:
+        told = f"folding: {report.price.interval} cycles an image in {report.bottleneck}, the slowest component"
+        if report.shorter is not None:
+            told += f"; {report.shorter.interval} cycles would take {report.shorter.multipliers} multipliers"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -11,6 +11,7 @@ from graphrewrite.op.axes import common_layout
 from graphrewrite.op.cost import one_each
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.domain import MANTISSAS
+from graphrewrite.op.fixed import limits
 from graphrewrite.op.integer import check_shifts
 from graphrewrite.types import FixedPoint, Tensor, integer_limits
 
@@ -122,24 +123,46 @@ def integer_threshold(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return reached.sum(axis=-1, dtype=FixedPoint.holding(0, levels.shape[1]).dtype)
 
 
+def _check_each(x: Tensor, name: str, given: int | Sequence[int]) -> None:
+    """Raise unless there is one whole number, or one a channel."""
+    if isinstance(given, int):
+        return
+    channels = x.shape[1] if len(x.shape) > 1 and (x.layout or "NC")[1] == "C" else "no"
+    if len(given) != channels or not all(isinstance(each, int) for each in given):
+        raise TypeMismatchError(
+            f"{name} is one whole number, or one for each of the {channels} channels of {x}, not {list(given)}"
+        )
+
+
+def _extremes(given: int | Sequence[int]) -> tuple[int, int]:
+    """The least and the greatest of numbers, or of one."""
+    return (given, given) if isinstance(given, int) else (min(given, default=0), max(given, default=0))
+
+
 def _infer_rescale(
     x: Tensor,
     *,
-    multiplier: int,
-    shift: int,
+    multiplier: int | Sequence[int],
+    shift: int | Sequence[int],
     element: FixedPoint,
+    addend: int | Sequence[int] = 0,
     offset: int = 0,
     rounding: str = "half_even",
     saturate: bool = True,
+    **_: object,
 ) -> Tensor:
     if not isinstance(element, FixedPoint):
         raise TypeMismatchError(f"give a FixedPoint format as the element, not {element!r}")
     if rounding not in _ROUNDINGS:
         raise TypeMismatchError(f"rounding is {', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}, not {rounding!r}")
-    if not 0 <= shift <= 62 or not 0 < multiplier < 1 << 32:
+    _check_each(x, "multiplier", multiplier)
+    _check_each(x, "addend", addend)
+    _check_each(x, "shift", shift)
+    factors, terms, places = _extremes(multiplier), _extremes(addend), _extremes(shift)
+    if not 0 <= places[0] <= places[1] <= 62 or not -1 << 32 < factors[0] <= factors[1] < 1 << 32:
         raise TypeMismatchError(f"a multiplier has 1 to 32 bits and a shift is 0 to 62, not {multiplier} and {shift}")
     low, high = _range(x)
-    if max(abs(low), high) * multiplier >= 1 << 62:
+    if max(abs(low), high) * max(map(abs, factors)) + max(map(abs, terms)) >= 1 << 62:
         raise TypeMismatchError(f"the products of {x} and {multiplier} leave 63 bits; give a smaller multiplier")
     return Tensor(element, x.shape, x.layout)
 
@@ -148,17 +171,21 @@ def _infer_rescale(
 def rescale(
     x: np.ndarray,
     *,
-    multiplier: int,
-    shift: int,
+    multiplier: int | Sequence[int],
+    shift: int | Sequence[int],
     element: FixedPoint,
+    addend: int | Sequence[int] = 0,
     offset: int = 0,
     rounding: str = "half_even",
     saturate: bool = True,
+    low: int | None = None,
+    high: int | None = None,
 ) -> np.ndarray:
-    """Mantissas of another scale: ``x * multiplier / 2**shift + offset``, rounded, then saturated or wrapped.
+    """Mantissas of another scale: ``(x * multiplier + addend) / 2**shift + offset``, rounded, saturated or wrapped.
 
-    ``rounding`` is ``"half_even"``, ``"half_up"``, ``"down"`` or ``"to_zero"``; the offset is a zero point (Jacob et
-    al. 2018, section 2.2).
+    Multiplier, addend and shift are one number, or one a channel (axis 1); the quotient is rounded ``"half_even"``,
+    ``"half_up"``, ``"down"`` or ``"to_zero"``; the offset is a zero point (Jacob et al. 2018, section 2.2). ``low`` and
+    ``high`` are tighter limits, where it saturates.
 
     Examples
     --------
@@ -169,20 +196,29 @@ def rescale(
     [2, 3, 15]
     >>> rescale(np.array([35], np.int8), multiplier=1, shift=0, element=u4, saturate=False).tolist()
     [3]
+    >>> rescale(np.array([[8, 8]], np.int8), multiplier=(3, -1), addend=(0, 9), shift=1, element=u4, high=9).tolist()
+    [[9, 0]]
     """
-    product = x.astype(np.int64) * multiplier
-    whole = product >> shift
-    rest = product - (whole << shift)
-    half = (1 << shift) >> 1
+    product = x.astype(np.int64) * _per_channel(multiplier, x.ndim) + _per_channel(addend, x.ndim)
+    places = _per_channel(shift, x.ndim)
+    whole = product >> places
+    rest = product - (whole << places)
+    half = (np.int64(1) << places) >> 1
     if rounding == "half_up":
-        whole = whole + (shift > 0) * (rest >= half)
+        whole = whole + (places > 0) * (rest >= half)
     elif rounding == "half_even":
-        whole = whole + (shift > 0) * ((rest > half) | ((rest == half) & (whole & 1 == 1)))
+        whole = whole + (places > 0) * ((rest > half) | ((rest == half) & (whole & 1 == 1)))
     elif rounding == "to_zero":
         whole = whole + ((product < 0) & (rest != 0))
     moved = whole + offset
     if saturate:
-        return np.clip(moved, element.minimum, element.maximum).astype(element.dtype)
+        return np.clip(moved, *limits(element, low, high)).astype(element.dtype)
     wrapped = moved & ((1 << element.width) - 1)
     sign = element.signed * (1 << (element.width - 1))
     return ((wrapped ^ sign) - sign).astype(element.dtype)
+
+
+def _per_channel(given: int | Sequence[int], rank: int) -> np.ndarray:
+    """One number, or one a channel, to be broadcast against an array of so many axes."""
+    values = np.asarray(given, np.int64)
+    return values if values.ndim == 0 else values.reshape(-1, *[1] * (rank - 2))

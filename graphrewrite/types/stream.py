@@ -19,8 +19,8 @@ __all__ = ["Stream"]
 class Stream:
     """A stream of beats that carries one tensor (without its batch) after the other.
 
-    The first dimension is the channels: they travel side by side as the lanes of a beat. The other dimensions are
-    positions, one a beat, in raster order.
+    The first dimension is the channels, the others are positions, in raster order. All channels of a position travel
+    side by side as the lanes of one beat, or, where there are fewer lanes, one group of channels after the other.
 
     Parameters
     ----------
@@ -28,16 +28,22 @@ class Stream:
         The format of one lane.
     shape : tuple of int
         Channels first, without the batch.
+    lanes : int, optional
+        Channels in a beat, a divisor of their number; all where not given.
 
     Examples
     --------
-    >>> s = Stream(FixedPoint(False, 8), (3, 4, 5))
+    >>> s = Stream(FixedPoint(False, 8), (6, 4, 5))
     >>> print(s, s.lanes, s.beats, s.payload_width)
-    stream u8f0[3,4,5] 3 20 24
+    stream u8f0[6,4,5] 6 20 48
+    >>> s = Stream(FixedPoint(False, 8), (6, 4, 5), lanes=2)
+    >>> print(s, s.folds, s.beats, s.payload_width)
+    stream u8f0[6,4,5] 2 lanes 3 60 16
     """
 
     element: FixedPoint
     shape: tuple[int, ...]
+    lanes: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.element, FixedPoint):
@@ -46,16 +52,31 @@ class Stream:
         if not sizes or len(sizes) != len(self.shape):
             raise TypeMismatchError(f"a stream has its channels first and whole sizes only, not {self.shape!r}")
         object.__setattr__(self, "shape", sizes)
+        object.__setattr__(self, "lanes", self.lanes or self.channels)
+        if self.lanes < 1 or self.channels % self.lanes:
+            raise TypeMismatchError(
+                f"{self.lanes} lanes do not divide the {self.channels} channels of a stream {self.shape}; give a divisor"
+            )
 
     @property
-    def lanes(self) -> int:
-        """Channels, carried side by side in one beat."""
+    def channels(self) -> int:
+        """Numbers at one position."""
         return self.shape[0]
+
+    @property
+    def folds(self) -> int:
+        """Beats of one position: groups of channels that travel one after the other."""
+        return self.channels // self.lanes
+
+    @property
+    def positions(self) -> int:
+        """Positions of one frame."""
+        return math.prod(self.shape[1:])
 
     @cached_property
     def beats(self) -> int:
         """Beats of one frame."""
-        return math.prod(self.shape[1:])
+        return self.positions * self.folds
 
     @property
     def payload_width(self) -> int:
@@ -79,8 +100,8 @@ class Stream:
         >>> Stream(FixedPoint(False, 8), (2, 1, 2)).to_beats(np.array([[[[1, 2]], [[3, 4]]]])).tolist()
         [[[1, 3], [2, 4]]]
         """
-        flat = np.asarray(values, np.int64).reshape(len(values), self.lanes, self.beats)
-        return np.ascontiguousarray(flat.transpose(0, 2, 1))
+        flat = np.asarray(values, np.int64).reshape(len(values), self.channels, self.positions)
+        return np.ascontiguousarray(flat.transpose(0, 2, 1)).reshape(len(values), self.beats, self.lanes)
 
     def from_beats(self, beats: np.ndarray) -> np.ndarray:
         """Return the tensors that a sequence of beats carries; the inverse of `to_beats`.
@@ -99,7 +120,19 @@ class Stream:
         >>> s.from_beats(s.to_beats(np.arange(6).reshape(1, 2, 3))).tolist()
         [[[0, 1, 2], [3, 4, 5]]]
         """
-        return np.ascontiguousarray(np.asarray(beats).transpose(0, 2, 1)).reshape(len(beats), *self.shape)
+        flat = np.asarray(beats).reshape(len(beats), self.positions, self.channels)
+        return np.ascontiguousarray(flat.transpose(0, 2, 1)).reshape(len(beats), *self.shape)
+
+    def with_lanes(self, lanes: int) -> Stream:
+        """Return the same stream with another number of lanes.
+
+        Examples
+        --------
+        >>> print(Stream(FixedPoint(False, 8), (6, 4)).with_lanes(3))
+        stream u8f0[6,4] 3 lanes
+        """
+        return Stream(self.element, self.shape, lanes)
 
     def __str__(self) -> str:
-        return f"stream {self.element}[{','.join(map(str, self.shape))}]"
+        folded = f" {self.lanes} lanes" if self.folds > 1 else ""
+        return f"stream {self.element}[{','.join(map(str, self.shape))}]{folded}"

@@ -15,14 +15,15 @@ from graphrewrite.types.tensor import Dimension, Tensor
 __all__ = ["parse_element", "parse_type", "parse_types"]
 
 _TYPE = re.compile(
-    r"(?P<stream>stream\s+)?(?P<element>[a-z]\w*(?:f-\d+)?(?:<[^<>\[\]]*>)?)\[(?P<shape>[^\[\]]*)\](?:\s+(?P<layout>\S+))?\Z"
+    r"(?P<stream>stream\s+)?(?P<element>[a-z]\w*(?:f-\d+)?(?:<[^<>\[\]]*>)?)\[(?P<shape>[^\[\]]*)\]"
+    r"(?:\s+(?P<lanes>[0-9]{1,9})\s+lanes|\s+(?P<layout>\S+))?\Z"
 )
 _FIXED = re.compile(r"(?P<sign>[su])(?P<width>[0-9]{1,9})f(?P<fraction>-?[0-9]{1,9})\Z")
 _QUANTISED = re.compile(r"(?P<storage>[a-z0-9]+)<(?P<channels>[^<>@]*)(?:@\s*(?P<axis>[0-9]{1,9})\s*)?>\Z")
 _CHANNEL = re.compile(r"\s*(?P<scale>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,9})?)\s*:\s*(?P<zero>-?[0-9]{1,19})\s*\Z")
 _COMMA = re.compile(r",(?![^\[]*\])(?![^<]*>)")
 """A comma outside of all brackets: no closing one follows before the next that opens."""
-_HINT = "write it as f32[N,8,26,26], f32[N,26,26,8] NHWC, s8f4[N,3], i8<0.1:3>[N,4] or stream u8f0[3,4,5]"
+_HINT = "write it as f32[N,8,26,26], f32[N,26,26,8] NHWC, s8f4[N,3], i8<0.1:3>[N,4], stream u8f0[3,4,5] or stream u8f0[6,4] 2 lanes"
 
 
 def parse_element(text: str) -> Element:
@@ -105,11 +106,11 @@ def parse_type(text: str) -> Type:
     try:
         shape: tuple[Dimension, ...] = tuple(_size(word) for word in words)
         element = _element(found["element"])
-        if found["stream"] is None:
+        if found["stream"] is None and found["lanes"] is None:
             return Tensor(element, shape, found["layout"])
-        if not isinstance(element, FixedPoint) or found["layout"] is not None:
-            raise ParseError(f"a stream has a fixed-point element, whole sizes and no layout; {_HINT}")
-        return Stream(element, shape)  # type: ignore[arg-type]  # a stream says itself which sizes it takes
+        if found["stream"] is None or not isinstance(element, FixedPoint) or found["layout"] is not None:
+            raise ParseError(f"only streams have lanes, a fixed-point element, whole sizes and no layout; {_HINT}")
+        return Stream(element, shape, int(found["lanes"] or 0))  # type: ignore[arg-type]  # a stream says itself which sizes it takes
     except GraphRewriteError as error:
         raise ParseError(f"{text!r}: {error}") from error
 

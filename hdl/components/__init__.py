@@ -2,24 +2,66 @@
 
 Examples
 --------
->>> [component.op.name for component in COMPONENTS]
-['stream_add', 'argmax', 'stream_clip', 'fifo', 'fork', 'matvec',
- 'stream_maximum', 'stream_requantise', 'stream_reshape', 'window']
+>>> {component.op.level for component in COMPONENTS}
+{'stream'}
 """
 
 from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.components.accumulate import ACCUMULATE
 from graphrewrite.hdl.components.add import ADD
+from graphrewrite.hdl.components.affine import AFFINE
 from graphrewrite.hdl.components.argmax import ARGMAX
 from graphrewrite.hdl.components.clip import CLIP
+from graphrewrite.hdl.components.concat import CONCAT
+from graphrewrite.hdl.components.constant import CONSTANT
+from graphrewrite.hdl.components.delay import DELAY
 from graphrewrite.hdl.components.fifo import FIFO
 from graphrewrite.hdl.components.fork import FORK
+from graphrewrite.hdl.components.interpolate import INTERPOLATE
+from graphrewrite.hdl.components.lookup import LOOKUP
 from graphrewrite.hdl.components.matvec import MATVEC
 from graphrewrite.hdl.components.maximum import MAXIMUM
+from graphrewrite.hdl.components.multiply import MULTIPLY
+from graphrewrite.hdl.components.pad import PAD
+from graphrewrite.hdl.components.permute import PERMUTE
+from graphrewrite.hdl.components.refold import REFOLD
+from graphrewrite.hdl.components.register import REGISTER
+from graphrewrite.hdl.components.repeat import REPEAT
 from graphrewrite.hdl.components.requantise import REQUANTISE
 from graphrewrite.hdl.components.reshape import RESHAPE
+from graphrewrite.hdl.components.split import SPLIT
+from graphrewrite.hdl.components.threshold import THRESHOLD
+from graphrewrite.hdl.components.total import TOTAL
 from graphrewrite.hdl.components.window import WINDOW
 
 __all__ = ["COMPONENTS"]
 
-COMPONENTS: tuple[Component, ...] = (ADD, ARGMAX, CLIP, FIFO, FORK, MATVEC, MAXIMUM, REQUANTISE, RESHAPE, WINDOW)
+COMPONENTS: tuple[Component, ...] = (
+    ACCUMULATE,
+    ADD,
+    AFFINE,
+    ARGMAX,
+    CLIP,
+    CONCAT,
+    CONSTANT,
+    DELAY,
+    FIFO,
+    FORK,
+    INTERPOLATE,
+    LOOKUP,
+    MATVEC,
+    MAXIMUM,
+    MULTIPLY,
+    PAD,
+    PERMUTE,
+    REFOLD,
+    REGISTER,
+    REPEAT,
+    REQUANTISE,
+    RESHAPE,
+    SPLIT,
+    THRESHOLD,
+    TOTAL,
+    WINDOW,
+)
 """Every component, by name of its op."""

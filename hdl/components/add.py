@@ -15,8 +15,8 @@ __all__ = ["ADD", "add"]
 
 def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Stream:
     left, right = streams(x, y)
-    if left.shape != right.shape:
-        raise TypeMismatchError(f"{left} and {right} differ in shape; give equal shapes")
+    if left.shape != right.shape or left.lanes != right.lanes:
+        raise TypeMismatchError(f"{left} and {right} differ in shape or lanes; give equal shapes and refold one")
     if len(shifts) != 2 or min(shifts) < 0:
         raise TypeMismatchError(f"shifts {tuple(shifts)}: give two numbers of places to the left")
     low = (left.element.minimum << shifts[0]) + (right.element.minimum << shifts[1])
@@ -25,7 +25,7 @@ def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int] = (0,
         raise TypeMismatchError(
             f"sums of {low} to {high} exceed {element}; give {FixedPoint.holding(low, high, element.fraction)} or wider"
         )
-    (result,) = streams(Stream(element, left.shape))
+    (result,) = streams(Stream(element, left.shape, left.lanes))
     return result
 
 
@@ -58,7 +58,7 @@ def add(
 def _generics(site: Site) -> dict[str, Generic]:
     x, y = (operand.element for operand in site.operands)
     return {
-        "CHANNELS": site.results[0].lanes,
+        "LANES": site.results[0].lanes,
         "X_WIDTH": x.width,
         "X_SIGNED": x.signed,
         "X_SHIFT": site.attributes["shifts"][0],

@@ -1,26 +1,34 @@
-"""argmax: the index of the greatest lane."""
+"""argmax: the index of the greatest channel."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.channelwise import buffers, check_stages
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, spaced, streams
+from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["ARGMAX", "argmax"]
 
 
-def _infer(x: Type, *, element: FixedPoint) -> Stream:
+def _infer(x: Type, *, element: FixedPoint, stages: int = 1) -> Stream:
     (given,) = streams(x)
-    if element.signed or element.width > 31 or element.maximum < given.lanes - 1:
-        need = FixedPoint.holding(0, given.lanes - 1)
-        raise TypeMismatchError(f"{element} does not hold an index of {given.lanes} lanes; give {need}")
+    if element.signed or element.width > 31 or element.maximum < given.channels - 1:
+        need = FixedPoint.holding(0, given.channels - 1)
+        raise TypeMismatchError(f"{element} does not hold an index of {given.channels} channels; give {need}")
+    check_stages(stages, max(_levels(given), 1))
     return Stream(element, (1, *given.shape[1:]))
 
 
+def _levels(given: Stream) -> int:
+    """Comparisons one after the other: those of a tree of lanes, and with the best of the beats before."""
+    return counter_bits(given.lanes) + (given.folds > 1)
+
+
 @define_op(level="stream", infer=_infer)
-def argmax(x: NDArray[np.integer], *, element: FixedPoint) -> NDArray[np.integer]:
+def argmax(x: NDArray[np.integer], *, element: FixedPoint, stages: int = 1) -> NDArray[np.integer]:
     """Return the index of the greatest channel at every position; of equal ones, the first.
 
     Parameters
@@ -28,6 +36,8 @@ def argmax(x: NDArray[np.integer], *, element: FixedPoint) -> NDArray[np.integer
     x : ndarray of int, shape [N, C, *positions]
     element : FixedPoint
         Format of the index, unsigned.
+    stages : int
+        Ranks of registers, at most one a level of the tree of comparisons.
 
     Returns
     -------
@@ -41,21 +51,39 @@ def argmax(x: NDArray[np.integer], *, element: FixedPoint) -> NDArray[np.integer
     return np.argmax(x, axis=1, keepdims=True).astype(element.dtype)
 
 
+def _schedule(site: Site) -> Schedule:
+    x = site.operands[0]
+    steps = np.arange(x.beats)
+    return spaced(x.beats, steps, steps[x.folds - 1 :: x.folds], site.attributes["stages"])
+
+
 def _generics(site: Site) -> dict[str, Generic]:
     x = site.operands[0]
     return {
-        "INPUTS": x.lanes,
+        "CHANNELS": x.channels,
+        "LANES": x.lanes,
         "X_WIDTH": x.element.width,
         "X_SIGNED": x.element.signed,
         "Z_WIDTH": site.results[0].element.width,
-        "CAPACITY": per_beat(site).capacity[0],
+        "STAGES": site.attributes["stages"],
+        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
-    compared = Resources(adders=site.operands[0].lanes - 1)
-    return compared.plus(buffer_resources(site.results[0].payload_width, per_beat(site).capacity[0]))
+    x = site.operands[0]
+    candidate = x.element.width + counter_bits(x.channels)
+    # A rank after level l holds the winners of lanes / 2**l.
+    cuts = [n for n in range(1, _levels(x)) if _is_cut(n, _levels(x), site.attributes["stages"])]
+    ranks = sum(-(-x.lanes // 2**n) * candidate for n in cuts)
+    best = candidate + 2 * counter_bits(x.folds) if x.folds > 1 else 0
+    own = Resources(adders=x.lanes - 1 + (x.folds > 1), registers=ranks + best)
+    return own.plus(buffers(site.results, _schedule(site)))
 
 
-ARGMAX = Component(argmax, "argmax.vhd", _generics, per_beat, _resources)
+def _is_cut(level: int, levels: int, stages: int) -> bool:
+    return level * stages // levels != (level - 1) * stages // levels
+
+
+ARGMAX = Component(argmax, "argmax.vhd", _generics, _schedule, _resources)
 """The component of `argmax`."""

@@ -14,7 +14,7 @@ __all__ = ["CLIP", "clip"]
 
 def _infer(x: Type, *, low: int | None = None, high: int | None = None, element: FixedPoint | None = None) -> Stream:
     (given,) = streams(x)
-    (result,) = streams(Stream(element or given.element, given.shape))
+    (result,) = streams(Stream(element or given.element, given.shape, given.lanes))
     least, most = _bounds(result.element, low, high)
     if least > most:
         raise TypeMismatchError(f"bounds {low} to {high} leave no number of {result.element}; give low <= high")
@@ -58,7 +58,7 @@ def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
     least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
     return {
-        "CHANNELS": x.lanes,
+        "LANES": x.lanes,
         "X_WIDTH": x.element.width,
         "X_SIGNED": x.element.signed,
         "Z_WIDTH": z.element.width,

@@ -1,7 +1,7 @@
-"""matvec: a matrix times the lanes of each beat, exact."""
+"""matvec: a matrix times the channels of each position, or times a whole frame, exact."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,25 +24,109 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.integer import exact_matmul
 from graphrewrite.types import FixedPoint, Stream, Type
 
-__all__ = ["MATVEC", "matvec"]
+__all__ = ["MATVEC", "Fold", "fold_of", "matvec"]
 
-_LATENCY = 2
+_OVER = ("position", "frame")
+
+
+class Fold(NamedTuple):
+    """How a matrix product is spread over steps.
+
+    Attributes
+    ----------
+    blocks : int
+        Groups of rows and columns that are worked on one after the other; each takes ``parts`` beats.
+    passes : int
+        Beats of results of a block; for each its columns are gone through again.
+    parts : int
+        Steps of a pass.
+    terms : int
+        Products that one step adds to a result.
+    """
+
+    blocks: int
+    passes: int
+    parts: int
+    terms: int
+
+    @property
+    def steps(self) -> int:
+        """Steps of one product."""
+        return self.blocks * self.passes * self.parts
+
+
+def fold_of(outputs: int, inputs: int, groups: int, lanes_in: int, lanes_out: int) -> Fold:
+    """Return how a product of so many lanes in and out is spread over steps.
+
+    Parameters
+    ----------
+    outputs, inputs : int
+        Rows of all groups, and channels.
+    groups : int
+        Each group of rows sees its own group of channels.
+    lanes_in, lanes_out : int
+        Channels and rows that one step works on. They divide a group's, or hold as many whole groups.
+
+    Returns
+    -------
+    Fold
+
+    Raises
+    ------
+    TypeMismatchError
+        If they do neither.
+
+    Examples
+    --------
+    >>> fold_of(64, 160, 1, 1, 8), fold_of(6, 54, 6, 18, 2)
+    (Fold(blocks=1, passes=8, parts=160, terms=1), Fold(blocks=3, passes=1, parts=1, terms=9))
+    """
+    rows, columns = outputs // groups, inputs // groups
+    if columns % lanes_in == 0 and rows % lanes_out == 0:
+        return Fold(groups, rows // lanes_out, columns // lanes_in, lanes_in)
+    together, rest = divmod(lanes_in, columns)
+    if rest or groups % together or lanes_out != together * rows:
+        raise TypeMismatchError(
+            f"{lanes_in} lanes in and {lanes_out} out do not fit {groups} groups of [{rows},{columns}]: give divisors "
+            f"of {columns} and of {rows}, or for k groups at once {columns} * k and {rows} * k lanes"
+        )
+    return Fold(groups // together, 1, 1, columns)
 
 
 def _infer(
-    x: Type, *, weights: ArrayLike, bias: ArrayLike, element: FixedPoint, pe: int | None = None, simd: int | None = None
+    x: Type,
+    *,
+    weights: ArrayLike,
+    bias: ArrayLike,
+    element: FixedPoint,
+    lanes: int | None = None,
+    groups: int = 1,
+    over: str = "position",
+    stages: int = 1,
 ) -> Stream:
     (given,) = streams(x)
     matrix, offset = np.asarray(weights, np.int64), np.asarray(bias, np.int64)
-    if matrix.ndim != 2 or not matrix.size or matrix.shape[1] != given.lanes or offset.shape != matrix.shape[:1]:
+    if over not in _OVER:
+        raise TypeMismatchError(f"over={over!r} is neither 'position' nor 'frame'")
+    inputs = given.channels * (given.positions if over == "frame" else 1)
+    if groups < 1 or inputs % groups or (over == "frame" and groups != 1):
         raise TypeMismatchError(
-            f"weights {matrix.shape} and bias {offset.shape} do not fit {given}; give [O,{given.lanes}] and [O]"
+            f"groups={groups} does not divide the {inputs} columns for {given}; give 1 or a divisor"
         )
-    outputs, inputs = matrix.shape
-    for name, count, total in (("pe", pe, outputs), ("simd", simd, inputs)):
-        if count is not None and (count < 1 or total % count):
-            raise TypeMismatchError(f"{name}={count} does not divide {total}; give one of {_divisors(total)}")
-    (result,) = streams(Stream(element, (outputs, *given.shape[1:])))
+    if matrix.ndim != 2 or not matrix.size or matrix.shape[1] != inputs // groups or offset.shape != matrix.shape[:1]:
+        raise TypeMismatchError(
+            f"weights {matrix.shape} and bias {offset.shape} do not fit {given}; give [O,{inputs // groups}] and [O]"
+        )
+    outputs = len(matrix)
+    if outputs % groups:
+        raise TypeMismatchError(f"groups={groups} does not divide the {outputs} rows of the weights; give a divisor")
+    shape = (outputs, *(given.shape[1:] if over == "position" else ()))
+    (result,) = streams(Stream(element, shape, outputs if lanes is None else lanes))
+    fold = fold_of(outputs, inputs, groups, given.lanes, result.lanes)
+    if not 1 <= stages <= _most_stages(fold):
+        raise TypeMismatchError(
+            f"stages={stages}: this product has use for 1 to {_most_stages(fold)} ranks of registers"
+        )
     if FixedPoint.holding(int(matrix.min()), int(matrix.max())).width > 30:
         raise TypeMismatchError("a weight exceeds 30 bits; quantise the weights to a narrower format")
     ends = matrix * given.element.minimum, matrix * given.element.maximum
@@ -56,8 +140,9 @@ def _infer(
     return result
 
 
-def _divisors(total: int) -> list[int]:
-    return [d for d in range(1, total + 1) if total % d == 0]
+def _most_stages(fold: Fold) -> int:
+    """Sums; then products; then operands; then each level of the tree that adds the products."""
+    return 3 + counter_bits(fold.terms)
 
 
 def _products(types: Sequence[Any], result: Stream, attributes: Mapping[str, Any]) -> int:
@@ -71,55 +156,75 @@ def matvec(
     weights: ArrayLike,
     bias: ArrayLike,
     element: FixedPoint,
-    pe: int | None = None,
-    simd: int | None = None,
+    lanes: int | None = None,
+    groups: int = 1,
+    over: str = "position",
+    stages: int = 1,
 ) -> NDArray[np.integer]:
-    """Return ``weights @ x + bias`` at every position, in an accumulator that holds every sum.
+    """Return ``weights @ x + bias`` at every position, or of a whole frame, in an accumulator that holds every sum.
+
+    In one cycle the hardware works on the lanes of a beat of ``x`` and on ``lanes`` rows: one multiplier for each pair.
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, I, *positions]
+    x : ndarray of int, shape [N, C, *positions]
     weights : array of int, shape [O, I]
+        I is C / groups; over a frame, its numbers position by position: column ``p * C + c``.
     bias : array of int, shape [O]
     element : FixedPoint
         Format of the sums.
-    pe, simd : int, optional
-        Rows and columns of the matrix that the hardware works on in one cycle; they divide O and I, the default.
+    lanes : int, optional
+        Lanes of the result; all rows where not given.
+    groups : int
+        Rows ``g * O / groups`` and on see channels ``g * I`` and on.
+    over : "position" or "frame"
+        Whether each position is a vector, or all of a frame together.
+    stages : int
+        Ranks of registers between operands and sums: 2 cuts before the sum, 3 before the products, more within the tree
+        of additions.
 
     Returns
     -------
-    ndarray of int, shape [N, O, *positions]
+    ndarray of int, shape [N, O, *positions] or [N, O]
 
     Examples
     --------
     >>> x = np.array([[1, 2], [3, 4]], np.int8)
     >>> element = FixedPoint(True, 16)
-    >>> matvec(x, weights=[[1, 1], [2, -1], [0, 3]], bias=[0, 10, 0], element=element, pe=3, simd=1).tolist()
+    >>> matvec(x, weights=[[1, 1], [2, -1], [0, 3]], bias=[0, 10, 0], element=element, lanes=1).tolist()
     [[3, 10, 6], [7, 12, 12]]
+    >>> matvec(x, weights=[[1], [2], [3], [4]], bias=[0, 0, 0, 0], element=element, groups=2).tolist()
+    [[1, 2, 6, 8], [3, 6, 12, 16]]
     """
     matrix = np.asarray(weights, np.int64)
-    batch, inputs, *positions = x.shape
-    rows = np.moveaxis(x.reshape(batch, inputs, -1), 1, 2).reshape(-1, inputs)
+    batch, channels, *positions = x.shape
+    rows = np.moveaxis(x.reshape(batch, channels, -1), 1, 2)
+    if over == "frame":
+        rows, positions = rows.reshape(batch, 1, -1), []
+    grouped = rows.reshape(batch, -1, groups, matrix.shape[1])
     # Each product is a whole number of at most 53 bits, or an integer already.
-    sums = exact_matmul(rows, matrix.T).astype(np.int64) + np.asarray(bias, np.int64)
-    return (
-        np.moveaxis(sums.reshape(batch, -1, len(matrix)), 1, 2)
-        .reshape(batch, len(matrix), *positions)
-        .astype(element.dtype)
-    )
+    sums = np.stack([exact_matmul(grouped[:, :, g], m.T) for g, m in enumerate(np.split(matrix, groups))], axis=2)
+    found = sums.astype(np.int64).reshape(batch, -1, len(matrix)) + np.asarray(bias, np.int64)
+    return np.moveaxis(found, 1, 2).reshape(batch, len(matrix), *positions).astype(element.dtype)
 
 
-def _folding(site: Site) -> tuple[int, int, int, int]:
-    outputs, inputs = np.shape(site.attributes["weights"])
-    pe, simd = site.attributes["pe"], site.attributes["simd"]
-    return outputs, inputs, outputs if pe is None else pe, inputs if simd is None else simd
+def _fold(site: Site) -> Fold:
+    x, z = site.operands[0], site.results[0]
+    outputs, columns = np.shape(site.attributes["weights"])
+    return fold_of(outputs, columns * site.attributes["groups"], site.attributes["groups"], x.lanes, z.lanes)
+
+
+def _latency(site: Site) -> int:
+    return 1 + int(site.attributes["stages"])
 
 
 def _schedule(site: Site) -> Schedule:
-    outputs, inputs, pe, simd = _folding(site)
-    steps = (outputs // pe) * (inputs // simd)
-    first = np.arange(site.operands[0].beats) * steps
-    return spaced(len(first) * steps, first, first + steps - 1, _LATENCY)
+    fold = _fold(site)
+    products = site.operands[0].beats // (fold.blocks * fold.parts)
+    block = np.arange(products * fold.blocks) * (fold.passes * fold.parts)
+    takes = block[:, None] + np.arange(fold.parts)
+    gives = block[:, None] + np.arange(fold.passes) * fold.parts + fold.parts - 1
+    return spaced(products * fold.steps, takes.ravel(), gives.ravel(), _latency(site))
 
 
 def _weight_width(weights: ArrayLike) -> int:
@@ -128,38 +233,44 @@ def _weight_width(weights: ArrayLike) -> int:
 
 
 def _generics(site: Site) -> dict[str, Generic]:
-    outputs, inputs, pe, simd = _folding(site)
-    x, z = site.operands[0].element, site.results[0].element
+    x, z = site.operands[0], site.results[0]
+    outputs, columns = np.shape(site.attributes["weights"])
     bias = np.asarray(site.attributes["bias"], np.int64)
     return {
-        "INPUTS": inputs,
+        "INPUTS": columns * site.attributes["groups"],
         "OUTPUTS": outputs,
-        "PE": pe,
-        "SIMD": simd,
-        "X_WIDTH": x.width,
-        "X_SIGNED": x.signed,
-        "Z_WIDTH": z.width,
-        "Z_SIGNED": z.signed,
+        "GROUPS": site.attributes["groups"],
+        "X_LANES": x.lanes,
+        "Z_LANES": z.lanes,
+        "X_WIDTH": x.element.width,
+        "X_SIGNED": x.element.signed,
+        "Z_WIDTH": z.element.width,
+        "Z_SIGNED": z.element.signed,
         "WEIGHT_WIDTH": _weight_width(site.attributes["weights"]),
         "WEIGHTS": np.asarray(site.attributes["weights"], np.int64).ravel(),
-        **long_vector("BIAS", bias, long=z.width > 31 or x.width > 31),
+        **long_vector("BIAS", bias, long=z.element.width > 31 or x.element.width > 30),
+        "STAGES": site.attributes["stages"],
         "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
-    outputs, inputs, pe, simd = _folding(site)
-    parts, groups = inputs // simd, outputs // pe
+    fold = _fold(site)
     x, z = site.operands[0], site.results[0]
     matrix = np.abs(np.asarray(site.attributes["weights"], np.int64))
-    if parts * groups == 1:
+    ranks = (site.attributes["stages"] - 1) * z.lanes * fold.terms * (x.element.width + _weight_width(matrix))
+    if fold.steps == 1:
         products = int(np.count_nonzero(matrix & (matrix - 1)))
-        own = Resources(products, int(np.count_nonzero(matrix)), z.payload_width + 1)
+        own = Resources(products, int(np.count_nonzero(matrix)), z.payload_width + 1 + ranks)
     else:
-        row = pe * simd * _weight_width(site.attributes["weights"])
-        held = x.payload_width + (pe * z.element.width if parts > 1 else 0)
-        counters = counter_bits(parts * groups) + counter_bits(groups) + counter_bits(inputs) + 1
-        own = Resources(pe * simd, pe * simd, held + row + z.payload_width + counters, row * parts * groups)
+        multipliers = z.lanes * fold.terms
+        row = multipliers * _weight_width(site.attributes["weights"])
+        biases = z.payload_width * fold.blocks * fold.passes
+        kept = x.payload_width * fold.parts if fold.passes > 1 else 0
+        counters = sum(map(counter_bits, (fold.steps, fold.blocks * fold.passes, fold.passes, fold.parts))) + 1
+        registers = row + 2 * z.payload_width + counters + ranks + (kept if fold.parts == 1 else 0)
+        memory = row * fold.steps + biases + (kept if fold.parts > 1 else 0)
+        own = Resources(multipliers, multipliers, registers, memory)
     return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
 
 

@@ -3,29 +3,32 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.component import streams
+from graphrewrite.hdl.components.reduce import Reduction, lanes_of_groups, reducing
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
 __all__ = ["MAXIMUM", "maximum"]
 
 
-def _infer(x: Type, *, groups: int) -> Stream:
+def _infer(x: Type, *, groups: int, stages: int = 1) -> Stream:
     (given,) = streams(x)
-    if groups < 1 or given.lanes % groups:
-        raise TypeMismatchError(f"groups={groups} does not divide the {given.lanes} lanes of {given}; give a divisor")
-    return Stream(given.element, (given.lanes // groups, *given.shape[1:]))
+    return lanes_of_groups(given, groups, given.element, stages)
 
 
 @define_op(name="stream_maximum", level="stream", infer=_infer)
-def maximum(x: NDArray[np.integer], *, groups: int) -> NDArray[np.integer]:
-    """Return the greatest of ``groups`` numbers for each channel; number g of channel c is lane ``g * C + c``.
+def maximum(x: NDArray[np.integer], *, groups: int, stages: int = 1) -> NDArray[np.integer]:
+    """Return the greatest of ``groups`` numbers for each channel; number g of channel c is channel ``g * C + c``.
+
+    Where the lanes hold all C channels, once or several times, so do the lanes of the result; where they divide them, a
+    beat of the result is made of several beats, and has as many lanes.
 
     Parameters
     ----------
     x : ndarray of int, shape [N, groups * C, *positions]
     groups : int
+    stages : int
+        Ranks of registers that cut the comparisons, the output buffer included: one is the least, one a level the most.
 
     Returns
     -------
@@ -36,25 +39,8 @@ def maximum(x: NDArray[np.integer], *, groups: int) -> NDArray[np.integer]:
     >>> maximum(np.array([[1, 8, 5, 2]]), groups=2).tolist()
     [[5, 8]]
     """
-    return x.reshape(len(x), groups, x.shape[1] // groups, *x.shape[2:]).max(axis=1)
+    return np.asarray(x.reshape(len(x), groups, x.shape[1] // groups, *x.shape[2:]).max(axis=1))
 
 
-def _generics(site: Site) -> dict[str, Generic]:
-    z = site.results[0]
-    return {
-        "CHANNELS": z.lanes,
-        "GROUPS": site.attributes["groups"],
-        "ELEMENT_WIDTH": z.element.width,
-        "IS_SIGNED": z.element.signed,
-        "CAPACITY": per_beat(site).capacity[0],
-    }
-
-
-def _resources(site: Site) -> Resources:
-    z = site.results[0]
-    compared = Resources(adders=z.lanes * (site.attributes["groups"] - 1))
-    return compared.plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
-
-
-MAXIMUM = Component(maximum, "maximum.vhd", _generics, per_beat, _resources)
+MAXIMUM = reducing(maximum, lambda site: Reduction.of_groups(site, is_sum=False))
 """The component of `maximum`."""

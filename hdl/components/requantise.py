@@ -6,24 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.channelwise import buffers, check_stages, row_resources
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
-from graphrewrite.op.integer import narrowed
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["REQUANTISE", "requantise"]
 
+_ROUNDINGS = ("half_even", "half_up", "down", "to_zero")
+
 
 def _infer(
-    x: Type, *, shift: int | Sequence[int], element: FixedPoint, low: int | None = None, high: int | None = None
+    x: Type,
+    *,
+    shift: int | Sequence[int],
+    element: FixedPoint,
+    low: int | None = None,
+    high: int | None = None,
+    offset: int = 0,
+    rounding: str = "half_even",
+    stages: int = 1,
 ) -> Stream:
     (given,) = streams(x)
-    if element.width > 31:
+    (result,) = streams(Stream(element, given.shape, given.lanes))
+    if np.ndim(shift) > 1 or np.size(shift) != (given.channels if np.ndim(shift) else 1):
         raise TypeMismatchError(
-            f"{element} has more than the 31 bits that a requantised lane may have; give a narrower format"
+            f"{np.size(shift)} shifts do not fit the channels of {given}; give one, or {given.channels}"
         )
-    if np.ndim(shift) > 1 or np.size(shift) != (given.lanes if np.ndim(shift) else 1):
-        raise TypeMismatchError(f"{np.size(shift)} shifts do not fit the lanes of {given}; give one, or {given.lanes}")
     if np.max(shift) > 60 or given.element.width - np.min(shift) > 60:
         raise TypeMismatchError(
             f"shifts of {np.min(shift)} to {np.max(shift)} places need more than 60 bits; shift less"
@@ -31,12 +42,27 @@ def _infer(
     least, most = _bounds(element, low, high)
     if least > most:
         raise TypeMismatchError(f"bounds {low} to {high} leave no number of {element}; give low <= high")
-    return Stream(element, given.shape)
+    if rounding not in _ROUNDINGS:
+        raise TypeMismatchError(f"rounding is {', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}, not {rounding!r}")
+    if abs(offset) >= 1 << 47:
+        raise TypeMismatchError(f"offset {offset} exceeds 48 bits; give a smaller one")
+    check_stages(stages, 3 if _varies(_shifts(shift, given)) else 2)
+    return result
 
 
 def _bounds(element: FixedPoint, low: int | None, high: int | None) -> tuple[int, int]:
     least = element.minimum if low is None else max(low, element.minimum)
     return least, element.maximum if high is None else min(high, element.maximum)
+
+
+def _shifts(shift: int | Sequence[int], given: Stream) -> NDArray[np.int64]:
+    """Places by fold and lane."""
+    return np.broadcast_to(np.asarray(shift, np.int64), given.channels).reshape(given.folds, given.lanes)
+
+
+def _varies(shifts: NDArray[np.int64]) -> bool:
+    """Whether a lane shifts by other places in other beats."""
+    return bool(np.ptp(shifts, axis=0).any())
 
 
 @define_op(name="stream_requantise", level="stream", infer=_infer)
@@ -47,8 +73,11 @@ def requantise(
     element: FixedPoint,
     low: int | None = None,
     high: int | None = None,
+    offset: int = 0,
+    rounding: str = "half_even",
+    stages: int = 1,
 ) -> NDArray[np.integer]:
-    """Return ``x / 2**shift`` rounded half to even, limited to ``element`` and to ``[low, high]``.
+    """Return ``x / 2**shift`` rounded, plus ``offset``, limited to ``element`` and to ``[low, high]``.
 
     Parameters
     ----------
@@ -59,6 +88,13 @@ def requantise(
         Format of the result.
     low, high : int, optional
         Tighter bounds than the format's.
+    offset : int
+        Zero point of the result.
+    rounding : "half_even", "half_up", "down" or "to_zero"
+        To the nearest number, of two the even or the greater one; or always downwards, or towards zero.
+    stages : int
+        Ranks of registers: 2 cuts between rounding and limiting, 3 also before rounding, where the shift of a lane
+        varies from beat to beat.
 
     Returns
     -------
@@ -68,32 +104,69 @@ def requantise(
     --------
     >>> requantise(np.array([[6, 10, 999]]), shift=[2, 2, -1], element=FixedPoint(True, 8)).tolist()
     [[2, 2, 127]]
+    >>> requantise(np.array([[6, -6]]), shift=2, element=FixedPoint(False, 8), offset=9, rounding="half_up").tolist()
+    [[11, 8]]
     """
     by = np.asarray(shift, np.int64).reshape(-1, *[1] * (x.ndim - 2))
-    return narrowed(x, by, *_bounds(element, low, high)).astype(element.dtype)
+    moved = _rounded(x.astype(np.int64), np.maximum(by, 0), rounding) * (1 << np.maximum(-by, 0))
+    return np.clip(moved + offset, *_bounds(element, low, high)).astype(element.dtype)
+
+
+def _rounded(x: NDArray[np.int64], places: NDArray[np.int64], rounding: str) -> NDArray[np.int64]:
+    whole = x >> places
+    rest, half = x - (whole << places), (1 << places) >> 1  # a rest is less than 1: of no places, the half is none
+    if rounding == "half_up":
+        return np.asarray(whole + ((rest >= half) & (places > 0)))
+    if rounding == "half_even":
+        return np.asarray(whole + ((rest > half - (whole & 1)) & (places > 0)))
+    return np.asarray(whole + ((x < 0) & (rest != 0))) if rounding == "to_zero" else whole
+
+
+def _schedule(site: Site) -> Schedule:
+    return per_beat(site, site.attributes["stages"])
+
+
+def _working_width(site: Site) -> int:
+    """Bits that hold every number on the way, whatever lane it is in."""
+    x, z = site.operands[0], site.results[0]
+    shifts = _shifts(site.attributes["shift"], x)
+    # Where they vary, all are shifted to the left as far as they are to be shifted to the right less than the farthest.
+    right = np.maximum(np.broadcast_to(shifts.max(), shifts.shape) if _varies(shifts) else shifts, 0)
+    left = int((right - shifts).max())
+    added = int(site.attributes["offset"]).bit_length() + 1
+    places = int(right.max())
+    return 2 + max(z.element.width, x.element.width + 1 + left, places + 1, added + places)
 
 
 def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
     least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
     return {
-        "CHANNELS": x.lanes,
+        "CHANNELS": x.channels,
+        "LANES": x.lanes,
         "X_WIDTH": x.element.width,
         "X_SIGNED": x.element.signed,
         "Z_WIDTH": z.element.width,
-        "SHIFTS": np.broadcast_to(np.asarray(site.attributes["shift"], np.int64), x.lanes),
-        "LOW": least,
-        "HIGH": most,
-        "CAPACITY": per_beat(site).capacity[0],
+        "SHIFTS": _shifts(site.attributes["shift"], x).ravel(),
+        "ROUNDING": _ROUNDINGS.index(site.attributes["rounding"]),
+        **long_integer("OFFSET", site.attributes["offset"]),
+        **long_integer("LOW", least),
+        **long_integer("HIGH", most),
+        "WORKING": _working_width(site),
+        "STAGES": site.attributes["stages"],
+        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
-    z = site.results[0]
-    rounded = int(np.count_nonzero(np.broadcast_to(site.attributes["shift"], z.lanes) > 0))
-    own = Resources(adders=rounded + 2 * z.lanes)
-    return own.plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
+    x, z = site.operands[0], site.results[0]
+    shifts, working, stages = _shifts(site.attributes["shift"], x), _working_width(site), site.attributes["stages"]
+    rounded = int((shifts > 0).any(axis=0).sum()) if site.attributes["rounding"] != "down" else 0
+    own = Resources(adders=rounded + 2 * z.lanes, registers=(stages - 1) * working * z.lanes)
+    if _varies(shifts):
+        own = own.plus(row_resources(x, counter_bits(int(np.ptp(shifts)) + 1)))
+    return own.plus(buffers(site.results, _schedule(site)))
 
 
-REQUANTISE = Component(requantise, "requantise.vhd", _generics, per_beat, _resources)
+REQUANTISE = Component(requantise, "requantise.vhd", _generics, _schedule, _resources)
 """The component of `requantise`."""

@@ -1,4 +1,4 @@
-"""reshape: the same numbers in beats of another width; flatten and its inverse."""
+"""reshape: the same numbers under another shape; flatten and its inverse."""
 
 import math
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from graphrewrite.hdl.component import (
     Site,
     buffer_resources,
     counter_bits,
+    per_beat,
     spaced,
     streams,
 )
@@ -24,24 +25,29 @@ from graphrewrite.types import Stream, Type
 __all__ = ["RESHAPE", "reshape"]
 
 
-def _infer(x: Type, *, shape: Sequence[int]) -> Stream:
+def _infer(x: Type, *, shape: Sequence[int], lanes: int | None = None) -> Stream:
     (given,) = streams(x)
     if not shape or min(shape) < 1 or math.prod(shape) != math.prod(given.shape):
         raise TypeMismatchError(
             f"shape {tuple(shape)} does not hold the {math.prod(given.shape)} numbers of {given}; give as many"
         )
-    return Stream(given.element, tuple(shape))
+    return Stream(given.element, tuple(shape), shape[0] if lanes is None else lanes)
 
 
 @define_op(name="stream_reshape", level="stream", infer=_infer)
-def reshape(x: NDArray[np.integer], *, shape: Sequence[int]) -> NDArray[np.integer]:
+def reshape(x: NDArray[np.integer], *, shape: Sequence[int], lanes: int | None = None) -> NDArray[np.integer]:
     """Return the same numbers in row-major order of another shape, the batch aside.
+
+    Where the numbers come in the order in which they leave, and as many in a beat, each beat passes as it comes: a
+    flattened single position, an added axis. Else a frame is stored in registers.
 
     Parameters
     ----------
     x : ndarray of int, shape [N, ...]
     shape : sequence of int
-        The new shape, without the batch; its first dimension is the lanes.
+        The new shape, without the batch; its first dimension is the channels.
+    lanes : int, optional
+        Lanes of the result; all channels where not given.
 
     Returns
     -------
@@ -55,7 +61,19 @@ def reshape(x: NDArray[np.integer], *, shape: Sequence[int]) -> NDArray[np.integ
     return x.reshape(len(x), *shape)
 
 
+def _places(stream: Stream) -> NDArray[np.int64]:
+    """Return for each lane of each beat which number of a frame it is."""
+    return np.asarray(stream.to_beats(np.arange(math.prod(stream.shape))[None])[0])
+
+
+def _in_order(site: Site) -> bool:
+    x, z = site.operands[0], site.results[0]
+    return x.lanes == z.lanes and np.array_equal(_places(x), _places(z))
+
+
 def _schedule(site: Site) -> Schedule:
+    if _in_order(site):
+        return per_beat(site)
     taken, given = site.operands[0].beats, site.results[0].beats
     return spaced(taken + given - 1, np.arange(taken), taken - 1 + np.arange(given))
 
@@ -64,9 +82,12 @@ def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
     return {
         "X_LANES": x.lanes,
-        "X_BEATS": x.beats,
+        "X_FOLDS": x.folds,
+        "X_POSITIONS": x.positions,
         "Z_LANES": z.lanes,
-        "Z_BEATS": z.beats,
+        "Z_FOLDS": z.folds,
+        "Z_POSITIONS": z.positions,
+        "IN_ORDER": _in_order(site),
         "ELEMENT_WIDTH": x.element.width,
         "CAPACITY": _schedule(site).capacity[0],
     }
@@ -74,10 +95,12 @@ def _generics(site: Site) -> dict[str, Generic]:
 
 def _resources(site: Site) -> Resources:
     x, z = site.operands[0], site.results[0]
+    buffer = buffer_resources(z.payload_width, _schedule(site).capacity[0])
+    if _in_order(site):
+        return buffer
     # The last beat of a frame is stored only where later steps read it.
     stored = x.payload_width * (x.beats if z.beats > 1 else x.beats - 1)
-    own = Resources(registers=stored + counter_bits(_schedule(site).steps))
-    return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
+    return buffer.plus(Resources(registers=stored + counter_bits(_schedule(site).steps)))
 
 
 RESHAPE = Component(reshape, "reshape.vhd", _generics, _schedule, _resources)

@@ -1,6 +1,7 @@
-"""window: the pixels under a sliding window."""
+"""window: the pixels under a sliding window, over one axis or two."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,39 +24,85 @@ from graphrewrite.types import Stream, Type
 __all__ = ["WINDOW", "window"]
 
 
+class _Axis(NamedTuple):
+    """One axis of the image, and how the window moves along it."""
+
+    size: int
+    kernel: int
+    stride: int
+    before: int
+    after: int
+    dilation: int
+
+    @property
+    def extent(self) -> int:
+        """From the first to the last place under the window."""
+        return self.dilation * (self.kernel - 1) + 1
+
+    @property
+    def padded(self) -> int:
+        """Size with its border."""
+        return self.before + self.size + self.after
+
+
+def _axes(
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    dilations: Sequence[int] | None,
+) -> tuple[_Axis, ...]:
+    count = len(sizes)
+    pads = pads or (0,) * (2 * count)
+    given = strides or (1,) * count, dilations or (1,) * count
+    return tuple(
+        _Axis(*axis) for axis in zip(sizes, kernel, given[0], pads[:count], pads[count:], given[1], strict=True)
+    )
+
+
 def _infer(
     x: Type,
     *,
     kernel: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
+    strides: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
     fill: int = 0,
+    groups: int = 1,
 ) -> Stream:
     (image,) = streams(x)
-    if len(image.shape) != 3 or len(kernel) != 2 or len(strides) != 2 or len(pads) != 4:
+    count = len(image.shape) - 1
+    lengths = [len(kernel), *(len(given) for given in (strides, dilations) if given), len(pads or "..") // 2]
+    if count not in (1, 2) or {*lengths[:-1]} != {count} or (pads and len(pads) != 2 * count):
         raise TypeMismatchError(
-            f"{image}: give [C,H,W], kernel=(kh,kw), strides=(sh,sw) and pads=(top,left,bottom,right)"
+            f"{image}: give [C,L] or [C,H,W], a kernel, strides and dilations with a number for each axis after C, and "
+            "pads with one before each axis, then one after each"
         )
-    if min(*kernel, *strides) < 1 or min(pads) < 0:
-        raise TypeMismatchError(f"kernel {kernel} and strides {strides} must be positive, pads {pads} not negative")
-    if pads[0] >= kernel[0] or pads[1] >= kernel[1]:
+    axes = _axes(image.shape[1:], kernel, strides, pads, dilations)
+    if min(min(a.kernel, a.stride, a.dilation) for a in axes) < 1 or min(min(a.before, a.after) for a in axes) < 0:
+        raise TypeMismatchError(
+            f"kernel {kernel}, strides {strides} and dilations {dilations} must be positive, pads {pads} not negative"
+        )
+    if any(a.before >= a.extent for a in axes):
         # Such a beat would come before the frame that it belongs to has begun.
         raise TypeMismatchError(
-            f"the first window lies wholly in the pads {tuple(pads)}; pad fewer rows above and columns to the "
-            "left than "
-            f"the kernel {tuple(kernel)} has, or extend the kernel by zero weights below and to the right"
+            f"the first window lies wholly in the pads {pads}; pad less before an axis than the kernel {tuple(kernel)} "
+            "reaches, or extend the kernel at its end by zero weights"
         )
     if not image.element.minimum <= fill <= image.element.maximum:
         raise TypeMismatchError(
             f"fill {fill} is no {image.element}; give {image.element.minimum} to {image.element.maximum}"
         )
-    channels, height, width = image.shape
-    rows, columns = pads[0] + height + pads[2] - kernel[0], pads[1] + width + pads[3] - kernel[1]
-    if rows < 0 or columns < 0:
+    if any(a.padded < a.extent for a in axes):
+        raise TypeMismatchError(f"kernel {tuple(kernel)} exceeds {image} with pads {pads}; pad more or shrink it")
+    if groups < 1 or image.channels % groups or image.lanes % (image.channels // groups):
         raise TypeMismatchError(
-            f"kernel {tuple(kernel)} exceeds {image} with pads {tuple(pads)}; pad more or shrink it"
+            f"groups={groups}: a beat of {image} has to hold whole groups of channels; give a multiple of {image.folds} "
+            f"that divides {image.channels}"
         )
-    return Stream(image.element, (kernel[0] * kernel[1] * channels, rows // strides[0] + 1, columns // strides[1] + 1))
+    taps = int(np.prod(kernel))
+    shape = (taps * image.channels, *((a.padded - a.extent) // a.stride + 1 for a in axes))
+    return Stream(image.element, shape, taps * image.lanes)
 
 
 @define_op(level="stream", infer=_infer)
@@ -63,84 +110,106 @@ def window(
     x: NDArray[np.integer],
     *,
     kernel: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
+    strides: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
     fill: int = 0,
+    groups: int = 1,
 ) -> NDArray[np.integer]:
-    """Return the pixels under a sliding window: lane ``(ky * kw + kx) * C + c`` of each of its positions.
+    """Return the pixels under a sliding window, at each of its positions.
+
+    Channel ``(g * taps + tap) * D + d`` of the result is channel ``g * D + d`` of the pixel under a tap, where taps are
+    counted in raster order and each of the ``groups`` has D channels.
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, H, W]
-    kernel : (int, int)
-        Height and width of the window.
-    strides : (int, int)
-        Vertical and horizontal step.
-    pads : (int, int, int, int)
-        Rows and columns around the image: top, left, bottom, right.
+    x : ndarray of int, shape [N, C, H, W] or [N, C, L]
+    kernel : (int, int) or (int,)
+        Places of the window along each axis.
+    strides : sequence of int, optional
+        Steps of the window; 1 where not given.
+    pads : sequence of int, optional
+        Rows and columns around the image: before each axis, then after each.
+    dilations : sequence of int, optional
+        Distance of neighbouring places; 1 where not given.
     fill : int
-        What they hold.
+        What the border holds.
+    groups : int
+        Groups of channels that stay together; 1 puts all channels of a tap side by side.
 
     Returns
     -------
-    ndarray of int, shape [N, kh * kw * C, OH, OW]
+    ndarray of int, shape [N, taps * C, OH, OW] or [N, taps * C, OL]
 
     Examples
     --------
     >>> window(np.arange(4).reshape(1, 1, 2, 2), kernel=(1, 2), pads=(0, 0, 0, 1), fill=9).tolist()
     [[[[0, 1], [2, 3]], [[1, 9], [3, 9]]]]
+    >>> window(np.arange(5).reshape(1, 1, 5), kernel=(2,), dilations=(3,)).tolist()
+    [[[0, 1], [3, 4]]]
     """
-    top, left, bottom, right = pads
-    padded = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=fill)
-    seen = np.lib.stride_tricks.sliding_window_view(padded, tuple(kernel), axis=(2, 3))[
-        :, :, :: strides[0], :: strides[1]
-    ]
-    batch, channels, height, width = seen.shape[:4]
-    lanes = kernel[0] * kernel[1] * channels
-    return np.ascontiguousarray(seen.transpose(0, 4, 5, 1, 2, 3)).reshape(batch, lanes, height, width)
+    count = x.ndim - 2
+    axes = _axes(x.shape[2:], kernel, strides, pads, dilations)
+    padded = np.pad(x, ((0, 0), (0, 0), *((a.before, a.after) for a in axes)), constant_values=fill)
+    spread = np.lib.stride_tricks.sliding_window_view(padded, [a.extent for a in axes], axis=tuple(range(2, x.ndim)))
+    steps = (slice(None, None, a.stride) for a in axes), (slice(None, None, a.dilation) for a in axes)
+    seen = spread[:, :, *steps[0], *steps[1]]
+    batch, channels, *rest = seen.shape
+    sizes, taps = rest[:count], int(np.prod(kernel))
+    grouped = seen.reshape(batch, groups, channels // groups, *sizes, taps)
+    return np.ascontiguousarray(np.moveaxis(grouped, -1, 2)).reshape(batch, taps * channels, *sizes)
+
+
+def _plane(site: Site) -> tuple[_Axis, _Axis]:
+    """Rows and columns; a single axis is a row."""
+    names = ("kernel", "strides", "pads", "dilations")
+    axes = _axes(site.operands[0].shape[1:], *(site.attributes[name] for name in names))
+    return (axes[0], axes[1]) if len(axes) == 2 else (_Axis(1, 1, 1, 0, 0, 1), axes[0])
 
 
 def _schedule(site: Site) -> Schedule:
-    _, height, width = site.operands[0].shape
-    (kh, kw), (sh, sw) = site.attributes["kernel"], site.attributes["strides"]
-    top, left, bottom, right = site.attributes["pads"]
-    rows, columns = top + height + bottom, left + width + right
-    steps = np.arange(rows * columns).reshape(rows, columns)
-    takes = steps[top : top + height, left : left + width]
-    return spaced(steps.size, takes.ravel(), steps[kh - 1 :: sh, kw - 1 :: sw].ravel())
+    rows, columns = _plane(site)
+    folds = site.operands[0].folds
+    steps = np.arange(rows.padded * columns.padded * folds).reshape(rows.padded, columns.padded, folds)
+    takes = steps[rows.before : rows.before + rows.size, columns.before : columns.before + columns.size]
+    gives = steps[rows.extent - 1 :: rows.stride, columns.extent - 1 :: columns.stride]
+    return spaced(steps.size, takes.ravel(), gives.ravel())
 
 
 def _generics(site: Site) -> dict[str, Generic]:
-    channels, height, width = site.operands[0].shape
-    top, left, bottom, right = site.attributes["pads"]
+    rows, columns = _plane(site)
+    x = site.operands[0]
     return {
-        "CHANNELS": channels,
-        "HEIGHT": height,
-        "WIDTH": width,
-        "KERNEL_HEIGHT": site.attributes["kernel"][0],
-        "KERNEL_WIDTH": site.attributes["kernel"][1],
-        "STRIDE_HEIGHT": site.attributes["strides"][0],
-        "STRIDE_WIDTH": site.attributes["strides"][1],
-        "PAD_TOP": top,
-        "PAD_LEFT": left,
-        "PAD_BOTTOM": bottom,
-        "PAD_RIGHT": right,
+        "LANES": x.lanes,
+        "FOLDS": x.folds,
+        "GROUP_SIZE": x.channels // site.attributes["groups"],
+        "HEIGHT": rows.size,
+        "WIDTH": columns.size,
+        "KERNEL_HEIGHT": rows.kernel,
+        "KERNEL_WIDTH": columns.kernel,
+        "STRIDE_HEIGHT": rows.stride,
+        "STRIDE_WIDTH": columns.stride,
+        "DILATION_HEIGHT": rows.dilation,
+        "DILATION_WIDTH": columns.dilation,
+        "PAD_TOP": rows.before,
+        "PAD_LEFT": columns.before,
+        "PAD_BOTTOM": rows.after,
+        "PAD_RIGHT": columns.after,
         "FILL": site.attributes["fill"],
-        "ELEMENT_WIDTH": site.operands[0].element.width,
+        "ELEMENT_WIDTH": x.element.width,
         "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
-    _, height, width = site.operands[0].shape
-    (kh, kw), (sh, sw) = site.attributes["kernel"], site.attributes["strides"]
-    top, left, bottom, right = site.attributes["pads"]
-    pixel = site.operands[0].payload_width
-    columns = left + width + right
-    counters = [top + height + bottom, columns, max(kh, sh), max(kw, sw)]
+    rows, columns = _plane(site)
+    x = site.operands[0]
+    pixel, words = x.payload_width, columns.padded * x.folds
+    above = (rows.extent - 1) * pixel
+    counters = [rows.padded, columns.padded, max(rows.extent, rows.stride), max(columns.extent, columns.stride), words]
     own = Resources(
-        registers=(kw - 1) * kh * pixel + (kh - 1) * pixel + sum(map(counter_bits, counters)),
-        memory_bits=(kh - 1) * pixel * columns if columns > 1 else 0,
+        registers=(columns.extent - 1) * x.folds * rows.kernel * pixel + above + sum(map(counter_bits, counters)),
+        memory_bits=above * words if words > 1 else 0,
     )
     return own.plus(buffer_resources(site.results[0].payload_width, _schedule(site).capacity[0]))
 

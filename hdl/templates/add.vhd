@@ -1,6 +1,6 @@
 -- add: the exact sum of two streams, z = x * 2**X_SHIFT + y * 2**Y_SHIFT.
 --
--- Generics: CHANNELS                     lanes of x, y and z
+-- Generics: LANES                        lanes of x, y and z
 --           X_WIDTH, X_SIGNED, X_SHIFT   format of a lane of x, and the places that it is shifted left
 --           Y_WIDTH, Y_SIGNED, Y_SHIFT   the same of y
 --           Z_WIDTH                      bits of a lane of z; every sum fits
@@ -14,7 +14,7 @@ use work.lanes.all;
 
 entity add is
   generic (
-    CHANNELS : positive;
+    LANES    : positive;
     X_WIDTH  : positive;
     X_SIGNED : boolean;
     X_SHIFT  : natural := 0;
@@ -27,13 +27,13 @@ entity add is
   port (
     clk       : in  std_logic;
     rst       : in  std_logic;
-    x_payload : in  std_logic_vector(CHANNELS * X_WIDTH - 1 downto 0);
+    x_payload : in  std_logic_vector(LANES * X_WIDTH - 1 downto 0);
     x_valid   : in  std_logic;
     x_ready   : out std_logic;
-    y_payload : in  std_logic_vector(CHANNELS * Y_WIDTH - 1 downto 0);
+    y_payload : in  std_logic_vector(LANES * Y_WIDTH - 1 downto 0);
     y_valid   : in  std_logic;
     y_ready   : out std_logic;
-    z_payload : out std_logic_vector(CHANNELS * Z_WIDTH - 1 downto 0);
+    z_payload : out std_logic_vector(LANES * Z_WIDTH - 1 downto 0);
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
@@ -44,7 +44,7 @@ architecture rtl of add is
 
   signal room   : std_logic;
   signal step   : std_logic;
-  signal z_beat : std_logic_vector(CHANNELS * Z_WIDTH - 1 downto 0);
+  signal z_beat : std_logic_vector(LANES * Z_WIDTH - 1 downto 0);
 begin
 
   x_ready <= room and y_valid;
@@ -55,7 +55,7 @@ begin
     variable x : signed(WORKING - 1 downto 0);
     variable y : signed(WORKING - 1 downto 0);
   begin
-    for c in 0 to CHANNELS - 1 loop
+    for c in 0 to LANES - 1 loop
       x := rounded(resize(lane(x_payload, c, X_WIDTH, X_SIGNED), WORKING), -X_SHIFT);
       y := rounded(resize(lane(y_payload, c, Y_WIDTH, Y_SIGNED), WORKING), -Y_SHIFT);
       z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(x + y, Z_WIDTH);
@@ -63,7 +63,7 @@ begin
   end process;
 
   z_buffer : entity work.stream_buffer
-    generic map (WIDTH => CHANNELS * Z_WIDTH, CAPACITY => CAPACITY)
+    generic map (WIDTH => LANES * Z_WIDTH, CAPACITY => CAPACITY)
     port map (
       clk => clk, rst => rst, reserve => step, room => room, push => step, payload => z_beat,
       z_payload => z_payload, z_valid => z_valid, z_ready => z_ready

@@ -1,6 +1,6 @@
 -- clip: every lane, or the bound that it exceeds; with LOW = 0 it is relu.
 --
--- Generics: CHANNELS            lanes of x and z
+-- Generics: LANES               lanes of x and z
 --           X_WIDTH, X_SIGNED   format of a lane of x
 --           Z_WIDTH             bits of a lane of z
 --           LOW, LOW_UPPER      least value of z, LOW_UPPER * 2**24 + LOW
@@ -15,7 +15,7 @@ use work.lanes.all;
 
 entity clip is
   generic (
-    CHANNELS   : positive;
+    LANES      : positive;
     X_WIDTH    : positive;
     X_SIGNED   : boolean;
     Z_WIDTH    : positive;
@@ -28,10 +28,10 @@ entity clip is
   port (
     clk       : in  std_logic;
     rst       : in  std_logic;
-    x_payload : in  std_logic_vector(CHANNELS * X_WIDTH - 1 downto 0);
+    x_payload : in  std_logic_vector(LANES * X_WIDTH - 1 downto 0);
     x_valid   : in  std_logic;
     x_ready   : out std_logic;
-    z_payload : out std_logic_vector(CHANNELS * Z_WIDTH - 1 downto 0);
+    z_payload : out std_logic_vector(LANES * Z_WIDTH - 1 downto 0);
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
@@ -44,7 +44,7 @@ architecture rtl of clip is
 
   signal room   : std_logic;
   signal step   : std_logic;
-  signal z_beat : std_logic_vector(CHANNELS * Z_WIDTH - 1 downto 0);
+  signal z_beat : std_logic_vector(LANES * Z_WIDTH - 1 downto 0);
 begin
 
   x_ready <= room;
@@ -53,14 +53,14 @@ begin
   bound : process (x_payload)
     variable value : signed(WORKING - 1 downto 0);
   begin
-    for c in 0 to CHANNELS - 1 loop
+    for c in 0 to LANES - 1 loop
       value := saturated(resize(lane(x_payload, c, X_WIDTH, X_SIGNED), WORKING), LEAST, MOST);
       z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(value, Z_WIDTH);
     end loop;
   end process;
 
   z_buffer : entity work.stream_buffer
-    generic map (WIDTH => CHANNELS * Z_WIDTH, CAPACITY => CAPACITY)
+    generic map (WIDTH => LANES * Z_WIDTH, CAPACITY => CAPACITY)
     port map (
       clk => clk, rst => rst, reserve => step, room => room, push => step, payload => z_beat,
       z_payload => z_payload, z_valid => z_valid, z_ready => z_ready

@@ -1,13 +1,15 @@
--- reshape: the same numbers, in row-major order of a tensor whose first axis is the lanes, as beats of another width.
+-- reshape: the same numbers, in row-major order of a tensor whose first axis is the channels, under another shape.
 --
--- Generics: X_LANES, X_BEATS   of a frame of x
---           Z_LANES, Z_BEATS   of a frame of z; as many numbers
---           ELEMENT_WIDTH      bits of a lane
---           CAPACITY           beats in the output buffer
--- Schedule: X_BEATS + Z_BEATS - 1 steps a frame. The first X_BEATS steps take a beat each, the last Z_BEATS steps give one
---           each, so that the step that takes the last beat gives the first.
+-- Generics: X_LANES, X_FOLDS, X_POSITIONS   lanes of a beat of x, beats of a position, positions of a frame
+--           Z_LANES, Z_FOLDS, Z_POSITIONS   of z; as many numbers
+--           IN_ORDER                        the beats of x are those of z
+--           ELEMENT_WIDTH                   bits of a lane
+--           CAPACITY                        beats in the output buffer
+-- Schedule: in order one step a beat, which takes it and gives it. Else, with as many beats in a frame of x and of z as
+--           FOLDS * POSITIONS, one step fewer than both: the first steps take a beat each, the last give one each, so
+--           that the step that takes the last beat gives the first.
 --
--- Number lane * X_BEATS + beat of a frame comes in lane `lane` of beat `beat`, and leaves likewise.
+-- Lane l of beat b holds number (b mod FOLDS * LANES + l) * POSITIONS + b / FOLDS of a frame.
 
 library ieee;
 use ieee.std_logic_1164.all;
@@ -15,9 +17,12 @@ use ieee.std_logic_1164.all;
 entity reshape is
   generic (
     X_LANES       : positive;
-    X_BEATS       : positive;
+    X_FOLDS       : positive := 1;
+    X_POSITIONS   : positive;
     Z_LANES       : positive;
-    Z_BEATS       : positive;
+    Z_FOLDS       : positive := 1;
+    Z_POSITIONS   : positive;
+    IN_ORDER      : boolean := false;
     ELEMENT_WIDTH : positive;
     CAPACITY      : positive := 2
   );
@@ -34,73 +39,94 @@ entity reshape is
 end entity;
 
 architecture rtl of reshape is
-  constant STEPS : positive := X_BEATS + Z_BEATS - 1;
-  constant FRAME : positive := X_LANES * X_BEATS * ELEMENT_WIDTH;
-
-  signal index   : natural range 0 to STEPS - 1 := 0;
-  signal taking  : std_logic;
-  signal giving  : std_logic;
-  signal room    : std_logic;
-  signal free    : std_logic;
-  signal step    : std_logic;
-  signal push    : std_logic;
-  signal stored  : std_logic_vector(FRAME - 1 downto 0) := (others => '0');
-  signal numbers : std_logic_vector(FRAME - 1 downto 0);
-  signal z_beat  : std_logic_vector(Z_LANES * ELEMENT_WIDTH - 1 downto 0);
+  signal room   : std_logic;
+  signal push   : std_logic;
+  signal z_beat : std_logic_vector(Z_LANES * ELEMENT_WIDTH - 1 downto 0);
 begin
 
-  taking  <= '1' when index <= X_BEATS - 1 else '0';
-  giving  <= '1' when index >= X_BEATS - 1 else '0';
-  free    <= room or not giving;
-  x_ready <= taking and free;
-  step    <= free and (x_valid or not taking);
-  push    <= step and giving;
-
-  position : process (clk)
-  begin
-    if rising_edge(clk) then
-      if rst = '1' then
-        index <= 0;
-      elsif step = '1' then
-        if index = STEPS - 1 then
-          index <= 0;
-        else
-          index <= index + 1;
-        end if;
-      end if;
-    end if;
-  end process;
-
-  -- Each number stands at its place in the frame; the beat of this cycle goes in at once.
-  beats_in : for b in 0 to X_BEATS - 1 generate
-    lanes_in : for l in 0 to X_LANES - 1 generate
-      numbers((l * X_BEATS + b + 1) * ELEMENT_WIDTH - 1 downto (l * X_BEATS + b) * ELEMENT_WIDTH)
-        <= x_payload((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH) when index = b
-        else stored((l * X_BEATS + b + 1) * ELEMENT_WIDTH - 1 downto (l * X_BEATS + b) * ELEMENT_WIDTH);
-    end generate;
+  passed : if IN_ORDER generate
+    x_ready <= room;
+    push    <= room and x_valid;
+    z_beat  <= x_payload;
   end generate;
 
-  store : process (clk)
-  begin
-    if rising_edge(clk) then
-      if step = '1' and taking = '1' then
-        stored <= numbers;
-      end if;
-    end if;
-  end process;
+  turned : if not IN_ORDER generate
+    constant X_BEATS : positive := X_FOLDS * X_POSITIONS;
+    constant Z_BEATS : positive := Z_FOLDS * Z_POSITIONS;
+    constant STEPS   : positive := X_BEATS + Z_BEATS - 1;
+    constant FRAME   : positive := X_LANES * X_BEATS * ELEMENT_WIDTH;
 
-  choose : process (numbers, index)
+    function place(lane, beat, lanes, folds, positions : natural) return natural is
+    begin
+      return ((beat mod folds) * lanes + lane) * positions + beat / folds;
+    end function;
+
+    signal index   : natural range 0 to STEPS - 1 := 0;
+    signal taking  : std_logic;
+    signal giving  : std_logic;
+    signal free    : std_logic;
+    signal step    : std_logic;
+    signal stored  : std_logic_vector(FRAME - 1 downto 0) := (others => '0');
+    signal numbers : std_logic_vector(FRAME - 1 downto 0);
   begin
-    z_beat <= (others => '0');
-    for b in 0 to Z_BEATS - 1 loop
-      if index = X_BEATS - 1 + b then
-        for l in 0 to Z_LANES - 1 loop
-          z_beat((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH)
-            <= numbers((l * Z_BEATS + b + 1) * ELEMENT_WIDTH - 1 downto (l * Z_BEATS + b) * ELEMENT_WIDTH);
-        end loop;
+
+    taking  <= '1' when index <= X_BEATS - 1 else '0';
+    giving  <= '1' when index >= X_BEATS - 1 else '0';
+    free    <= room or not giving;
+    x_ready <= taking and free;
+    step    <= free and (x_valid or not taking);
+    push    <= step and giving;
+
+    position : process (clk)
+    begin
+      if rising_edge(clk) then
+        if rst = '1' then
+          index <= 0;
+        elsif step = '1' then
+          if index = STEPS - 1 then
+            index <= 0;
+          else
+            index <= index + 1;
+          end if;
+        end if;
       end if;
-    end loop;
-  end process;
+    end process;
+
+    -- Each number stands at its place in the frame; the beat of this cycle goes in at once.
+    beats_in : for b in 0 to X_BEATS - 1 generate
+      lanes_in : for l in 0 to X_LANES - 1 generate
+        constant AT : natural := place(l, b, X_LANES, X_FOLDS, X_POSITIONS) * ELEMENT_WIDTH;
+      begin
+        numbers(AT + ELEMENT_WIDTH - 1 downto AT)
+          <= x_payload((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH) when index = b
+          else stored(AT + ELEMENT_WIDTH - 1 downto AT);
+      end generate;
+    end generate;
+
+    store : process (clk)
+    begin
+      if rising_edge(clk) then
+        if step = '1' and taking = '1' then
+          stored <= numbers;
+        end if;
+      end if;
+    end process;
+
+    choose : process (numbers, index)
+      variable at : natural;
+    begin
+      z_beat <= (others => '0');
+      for b in 0 to Z_BEATS - 1 loop
+        if index = X_BEATS - 1 + b then
+          for l in 0 to Z_LANES - 1 loop
+            at := place(l, b, Z_LANES, Z_FOLDS, Z_POSITIONS) * ELEMENT_WIDTH;
+            z_beat((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH) <= numbers(at + ELEMENT_WIDTH - 1 downto at);
+          end loop;
+        end if;
+      end loop;
+    end process;
+
+  end generate;
 
   z_buffer : entity work.stream_buffer
     generic map (WIDTH => Z_LANES * ELEMENT_WIDTH, CAPACITY => CAPACITY)

@@ -8,7 +8,8 @@
 --           z_...     the stream; a beat is offered from the cycle after its push on, in order
 --
 -- A place is free again in the cycle after its beat left. Nothing here leads from z_ready to `room` combinationally.
--- Up to four beats are a shift register; more are a memory with a synchronous read, which synthesis maps to block RAM.
+-- Up to four beats are registers in a ring, with one multiplexer behind them; more are a memory with a synchronous read,
+-- which synthesis maps to block RAM.
 
 library ieee;
 use ieee.std_logic_1164.all;
@@ -69,22 +70,40 @@ begin
 
   small : if CAPACITY <= REGISTERS generate
     type places_t is array (0 to CAPACITY - 1) of std_logic_vector(WIDTH - 1 downto 0);
-    signal places : places_t := (others => (others => '0'));
+    signal places      : places_t := (others => (others => '0'));
+    signal write_index : natural range 0 to CAPACITY - 1 := 0;
+    signal read_index  : natural range 0 to CAPACITY - 1 := 0;
   begin
 
-    z_payload <= places(0);
+    z_payload <= places(read_index);
 
-    shift : process (clk)
+    store : process (clk)
     begin
       if rising_edge(clk) then
         for i in places'range loop
-          if leaves = '1' and i < CAPACITY - 1 then
-            places(i) <= places(minimum(i + 1, CAPACITY - 1));
-          end if;
-          if push = '1' and ((leaves = '0' and stored = i) or (leaves = '1' and stored = i + 1)) then
+          if push = '1' and write_index = i then
             places(i) <= payload;
           end if;
         end loop;
+        if rst = '1' then
+          write_index <= 0;
+          read_index  <= 0;
+        else
+          if push = '1' then
+            if write_index = CAPACITY - 1 then
+              write_index <= 0;
+            else
+              write_index <= write_index + 1;
+            end if;
+          end if;
+          if leaves = '1' then
+            if read_index = CAPACITY - 1 then
+              read_index <= 0;
+            else
+              read_index <= read_index + 1;
+            end if;
+          end if;
+        end if;
       end if;
     end process;
 

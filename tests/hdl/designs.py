@@ -10,6 +10,7 @@ from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.hdl.components.refold import refold
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.window import window
 from graphrewrite.types import FixedPoint, Stream
@@ -27,7 +28,7 @@ def rectify(name: str = "rectify", *, x: str = "x", y: str = "y", node: str = "a
 
 
 def residual(name: str = "residual", origins: tuple[str, ...] = ("split", "scan", "sum", "round", "join")) -> Graph:
-    """A branch and a join: a window with a folded matrix behind it, and a buffer beside it."""
+    """A branch and a join: a window with a matrix of one lane behind it, and a buffer beside it."""
     split, scan, total, narrow, join = origins
     weights = np.random.default_rng(3).integers(-8, 8, (2, 18))
     wide = FixedPoint(True, 16)
@@ -35,9 +36,10 @@ def residual(name: str = "residual", origins: tuple[str, ...] = ("split", "scan"
     x = g.input("x", Stream(BYTE, (2, 4, 4)))
     a, b = g.add(fork, [x], {}, origin=(split,))
     windows = g.add(window, [a], {"kernel": (3, 3), "pads": (1, 1, 1, 1)}, origin=(scan,))
-    attributes = {"weights": weights, "bias": np.array([1, -2]), "element": wide, "pe": 1, "simd": 6}
+    attributes = {"weights": weights, "bias": np.array([1, -2]), "element": wide, "lanes": 1}
     sums = g.add(matvec, [windows], attributes, origin=(total,))
     rounded = g.add(requantise, [sums], {"shift": 5, "element": BYTE}, origin=(narrow,))
+    paired = g.add(refold, [rounded], {"lanes": 2}, origin=(narrow,))
     waiting = g.add(fifo, [b], {"depth": 16}, origin=(split,))
-    g.output("y", g.add(add, [rounded, waiting], {"element": FixedPoint(True, 9)}, origin=(join,)))
+    g.output("y", g.add(add, [paired, waiting], {"element": FixedPoint(True, 9)}, origin=(join,)))
     return g

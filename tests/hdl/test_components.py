@@ -1,41 +1,53 @@
 """Every component over its parameter space: GHDL and numpy give the same values in the same cycles."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from graphrewrite.hdl import ghdl
+from graphrewrite.hdl.checking import check_component
+from graphrewrite.hdl.checking.comparison import compare
+from graphrewrite.hdl.checking.simulation import simulate_cases
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.errors import SimulatorError
-from tests.hdl.bench import SHARED, TEMPLATES, TOOLS, Case, netlist, simulate
-from tests.hdl.configurations import RANDOM, SEED, cases
+from tests.hdl.bench import SHARED, TEMPLATES, netlist
+from tests.hdl.configurations import BY_NAME, cases, configurations_of
 
-NAMES = [component.entity for component in COMPONENTS]
-
-
-def assert_equal(drawn: Sequence[Case], entities: Sequence[str], extra: Sequence[Path], folder: Path) -> None:
-    for number, (case, seen) in enumerate(zip(drawn, simulate(drawn, folder, entities, extra), strict=True)):
-        for port, (got, wanted) in enumerate(zip(seen, case.expected(), strict=True)):
-            assert got == wanted, f"seed {SEED}, case {number}, output {port}: {case}"
+NAMES = list(BY_NAME)
 
 
 @pytest.mark.ghdl
 @pytest.mark.parametrize("name", NAMES)
-def test_values_and_cycles_equal_those_of_ghdl(name: str, tmp_path: Path) -> None:
-    drawn = cases(name)
-    print(f"seed {SEED}: {len(drawn)} configurations of {name}")
-    assert len(drawn) > RANDOM
-    assert_equal(drawn, (), (), tmp_path)
+def test_values_and_cycles_equal_those_of_ghdl(name: str, hdl_seed: int, hdl_count: int) -> None:
+    found = configurations_of(name)
+    corners = list(found.corners())
+    report = check_component(BY_NAME[name], found.draw, corners=corners, count=hdl_count, seed=hdl_seed, timeout=None)
+    print(report)
+    assert report.configurations == len(corners) + hdl_count
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_component_has_configurations_and_corner_cases(name: str) -> None:
+    assert next(configurations_of(name).corners()).results
+
+
+def test_a_component_without_configurations_is_told_what_to_write() -> None:
+    with pytest.raises(
+        AssertionError, match=r"nothing has no configurations; write tests/hdl/configurations/nothing.py"
+    ):
+        configurations_of("nothing")
 
 
 @pytest.mark.slow
 @pytest.mark.ghdl
 @pytest.mark.parametrize("name", NAMES)
-def test_the_synthesised_netlist_does_the_same(name: str, tmp_path: Path) -> None:
-    drawn = cases(name, count=6)
+def test_the_synthesised_netlist_does_the_same(name: str, tmp_path: Path, hdl_seed: int) -> None:
+    drawn = cases(name, count=6, seed=hdl_seed)
     files = [netlist(number, case, tmp_path) for number, case in enumerate(drawn)]
-    assert_equal(drawn, [file.stem for file in files], files, tmp_path)
+    seen = simulate_cases(drawn, entities=[file.stem for file in files], extra=files)
+    for number, case in enumerate(drawn):
+        difference = compare(case, seen[number])
+        assert difference is None, f"seed {hdl_seed}, configuration {number}, {case}: {difference}"
 
 
 @pytest.mark.ghdl
@@ -101,5 +113,5 @@ end architecture;
 def test_the_checker_stops_at(fault: str, tmp_path: Path) -> None:
     bench = tmp_path / "faulty.vhd"
     bench.write_text(FAULTY.replace("BODY", "\n  ".join(FAULTS[fault])))
-    with pytest.raises(SimulatorError, match=f"here: {fault}"):
-        ghdl.run([TOOLS[0], bench], "faulty", stop_time="60ns")
+    with pytest.raises(SimulatorError, match=rf"here: {fault}, run 1, cycle \d+"):
+        ghdl.run([TEMPLATES / "stream_checker.vhd", bench], "faulty", stop_time="60ns")

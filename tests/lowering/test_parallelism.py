@@ -1,6 +1,8 @@
-"""Foldings: each worth having, chosen within the budget, and never slower for more multipliers."""
+"""Foldings: all that divide, chosen within interval and budget, and never slower for more multipliers."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
@@ -8,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, evaluate
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl import predict
+from graphrewrite.hdl.components.matvec import fold_of
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.lowering import ParallelismError, from_onnx, partition, quantise, to_integer, to_stream
-from graphrewrite.lowering.parallelism import foldings
+from graphrewrite.lowering import FoldingReport, ParallelismError, from_onnx, partition, quantise, to_integer, to_stream
+from graphrewrite.lowering.folding.options import divisors, foldings
 from tests.lowering.networks import mlp, residual_cnn, weights
 
 sizes = st.integers(1, 40)
@@ -28,32 +32,42 @@ def dense() -> Graph:
 
 
 def layers(stream: Graph) -> dict[str, tuple[int, int]]:
+    """Lanes in and out of each layer, by the name of its origin."""
     return {
-        stream.nodes[n]["origin"][0]: (stream.attributes(n)["pe"], stream.attributes(n)["simd"])
-        for n in stream.in_order()
-        if stream.nodes[n]["type"] == "matvec"
+        part.origin[0]: (part.site.operands[0].lanes, part.site.results[0].lanes)
+        for part in netlist(stream).instances.values()
+        if part.component.op.name == "matvec"
     }
 
 
-def multipliers(stream: Graph) -> int:
-    return sum(part.resources.multipliers for part in netlist(stream).instances.values())
+def reported(graph: Graph, **options: object) -> FoldingReport:
+    found: list[FoldingReport] = []
+    to_stream(graph, reports=found, **options)
+    return found[0]
 
 
-@given(sizes, sizes)
-def test_foldings_are_those_worth_having(outputs: int, inputs: int) -> None:
-    found = foldings(outputs, inputs)
+@given(st.integers(1, 10**4))
+def test_divisors_divide(number: int) -> None:
+    assert divisors(number) == [d for d in range(1, number + 1) if number % d == 0]
+
+
+@given(sizes, sizes, st.integers(1, 6), st.integers(1, 3))
+def test_foldings_are_all_that_the_component_takes(rows: int, columns: int, groups: int, positions: int) -> None:
+    outputs, inputs = rows * groups, columns * groups
+    found = foldings(outputs, inputs, groups)
     for folding in found:
-        assert outputs % folding.pe == inputs % folding.simd == 0
-        assert folding.multipliers == folding.pe * folding.simd
-        assert folding.multipliers * folding.steps == outputs * inputs
-    counts = [folding.multipliers for folding in found]
-    assert counts[0] == 1
-    assert counts[-1] == outputs * inputs
-    assert counts == sorted(set(counts))
-    every = {
-        pe * simd for pe in range(1, outputs + 1) for simd in range(1, inputs + 1) if outputs % pe == inputs % simd == 0
-    }
-    assert set(counts) == every
+        assert folding.multipliers * folding.steps == rows * columns * groups
+        fold = fold_of(outputs, inputs, groups, folding.lanes_in, folding.lanes_out)
+        assert (fold.steps, fold.terms * folding.lanes_out) == (folding.steps, folding.multipliers)
+    lanes = {(f.lanes_in, f.lanes_out) for f in found}
+    assert len(lanes) == len(found)
+    for pair in ((a, b) for a in divisors(inputs) for b in divisors(outputs)):
+        if pair not in lanes:
+            with pytest.raises(TypeMismatchError, match="do not fit"):
+                fold_of(outputs, inputs, groups, *pair)
+    assert (found[0].multipliers, found[-1].steps) == (1, 1)
+    whole = foldings(outputs, inputs * positions, widest=inputs)
+    assert {f.lanes_in for f in whole} == {d for d in divisors(inputs * positions) if inputs % d == 0}
 
 
 @pytest.mark.parametrize("parallelism", ["full", "folded", 1, 4, 10**9])
@@ -66,35 +80,76 @@ def test_every_folding_gives_the_same_values(integer: Graph, parallelism: str | 
 
 
 def test_names_and_numbers_limit_each_layer(dense: Graph) -> None:
-    assert layers(to_stream(dense, parallelism="full")) == {"fc1": (6, 8), "fc2": (4, 6)}
+    assert layers(to_stream(dense, parallelism="full")) == {"fc1": (8, 6), "fc2": (6, 4)}
     assert layers(to_stream(dense, parallelism="folded")) == {"fc1": (1, 1), "fc2": (1, 1)}
     for limit in (1, 2, 5, 12):
-        assert all(pe * simd <= limit for pe, simd in layers(to_stream(dense, parallelism=limit)).values())
-    assert layers(to_stream(dense, parallelism={"fc1": "folded"})) == {"fc1": (1, 1), "fc2": (4, 6)}
+        assert all(math.prod(pair) <= limit for pair in layers(to_stream(dense, parallelism=limit)).values())
+    assert layers(to_stream(dense, parallelism={"fc1": "folded"})) == {"fc1": (1, 1), "fc2": (6, 4)}
     mixed = layers(to_stream(dense, parallelism={"fc2": "full", "default": 4}))
-    assert mixed["fc2"] == (4, 6)
-    assert mixed["fc1"][0] * mixed["fc1"][1] <= 4
+    assert mixed["fc2"] == (6, 4)
+    assert math.prod(mixed["fc1"]) <= 4
 
 
 @pytest.mark.parametrize("name", ["integer", "dense"])
 def test_more_multipliers_are_never_slower(name: str, request: pytest.FixtureRequest) -> None:
     graph = request.getfixturevalue(name)
     least = len(layers(to_stream(graph)))
-    intervals, spent = [], []
+    promised, spent = [], []
     for budget in (least, least + 1, 8, 13, 21, 40, 80, 200, 1000):
-        stream = to_stream(graph, max_multipliers=budget)
-        assert multipliers(stream) <= budget
-        spent.append(sum(pe * simd for pe, simd in layers(stream).values()))
-        assert spent[-1] <= budget
-        intervals.append(predict(stream, 6).interval)
-    assert intervals == sorted(intervals, reverse=True)
+        found = reported(graph, max_multipliers=budget)
+        assert found.price.multipliers <= budget
+        assert found.price.multipliers == sum(layer.multipliers for layer in found.layers.values())
+        spent.append(found.price.multipliers)
+        promised.append(found.price.interval)
+    assert promised == sorted(promised, reverse=True)
     assert spent == sorted(spent)
-    assert intervals[-1] == predict(to_stream(graph), 6).interval
+    assert promised[-1] == reported(graph).price.interval
+
+
+@pytest.mark.parametrize("name", ["integer", "dense"])
+def test_an_interval_is_met_with_few_multipliers(name: str, request: pytest.FixtureRequest) -> None:
+    graph = request.getfixturevalue(name)
+    for interval in (70, 100, 200, 400, 10**6):
+        found = reported(graph, interval=interval)
+        assert found.price.interval <= interval
+        # What a budget of so many multipliers reaches is no longer, and one multiplier less does not suffice.
+        again = reported(graph, max_multipliers=found.price.multipliers)
+        assert again.price.interval <= interval
+        if found.price.multipliers > len(found.layers):
+            assert reported(graph, max_multipliers=found.price.multipliers - 1).price.interval > interval
+
+
+def test_the_report_names_the_slowest_and_the_next_step(dense: Graph) -> None:
+    found = reported(dense, max_multipliers=10)
+    assert found.bottleneck in found.layers
+    assert found.layers[found.bottleneck].cycles == found.price.interval
+    assert found.shorter is not None
+    assert found.shorter.interval < found.price.interval
+    assert found.shorter.multipliers > 10
+    assert reported(dense, max_multipliers=found.shorter.multipliers).price.interval == found.shorter.interval
+    assert str(found.shorter.multipliers) in str(found).splitlines()[1]
+    assert reported(dense).shorter is None
+
+
+def test_memory_is_a_budget_too(dense: Graph) -> None:
+    least = reported(dense, max_multipliers=2).price
+    assert reported(dense, max_memory_bits=least.memory_bits).price.memory_bits <= least.memory_bits
+    with pytest.raises(ParallelismError, match="5 bits of memory cannot serve 2 layers; the smallest budget is"):
+        to_stream(dense, max_memory_bits=5)
 
 
 def test_a_budget_keeps_to_the_limit_of_each_layer(dense: Graph) -> None:
     found = layers(to_stream(dense, parallelism=3, max_multipliers=100))
-    assert all(pe * simd <= 3 for pe, simd in found.values())
+    assert all(math.prod(pair) <= 3 for pair in found.values())
+
+
+def test_stages_change_latency_and_no_value(dense: Graph) -> None:
+    x = partition(dense).encode({"x": weights(5, 8, seed=9, scale=2.0)})
+    plain, deep = to_stream(dense, parallelism=8), to_stream(dense, parallelism=8, stages=4)
+    assert predict(deep, 4).empty_latency > predict(plain, 4).empty_latency
+    assert predict(deep, 4).interval == predict(plain, 4).interval
+    for name, values in evaluate(plain, x).items():
+        np.testing.assert_array_equal(values, evaluate(deep, x)[name])
 
 
 def test_the_graph_is_left_alone(integer: Graph) -> None:
@@ -107,6 +162,13 @@ class TestErrors:
     def test_a_budget_too_small(self, dense: Graph) -> None:
         with pytest.raises(ParallelismError, match="1 multipliers cannot serve 2 layers; the smallest budget is 2"):
             to_stream(dense, max_multipliers=1)
+
+    def test_an_interval_too_short(self, dense: Graph) -> None:
+        shortest = reported(dense).price.interval
+        with pytest.raises(ParallelismError, match=f"an interval of 0 cycles; the shortest is {shortest}"):
+            to_stream(dense, interval=0)
+        with pytest.raises(ParallelismError, match="at an interval of 10 cycles; the smallest budget is"):
+            to_stream(dense, interval=10, max_multipliers=3)
 
     def test_a_name_that_is_no_layer(self, dense: Graph) -> None:
         with pytest.raises(ParallelismError, match=r"'fc3', which is no layer; did you mean 'fc[12]'"):

@@ -83,20 +83,41 @@ class TestComponents:
         parts = partition(graph)
         np.testing.assert_array_equal(parts.decode(evaluate(stream, parts.encode(x)))["y"], evaluate(graph, x)["y"])
 
-    def test_groups_and_dilation_become_zeros(self) -> None:
-        g = Graph("g")
-        x = g.input("x", Tensor("f64", ("N", 2, 5, 6)))
-        conv = op.conv(x, weights(4, 1, 2, 2).astype(float), np.ones(4), groups=2, dilations=(2, 3))
-        g.output("y", conv)
-        samples = weights(9, 2, 5, 6).astype(float)
+    @pytest.mark.parametrize("parallelism", ["full", "folded", 3, 6])
+    @pytest.mark.parametrize(
+        ("shape", "weight", "geometry"),
+        [
+            ((2, 5, 6), (4, 1, 2, 2), {"groups": 2, "dilations": (2, 3)}),
+            ((6, 4, 4), (6, 1, 3, 3), {"groups": 6, "pads": (1, 1, 1, 1)}),
+            ((6, 4, 4), (9, 2, 1, 1), {"groups": 3}),
+            ((4, 7, 3), (2, 4, 2, 1), {"strides": (2, 1), "pads": (4, 0, 0, 1)}),
+            ((3, 9), (4, 3, 3), {"strides": (2,), "pads": (2, 1), "dilations": (2,)}),
+            ((6, 8), (6, 3, 2), {"groups": 2, "pads": (5, 0)}),
+        ],
+        ids=str,
+    )
+    def test_convolutions(
+        self, shape: tuple[int, ...], weight: tuple[int, ...], geometry: dict[str, object], parallelism: str | int
+    ) -> None:
+        g, axes = Graph("g"), len(shape) - 1
+        x = g.input("x", Tensor("f64", ("N", *shape)))
+        full = {"strides": (1,) * axes, "dilations": (1,) * axes, "pads": (0,) * 2 * axes, **geometry}
+        g.output("y", op.conv(x, weights(*weight).astype(float), np.arange(float(weight[0])), **full))
+        samples = weights(5, *shape).astype(float)
         integer = to_integer(quantise(g, samples))
-        stream = to_stream(integer)
-        matrix = next(stream.nodes[n]["weights"] for n in stream if stream.nodes[n]["type"] == "matvec")
-        assert matrix.shape == (4, 2 * 3 * 4)
-        assert np.count_nonzero(matrix) <= 4 * 4
         parts = partition(integer)
+        stream = to_stream(integer, parallelism=parallelism)
         found = parts.decode(evaluate(stream, parts.encode({"x": samples})))["y"]
         np.testing.assert_array_equal(found, evaluate(integer, {"x": samples})["y"])
+        multipliers = 1
+        for n in stream:
+            if stream.nodes[n]["type"] == "matvec":
+                x_lanes = stream.result_type(stream.operands(n)[0].node).lanes
+                multipliers = min(x_lanes, np.shape(stream.nodes[n]["weights"])[1]) * stream.result_type(n).lanes
+        if parallelism == "full":
+            assert multipliers >= np.prod(weight)  # zeros of a longer kernel come on top
+        else:
+            assert multipliers <= (1 if parallelism == "folded" else parallelism)
 
     def test_branches_meet_behind_buffers(self) -> None:
         x = weights(20, 1, 6, 6, scale=1.0)
@@ -132,12 +153,14 @@ class TestErrors:
         with pytest.raises(LoweringError, match=r"2 nodes have no hardware: t: .*change their order.*; r: "):
             to_stream(graph)
 
-    def test_a_convolution_over_one_axis(self) -> None:
+    def test_a_convolution_over_three_axes(self) -> None:
         g = Graph("g")
-        x = g.input("x", Tensor("f64", ("N", 2, 5)))
-        g.output("y", op.conv(x, np.ones((3, 2, 2)), np.ones(3), strides=(1,), pads=(0, 0), dilations=(1,)))
-        integer = to_integer(quantise(g, np.ones((2, 2, 5))))
-        with pytest.raises(LoweringError, match="only convolutions over two axes have a component"):
+        x = g.input("x", Tensor("f64", ("N", 2, 5, 3, 3)))
+        one, none = (1, 1, 1), (0, 0, 0)
+        weight = np.ones((3, 2, 2, 2, 2))
+        g.output("y", op.conv(x, weight, np.ones(3), strides=one, pads=(*none, *none), dilations=one))
+        integer = to_integer(quantise(g, np.ones((2, 2, 5, 3, 3))))
+        with pytest.raises(LoweringError, match="only convolutions over one or two axes have a component"):
             to_stream(integer)
 
     def test_a_fixed_batch(self) -> None:

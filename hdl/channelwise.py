@@ -1,0 +1,127 @@
+"""What the components share that work beat by beat: constants of each channel, and ranks of registers."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.component import Resources, buffer_resources, counter_bits
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.types import FixedPoint, Stream
+
+__all__ = ["buffers", "check_stages", "number_width", "of_channels", "row_resources"]
+
+
+def of_channels(values: ArrayLike, given: Stream, what: str) -> NDArray[np.int64]:
+    """Return one number for each channel, from one for all or one each.
+
+    Parameters
+    ----------
+    values : int or array of int
+    given : Stream
+    what : str
+        What the numbers are, for the error.
+
+    Returns
+    -------
+    array of int64, shape [C]
+
+    Raises
+    ------
+    TypeMismatchError
+        If there are neither one nor as many as channels, or they are no whole numbers.
+
+    Examples
+    --------
+    >>> of_channels(3, Stream(FixedPoint(True, 8), (2, 5)), "gains").tolist()
+    [3, 3]
+    """
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iu" or numbers.ndim > 1 or (numbers.ndim and len(numbers) != given.channels):
+        raise TypeMismatchError(
+            f"{what} {numbers.dtype}{list(numbers.shape)} do not fit the {given.channels} channels of {given}; give "
+            f"one whole number, or {given.channels}"
+        )
+    return np.broadcast_to(numbers.astype(np.int64), given.channels)
+
+
+def check_stages(stages: int, most: int) -> None:
+    """Raise unless a component has use for a number of ranks of registers.
+
+    Parameters
+    ----------
+    stages : int
+        Ranks, the output buffer's included.
+    most : int
+        The greatest useful number.
+
+    Raises
+    ------
+    TypeMismatchError
+        Otherwise.
+
+    Examples
+    --------
+    >>> check_stages(2, 3)
+    """
+    if not 1 <= stages <= most:
+        raise TypeMismatchError(f"stages={stages}: this computation has use for 1 to {most} ranks of registers")
+
+
+def number_width(values: ArrayLike) -> int:
+    """Return the bits of the narrowest two's complement that holds all numbers, at least two.
+
+    Examples
+    --------
+    >>> number_width([3, -5]), number_width(0)
+    (4, 2)
+    """
+    numbers = np.asarray(values)
+    return max(FixedPoint.holding(min(int(numbers.min()), -1), int(numbers.max())).width, 2)
+
+
+def row_resources(given: Stream, bits: int) -> Resources:
+    """Return what a memory with a row of constants for each beat of a position costs; nothing if there is one beat.
+
+    Parameters
+    ----------
+    given : Stream
+        The stream that the constants meet.
+    bits : int
+        Of the constants of one lane.
+
+    Returns
+    -------
+    Resources
+
+    Examples
+    --------
+    >>> row_resources(Stream(FixedPoint(True, 8), (6, 5), 2), 10)
+    Resources(multipliers=0, adders=0, registers=22, memory_bits=60)
+    """
+    if given.folds == 1:
+        return Resources()
+    row = given.lanes * bits
+    return Resources(registers=row + counter_bits(given.folds), memory_bits=row * given.folds)
+
+
+def buffers(results: tuple[Stream, ...], schedule: Schedule) -> Resources:
+    """Return what the output buffers of a component cost, and the bits that say which ranks before them are full.
+
+    Parameters
+    ----------
+    results : tuple of Stream
+    schedule : Schedule
+
+    Returns
+    -------
+    Resources
+
+    Examples
+    --------
+    >>> buffers((Stream(FixedPoint(True, 8), (1, 5)),), Schedule(5, (range(5),), (range(5),), latency=2)).registers
+    29
+    """
+    total = Resources(registers=schedule.latency - 1)
+    for result, capacity in zip(results, schedule.capacity, strict=True):
+        total = total.plus(buffer_resources(result.payload_width, capacity))
+    return total

@@ -1,0 +1,11 @@
+"""Check components against GHDL: values and cycles over their parameter space, with stalls and resets.
+
+One line for a component of your own (it runs in a notebook or a test)::
+
+    check_component(MINE, draw, seed=1)
+"""
+
+from graphrewrite.hdl.checking.check import CheckReport, check_component
+from graphrewrite.hdl.checking.comparison import Difference
+
+__all__ = ["CheckReport", "Difference", "check_component"]

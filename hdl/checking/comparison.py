@@ -1,0 +1,108 @@
+"""What GHDL gave against what was expected: the first difference, and what kind of fault it looks like."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphrewrite.hdl.checking.case import Beat, Case
+from graphrewrite.hdl.entity import ports
+from graphrewrite.types import Stream
+
+__all__ = ["Difference", "compare"]
+
+_RUNS = ("", ", in the run that a reset cuts off", ", after a reset in mid-frame")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first beat of a port that is not as it should be.
+
+    Attributes
+    ----------
+    port : str
+        The stream, by its name at the entity.
+    run : int
+        From 0; before each is a reset.
+    frame, beat : int
+        Where in the run, from 0.
+    expected, actual : str
+        Lanes and cycle; "nothing" where no beat is.
+    kind : str
+        What it looks like: a lost beat, a doubled one, all beats late …; empty for another.
+    """
+
+    port: str
+    run: int
+    frame: int
+    beat: int
+    expected: str
+    actual: str
+    kind: str = ""
+
+    def __str__(self) -> str:
+        what = f"{self.port}, frame {self.frame}, beat {self.beat}{_RUNS[min(self.run, 2)]}"
+        return f"{what}: expected {self.expected}, got {self.actual}" + (f" ({self.kind})" if self.kind else "")
+
+
+def compare(case: Case, seen: dict[str, list[list[Beat]]]) -> Difference | None:
+    """Return the first difference between what a configuration did and what it should have done.
+
+    Parameters
+    ----------
+    case : Case
+        The configuration.
+    seen : dict of str to list of runs
+        By port, the beats of each run.
+
+    Returns
+    -------
+    Difference or None
+        Of an output if there is one, else of an input.
+    """
+    for name, stream, takes in sorted(ports(case.site), key=lambda port: port[2]):
+        for run, wanted in enumerate(case.expected[name]):
+            got = seen[name][run] if run < len(seen[name]) else []
+            if not case.site.operands:
+                got = got[: len(wanted)]  # nothing ends what reads nothing
+            at = next((i for i in range(max(len(got), len(wanted))) if got[i : i + 1] != wanted[i : i + 1]), None)
+            if at is not None:
+                kind = "" if takes else _kind(wanted, got, at)
+                frame, beat = divmod(at, stream.beats)
+                return Difference(name, run, frame, beat, _shown(stream, wanted, at), _shown(stream, got, at), kind)
+    return None
+
+
+def _shown(stream: Stream, beats: Sequence[Beat], at: int) -> str:
+    if at >= len(beats):
+        return "nothing"
+    cycle, payload = beats[at]
+    element = stream.element
+    mask = (1 << element.width) - 1
+    lanes = [payload >> (lane * element.width) & mask for lane in range(stream.lanes)]
+    if element.signed:
+        lanes = [number - (mask + 1) * (number > element.maximum) for number in lanes]
+    return f"{lanes[0] if len(lanes) == 1 else lanes} in cycle {cycle}"
+
+
+def _kind(wanted: Sequence[Beat], got: Sequence[Beat], at: int) -> str:
+    """What single fault explains all that is different from a beat on."""
+    words, found = [word for _, word in wanted], [word for _, word in got]
+    if words == found:
+        late = {b - a for (a, _), (b, _) in zip(wanted, got, strict=True)} - {0}
+        if len(late) == 1:
+            (by,) = late
+            return f"all values are right, {abs(by)} cycle{'s' * (abs(by) > 1)} {'late' if by > 0 else 'early'}"
+        return "all values are right, in other cycles"
+    if not got:
+        return "no beat came at all"
+    # Of a value that repeats, any of the beats may be the one that is lost: the first difference is behind it.
+    if len(found) < len(words) and found == words[: len(found)]:
+        return f"{len(words) - len(found)} beats at the end are missing"
+    if found == [*words[:at], *words[at + 1 :]] or (found[at:] and found[at:] == words[at + 1 :][: len(found) - at]):
+        return "this beat is lost, the others follow"
+    if len(found) > len(words) and found[: len(words)] == words:
+        return f"{len(found) - len(words)} beats too many at the end"
+    if at and found[at : at + 1] == words[at - 1 : at] and found[at + 1 :] == words[at:][: len(found) - at - 1]:
+        return "the beat before came twice"
+    if sorted(found) == sorted(words) and [c for c, _ in wanted] == [c for c, _ in got]:
+        return "the same beats in another order"
+    return ""

@@ -1,0 +1,87 @@
+"""Run configurations in GHDL, and say which one broke what when it stops."""
+
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphrewrite.hdl import ghdl
+from graphrewrite.hdl.checking.bench import write_bench
+from graphrewrite.hdl.checking.case import Beat, Case
+from graphrewrite.hdl.entity import ports
+from graphrewrite.hdl.errors import ContractError, SimulatorError
+
+__all__ = ["StoppedError", "simulate_cases"]
+
+_BROKEN = re.compile(r"case_(\d+)_(x|y|z\d?): (.*?), run (\d+), cycle (\d+)")
+_PLACE = re.compile(r"\bcase_(\d+)\b")
+
+
+class StoppedError(ContractError):
+    """A configuration stopped the simulation; `number` is its place among those that were run, None if unknown."""
+
+    def __init__(self, message: str, number: int | None) -> None:
+        self.number = number
+        super().__init__(message)
+
+
+def simulate_cases(
+    cases: Sequence[Case],
+    *,
+    entities: Sequence[str] = (),
+    extra: Sequence[Path] = (),
+    timeout: float | None = None,
+) -> list[dict[str, list[list[Beat]]]]:
+    """Run all configurations in one simulation.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        What to run.
+    entities, extra : sequences
+        Names of entities without generics to run in place of the components, and their files.
+    timeout : float, optional
+        Seconds after which to give up.
+
+    Returns
+    -------
+    list of dict
+        For each configuration, by port, the beats of each run.
+
+    Raises
+    ------
+    StoppedError
+        If a configuration breaks the stream contract.
+    SimulatorError
+        If GHDL refuses a file, or stops for another reason.
+    """
+    with tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
+        folder = Path(scratch).resolve()
+        sources = write_bench(cases, folder, entities, extra)
+        try:
+            ghdl.run(sources, "bench", folder=folder, timeout=timeout)
+        except SimulatorError as error:
+            told = str(error).replace(f"{folder}/", "")
+            if broken := _BROKEN.search(told):
+                number, port, rule, run, cycle = broken.groups()
+                raise StoppedError(
+                    f"{port} breaks the stream contract in cycle {cycle} after reset {run}: {rule}", int(number)
+                ) from None
+            if place := _PLACE.search(told):
+                raise StoppedError(f"GHDL stops in it; correct the VHDL:\n{told}", int(place[1])) from None
+            raise SimulatorError(told) from None
+        return [
+            {name: _log(folder / f"case_{number}_{name}_log.txt") for name, _, _ in ports(case.site)}
+            for number, case in enumerate(cases)
+        ]
+
+
+def _log(path: Path) -> list[list[Beat]]:
+    runs: list[list[Beat]] = [[]]
+    for line in path.read_text().splitlines():
+        if line:
+            cycle, payload = line.split()
+            runs[-1].append((int(cycle), int(payload, 16)))
+        else:
+            runs.append([])
+    return runs

@@ -1,0 +1,105 @@
+"""affine: a gain and a bias for each channel, exact."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, of_channels, row_resources
+from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, per_beat, streams
+from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.define import define_op
+from graphrewrite.types import FixedPoint, Stream, Type
+
+__all__ = ["AFFINE", "affine"]
+
+Numbers = int | Sequence[int] | NDArray[np.integer]
+
+
+def _infer(x: Type, *, gain: Numbers, element: FixedPoint, bias: Numbers = 0, stages: int = 1) -> Stream:
+    (given,) = streams(x)
+    (result,) = streams(Stream(element, given.shape, given.lanes))
+    gains, biases = of_channels(gain, given, "gains"), of_channels(bias, given, "biases")
+    for name, numbers, most in (("gain", gains, 30), ("bias", biases, LANE_BITS)):
+        if number_width(numbers) > most:
+            raise TypeMismatchError(f"a {name} exceeds {most} bits; quantise it to a narrower format")
+    ends = gains * given.element.minimum + biases, gains * given.element.maximum + biases
+    low, high = int(np.minimum(*ends).min()), int(np.maximum(*ends).max())
+    if max(abs(int(g)) for g in gains) * max(-given.element.minimum, given.element.maximum) >= 1 << 61:
+        raise TypeMismatchError(f"products of {given.element} and a gain exceed 61 bits; give smaller gains")
+    if low < element.minimum or high > element.maximum:
+        raise TypeMismatchError(
+            f"results of {low} to {high} exceed {element}; give {FixedPoint.holding(low, high, element.fraction)} or wider"
+        )
+    check_stages(stages, 3)
+    return result
+
+
+@define_op(level="stream", infer=_infer)
+def affine(
+    x: NDArray[np.integer], *, gain: Numbers, element: FixedPoint, bias: Numbers = 0, stages: int = 1
+) -> NDArray[np.integer]:
+    """Return ``x * gain + bias``, channel by channel, in a format that holds every result.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+    gain, bias : int or array of int, shape [C]
+        One for all channels or one each, of up to 30 and 48 bits.
+    element : FixedPoint
+        Format of the result.
+    stages : int
+        Ranks of registers: 2 cuts between product and sum, 3 also before the product.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> affine(np.array([[3, -4]]), gain=[5, 2], bias=[1, 0], element=FixedPoint(True, 8)).tolist()
+    [[16, -8]]
+    """
+    gains, biases = (np.asarray(v, np.int64).reshape(-1, *[1] * (x.ndim - 2)) for v in (gain, bias))
+    return (x.astype(np.int64) * gains + biases).astype(element.dtype)
+
+
+def _schedule(site: Site) -> Schedule:
+    return per_beat(site, site.attributes["stages"])
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x, z = site.operands[0], site.results[0]
+    gains, biases = of_channels(site.attributes["gain"], x, "gains"), of_channels(site.attributes["bias"], x, "biases")
+    return {
+        "CHANNELS": x.channels,
+        "LANES": x.lanes,
+        "X_WIDTH": x.element.width,
+        "X_SIGNED": x.element.signed,
+        "Z_WIDTH": z.element.width,
+        "GAIN_WIDTH": number_width(gains),
+        "GAINS": gains,
+        "BIAS_WIDTH": number_width(biases),
+        **long_vector("BIAS", biases, long=number_width(biases) > 31),
+        "STAGES": site.attributes["stages"],
+        "CAPACITY": _schedule(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    x, z = site.operands[0], site.results[0]
+    gains, biases = of_channels(site.attributes["gain"], x, "gains"), of_channels(site.attributes["bias"], x, "biases")
+    size, stages = np.abs(gains), site.attributes["stages"]
+    # A lane with one gain needs no multiplier if it is a power of two; with several it takes them from a memory.
+    lanes = ((size & (size - 1)) != 0) if x.folds == 1 else np.ones(x.lanes, bool)
+    product = x.element.width + number_width(gains)
+    ranks = x.lanes * ((stages > 1) * product + (stages > 2) * x.element.width)
+    own = Resources(int(lanes.sum()), z.lanes if biases.any() else 0, ranks)
+    rows = [row_resources(x, number_width(v)) for v in (gains, biases)]
+    return own.plus(rows[0]).plus(rows[1]).plus(buffers(site.results, _schedule(site)))
+
+
+AFFINE = Component(affine, "affine.vhd", _generics, _schedule, _resources)
+"""The component of `affine`."""

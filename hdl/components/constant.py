@@ -1,0 +1,87 @@
+"""constant: a source that repeats one frame for ever."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.component import (
+    Component,
+    Generic,
+    Resources,
+    Site,
+    buffer_resources,
+    counter_bits,
+    per_beat,
+    streams,
+)
+from graphrewrite.hdl.generic import long_vector
+from graphrewrite.op.define import define_op
+from graphrewrite.types import FixedPoint, Stream
+
+__all__ = ["CONSTANT", "constant"]
+
+
+def _infer(*, value: ArrayLike, element: FixedPoint, lanes: int | None = None) -> Stream:
+    frame = np.asarray(value)
+    if frame.dtype.kind not in "iu" or not frame.ndim or not frame.size:
+        raise TypeMismatchError(
+            f"a frame of {frame.dtype}{list(frame.shape)} is no stream; give whole numbers of shape [C, *positions]"
+        )
+    low, high = int(frame.min()), int(frame.max())
+    if low < element.minimum or high > element.maximum:
+        need = FixedPoint.holding(low, high, element.fraction)
+        raise TypeMismatchError(f"numbers of {low} to {high} exceed {element}; give {need} or wider")
+    (result,) = streams(Stream(element, frame.shape, frame.shape[0] if lanes is None else lanes))
+    return result
+
+
+@define_op(name="stream_constant", level="stream", infer=_infer)
+def constant(*, value: ArrayLike, element: FixedPoint, lanes: int | None = None) -> NDArray[np.integer]:
+    """Return a frame that is always the same, as a batch of one; in hardware it comes again and again.
+
+    Its batch of one stands for any number of frames: a component of two operands broadcasts it. It has no operand, so
+    ``graph.add(constant, [], {…})`` makes a node of it.
+
+    Parameters
+    ----------
+    value : array of int, shape [C, *positions]
+        Mantissas.
+    element : FixedPoint
+        Their format.
+    lanes : int, optional
+        Lanes of the stream; all channels where not given.
+
+    Returns
+    -------
+    ndarray of int, shape [1, C, *positions]
+
+    Examples
+    --------
+    >>> constant(value=[[1, 2], [3, 4]], element=FixedPoint(True, 8)).tolist()
+    [[[1, 2], [3, 4]]]
+    """
+    return np.asarray(value, element.dtype)[None]
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    z = site.results[0]
+    numbers = z.to_beats(np.asarray(site.attributes["value"], np.int64)[None]).ravel()
+    return {
+        "LANES": z.lanes,
+        "BEATS": z.beats,
+        **long_vector("VALUES", numbers, long=z.element.width > 31),
+        "ELEMENT_WIDTH": z.element.width,
+        "CAPACITY": per_beat(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    z = site.results[0]
+    own = Resources()
+    if z.beats > 1:
+        own = Resources(registers=z.payload_width + counter_bits(z.beats), memory_bits=z.beats * z.payload_width)
+    return own.plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
+
+
+CONSTANT = Component(constant, "constant_source.vhd", _generics, per_beat, _resources)
+"""The component of `constant`; the word is reserved in VHDL."""

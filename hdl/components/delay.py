@@ -1,0 +1,97 @@
+"""delay: the positions of a frame some places later, what causal convolutions and skipped lines need."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.component import (
+    Component,
+    Generic,
+    Resources,
+    Site,
+    buffer_resources,
+    counter_bits,
+    per_beat,
+    streams,
+)
+from graphrewrite.hdl.generic import long_integer
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Stream, Type
+
+__all__ = ["DELAY", "delay"]
+
+_REGISTERS = 4
+"""So many beats lie in registers, more in a memory."""
+
+
+def _infer(x: Type, *, positions: int, initial: int = 0) -> Stream:
+    (given,) = streams(x)
+    if given.positions == 1:
+        raise TypeMismatchError(f"{given} has a single position, which cannot come later; drop the delay")
+    if not 1 <= positions < given.positions:
+        raise TypeMismatchError(
+            f"positions={positions}: {given} has {given.positions}, of which some move and some stay; "
+            f"give 1 to {given.positions - 1}"
+        )
+    if not given.element.minimum <= initial <= given.element.maximum:
+        raise TypeMismatchError(
+            f"initial {initial} is no {given.element}; give {given.element.minimum} to {given.element.maximum}"
+        )
+    return given
+
+
+@define_op(name="stream_delay", level="stream", infer=_infer)
+def delay(x: NDArray[np.integer], *, positions: int, initial: int = 0) -> NDArray[np.integer]:
+    """Return each frame later by some positions in raster order; the first are an initial value, the last are dropped.
+
+    A frame does not depend on the one before it. So this is what a delay of the signal in a frame means, and not the
+    register of a circuit, which would carry the end of a frame over to the next.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+    positions : int
+        At least one, fewer than the frame has.
+    initial : int
+        What the first positions hold.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> delay(np.array([[[1, 2, 3, 4]]]), positions=2, initial=9).tolist()
+    [[[9, 9, 1, 2]]]
+    """
+    flat = x.reshape(*x.shape[:2], -1)
+    first = np.full_like(flat[:, :, :positions], initial)
+    return np.concatenate([first, flat[:, :, :-positions]], axis=2).reshape(x.shape)
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x = site.operands[0]
+    return {
+        "LANES": x.lanes,
+        "BEATS": x.beats,
+        "DELAYED": site.attributes["positions"] * x.folds,
+        **long_integer("INITIAL", site.attributes["initial"]),
+        "ELEMENT_WIDTH": x.element.width,
+        "CAPACITY": per_beat(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    x = site.operands[0]
+    beats = site.attributes["positions"] * x.folds
+    if beats <= _REGISTERS:
+        own = Resources(registers=beats * x.payload_width + counter_bits(x.beats))
+    else:
+        own = Resources(
+            registers=x.payload_width + counter_bits(x.beats) + counter_bits(beats), memory_bits=beats * x.payload_width
+        )
+    return own.plus(buffer_resources(x.payload_width, per_beat(site).capacity[0]))
+
+
+DELAY = Component(delay, "delay.vhd", _generics, per_beat, _resources)
+"""The component of `delay`."""

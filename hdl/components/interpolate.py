@@ -1,0 +1,139 @@
+"""interpolate: a function of one number, by a straight line for each segment of its range."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.channelwise import buffers, check_stages, number_width
+from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, per_beat, streams
+from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.define import define_op
+from graphrewrite.types import FixedPoint, Stream, Type
+
+__all__ = ["INTERPOLATE", "interpolate"]
+
+
+def _infer(
+    x: Type,
+    *,
+    base: ArrayLike,
+    slope: ArrayLike,
+    rest: int,
+    shift: int,
+    element: FixedPoint,
+    low: int = 0,
+    stages: int = 1,
+) -> Stream:
+    (given,) = streams(x)
+    (result,) = streams(Stream(element, given.shape, given.lanes))
+    starts, slopes = np.asarray(base), np.asarray(slope)
+    if starts.ndim != 1 or slopes.shape != starts.shape or starts.dtype.kind not in "iu" or slopes.dtype.kind not in "iu":
+        raise TypeMismatchError(
+            f"bases {starts.dtype}{list(starts.shape)} and slopes {slopes.dtype}{list(slopes.shape)} are no lines; give "
+            "vectors of whole numbers, one of each a segment"
+        )
+    bits = given.element.width - rest
+    if rest < 1 or not 1 <= bits <= 16 or len(starts) != 1 << bits or low != given.element.minimum:
+        raise TypeMismatchError(
+            f"{len(starts)} segments of {rest} bits from {low} on are not the range of {given.element}; give a power of "
+            f"two of them, as many bits as are left, and low={given.element.minimum}"
+        )
+    if number_width(starts) > LANE_BITS or number_width(slopes) > 30 or not 0 <= shift < LANE_BITS:
+        raise TypeMismatchError(f"a base or the shift exceeds {LANE_BITS} bits, or a slope 30; give a smaller shift")
+    least, most = _range(starts.astype(np.int64), slopes.astype(np.int64), rest, shift)
+    if least < element.minimum or most > element.maximum:
+        need = FixedPoint.holding(least, most, element.fraction)
+        raise TypeMismatchError(f"results of {least} to {most} exceed {element}; give {need} or wider")
+    check_stages(stages, 2)
+    return result
+
+
+def _range(base: NDArray[np.int64], slope: NDArray[np.int64], rest: int, shift: int) -> tuple[int, int]:
+    ends = base >> shift, (base + slope * ((1 << rest) - 1)) >> shift
+    return int(np.minimum(*ends).min()), int(np.maximum(*ends).max())
+
+
+@define_op(level="stream", infer=_infer)
+def interpolate(
+    x: NDArray[np.integer],
+    *,
+    base: ArrayLike,
+    slope: ArrayLike,
+    rest: int,
+    shift: int,
+    element: FixedPoint,
+    low: int = 0,
+    stages: int = 1,
+) -> NDArray[np.integer]:
+    """Return ``(base[s] + slope[s] * r) >> shift`` where s are the upper bits of ``x - low`` and r its ``rest`` lowest.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+    base, slope : array of int, shape [S]
+        The line of each segment, from the least numbers to the greatest; S is a power of two. To round to the nearest,
+        a base contains ``2**(shift - 1)``.
+    rest : int
+        Bits of a number that say where in its segment it is.
+    shift : int
+        Bits that bases and slopes have below the result's.
+    element : FixedPoint
+        Format of the result.
+    low : int
+        Where the first segment starts: the least number of the format of ``x``.
+    stages : int
+        Ranks of registers behind the table: 2 cuts between product and sum.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> x = np.array([[-128, -1, 0, 127]])
+    >>> u8 = FixedPoint(False, 8)
+    >>> interpolate(x, base=[0, 64], slope=[0, 1], rest=7, shift=1, element=u8, low=-128).tolist()
+    [[0, 0, 32, 95]]
+    """
+    place = x.astype(np.int64) - low
+    segment, within = place >> rest, place & ((1 << rest) - 1)
+    lines = np.asarray(base, np.int64)[segment] + np.asarray(slope, np.int64)[segment] * within
+    return np.asarray(lines >> shift).astype(element.dtype)
+
+
+def _schedule(site: Site) -> Schedule:
+    return per_beat(site, 1 + int(site.attributes["stages"]))
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x, z = site.operands[0], site.results[0]
+    base, slope = (np.asarray(site.attributes[name], np.int64) for name in ("base", "slope"))
+    half = len(base) // 2 if x.element.signed else 0  # in the order of the bits: the negative ones behind the others
+    return {
+        "LANES": x.lanes,
+        "X_WIDTH": x.element.width,
+        "REST": site.attributes["rest"],
+        "Z_WIDTH": z.element.width,
+        "BASE_WIDTH": number_width(base),
+        **long_vector("BASES", np.roll(base, half), long=number_width(base) > 31),
+        "SLOPE_WIDTH": number_width(slope),
+        "SLOPES": np.roll(slope, half),
+        "SHIFT": site.attributes["shift"],
+        "STAGES": site.attributes["stages"],
+        "CAPACITY": _schedule(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    x = site.operands[0]
+    starts, slopes = number_width(site.attributes["base"]), number_width(site.attributes["slope"])
+    word, rest = starts + slopes, site.attributes["rest"]
+    product = (site.attributes["stages"] - 1) * (slopes + rest + starts)
+    memory = x.lanes * word * len(site.attributes["base"])
+    own = Resources(x.lanes, x.lanes, x.lanes * (word + rest + product), memory)
+    return own.plus(buffers(site.results, _schedule(site)))
+
+
+INTERPOLATE = Component(interpolate, "interpolate.vhd", _generics, _schedule, _resources)
+"""The component of `interpolate`."""

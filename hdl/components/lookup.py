@@ -1,0 +1,113 @@
+"""lookup: any function of one number, by a table."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.channelwise import buffers
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.define import define_op
+from graphrewrite.types import FixedPoint, Stream, Type
+
+__all__ = ["LOOKUP", "WIDEST_TABLE", "lookup"]
+
+WIDEST_TABLE = 12
+"""Bits of the widest operand that has a table of all its numbers."""
+
+
+def _infer(x: Type, *, table: ArrayLike, element: FixedPoint, low: int = 0) -> Stream:
+    (given,) = streams(x)
+    (result,) = streams(Stream(element, given.shape, given.lanes))
+    if given.element.width > WIDEST_TABLE:
+        raise TypeMismatchError(
+            f"a table of all {given.element} has more than {1 << WIDEST_TABLE} entries; requantise to {WIDEST_TABLE} "
+            "bits, or use interpolate"
+        )
+    entries = np.asarray(table)
+    if entries.dtype.kind not in "iu" or not entries.size or entries.ndim not in (1, 2):
+        raise TypeMismatchError(f"a table {entries.dtype}{list(entries.shape)} is no vector or matrix of whole numbers")
+    if entries.ndim == 2 and len(entries) != given.channels:
+        raise TypeMismatchError(f"{len(entries)} tables do not fit {given}; give one, or {given.channels}")
+    least, most = int(entries.min()), int(entries.max())
+    if least < element.minimum or most > element.maximum:
+        need = FixedPoint.holding(least, most, element.fraction)
+        raise TypeMismatchError(f"entries of {least} to {most} exceed {element}; give {need} or wider")
+    return result
+
+
+@define_op(name="stream_lookup", level="stream", infer=_infer)
+def lookup(
+    x: NDArray[np.integer], *, table: ArrayLike, element: FixedPoint, low: int = 0
+) -> NDArray[np.integer]:
+    """Return the entry of a table for each number, ``table[x - low]``; beyond its ends, the entry there.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+        Of at most 12 bits.
+    table : array of int, shape [T] or [C, T]
+        One table for all channels, or one each.
+    element : FixedPoint
+        Format of the entries.
+    low : int
+        The number that the first entry is for.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> lookup(np.array([[-2, 1, 9]]), table=[9, 8, 7, 6], low=-2, element=FixedPoint(False, 4)).tolist()
+    [[9, 6, 6]]
+    """
+    entries = np.asarray(table)
+    at = np.clip(x.astype(np.int64) - low, 0, entries.shape[-1] - 1)
+    if entries.ndim == 1:
+        return np.asarray(entries[at]).astype(element.dtype)
+    channel = np.arange(len(entries)).reshape(-1, *[1] * (x.ndim - 2))
+    return np.asarray(entries[channel, at]).astype(element.dtype)
+
+
+def _words(site: Site) -> NDArray[np.int64]:
+    """Every table in full, in the order of the bits of a number: the negative ones behind the others."""
+    x, z = site.operands[0], site.results[0]
+    entries = np.atleast_2d(np.asarray(site.attributes["table"]))
+    least, count = x.element.minimum, 1 << x.element.width
+    numbers = np.broadcast_to(np.roll(np.arange(least, least + count), least), (len(entries), count))
+    given: Any = {"table": entries, "element": z.element, "low": site.attributes["low"]}
+    return lookup(numbers[None], **given)[0].astype(np.int64)
+
+
+def _schedule(site: Site) -> Schedule:
+    return per_beat(site, 2)
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x, z, words = site.operands[0], site.results[0], _words(site)
+    return {
+        "CHANNELS": x.channels,
+        "LANES": x.lanes,
+        "TABLES": len(words),
+        "X_WIDTH": x.element.width,
+        "Z_WIDTH": z.element.width,
+        **long_vector("WORDS", words.ravel(), long=z.element.width > 31),
+        "CAPACITY": _schedule(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    x, z = site.operands[0], site.results[0]
+    folds = x.folds if np.ndim(site.attributes["table"]) == 2 else 1
+    # A memory has one port: each lane reads its own.
+    memory = z.payload_width * folds << x.element.width
+    own = Resources(registers=z.payload_width + counter_bits(folds), memory_bits=memory)
+    return own.plus(buffers(site.results, _schedule(site)))
+
+
+LOOKUP = Component(lookup, "lookup.vhd", _generics, _schedule, _resources)
+"""The component of `lookup`."""

@@ -1,0 +1,107 @@
+"""repeat: up-sampling by repetition."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.component import (
+    Component,
+    Generic,
+    Resources,
+    Site,
+    buffer_resources,
+    counter_bits,
+    spaced,
+    streams,
+)
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.define import define_op
+from graphrewrite.types import Stream, Type
+
+__all__ = ["REPEAT", "repeat"]
+
+
+def _infer(x: Type, *, factors: Sequence[int]) -> Stream:
+    (given,) = streams(x)
+    axes = len(given.shape) - 1
+    if axes not in (1, 2) or len(factors) != axes:
+        raise TypeMismatchError(
+            f"{given}, factors {tuple(factors)}: give [C,H,W] and (vertical,horizontal), or [C,L] and one factor"
+        )
+    if min(factors) < 1:
+        raise TypeMismatchError(f"factors {tuple(factors)} must be positive; 1 repeats nothing")
+    sizes = (size * factor for size, factor in zip(given.shape[1:], factors, strict=True))
+    return Stream(given.element, (given.channels, *sizes), given.lanes)
+
+
+@define_op(name="stream_repeat", level="stream", infer=_infer)
+def repeat(x: NDArray[np.integer], *, factors: Sequence[int]) -> NDArray[np.integer]:
+    """Return an image or a sequence with each position repeated: up-sampling to the nearest neighbour.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, H, W] or [N, C, L]
+    factors : sequence of int
+        How often each position comes, along each axis of positions.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> repeat(np.array([[[[1, 2]]]]), factors=(2, 3)).tolist()
+    [[[[1, 1, 1, 2, 2, 2], [1, 1, 1, 2, 2, 2]]]]
+    """
+    for axis, factor in enumerate(factors, start=2):
+        x = np.repeat(x, factor, axis=axis)
+    return x
+
+
+def _rows(site: Site) -> tuple[int, int, int]:
+    """How often a row comes, positions of a row, how often a position comes."""
+    factors = site.attributes["factors"]
+    return (factors[0] if len(factors) == 2 else 1), site.operands[0].shape[-1], factors[-1]
+
+
+def _schedule(site: Site) -> Schedule:
+    times, width, again = _rows(site)
+    x, z = site.operands[0], site.results[0]
+    steps = np.arange(z.beats).reshape(-1, times, width, again, x.folds)
+    return spaced(z.beats, steps[:, 0, :, 0].ravel(), steps.ravel())
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    times, width, again = _rows(site)
+    x = site.operands[0]
+    return {
+        "BEAT_WIDTH": x.payload_width,
+        "FOLDS": x.folds,
+        "WIDTH": width,
+        "ROW_TIMES": times,
+        "TIMES": again,
+        "CAPACITY": _schedule(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    times, width, again = _rows(site)
+    x = site.operands[0]
+    counters = sum(map(counter_bits, (x.folds, again, *((times, width) if times > 1 else ()))))
+    stored = x.folds * (width if times > 1 else 1)
+    own = Resources()
+    if times * again > 1 and stored == 1:
+        own = Resources(registers=x.payload_width + counters)
+    elif times * again > 1:
+        # The last beat goes past the memory where the next step reads it.
+        past = x.payload_width + 1 if x.folds == 1 else 0
+        own = Resources(
+            registers=x.payload_width + past + counters + counter_bits(stored), memory_bits=stored * x.payload_width
+        )
+    return own.plus(buffer_resources(x.payload_width, _schedule(site).capacity[0]))
+
+
+REPEAT = Component(repeat, "repeat.vhd", _generics, _schedule, _resources)
+"""The component of `repeat`."""

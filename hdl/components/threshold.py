@@ -1,0 +1,154 @@
+"""threshold: how many levels of its channel a number has reached."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.channelwise import buffers, check_stages, row_resources
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.define import define_op
+from graphrewrite.types import FixedPoint, Stream, Type
+
+__all__ = ["THRESHOLD", "threshold"]
+
+_METHODS = ("parallel", "search")
+_FEW = 15
+"""Levels up to which comparing with all at once costs less than searching."""
+
+
+def _infer(
+    x: Type,
+    *,
+    levels: ArrayLike,
+    element: FixedPoint,
+    step: int = 1,
+    offset: int = 0,
+    method: str | None = None,
+    stages: int = 1,
+) -> Stream:
+    (given,) = streams(x)
+    matrix = np.asarray(levels)
+    if matrix.dtype.kind not in "iu" or matrix.ndim != 2 or not matrix.size or len(matrix) not in (1, given.channels):
+        raise TypeMismatchError(
+            f"levels {matrix.dtype}{list(matrix.shape)} do not fit {given}; give a row of whole numbers for all "
+            f"channels, or {given.channels} rows"
+        )
+    if method not in (None, *_METHODS):
+        raise TypeMismatchError(f"method is {' or '.join(_METHODS)}, not {method!r}")
+    if element.width > 31:
+        raise TypeMismatchError(f"{element} has more than the 31 bits that a result may have; give a narrower format")
+    ends = offset, offset + step * matrix.shape[1]
+    if min(ends) < element.minimum or max(ends) > element.maximum:
+        need = FixedPoint.holding(min(ends), max(ends), element.fraction)
+        raise TypeMismatchError(f"results of {min(ends)} to {max(ends)} exceed {element}; give {need} or wider")
+    check_stages(stages, 2 if _method(given, matrix, method) == "parallel" else 1)
+    return Stream(element, given.shape, given.lanes)
+
+
+def _method(given: Stream, matrix: NDArray[np.integer], method: str | None) -> str:
+    if method is not None:
+        return method
+    return "parallel" if matrix.shape[1] <= (_FEW if len(matrix) == 1 or given.folds == 1 else 1) else "search"
+
+
+@define_op(name="stream_threshold", level="stream", infer=_infer)
+def threshold(
+    x: NDArray[np.integer],
+    *,
+    levels: ArrayLike,
+    element: FixedPoint,
+    step: int = 1,
+    offset: int = 0,
+    method: str | None = None,
+    stages: int = 1,
+) -> NDArray[np.integer]:
+    """Return ``offset + step * sum(x >= levels)``, channel by channel.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+    levels : array of int, shape [C, T] or [1, T]
+        A row for each channel, or one for all, in any order.
+    element : FixedPoint
+        Format of the result.
+    step, offset : int
+        What each level adds, and the result where none is reached.
+    method : "parallel" or "search", optional
+        Comparing with all levels at once; or by bisection, one level of each of ``ceil(log2(T + 1))`` memories. Where
+        not given, what costs less.
+    stages : int
+        Ranks of registers: 2 cuts between comparing and counting. A search has one for each comparison already.
+
+    Returns
+    -------
+    ndarray of int, shape [N, C, *positions]
+
+    Examples
+    --------
+    >>> threshold(np.array([[0, 5]]), levels=[[1, 3], [2, 9]], element=FixedPoint(True, 4), offset=-1).tolist()
+    [[-1, 0]]
+    """
+    matrix = np.sort(np.asarray(levels, np.int64), axis=1)
+    rows = np.broadcast_to(matrix, (x.shape[1], matrix.shape[1]))
+    counts = [np.searchsorted(row, x[:, c].astype(np.int64), side="right") for c, row in enumerate(rows)]
+    return (offset + step * np.stack(counts, axis=1)).astype(element.dtype)
+
+
+def _steps(count: int) -> int:
+    """Comparisons of a search."""
+    return counter_bits(count + 1)
+
+
+def _schedule(site: Site) -> Schedule:
+    matrix = np.asarray(site.attributes["levels"])
+    if _method(site.operands[0], matrix, site.attributes["method"]) == "parallel":
+        return per_beat(site, site.attributes["stages"])
+    return per_beat(site, 1 + _steps(matrix.shape[1]))
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x, z = site.operands[0], site.results[0]
+    matrix = np.sort(np.asarray(site.attributes["levels"], np.int64), axis=1)
+    search = _method(x, matrix, site.attributes["method"]) == "search"
+    # A level above all numbers is never reached, whatever it is; a search has one for each number of bits but one.
+    never = x.element.maximum + 1
+    spare = (1 << _steps(matrix.shape[1])) - 1 - matrix.shape[1] if search else 0
+    padded = np.pad(np.clip(matrix, x.element.minimum, never), ((0, 0), (0, spare)), constant_values=never)
+    return {
+        "CHANNELS": x.channels,
+        "LANES": x.lanes,
+        "X_WIDTH": x.element.width,
+        "X_SIGNED": x.element.signed,
+        "Z_WIDTH": z.element.width,
+        "ROWS": len(padded),
+        "COUNT": padded.shape[1],
+        **long_vector("LEVELS", padded.ravel(), long=x.element.width > 30),
+        "STEP": site.attributes["step"],
+        "OFFSET": site.attributes["offset"],
+        "SEARCH": search,
+        "STAGES": site.attributes["stages"],
+        "CAPACITY": _schedule(site).capacity[0],
+    }
+
+
+def _resources(site: Site) -> Resources:
+    x = site.operands[0]
+    matrix = np.asarray(site.attributes["levels"])
+    rows, count = matrix.shape
+    width, steps = x.element.width + 2, _steps(count)
+    folds = x.folds if rows > 1 else 1
+    if _method(x, matrix, site.attributes["method"]) == "parallel":
+        # Comparisons, and a tree that counts them.
+        own = Resources(adders=x.lanes * (2 * count - 1), registers=(site.attributes["stages"] - 1) * x.lanes * count)
+        own = own.plus(row_resources(x, count * width)) if folds > 1 else own
+    else:
+        registers = x.lanes * (width * steps + x.element.width * steps + steps * (steps - 1) // 2)
+        memory = x.lanes * width * folds * ((1 << steps) - 1)
+        own = Resources(adders=x.lanes * steps, registers=registers + steps * counter_bits(folds), memory_bits=memory)
+    return own.plus(buffers(site.results, _schedule(site)))
+
+
+THRESHOLD = Component(threshold, "threshold.vhd", _generics, _schedule, _resources)
+"""The component of `threshold`."""

@@ -1,0 +1,185 @@
+"""The entity of a component: its VHDL text, and whether generics and ports are what the description says."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from graphrewrite.errors import did_you_mean
+from graphrewrite.hdl.component import Component, Site
+from graphrewrite.hdl.errors import ComponentError
+from graphrewrite.types import Stream
+
+__all__ = ["Entity", "check_entity", "ports", "read_entity", "source_of", "template"]
+
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_ENTITY = re.compile(r"\bentity\s+(\w+)\s+is\b(.*?)\bend\b", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Entity:
+    """What a VHDL file declares.
+
+    Attributes
+    ----------
+    generics : dict of str to bool
+        Names in capital letters, each with whether it has a default.
+    ports : frozenset of str
+        Names in small letters.
+    """
+
+    generics: dict[str, bool]
+    ports: frozenset[str]
+
+
+def template(name: str) -> str:
+    """Return the text of a file in ``hdl/templates``.
+
+    Examples
+    --------
+    >>> template("fifo.vhd").splitlines()[0]
+    '-- fifo: a first-in first-out store between two parts of different rhythm.'
+    """
+    return resources.files("graphrewrite.hdl").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def source_of(component: Component) -> str:
+    """Return the VHDL text of a component.
+
+    Parameters
+    ----------
+    component : Component
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ComponentError
+        If its file cannot be read.
+    """
+    try:
+        if isinstance(component.template, Path):
+            return component.template.read_text(encoding="utf-8")
+        return template(component.template)
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise ComponentError(
+            f"the template {str(component.template)!r} of {component.op.name} cannot be read ({told});"
+            " give the pathlib.Path of a VHDL file"
+        ) from None
+
+
+def read_entity(text: str, name: str) -> Entity:
+    """Return what an entity declares.
+
+    Parameters
+    ----------
+    text : str
+        A VHDL file.
+    name : str
+        The entity.
+
+    Returns
+    -------
+    Entity
+
+    Raises
+    ------
+    ComponentError
+        If the file has no such entity.
+
+    Examples
+    --------
+    >>> read_entity("entity e is generic (A : positive; B : integer := 3); port (clk : in bit); end entity;", "e")
+    Entity(generics={'A': False, 'B': True}, ports=frozenset({'clk'}))
+    """
+    found = {part[1].lower(): part[2] for part in _ENTITY.finditer(_COMMENT.sub("", text))}
+    if name.lower() not in found:
+        told = f"entity {', '.join(found)}" if found else "no entity"
+        raise ComponentError(f"{name}.vhd declares {told}; name the entity like the file: {name}")
+    body = found[name.lower()]
+    generics = {word.upper(): default for words, default in _declarations(body, "generic") for word in words}
+    return Entity(generics, frozenset(word.lower() for words, _ in _declarations(body, "port") for word in words))
+
+
+def _declarations(body: str, kind: str) -> Iterator[tuple[list[str], bool]]:
+    """The names of each declaration in a generic or port clause, and whether it has a default."""
+    opening = re.search(rf"\b{kind}\s*\(", body, re.IGNORECASE)
+    depth, start = 1, opening.end() if opening else len(body)
+    for at in range(start, len(body)):
+        depth += {"(": 1, ")": -1}.get(body[at], 0)
+        if depth == 0 or (depth == 1 and body[at] == ";"):
+            names, _, declared = body[start:at].partition(":")
+            yield (
+                re.sub(r"\b(constant|signal)\b", "", names, flags=re.IGNORECASE).replace(",", " ").split(),
+                ":=" in declared,
+            )
+            start = at + 1
+        if depth == 0:
+            return
+
+
+def ports(site: Site) -> list[tuple[str, Stream, bool]]:
+    """Return the streams of a site: name at the entity, type, and whether the entity takes it.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.fork import fork
+    >>> from graphrewrite.types import FixedPoint
+    >>> [(name, takes) for name, _, takes in ports(Site.of(fork, Stream(FixedPoint(True, 8), (4,))))]
+    [('x', True), ('z0', False), ('z1', False)]
+    """
+    results = site.results
+    ends = ["z"] if len(results) == 1 else [f"z{q}" for q in range(len(results))]
+    return [
+        *((name, stream, True) for name, stream in zip("xy", site.operands, strict=False)),
+        *((name, stream, False) for name, stream in zip(ends, results, strict=True)),
+    ]
+
+
+@lru_cache(maxsize=64)
+def _entity(text: str, name: str) -> Entity:
+    return read_entity(text, name)
+
+
+def check_entity(component: Component, site: Site) -> None:
+    """Raise unless the entity of a component has the generics and the ports of a site.
+
+    Parameters
+    ----------
+    component : Component
+    site : Site
+        One use of it.
+
+    Raises
+    ------
+    ComponentError
+        Naming the generic or the port, and what to do.
+    """
+    found = _entity(source_of(component), component.entity)
+    where = f"the entity {component.entity} of {component.op.name}"
+    given = {name.upper(): name for name in component.generics(site)}
+    for name, written in given.items():
+        if name not in found.generics:
+            hint = did_you_mean(name, found.generics)
+            raise ComponentError(
+                f"{where} has no generic {written}{hint}; declare it in the VHDL or leave it out of `generics`"
+            )
+    for name, default in found.generics.items():
+        if name not in given and not default:
+            raise ComponentError(f"{where} needs the generic {name}; return it from `generics` or give it a default")
+    wanted = ["clk", "rst", *(f"{n}_{part}" for n, _, _ in ports(site) for part in ("payload", "valid", "ready"))]
+    for port in wanted:
+        if port not in found.ports:
+            raise ComponentError(
+                f"{where} has no port {port}; streams are x and y, and z (or z0, z1), with _payload, _valid and _ready"
+            )
+    if unknown := sorted(found.ports - set(wanted)):
+        raise ComponentError(
+            f"{where} has the port {unknown[0]}, which no stream of {component.op.name} has; drop it, or correct"
+            " the operands and results of the op"
+        )

@@ -1,0 +1,209 @@
+"""How fast a module may be clocked: nextpnr places and routes it, with shift registers at its ports."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.hdl.errors import SynthesisError
+from graphrewrite.hdl.synthesis.family import Family
+from graphrewrite.hdl.synthesis.report import Clock
+from graphrewrite.hdl.synthesis.verilog import Verilog
+from graphrewrite.hdl.synthesis.yosys import synthesise_module
+
+__all__ = ["check_clock", "clock_of", "wrapper"]
+
+_WRAPPER = "graphrewrite_clocked"
+_DEVICES = {
+    "ecp5": ("--85k", "--package", "CABGA756", "--speed", "6"),
+    "ice40": ("--up5k", "--package", "sg48"),
+}
+_GOAL = "150"  # MHz that the placer works towards
+
+
+def _command(family: Family) -> list[str] | None:
+    """The program that places and routes: the system's, or the one from PyPI."""
+    if (own := shutil.which(f"nextpnr-{family.name}")) is not None:
+        return [own]
+    package = f"yowasp_nextpnr_{family.name}"
+    if find_spec(package) is None:
+        return None
+    start = f"import sys, {package} as p; sys.exit(p.run_nextpnr_{family.name}(sys.argv[1:]))"
+    return [sys.executable, "-c", start]
+
+
+def check_clock(family: Family) -> None:
+    """Raise unless the clock frequency of a family can be found.
+
+    Parameters
+    ----------
+    family : Family
+
+    Raises
+    ------
+    SynthesisError
+        If there is no open tool for it.
+    MissingDependencyError
+        If nextpnr is not installed; says how to get it.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.synthesis.family import FAMILIES
+    >>> check_clock(FAMILIES["xc7"])
+    Traceback (most recent call last):
+    ...
+    graphrewrite.hdl.errors.SynthesisError: there is no open tool for the clock of xc7; give ecp5 or ice40
+    """
+    if family.name not in _DEVICES:
+        raise SynthesisError(f"there is no open tool for the clock of {family.name}; give {' or '.join(_DEVICES)}")
+    if _command(family) is None:
+        raise MissingDependencyError(
+            f"the clock needs nextpnr: pip install yowasp-nextpnr-{family.name}, or pip install 'graphrewrite[synth]'"
+        )
+
+
+def wrapper(ports: list[tuple[str, bool, int]], module: str) -> str:
+    """Return Verilog that leads the ports of a module to three pins, through registers.
+
+    A shift register feeds the inputs; the outputs are stored, and folded four by four until one bit is left. No path
+    of it is longer than one look-up table.
+
+    Parameters
+    ----------
+    ports : list of (str, bool, int)
+        Name, whether it is an input, and width.
+    module : str
+        What to wrap; its clock is ``clk``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(wrapper([("clk", True, 1), ("x", True, 2), ("z", False, 1)], "inner"))
+    module graphrewrite_clocked (input clk, input given, output seen);
+      reg [1:0] feed;
+      wire [0:0] result;
+      reg [0:0] stored_0;
+      inner inner_i (.clk(clk), .x(feed[1:0]), .z(result[0:0]));
+      always @(posedge clk) begin
+        feed <= {feed, given};
+        stored_0 <= result;
+      end
+      assign seen = stored_0[0];
+    endmodule
+    <BLANKLINE>
+    """
+    wires, at = ["clk"], {True: 0, False: 0}
+    pins = [".clk(clk)"]
+    for name, is_input, width in ports:
+        if name == "clk":
+            continue
+        source = "feed" if is_input else "result"
+        pins.append(f".{name}({source}[{at[is_input] + width - 1}:{at[is_input]}])")
+        at[is_input] += width
+    ranks = [at[False]]
+    while ranks[-1] > 1:
+        ranks.append(-(-ranks[-1] // 4))
+    wires = [f"  reg [{at[True] - 1}:0] feed;", f"  wire [{at[False] - 1}:0] result;"]
+    wires += [f"  reg [{size - 1}:0] stored_{rank};" for rank, size in enumerate(ranks)]
+    steps = ["    feed <= {feed, given};", "    stored_0 <= result;"]
+    for rank, size in enumerate(ranks[1:], 1):
+        before = ranks[rank - 1]
+        steps += [
+            f"    stored_{rank}[{k}] <= ^stored_{rank - 1}[{min(4 * k + 3, before - 1)}:{4 * k}];" for k in range(size)
+        ]
+    return "\n".join(
+        [
+            f"module {_WRAPPER} (input clk, input given, output seen);",
+            *wires,
+            f"  {module} {module}_i ({', '.join(pins)});",
+            "  always @(posedge clk) begin",
+            *steps,
+            "  end",
+            f"  assign seen = stored_{len(ranks) - 1}[0];",
+            "endmodule\n",
+        ]
+    )
+
+
+def clock_of(
+    verilog: Verilog, module: str, family: Family, folder: Path, *, where: str, timeout: float | None = None
+) -> Clock:
+    """Return the highest clock frequency of a module.
+
+    Parameters
+    ----------
+    verilog : Verilog
+        A design.
+    module : str
+        One of its modules.
+    family : Family
+        What for.
+    folder : Path
+        For files of the run.
+    where : str
+        What is worked on, for errors.
+    timeout : float, optional
+        Seconds after which to give up.
+
+    Returns
+    -------
+    Clock
+
+    Raises
+    ------
+    SynthesisError
+        If it does not fit the device, or the time is up.
+    """
+    command = _command(family)
+    if command is None:
+        check_clock(family)
+        raise AssertionError  # it has raised
+    work = folder / "clock"
+    work.mkdir()
+    extra = wrapper(verilog.ports(module), module)
+    inner = Verilog(_WRAPPER, {_WRAPPER: verilog.closure(module) + extra})
+    synthesise_module(inner, _WRAPPER, family, work, where=where, timeout=timeout)
+    arguments = [
+        *_DEVICES[family.name],
+        *("--json", "netlist.json", "--report", "clock.json", "--freq", _GOAL, "--timing-allow-fail", "--quiet"),
+        *("--seed", "1"),
+    ]
+    try:
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=work,
+            timeout=timeout,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        )
+    except subprocess.TimeoutExpired:
+        raise SynthesisError(f"{where}: nextpnr did not end within {timeout:g} s; raise `timeout`") from None
+    report = work / "clock.json"
+    if done.returncode or not report.is_file():
+        told = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
+        raise SynthesisError(f"{where}: nextpnr gives up: {' '.join(told[-2:])[-300:]}")
+    found = json.loads(report.read_text(encoding="utf-8"))
+    mhz = max((float(clock["achieved"]) for clock in found["fmax"].values()), default=0.0)
+    return Clock(mhz, _path(found))
+
+
+def _path(found: dict[str, Any]) -> tuple[str, ...]:
+    """The cells on the critical path between registers, from the report of nextpnr."""
+    for path in found.get("critical_paths", []):
+        if path["from"] == path["to"] or (path["from"].startswith("posedge") and path["to"].startswith("posedge")):
+            steps = path["path"]
+            names = [str(step["to"]["cell"]) for step in steps if step["type"] == "logic"]
+            ends = [str(step["from"]["cell"]) for step in steps[:1]]
+            return tuple(dict.fromkeys([*ends, *names]))
+    return ()

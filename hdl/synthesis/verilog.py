@@ -1,0 +1,118 @@
+"""GHDL's synthesis of a design to Verilog, and the modules that it consists of."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from graphrewrite.hdl import ghdl
+from graphrewrite.hdl.errors import SimulatorError, SynthesisError
+
+__all__ = ["Verilog", "to_verilog"]
+
+_MODULE = re.compile(r"^module (\w+).*?^endmodule\b", re.MULTILINE | re.DOTALL)
+_INSTANCE = re.compile(r"^  (\w+) (\w+) \($", re.MULTILINE)
+_PORT = re.compile(r"^\s*(?:\(|  )?(input|output)\s+(?:reg\s+|wire\s+)?(?:\[(\d+):(\d+)\]\s*)?(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Verilog:
+    """A design as Verilog: one module for each configuration of an entity.
+
+    Attributes
+    ----------
+    top : str
+        The module of the whole.
+    modules : mapping of str to str
+        Text of each module, by name.
+
+    Examples
+    --------
+    >>> text = '''module inner
+    ...   (input  a,
+    ...    output [1:0] b);
+    ... endmodule
+    ... module outer
+    ...   (input  a);
+    ...   inner one_i (
+    ...     .a(a));
+    ... endmodule'''
+    >>> design = Verilog.of(text, "outer")
+    >>> design.instances
+    {'one_i': 'inner'}
+    >>> design.ports("inner")
+    [('a', True, 1), ('b', False, 2)]
+    """
+
+    top: str
+    modules: Mapping[str, str]
+
+    @classmethod
+    def of(cls, text: str, top: str) -> "Verilog":
+        """Return the modules of a text.
+
+        Raises
+        ------
+        SynthesisError
+            If the top is not among them.
+        """
+        modules = {found[1]: found[0] for found in _MODULE.finditer(text)}
+        name = next((name for name in modules if name.lower() == top.lower()), None)
+        if name is None:
+            raise SynthesisError(f"GHDL gives no module {top}; it gives {', '.join(modules) or 'none'}")
+        return cls(name, modules)
+
+    @cached_property
+    def instances(self) -> dict[str, str]:
+        """The modules of the top's instances, by the instance's name in small letters."""
+        found = _INSTANCE.findall(self.modules[self.top])
+        return {label.lower(): module for module, label in found if module in self.modules}
+
+    def closure(self, module: str) -> str:
+        """Return the text of a module with all that it is made of."""
+        needed, ahead = [module], [module]
+        while ahead:
+            inner = dict.fromkeys(name for name, _ in _INSTANCE.findall(self.modules[ahead.pop()]))
+            new = [name for name in inner if name in self.modules and name not in needed]
+            needed += new
+            ahead += new
+        return "\n\n".join(self.modules[name] for name in needed) + "\n"
+
+    def ports(self, module: str) -> list[tuple[str, bool, int]]:
+        """Return the ports of a module: name, whether it is an input, and width."""
+        head = self.modules[module].partition(";")[0]
+        return [
+            (name, direction == "input", int(high or 0) - int(low or 0) + 1)
+            for direction, high, low, name in _PORT.findall(head)
+        ]
+
+
+def to_verilog(sources: Sequence[Path], top: str, timeout: float | None = None) -> Verilog:
+    """Return GHDL's synthesis of an entity.
+
+    Parameters
+    ----------
+    sources : sequence of Path
+        VHDL files in the order of analysis.
+    top : str
+        The entity.
+    timeout : float, optional
+        Seconds after which to give up.
+
+    Returns
+    -------
+    Verilog
+
+    Raises
+    ------
+    GhdlMissingError
+        If there is no GHDL.
+    SynthesisError
+        If GHDL refuses it; says where.
+    """
+    try:
+        text = ghdl.synthesise(sources, top, language="verilog", timeout=timeout)
+    except SimulatorError as error:
+        raise SynthesisError(str(error)) from None
+    return Verilog.of(text, top)

@@ -1,0 +1,152 @@
+"""Run Yosys on one module, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.hdl.errors import SynthesisError
+from graphrewrite.hdl.synthesis.family import Family
+from graphrewrite.hdl.synthesis.verilog import Verilog
+
+__all__ = ["YOSYS_HINT", "Netlist", "check_yosys", "run_yosys", "synthesise_module"]
+
+YOSYS_HINT = "synthesis needs the package pyosys: pip install 'graphrewrite[synth]'"
+"""One line that says how to get Yosys."""
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """A synthesised module.
+
+    Attributes
+    ----------
+    cells : dict of str to int
+        How many there are by type.
+    constant : dict of str to int
+        By output, how many of its bits never change.
+    path : Path
+        The netlist, as Yosys' JSON.
+    """
+
+    cells: dict[str, int]
+    constant: dict[str, int]
+    path: Path = field(repr=False)
+
+
+def check_yosys() -> None:
+    """Raise unless Yosys is installed.
+
+    Raises
+    ------
+    MissingDependencyError
+        Saying how to get it.
+    """
+    if find_spec("pyosys") is None:
+        raise MissingDependencyError(YOSYS_HINT)
+
+
+def run_yosys(commands: Sequence[str], top: str, folder: Path, *, where: str, timeout: float | None = None) -> Netlist:
+    """Run commands of Yosys, in a folder.
+
+    Parameters
+    ----------
+    commands : sequence of str
+        In order. Where they write ``netlist.json``, it is counted.
+    top : str
+        The module that they are about.
+    folder : Path
+        For files of the run.
+    where : str
+        What is worked on, for errors.
+    timeout : float, optional
+        Seconds after which to give up.
+
+    Returns
+    -------
+    Netlist
+
+    Raises
+    ------
+    MissingDependencyError
+        If Yosys is not installed.
+    SynthesisError
+        If it refuses a command, or the time is up.
+    """
+    check_yosys()
+    script, netlist, found, log = (folder / name for name in ("commands", "netlist.json", "found.json", "log"))
+    script.write_text("\n".join(commands), encoding="utf-8")
+    arguments = [sys.executable, "-m", "graphrewrite.hdl.synthesis.worker", script, top, netlist, found]
+    try:
+        with log.open("w", encoding="utf-8") as words:
+            done = subprocess.run(arguments, cwd=folder, timeout=timeout, check=False, stdout=words, stderr=words)
+    except subprocess.TimeoutExpired:
+        raise SynthesisError(
+            f"{where}: Yosys did not end within {timeout:g} s; raise `timeout`, or make the part smaller"
+        ) from None
+    if done.returncode:
+        raise SynthesisError(f"{where}: Yosys refuses it: {_essence(log.read_text(encoding='utf-8', errors='replace'))}")
+    counted = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else {"cells": {}, "constant": {}}
+    return Netlist(counted["cells"], counted["constant"], netlist)
+
+
+def synthesise_module(
+    verilog: Verilog,
+    module: str,
+    family: Family,
+    folder: Path,
+    *,
+    where: str,
+    extra: str = "",
+    timeout: float | None = None,
+) -> Netlist:
+    """Synthesise a module with its ports as the ports of a chip: nothing outside of it makes anything constant.
+
+    Parameters
+    ----------
+    verilog : Verilog
+        A design.
+    module : str
+        One of its modules, or of ``extra``.
+    family : Family
+        What for.
+    folder : Path
+        For files of the run.
+    where : str
+        What is worked on, for errors.
+    extra : str
+        Verilog beside the design's.
+    timeout : float, optional
+        Seconds after which to give up.
+
+    Returns
+    -------
+    Netlist
+
+    Raises
+    ------
+    SynthesisError
+        If Yosys refuses it or infers latches, or the time is up.
+    """
+    source = folder / "source.v"
+    known = module if module in verilog.modules else verilog.top
+    source.write_text(verilog.closure(known) + extra, encoding="utf-8")
+    commands = [
+        f"read_verilog {source.name}",
+        f"hierarchy -check -top {module}",
+        "proc -latches error",  # synth_xilinx would take a latch without a word
+        f"{family.command} -top {module}",
+        "write_json netlist.json",
+    ]
+    return run_yosys(commands, module, folder, where=where, timeout=timeout)
+
+
+def _essence(log: str) -> str:
+    """The error in Yosys' log, or its last words."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("ERROR", "ModuleNotFoundError", "ImportError"))]
+    return " ".join(errors[-2:] or lines[-2:])[-400:] or "it stopped without a word; it may have run out of memory"

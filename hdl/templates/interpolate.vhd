@@ -1,0 +1,140 @@
+-- interpolate: a function of one number, by a straight line for each segment of its range.
+--
+-- Generics: LANES                          lanes of x and z
+--           X_WIDTH                        bits of a lane of x
+--           REST                           bits of x that say where in a segment it is; those above say which
+--           Z_WIDTH                        bits of a lane of z; every result fits
+--           BASE_WIDTH, BASES, BASES_UPPER bits of a base, two's complement, and the bases, BASES_UPPER * 2**24 + BASES,
+--                                          in the order of the upper bits of x as an unsigned number
+--           SLOPE_WIDTH, SLOPES            the same of the slopes
+--           SHIFT                          bits of a base that z is without
+--           STAGES                         ranks of registers behind the table: the output buffer, one for products
+--           CAPACITY                       beats in the output buffer
+-- Schedule: one step a beat, which takes it and gives the result, visible STAGES + 1 cycles later.
+--
+-- z = (BASES + SLOPES * rest) / 2**SHIFT, rounded down. Each lane has a memory of lines of its own, with a synchronous
+-- read, which synthesis maps to block RAM or to LUTs.
+
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+use work.lanes.all;
+
+entity interpolate is
+  generic (
+    LANES       : positive;
+    X_WIDTH     : positive;
+    REST        : positive;
+    Z_WIDTH     : positive;
+    BASE_WIDTH  : positive;
+    BASES       : integer_vector;
+    BASES_UPPER : integer_vector := (0 => 0);
+    SLOPE_WIDTH : positive;
+    SLOPES      : integer_vector;
+    SHIFT       : natural;
+    STAGES      : positive := 1;
+    CAPACITY    : positive := 3
+  );
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    x_payload : in  std_logic_vector(LANES * X_WIDTH - 1 downto 0);
+    x_valid   : in  std_logic;
+    x_ready   : out std_logic;
+    z_payload : out std_logic_vector(LANES * Z_WIDTH - 1 downto 0);
+    z_valid   : out std_logic;
+    z_ready   : in  std_logic
+  );
+end entity;
+
+architecture rtl of interpolate is
+  constant SEGMENTS  : positive := 2 ** (X_WIDTH - REST);
+  constant PRODUCT   : positive := SLOPE_WIDTH + REST + 1;
+  constant SUM_WIDTH : positive := maximum(maximum(BASE_WIDTH, PRODUCT) + 1, SHIFT + Z_WIDTH);
+
+  subtype line_t is std_logic_vector(BASE_WIDTH + SLOPE_WIDTH - 1 downto 0);
+  type memory_t is array (0 to SEGMENTS - 1) of line_t;
+
+  function all_lines return memory_t is
+    variable upper  : integer;
+    variable result : memory_t;
+  begin
+    for i in 0 to SEGMENTS - 1 loop
+      upper := 0;
+      if BASES_UPPER'length = BASES'length then
+        upper := BASES_UPPER(BASES_UPPER'low + i);
+      end if;
+      result(i)(BASE_WIDTH - 1 downto 0) := std_logic_vector(long(upper, BASES(BASES'low + i), BASE_WIDTH));
+      result(i)(BASE_WIDTH + SLOPE_WIDTH - 1 downto BASE_WIDTH) := low_bits(SLOPES(SLOPES'low + i), SLOPE_WIDTH);
+    end loop;
+    return result;
+  end function;
+
+  constant MEMORY : memory_t := all_lines;
+
+  signal under_way : std_logic_vector(0 to STAGES);
+  signal room      : std_logic;
+  signal step      : std_logic;
+  signal push      : std_logic;
+  signal z_beat    : std_logic_vector(LANES * Z_WIDTH - 1 downto 0);
+begin
+
+  x_ready <= room;
+  step    <= room and x_valid;
+
+  under_way(0) <= step;
+  push         <= under_way(STAGES);
+
+  move : process (clk)
+  begin
+    if rising_edge(clk) then
+      if rst = '1' then
+        under_way(1 to STAGES) <= (others => '0');
+      else
+        under_way(1 to STAGES) <= under_way(0 to STAGES - 1);
+      end if;
+    end if;
+  end process;
+
+  functions_of_lanes : for c in 0 to LANES - 1 generate
+    signal x          : std_logic_vector(X_WIDTH - 1 downto 0);
+    signal line       : line_t := (others => '0');
+    signal within     : std_logic_vector(REST - 1 downto 0) := (others => '0');
+    signal slope_part : signed(PRODUCT - 1 downto 0);
+    signal to_add     : signed(PRODUCT - 1 downto 0);
+    signal start      : std_logic_vector(BASE_WIDTH - 1 downto 0);
+    signal sum        : signed(SUM_WIDTH - 1 downto 0);
+  begin
+    x <= x_payload((c + 1) * X_WIDTH - 1 downto c * X_WIDTH);
+
+    read : process (clk)
+    begin
+      if rising_edge(clk) then
+        line   <= MEMORY(to_integer(unsigned(x(X_WIDTH - 1 downto REST))));
+        within <= x(REST - 1 downto 0);
+      end if;
+    end process;
+
+    slope_part <= signed(line(BASE_WIDTH + SLOPE_WIDTH - 1 downto BASE_WIDTH)) * signed('0' & within);
+
+    cut : if STAGES > 1 generate
+      to_add <= slope_part when rising_edge(clk);
+      start  <= line(BASE_WIDTH - 1 downto 0) when rising_edge(clk);
+    end generate;
+    no_cut : if STAGES <= 1 generate
+      to_add <= slope_part;
+      start  <= line(BASE_WIDTH - 1 downto 0);
+    end generate;
+
+    sum <= resize(to_add, SUM_WIDTH) + resize(signed(start), SUM_WIDTH);
+    z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= std_logic_vector(sum(SHIFT + Z_WIDTH - 1 downto SHIFT));
+  end generate;
+
+  z_buffer : entity work.stream_buffer
+    generic map (WIDTH => LANES * Z_WIDTH, CAPACITY => CAPACITY)
+    port map (
+      clk => clk, rst => rst, reserve => step, room => room, push => push, payload => z_beat,
+      z_payload => z_payload, z_valid => z_valid, z_ready => z_ready
+    );
+
+end architecture;

@@ -1,0 +1,53 @@
+-- permute: the channels of a stream in another order.
+--
+-- Generics: LANES      lanes of x and z, all channels of a position
+--           WIDTH      bits of a lane
+--           ORDER      lane c of z is lane ORDER(c) of x
+--           CAPACITY   beats in the output buffer
+-- Schedule: one step a beat, which takes it and gives the result.
+
+library ieee;
+use ieee.std_logic_1164.all;
+
+entity permute is
+  generic (
+    LANES    : positive;
+    WIDTH    : positive;
+    ORDER    : integer_vector;
+    CAPACITY : positive := 2
+  );
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    x_payload : in  std_logic_vector(LANES * WIDTH - 1 downto 0);
+    x_valid   : in  std_logic;
+    x_ready   : out std_logic;
+    z_payload : out std_logic_vector(LANES * WIDTH - 1 downto 0);
+    z_valid   : out std_logic;
+    z_ready   : in  std_logic
+  );
+end entity;
+
+architecture rtl of permute is
+  signal room   : std_logic;
+  signal step   : std_logic;
+  signal z_beat : std_logic_vector(LANES * WIDTH - 1 downto 0);
+begin
+
+  x_ready <= room;
+  step    <= room and x_valid;
+
+  move : for c in 0 to LANES - 1 generate
+    constant SOURCE : natural := ORDER(ORDER'low + c);
+  begin
+    z_beat((c + 1) * WIDTH - 1 downto c * WIDTH) <= x_payload((SOURCE + 1) * WIDTH - 1 downto SOURCE * WIDTH);
+  end generate;
+
+  z_buffer : entity work.stream_buffer
+    generic map (WIDTH => LANES * WIDTH, CAPACITY => CAPACITY)
+    port map (
+      clk => clk, rst => rst, reserve => step, room => room, push => step, payload => z_beat,
+      z_payload => z_payload, z_valid => z_valid, z_ready => z_ready
+    );
+
+end architecture;

@@ -1,0 +1,248 @@
+"""Layers on scaled mantissas: exact sums of products of whole numbers, with the scales moved behind them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.quantised.grids import grid_of, multiples_of
+from graphrewrite.types import element_dtype
+
+__all__ = [
+    "LOWER_SCALED_LAYERS",
+    "lower_scaled_average_pool",
+    "lower_scaled_conv",
+    "lower_scaled_gemm",
+    "lower_scaled_global_average_pool",
+    "lower_scaled_linear",
+    "lower_scaled_matmul",
+]
+
+Mantissas = Annotated[
+    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
+]
+_WIDEST = 47
+"""Bits of an accumulator: products with a multiplier of one bit must still fit 48."""
+
+
+def scaled(x: Any, s: Any) -> Any:
+    """Return the pattern of mantissas times a scale: the numbers of a grid, whatever its scale is."""
+    return op.mul(op.from_fixed(x, fraction=0), s)
+
+
+def per_channel(s: np.ndarray, rank: int) -> np.ndarray | None:
+    """Return scales as a vector, of one entry or one a channel (axis 1); None if they differ along other axes.
+
+    Parameters
+    ----------
+    s : ndarray
+        Scales, as they are broadcast against an operand.
+    rank : int
+        Axes of that operand.
+
+    Returns
+    -------
+    ndarray of float64 or None
+
+    Examples
+    --------
+    >>> per_channel(np.array([[[0.5]], [[0.25]]]), 4).tolist(), per_channel(np.array([0.5, 0.25]), 4)
+    ([0.5, 0.25], None)
+    """
+    along = (1,) * (rank - s.ndim) + s.shape
+    if s.ndim > rank or any(size != 1 for axis, size in enumerate(along) if axis != 1) or not (s > 0).all():
+        return None
+    return s.astype(np.float64).reshape(-1)
+
+
+def accumulated(whole: np.ndarray, bias: np.ndarray, given: FixedPoint) -> FixedPoint | str:
+    """Return the narrowest accumulator of sums of products, or in words why there is none.
+
+    Parameters
+    ----------
+    whole : ndarray of int64, shape [O, …]
+        Weights.
+    bias : ndarray of int64, shape [O]
+        What is added.
+    given : FixedPoint
+        The format of what they are multiplied with.
+
+    Returns
+    -------
+    FixedPoint or str
+
+    Examples
+    --------
+    >>> print(accumulated(np.array([[1, -2]]), np.array([5]), FixedPoint(False, 8)))
+    s10f0
+    """
+    rows = whole.reshape(len(whole), -1).astype(object) if whole.size else np.zeros((1, 1), object)
+    high = max(0, *(int(v) for v in (np.maximum(rows * given.maximum, rows * given.minimum).sum(axis=1))))
+    low = min(0, *(int(v) for v in (np.minimum(rows * given.maximum, rows * given.minimum).sum(axis=1))))
+    high, low = high + max(0, int(bias.max(initial=0))), low + min(0, int(bias.min(initial=0)))
+    element = FixedPoint.holding(low, high) if max(-low, high) < 1 << 62 else FixedPoint(True, 63)
+    if element.width > _WIDEST:
+        return f"its sums need {element.width} bits, and an accumulator has {_WIDEST}; quantise it to fewer bits"
+    return element
+
+
+def _layer(x: Any, s: Any, w: np.ndarray, b: np.ndarray | None, layer: Any, product: Any, *, groups: int = 1) -> Any:
+    """A layer by exact sums: what makes the sums is given; scales and what is on no grid of theirs come behind."""
+    units = per_channel(s.value, len(x.shape))
+    if units is None:
+        return decline("its scale differs along other axes than the channels, or is not positive", at=s)
+    outputs, inner = w.shape[:2]
+    if len(units) > 1 and (groups == 1 or inner != 1):
+        w, units = _absorbed(w, units), np.ones(1)
+    elif len(units) > 1:
+        units = np.repeat(units, outputs // groups)
+    grid = grid_of(w)
+    if grid is None:
+        return decline("its weights are on no grid of 16 bits; quantise them", at=layer)
+    units = (
+        np.broadcast_to(units * grid.scales, (outputs,))
+        if max(len(units), len(grid.scales)) > 1
+        else (units * grid.scales)
+    )
+    whole = None if b is None else multiples_of(b, units)
+    bias = np.zeros(outputs, np.int64) if whole is None else np.broadcast_to(whole, (outputs,))
+    element = accumulated(grid.whole, bias, x.type.element)
+    if isinstance(element, str):
+        return decline(element, at=layer)
+    shape = (-1, *[1] * (len(layer.shape) - 2)) if len(units) > 1 else ()
+    sums = op.mul(op.from_fixed(product(grid.whole, bias, element), fraction=0, element="f64"), units.reshape(shape))
+    real = op.cast(sums, element=layer.type.element)
+    if b is None or whole is not None:
+        return real
+    return op.add(real, b.reshape(-1, *[1] * (len(layer.shape) - 2)).astype(element_dtype(layer.type.element)))
+
+
+def _absorbed(w: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Weights with the scale of the channel that each is multiplied with."""
+    return w * units.reshape(-1, *[1] * (w.ndim - 2)).astype(w.dtype)
+
+
+def _named(*values: Any) -> bool:
+    return any(
+        v is not None and v.type.layout is not None and v.type.layout[:2] not in ("NC", "OI", "O") for v in values
+    )
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_conv(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
+    """A convolution of scaled mantissas scales a sum of whole numbers; assumes that the float sums are exact."""
+    conv = op.conv(scaled(x, s), w, b)
+    yield conv
+    if _named(x, w):
+        return decline("the axes of its operands are in another order", at=conv)
+    return _layer(
+        x,
+        s,
+        w.value,
+        None if b is None else b.value,
+        conv,
+        lambda whole, bias, element: op.integer_conv(x, whole, bias, like=conv, element=element),
+        groups=conv.groups,
+    )
+
+
+def _rows(x: Any, s: Any, rows: np.ndarray, b: np.ndarray | None, layer: Any) -> Any:
+    if len(x.shape) != 2:
+        return decline("its operand is no batch of vectors", at=layer)
+    return _layer(x, s, rows, b, layer, lambda whole, bias, element: op.integer_linear(x, whole, bias, element=element))
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_linear(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
+    """A fully-connected layer of scaled mantissas scales a sum of whole numbers; assumes exact float sums."""
+    layer = op.linear(scaled(x, s), w, b)
+    yield layer
+    return _rows(x, s, w.value, None if b is None else b.value, layer)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_matmul(x: Mantissas, s: Constant, w: Constant):
+    """A matrix product of scaled mantissas and constants scales a sum of whole numbers; assumes exact float sums."""
+    product = op.matmul(scaled(x, s), w)
+    yield product
+    if w.value.ndim != 2:
+        return decline("its constant is no matrix", at=w)
+    return _rows(x, s, np.ascontiguousarray(w.value.T), None, product)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_gemm(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
+    """A general matrix product of scaled mantissas scales a sum of whole numbers; assumes exact float sums."""
+    gemm = op.gemm(scaled(x, s), w, b)
+    yield gemm
+    if gemm.trans_a or gemm.alpha != 1 or (b is not None and gemm.beta != 1):
+        return decline("it transposes or scales an operand", at=gemm)
+    rows = np.ascontiguousarray(w.value if gemm.trans_b else w.value.T)
+    if b is not None and (b.value.size not in (1, len(rows)) or b.value.ndim > 2 or b.value.size != b.shape[-1:][0]):
+        return decline("its addend is no vector over the outputs", at=gemm)
+    bias = None if b is None else np.broadcast_to(b.value.reshape(-1), (len(rows),))
+    return _rows(x, s, rows, bias, gemm)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_average_pool(x: Mantissas, s: Constant):
+    """A mean of scaled mantissas over windows scales their sum; assumes that the float sums are exact."""
+    pool = op.average_pool(scaled(x, s))
+    yield pool
+    if (any(pool.pads) and not pool.count_include_pad) or pool.ceil_mode or _named(x):
+        return decline("its windows do not all count the same number of entries", at=pool)
+    rank = len(pool.kernel)
+    return _mean(
+        x,
+        s,
+        pool,
+        pool.kernel,
+        strides=_each(pool.strides, rank, 1),
+        pads=_each(pool.pads, 2 * rank, 0),
+        dilations=_each(pool.dilations, rank, 1),
+    )
+
+
+def _each(given: Any, count: int, default: int) -> tuple[int, ...]:
+    return tuple(given) if given else (default,) * count
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_global_average_pool(x: Mantissas, s: Constant):
+    """A mean of scaled mantissas over all positions scales their sum; assumes that the float sums are exact."""
+    pool = op.global_average_pool(scaled(x, s))
+    yield pool
+    sizes = x.shape[2:]
+    if not sizes or any(isinstance(size, str) for size in sizes) or _named(x):
+        return decline("its positions are symbolic, or there are none", at=pool)
+    rank = len(sizes)
+    return _mean(x, s, pool, sizes, strides=(1,) * rank, pads=(0,) * 2 * rank, dilations=(1,) * rank)
+
+
+def _mean(x: Any, s: Any, pool: Any, kernel: Any, **attributes: Any) -> Any:
+    channels, size = x.shape[1], int(np.prod(kernel))
+    if isinstance(channels, str):
+        return decline("its channels are not counted yet", at=pool)
+    w = np.full((channels, 1, *kernel), 1.0 / size)
+    return _layer(
+        x,
+        s,
+        w,
+        None,
+        pool,
+        lambda whole, bias, element: op.integer_conv(x, whole, bias, groups=channels, element=element, **attributes),
+        groups=channels,
+    )
+
+
+LOWER_SCALED_LAYERS = (
+    lower_scaled_conv,
+    lower_scaled_linear,
+    lower_scaled_matmul,
+    lower_scaled_gemm,
+    lower_scaled_average_pool,
+    lower_scaled_global_average_pool,
+)
+"""Layers on scaled mantissas."""

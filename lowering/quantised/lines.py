@@ -1,0 +1,208 @@
+"""Step functions of whole numbers as a line that is rounded: multipliers, addends and a shift, proved for every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Corners", "Line", "line_through"]
+
+_WIDEST = 1 << 24
+"""Multipliers stay below."""
+_WORD = 1 << 47
+"""Products with their addend stay below."""
+_MOST_PLACES = 46
+_NEVER = 1 << 40
+"""A level that no line needs to reach, and below which every line is."""
+_FAR = 1 << 62
+_HALVINGS = 120
+"""From the steepest slope to the precision of a float of any slope that there may be."""
+
+
+class Corners(NamedTuple):
+    """Where steps of a function are that rises: at ``reached`` it has the level, at ``before`` it does not yet.
+
+    Attributes
+    ----------
+    reached, levels : ndarray of int64
+        From this number on, the function has at least this level.
+    before, below : ndarray of int64
+        Up to this number, the function is less than this level.
+    """
+
+    reached: np.ndarray
+    levels: np.ndarray
+    before: np.ndarray
+    below: np.ndarray
+
+
+class Line(NamedTuple):
+    """``round((x * multiplier + addend) / 2**shift)`` in each channel.
+
+    Attributes
+    ----------
+    multipliers, addends, shifts : tuple of int
+        One a channel; shifts are alike where the multipliers stay narrow enough.
+    rounding : str
+        ``"down"`` or ``"half_even"``.
+    """
+
+    multipliers: tuple[int, ...]
+    addends: tuple[int, ...]
+    shifts: tuple[int, ...]
+    rounding: str
+
+
+def line_through(channels: Sequence[Corners]) -> Line | None:
+    """Return a line with few places that passes every corner of every channel, or None.
+
+    Every corner is checked in whole numbers: what is returned is proved. A multiplier has at most 24 bits, and a
+    product with its addend at most 48.
+
+    Parameters
+    ----------
+    channels : sequence of Corners
+        For each channel.
+
+    Returns
+    -------
+    Line or None
+
+    Examples
+    --------
+    >>> t, k = np.array([2, 5, 9]), np.array([1, 2, 3])  # round(0.3 * x) reaches 1, 2 and 3 there
+    >>> line_through([Corners(t, k, t - 1, k)])
+    Line(multipliers=(5,), addends=(7,), shifts=(4,), rounding='down')
+    >>> t, k = np.array([2, 3, 6, 7]), np.array([1, 2, 3, 4])  # ties, half to even
+    >>> line_through([Corners(t, k, t - 1, k)])
+    Line(multipliers=(1,), addends=(0,), shifts=(1,), rounding='half_even')
+    """
+    corners = _stacked(channels)
+    steepest = float(
+        max(
+            1,
+            int(
+                (corners.levels * (corners.levels > -_NEVER)).max(initial=0)
+                - (corners.below * (corners.below < _NEVER)).min(initial=0)
+            )
+            + 1,
+        )
+    )
+    best = _bisect(lambda slope: _gap(corners, slope)[1] > 0, np.zeros(len(channels)), np.full(len(channels), steepest))
+    widest = _gap(corners, best)[0]
+    if (widest > 1e-9).all():
+        return _rounded_down(corners, best, steepest)
+    return _half_even(corners, best) if (widest > -1e-6).all() else None
+
+
+def _stacked(channels: Sequence[Corners]) -> Corners:
+    """The corners of all channels as matrices, filled up with corners that say nothing."""
+
+    def filled(rows: list[np.ndarray], fill: int) -> np.ndarray:
+        found = np.full((len(rows), max(1, *map(len, rows))), fill, np.int64)
+        for row, values in zip(found, rows, strict=True):
+            row[: len(values)] = values
+        return found
+
+    parts = [list(each) for each in zip(*channels, strict=True)]
+    return Corners(*(filled(part, fill) for part, fill in zip(parts, (0, -_NEVER, 0, _NEVER), strict=True)))
+
+
+def _gap(corners: Corners, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How much room a line of a slope has between the corners above and below it, and how that grows with the slope."""
+    floors = corners.levels - slope[:, None] * corners.reached
+    ceilings = corners.below - slope[:, None] * corners.before
+    top, bottom = floors.argmax(axis=1)[:, None], ceilings.argmin(axis=1)[:, None]
+    room = np.take_along_axis(ceilings, bottom, 1) - np.take_along_axis(floors, top, 1)
+    growth = np.take_along_axis(corners.reached, top, 1) - np.take_along_axis(corners.before, bottom, 1)
+    return room[:, 0], growth[:, 0]
+
+
+def _bisect(goes_on: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Where what holds at first does so no longer, in each channel."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        on = goes_on(middle)
+        low, high = np.where(on, middle, low), np.where(on, high, middle)
+    return (low + high) / 2
+
+
+def _rounded_down(corners: Corners, best: np.ndarray, steepest: float) -> Line | None:
+    """The line with the fewest places in each channel, or in all alike."""
+    least = _bisect(lambda slope: _gap(corners, slope)[0] <= 0, np.zeros_like(best), best)
+    most = _bisect(lambda slope: _gap(corners, slope)[0] > 0, best, np.full_like(best, steepest))
+    shifts, unknown = np.zeros(len(best), np.int64), np.ones(len(best), bool)
+    for shift in range(_MOST_PLACES):
+        low, high = _addends(corners, _factors(least, most, np.int64(shift)), np.int64(shift), 0)
+        shifts = np.where(unknown, shift, shifts)
+        unknown &= low >= high
+        if not unknown.any():
+            break
+    for each in (np.full_like(shifts, shifts.max()), shifts):
+        factors = _factors(least, most, each)
+        low, high = _addends(corners, factors, each, 0)
+        if (low < high).all() and (line := _line(corners, factors, _roundest(low, high - 1), each, "down")) is not None:
+            return line
+    return None
+
+
+def _factors(least: np.ndarray, most: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Whole multipliers between two slopes, if there are any, from the middle."""
+    low, high = np.ldexp(least, shifts), np.ldexp(most, shifts)
+    middle = np.rint((low + high) / 2)
+    return np.where((low < middle) & (middle < high), middle, np.floor(low) + 1).astype(np.int64)
+
+
+def _addends(
+    corners: Corners, factors: np.ndarray, shifts: np.ndarray, half: np.ndarray | int
+) -> tuple[np.ndarray, np.ndarray]:
+    """From which addend on, and below which, a line passes all corners: by half even, at the second as well."""
+    unit = (np.int64(1) << shifts)[..., None]
+    floors = np.where(corners.levels > -_NEVER, corners.levels, 0) * unit - factors[:, None] * corners.reached
+    ceilings = np.where(corners.below < _NEVER, corners.below, 0) * unit - factors[:, None] * corners.before
+    low = np.where(corners.levels > -_NEVER, floors, -_FAR).max(axis=1)
+    high = np.where(corners.below < _NEVER, ceilings, _FAR).min(axis=1)
+    low = np.where(low == -_FAR, np.minimum(high - 1, 0), low)
+    return low - half, np.where(high == _FAR, np.maximum(low + 1, 1), high) - half
+
+
+def _roundest(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Of the whole numbers from one to another, the one with the most zeros at its end."""
+    found = low.copy()
+    for places in range(1, 48):
+        step = np.int64(1) << places
+        multiple = -(-low // step) * step
+        found = np.where(multiple <= high, multiple, found)
+    return found
+
+
+def _half_even(corners: Corners, best: np.ndarray) -> Line | None:
+    """A line whose ties go to the even side; its slope is known, for there is no other."""
+    for shift in range(25):
+        exact = np.ldexp(best, shift)
+        factors, each = np.rint(exact).astype(np.int64), np.full(len(best), shift, np.int64)
+        if (np.abs(factors - exact) > 1e-6 * np.maximum(1, exact)).any():
+            continue
+        low, high = _addends(corners, factors, each, (1 << shift) >> 1)
+        for addends in (_roundest(low, high), low, high):
+            if (low <= high).all() and (line := _line(corners, factors, addends, each, "half_even")) is not None:
+                return line
+    return None
+
+
+def _line(corners: Corners, factors: np.ndarray, addends: np.ndarray, shifts: np.ndarray, rounding: str) -> Line | None:
+    """The line, if it passes every corner and neither its multipliers nor its sums are too wide."""
+    if (factors >= _WIDEST).any():
+        return None
+    places = shifts[:, None]
+    for x, levels, above in ((corners.reached, corners.levels, True), (corners.before, corners.below, False)):
+        sums = x * factors[:, None] + addends[:, None]
+        whole = sums >> places
+        if rounding == "half_even":
+            rest, half = sums - (whole << places), (np.int64(1) << places) >> 1
+            whole = whole + ((places > 0) & ((rest > half) | ((rest == half) & (whole & 1 == 1))))
+        if np.abs(sums).max() >= _WORD or not ((whole >= levels) if above else (whole < levels)).all():
+            return None
+    return Line(tuple(factors.tolist()), tuple(addends.tolist()), tuple(shifts.tolist()), rounding)

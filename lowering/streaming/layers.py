@@ -1,0 +1,111 @@
+"""Layers: sums of products, and the sliding windows before them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import Constant, decline, op, rule
+from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.hdl.components.maximum import maximum
+from graphrewrite.hdl.components.reshape import reshape
+from graphrewrite.hdl.components.window import window
+from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.refusals import positions_of, too_wide
+from graphrewrite.op.pooling import has_window_in_border
+
+__all__ = ["MAP_LAYERS", "map_conv", "map_flattened_linear", "map_linear", "map_max_pool"]
+
+
+@rule(shared="keep", kind="lowering")
+def map_flattened_linear(x, w: Constant, b: Constant):
+    """A fully-connected layer behind a flattening takes the frame as it comes: columns in the order of the beats."""
+    flat = reshape(x)
+    layer = op.integer_linear(leave(flat), w, b)
+    yield layer
+    if reason := too_wide(x, layer):
+        return decline(reason, at=layer)
+    if len(flat.shape) != 1 or len(x.shape) == 1:
+        return decline("what it takes is not a frame made one vector", at=flat)
+    # Flattening counts position by position within a channel, beats channel by channel within a position.
+    order = np.arange(flat.shape[0]).reshape(x.shape[0], -1).T.ravel()
+    weights = w.value[:, order]
+    return leave(matvec(x, weights=weights, bias=b.value, element=layer.element, over="frame"))
+
+
+@rule(shared="keep", kind="lowering")
+def map_linear(x, w: Constant, b: Constant):
+    """A fully-connected layer is a matrix times the channels of the one position of a frame."""
+    layer = op.integer_linear(leave(x), w, b)
+    yield layer
+    if reason := too_wide(x, layer):
+        return decline(reason, at=layer)
+    return leave(matvec(x, weights=w.value, bias=b.value, element=layer.element))
+
+
+@rule(shared="keep", kind="lowering")
+def map_conv(x, w: Constant, b: Constant):
+    """A convolution is a matrix times the channels of a sliding window, group by group."""
+    conv = op.integer_conv(leave(x), w, b)
+    yield conv
+    if reason := too_wide(x, conv):
+        return decline(reason, at=conv)
+    if positions_of(conv.shape) is None:
+        return decline("only convolutions over one or two axes have a component", at=conv)
+    weights, pads = _reaching_in(w.value, conv.pads, conv.dilations)
+    outputs, _, *kernel = weights.shape
+    groups = {"groups": conv.groups} if conv.groups > 1 else {}
+    windows = x
+    if set(kernel) != {1} or any(pads) or set(conv.strides) != {1}:
+        windows = window(x, kernel=tuple(kernel), **_given(conv.strides, pads, conv.dilations), **groups)
+    matrix = np.moveaxis(weights, 1, -1).reshape(outputs, -1)
+    return leave(matvec(windows, weights=matrix, bias=b.value, element=conv.element, **groups))
+
+
+def _given(strides, pads, dilations):
+    """Those attributes of a window that are not the default."""
+    found = {"strides": (strides, 1), "pads": (pads, 0), "dilations": (dilations, 1)}
+    return {name: tuple(values) for name, (values, default) in found.items() if set(values) != {default}}
+
+
+def _reaching_in(w, pads, dilations):
+    """The same convolution with a first window that reaches into the image: zero weights at the kernel's end."""
+    count = w.ndim - 2
+    before, after = pads[:count], list(pads[count:])
+    more = []
+    for axis in range(count):
+        extent = dilations[axis] * (w.shape[2 + axis] - 1) + 1
+        more.append(max(0, -(-(before[axis] + 1 - extent) // dilations[axis])))
+        after[axis] += more[axis] * dilations[axis]
+    return np.pad(w, ((0, 0), (0, 0), *((0, m) for m in more))), (*before, *after)
+
+
+@rule(shared="keep", kind="lowering")
+def map_max_pool(x):
+    """A pooling is the greatest number of a sliding window, channel by channel; the border holds the least mantissa."""
+    pool = op.max_pool(leave(x))
+    yield pool
+    if reason := too_wide(x):
+        return decline(reason, at=pool)
+    if positions_of(pool.shape) is None:
+        return decline("only pooling over one or two axes has a component", at=pool)
+    geometry = (pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
+    if has_window_in_border(x.shape[1:], *geometry):
+        return decline("a window lies wholly in the border", at=pool)
+    given = _given(pool.strides, _for_all_windows(pool, x.shape[1:]), pool.dilations)
+    windows = window(x, kernel=tuple(pool.kernel), fill=x.type.element.minimum, **given)
+    return leave(maximum(windows, groups=int(np.prod(pool.kernel))))
+
+
+def _for_all_windows(pool, sizes):
+    """Pads with as much more after each axis as the last window needs that rounding up adds."""
+    count = len(sizes)
+    before, after = pool.pads[:count], list(pool.pads[count:])
+    for axis, (size, windows) in enumerate(zip(sizes, pool.shape[2:], strict=True)):
+        extent = pool.dilations[axis] * (pool.kernel[axis] - 1) + 1
+        needed = (windows - 1) * pool.strides[axis] + extent
+        after[axis] = max(after[axis], needed - before[axis] - size)
+    return (*before, *after)
+
+
+MAP_LAYERS = (map_flattened_linear, map_linear, map_conv, map_max_pool)
+"""Layers to windows, matrices and maxima."""

@@ -1,0 +1,29 @@
+"""Configurations of `maximum`."""
+
+from collections.abc import Iterator
+
+from graphrewrite.hdl.component import Site
+from graphrewrite.hdl.components.maximum import maximum
+from graphrewrite.types import Stream
+from tests.hdl.configurations.drawing import S1, S8, S24, S48, U1, U48, Rng
+from tests.hdl.configurations.total import grouped, stages_of
+
+
+def draw(rng: Rng) -> Site:
+    x, groups = grouped(rng, 48)
+    return Site.of(maximum, x, groups=groups, stages=stages_of(rng, x, groups))
+
+
+def corners() -> Iterator[Site]:
+    for element, channels, lanes, groups, stages in [
+        (U1, 1, 1, 1, 1),
+        (S1, 2, 2, 2, 1),
+        (S8, 9, 9, 9, 4),
+        (S8, 7, 1, 7, 1),
+        (S24, 36, 1, 4, 1),
+        (S8, 36, 3, 4, 1),
+        (S8, 24, 12, 6, 3),
+        (U48, 4, 4, 2, 1),
+        (S48, 4, 2, 4, 2),
+    ]:
+        yield Site.of(maximum, Stream(element, (channels, 3, 2), lanes), groups=groups, stages=stages)

@@ -1,0 +1,173 @@
+"""The check itself: faults planted in the library's own VHDL, each of which must be found and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphrewrite.hdl import Component
+from graphrewrite.hdl.checking import check_component
+from graphrewrite.hdl.entity import source_of
+from graphrewrite.hdl.errors import ContractError, MismatchError
+from tests.hdl.configurations import BY_NAME, configurations_of
+
+Changes = tuple[tuple[str, str], ...]
+OUTPUT = "z_payload => z_payload, z_valid => z_valid, z_ready => z_ready"
+
+
+def behind(text: str) -> Changes:
+    """A fault behind the buffer of a fifo: `count` is how many beats have left it."""
+    signals = """signal o_payload : std_logic_vector(z_payload'range);
+  signal o_valid, o_ready : std_logic;
+  signal count, cycle : natural := 0;
+  signal room"""
+    counts = """
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      cycle <= cycle + 1;
+      if rst = '1' then
+        count <= 0;
+      elsif o_valid = '1' and o_ready = '1' then
+        count <= count + 1;
+      end if;
+    end if;
+  end process;
+"""
+    return (
+        (OUTPUT, "z_payload => o_payload, z_valid => o_valid, z_ready => o_ready"),
+        ("signal room", signals),
+        ("end architecture;", f"{counts}\n  {text}\nend architecture;"),
+    )
+
+
+PASS = "z_payload <= o_payload; z_valid <= o_valid; o_ready <= z_ready;"
+TWICE = """z_payload <= o_payload; z_valid <= o_valid; o_ready <= z_ready when again or count mod 5 /= 3 else '0';
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      if rst = '1' or o_ready = '1' then
+        again <= false;
+      elsif z_valid = '1' and z_ready = '1' then
+        again <= true;
+      end if;
+    end if;
+  end process;"""
+
+FAULTS: dict[str, tuple[str, Changes, type[Exception], str]] = {
+    "no fault": ("fifo", behind(PASS), AssertionError, ""),
+    "the payload changes while it waits": (
+        "fifo",
+        behind(PASS.replace("<= o_payload;", "<= o_payload when cycle mod 4 /= 3 else not o_payload;")),
+        ContractError,
+        r"fifo\(.*: z breaks the stream contract in cycle \d+ after reset \d: the payload changed before the transfer",
+    ),
+    "valid is dropped": (
+        "fifo",
+        behind(PASS.replace("<= o_valid;", "<= o_valid when cycle mod 4 /= 3 else '0';")),
+        ContractError,
+        r"z breaks the stream contract in cycle \d+ after reset \d: valid fell before the transfer",
+    ),
+    "ready is ignored": (
+        "fifo",
+        behind(PASS.replace("<= z_ready;", "<= '1';")),
+        ContractError,
+        r"z breaks the stream contract in cycle \d+ after reset \d: (valid fell|the payload changed) before",
+    ),
+    "valid rises in the reset": (
+        "fifo",
+        behind(PASS.replace("<= o_valid;", "<= o_valid or rst;")),
+        ContractError,
+        "valid in the cycle after a reset edge",
+    ),
+    "a beat is lost": (
+        "fifo",
+        behind(
+            "z_payload <= o_payload; z_valid <= o_valid when count mod 5 /= 3 else '0';"
+            " o_ready <= z_ready when count mod 5 /= 3 else '1';"
+        ),
+        MismatchError,
+        "z, frame .*expected .*, got .*",
+    ),
+    "a beat comes twice": (
+        "fifo",
+        (*behind(TWICE), ("signal o_payload", "signal again : boolean := false;\n  signal o_payload")),
+        MismatchError,
+        "z, frame .*expected .*, got .*",
+    ),
+    "two lanes are swapped": (
+        "fifo",
+        behind(PASS.replace("<= o_payload;", "<= o_payload(0) & o_payload(WIDTH - 1 downto 1);")),
+        MismatchError,
+        r"z, frame \d+, beat \d+.*: expected .*, got .*",
+    ),
+    "a place too few": (
+        "fifo",
+        (("CAPACITY => CAPACITY", "CAPACITY => CAPACITY - 1 + boolean'pos(CAPACITY = 1)"),),
+        MismatchError,
+        r"z, frame .*all values are right, (\d+ cycles? late|in other cycles)",
+    ),
+    "a place too many": (
+        "fifo",
+        (("CAPACITY => CAPACITY", "CAPACITY => CAPACITY + 1"),),
+        MismatchError,
+        r"expected .* in cycle \d+, got .* in cycle \d+",
+    ),
+    "one reader of two is not waited for": (
+        "fork",
+        (("room_0 and room_1 and x_valid", "room_0 and x_valid"), ("room_0 and room_1;", "room_0;")),
+        ContractError,
+        "GHDL stops in it; correct the VHDL:(.|\n)*bound check failure",
+    ),
+    "a reset forgets the column": (
+        "window",
+        (("row      <= 0;\n        col      <= 0;", "row      <= 0;"),),
+        MismatchError,
+        ", after a reset in mid-frame: expected",
+    ),
+    "a reset forgets when the next row is due": (
+        "window",
+        (("row_wait <= EXTENT_HEIGHT - 1;\n        col_wait", "col_wait"),),
+        MismatchError,
+        ", after a reset in mid-frame: expected",
+    ),
+    "a line memory is one too short": (
+        "window",
+        (("following <= 0 when word = WORDS - 1", "following <= 0 when word >= WORDS - 2"),),
+        MismatchError,
+        r"z, frame \d+, beat \d+: expected .*, got .*",
+    ),
+    "a line memory is read one too late": (
+        "window",
+        (("above <= memory(following)", "above <= memory(word)"),),
+        MismatchError,
+        r"z, frame \d+, beat \d+: expected .*, got .*",
+    ),
+    "a window starts one column late": (
+        "window",
+        (("col_wait <= EXTENT_WIDTH - 1;", "col_wait <= STRIDE_WIDTH - 1;"),),
+        Exception,
+        "expected .*, got|bound check failure",
+    ),
+}
+
+
+@pytest.mark.ghdl
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_check_finds(fault: str, tmp_path: Path) -> None:
+    entity, changes, error, told = FAULTS[fault]
+    text = source_of(BY_NAME[entity])
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file = tmp_path / f"{entity}.vhd"
+    file.write_text(text)
+    planted = Component(BY_NAME[entity].op, file, BY_NAME[entity].generics, BY_NAME[entity].schedule)
+    draw = configurations_of(entity).draw
+    if error is AssertionError:
+        assert check_component(planted, draw, count=30).configurations == 30
+        return
+    with pytest.raises(error, match=told) as found:
+        check_component(planted, draw, count=30)
+    assert f"of seed 0, {BY_NAME[entity].op.name}(" in str(found.value)
