@@ -7,11 +7,14 @@ from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
-from graphrewrite.hdl.cycles import fifo_depths
+from graphrewrite.hdl.cycles import fifo_depths, predict_cycles
 from graphrewrite.hdl.netlist import netlist
+from graphrewrite.hdl.network import Link, Network
 from graphrewrite.wiring import move_slot
 
 __all__ = ["insert_fifos", "insert_forks"]
+
+_SEVERAL = 64  # frames: by then what a design does repeats, in all but odd cases
 
 
 def insert_forks(graph: Graph) -> Graph:
@@ -55,7 +58,11 @@ def insert_forks(graph: Graph) -> Graph:
 
 
 def insert_fifos(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Graph:
-    """Return the graph with buffers before joins, so deep that branches of different length neither deadlock nor stall.
+    """Return the graph with buffers where parts of different rhythm meet, just deep enough that none waits for another.
+
+    They stand before joins, so that branches of different length neither deadlock nor stall; and, where the interval
+    between frames would be longer than the slowest component needs, before components that do not take a beat in every
+    step.
 
     Parameters
     ----------
@@ -85,16 +92,29 @@ def insert_fifos(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -
     [9]
     """
     network = netlist(graph, components).network
-    joins = [k for k in network.links if k.sink in network.components and len(network.components[k.sink].takes) > 1]
     new = graph.copy()
-    if joins:
-        for link, depth in fifo_depths(network, joins).items():
-            if depth:
-                buffered = new.add(
-                    fifo, [new.value(link.source, link.source_port)], {"depth": depth}, origin=new.origin(link.source)
-                )
-                move_slot(new, link.sink, link.sink_port, Operand(buffered.node))
+    for link, depth in fifo_depths(network, [*_joins(network), *_pauses(network)]).items():
+        if depth:
+            buffered = new.add(
+                fifo, [new.value(link.source, link.source_port)], {"depth": depth}, origin=new.origin(link.source)
+            )
+            move_slot(new, link.sink, link.sink_port, Operand(buffered.node))
     return new
+
+
+def _joins(network: Network) -> list[Link]:
+    return [k for k in network.links if k.sink in network.components and len(network.components[k.sink].takes) > 1]
+
+
+def _pauses(network: Network) -> list[Link]:
+    """Links between components at whose end some steps take no beat; none if the slowest component sets the pace."""
+    slowest = max(schedule.steps for schedule in network.components.values())
+    joins = _joins(network)
+    deadlocks = [(k.source, k.source_port) for k in joins if k.source in network.components]
+    if predict_cycles(network, _SEVERAL, unbounded=deadlocks).interval <= slowest:
+        return []
+    inner = [k for k in network.links if k.source in network.components and k.sink in network.components]
+    return [k for k in inner if k not in joins and network.beats(k) < network.components[k.sink].steps]
 
 
 def _split(graph: Graph, node: str, result: int) -> None:

@@ -255,7 +255,8 @@ def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
         with_fifo, name = _with_fifo(network, link, 1)
         # The fifo itself may cost a cycle.
         allowed = np.maximum(allowed, _pace(with_fifo, endless | {(name, 0)}))
-        low, high = 0, 1
+        # A depth of 1 halves the pace of whatever passes, which takes long to find out: it is tried last.
+        low, high = 0, 2
         while not _fits(_with_fifo(network, link, high)[0], endless, allowed):
             low, high = high, 2 * high
         while high - low > 1:

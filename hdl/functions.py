@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import counter_bits
+from graphrewrite.hdl.component import LANE_BITS, counter_bits
 from graphrewrite.hdl.components.interpolate import interpolate
 from graphrewrite.hdl.components.lookup import WIDEST_TABLE, lookup
 from graphrewrite.types import FixedPoint
@@ -18,10 +18,10 @@ __all__ = ["Table", "tabulate"]
 Function = Callable[[NDArray[np.float64]], NDArray[np.floating[Any]]]
 
 _WIDEST = 24
-"""Bits of the widest operand whose numbers can all be compared with the function."""
+"""Bits of the widest operand whose numbers can all be compared with the function, and of a result on a line."""
 _BLOCK = 1 << 18
 _GUARD = 2
-"""Bits of a slope below those that would move the end of its segment by less than one unit of the result."""
+"""Bits of a slope below the one that moves the end of its segment by half a unit of the result."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Table:
     --------
     >>> sigmoid = tabulate(lambda v: 1 / (1 + np.exp(-v)), FixedPoint(True, 8, 4), FixedPoint(False, 8, 8))
     >>> sigmoid.apply(np.array([[-128, 0, 16, 127]])).tolist(), sigmoid.bound
-    ([[0, 128, 187, 255]], 0.908798...)
+    ([[0, 128, 187, 255]], 0.49...)
     """
 
     element: FixedPoint
@@ -101,16 +101,17 @@ def tabulate(
     Raises
     ------
     TypeMismatchError
-        If the operand is wider, the function is nowhere defined for one of its numbers, or the segments are no power of two
-        that leaves two numbers to each.
+        If operand or result are wider, the function has no value for one of the numbers, or there cannot be so many
+        segments.
 
     Examples
     --------
+    >>> import math
     >>> table = tabulate(np.tanh, FixedPoint(True, 16, 12), FixedPoint(True, 12, 11))
     >>> table.segments, table.bound < 1
-    (64, True)
-    >>> table.apply(np.array([[-32768, -4096, 0, 4096]])).tolist(), np.tanh(1) * 2048
-    ([[-2048, -1560, 0, 1560]], 1559.75...)
+    (256, True)
+    >>> table.apply(np.array([[-32768, -4096, 0, 4096]])).tolist(), 2048 * math.tanh(1)
+    ([[-2048, -1560, 0, 1560]], 1559.74...)
     """
     width = element_in.width
     if width > _WIDEST:
@@ -122,12 +123,18 @@ def tabulate(
         results = np.rint(wanted).astype(np.int64)
         attributes = {"table": results, "low": element_in.minimum}
         return Table(element_out, attributes, float(np.abs(results - wanted).max()))
+    if element_out.width > _WIDEST:
+        raise TypeMismatchError(f"{element_out} is too wide for straight lines; give a result of {_WIDEST} bits")
+    fewest = max(1, width + element_out.width + _GUARD + 1 - LANE_BITS)  # so that a base fits
     if segments is not None:
         bits = counter_bits(segments)
-        if segments != 1 << bits or not 1 <= bits < width:
-            raise TypeMismatchError(f"segments={segments}; give a power of two from 2 to {1 << (width - 1)}")
+        if segments != 1 << bits or not fewest <= bits <= min(width - 1, 16):
+            raise TypeMismatchError(
+                f"segments={segments}; give a power of two from {1 << fewest} to {1 << min(width - 1, 16)}, so that a "
+                "segment holds two numbers and no base is too wide"
+            )
         return _lines(function, element_in, element_out, bits)
-    few, enough = 0, min(WIDEST_TABLE, width - 1)
+    few, enough = fewest - 1, min(WIDEST_TABLE, width - 1)
     best = _lines(function, element_in, element_out, enough)
     if best.bound > within:
         return best
@@ -159,7 +166,7 @@ def _lines(function: Function, element_in: FixedPoint, element_out: FixedPoint, 
     shift, length = rest + _GUARD, 1 << rest
     within = np.arange(length)
     bases, slopes, bound = [], [], 0.0
-    for block in _targets(function, element_in, element_out, max(_BLOCK, length) if bits else length):
+    for block in _targets(function, element_in, element_out, min(max(_BLOCK, length), 1 << element_in.width)):
         wanted = block.reshape(-1, length)
         slope = np.rint((wanted[:, -1] - wanted[:, 0]) * (1 << shift) / (length - 1)).astype(np.int64)
         off = wanted - slope[:, None] * within / (1 << shift)

@@ -131,17 +131,14 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
 
 
 def _by_op(components: tuple[Component, ...]) -> dict[str, Component]:
-    """The components by the name of their op; no two of them share it, or have different entities of one name."""
+    """The components by the name of their op; several may share a VHDL file, but no two files an entity."""
     found: dict[str, Component] = {}
-    templates: dict[str, str | Path] = {}
+    files: dict[str, str | Path] = {}
     for component in components:
-        entity = component.entity.lower()
-        for kind, name, same in (
-            ("op", component.op.name, found.setdefault(component.op.name, component) == component),
-            ("entity", entity, templates.setdefault(entity, component.template) == component.template),
-        ):
-            if not same:
-                raise ComponentError(f"two components have the {kind} {name}; rename one, or leave the other one out")
+        if found.setdefault(component.op.name, component) != component:
+            raise ComponentError(f"two components have the op {component.op.name}; rename one, or leave the other out")
+        if files.setdefault(component.entity.lower(), component.template) != component.template:
+            raise ComponentError(f"two files have the entity {component.entity}; rename one, or leave the other out")
     return found
 
 

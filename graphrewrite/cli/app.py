@@ -33,6 +33,7 @@ Exit codes:
   12 GHDL refuses the design
   13 the hardware would come to a halt
   14 not enough memory
+  15 Yosys or nextpnr refuses the design
   130 interrupted
 """
 
@@ -186,6 +187,39 @@ def cosimulate_command(folder: Path, as_json: bool) -> None:
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
     if not report.equal:
         raise SystemExit(UNEQUAL)
+
+
+@app.command("synth")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--family", type=click.Choice(["ice40", "ecp5", "xc7"]), default="ecp5", show_default=True, help="What FPGA."
+)
+@click.option("--whole", is_flag=True, help="All components in one piece; takes longer. Default: each apart, summed.")
+@click.option("--clock", is_flag=True, help="Place and route, too, for the clock frequency (ice40 and ecp5).")
+@click.option("--verify", is_flag=True, help="Simulate what is synthesised beside the VHDL, and compare every cycle.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def synth_command(folder: Path, family: str, whole: bool, clock: bool, verify: bool, as_json: bool) -> None:
+    """Synthesise the design in FOLDER, and compare with what its components predict.
+
+    GHDL makes Verilog of the VHDL, Yosys look-up tables, flip-flops, DSP blocks and block memories; nothing in the
+    folder is changed.
+
+    \b
+    Example:
+      graphrewrite synth build/digits --family xc7
+    """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
+    console = _console(stderr=as_json)
+    with failures_as_exit_codes():
+        from graphrewrite.cli.synth import print_synthesis
+        from graphrewrite.hdl.synthesis import synthesise
+
+        report = synthesise(folder, family=family, whole=whole, clock=clock, verified=verify)
+        if as_json:
+            click.echo(json.dumps(report.as_dict(), indent=2))
+        elif console.is_terminal:
+            print_synthesis(report, console)
+        else:
+            click.echo(str(report))
 
 
 @app.command("check")

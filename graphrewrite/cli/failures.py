@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, MissingDependencyError
-from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError
+from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError, SynthesisError
 from graphrewrite.lowering import LoweringError, ModelError, ParallelismError, QuantisationError, UnsupportedOpsError
 
 __all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes"]
@@ -28,6 +28,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (MissingDependencyError, 10),
     (SimulatorError, 12),
     (DeadlockError, 13),
+    (SynthesisError, 15),
     (GraphRewriteError, 11),
 )
 """Exit codes by kind of error, the most special first; 2 is wrong usage, 130 an interrupt."""

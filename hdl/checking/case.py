@@ -19,7 +19,7 @@ __all__ = ["Beat", "Case", "Run", "draw_case", "payloads"]
 Beat = tuple[int, int]
 """The cycle of a transfer, and the payload."""
 
-_RESET_BETWEEN, _RESET_WITHIN, _UNDISTURBED = range(3)
+_LONG = 120  # characters of an attribute in a message
 _LARGE = 200  # beats of a frame, from which on one frame of each kind is enough
 
 
@@ -69,9 +69,7 @@ class Case:
 
     def __str__(self) -> str:
         given = ", ".join(map(str, self.site.operands))
-        attributes = ", ".join(
-            f"{k}={np.asarray(v).tolist() if isinstance(v, np.ndarray) else v}" for k, v in self.site.attributes.items()
-        )
+        attributes = ", ".join(f"{k}={_short(v)}" for k, v in self.site.attributes.items())
         results = ", ".join(map(str, self.site.results))
         return f"{self.component.op.name}({given}{'; ' * bool(given and attributes)}{attributes}) : {results}"
 
@@ -169,6 +167,11 @@ class Case:
                 words = payloads(stream, run.inputs[index]) if takes else self.values[index - operands][r]
                 found[name].append([(cycle, word) for cycle, word in zip(at, words, strict=False) if cycle < end])
         return found
+
+
+def _short(value: object) -> str:
+    told = str(value.tolist() if isinstance(value, np.ndarray) else value)
+    return told if len(told) <= _LONG else f"{told[: _LONG - 1]}…"
 
 
 def payloads(stream: Stream, values: NDArray[np.integer]) -> list[int]:

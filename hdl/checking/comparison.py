@@ -96,11 +96,13 @@ def _kind(wanted: Sequence[Beat], got: Sequence[Beat], at: int) -> str:
         return "no beat came at all"
     # Of a value that repeats, any of the beats may be the one that is lost: the first difference is behind it.
     if len(found) < len(words) and found == words[: len(found)]:
-        return f"{len(words) - len(found)} beats at the end are missing"
+        missing = len(words) - len(found)
+        return f"the last {missing} beats are missing" if missing > 1 else "the last beat is missing"
     if found == [*words[:at], *words[at + 1 :]] or (found[at:] and found[at:] == words[at + 1 :][: len(found) - at]):
         return "this beat is lost, the others follow"
     if len(found) > len(words) and found[: len(words)] == words:
-        return f"{len(found) - len(words)} beats too many at the end"
+        more = len(found) - len(words)
+        return f"{more} beats too many" if more > 1 else "a beat too many"
     if at and found[at : at + 1] == words[at - 1 : at] and found[at + 1 :] == words[at:][: len(found) - at - 1]:
         return "the beat before came twice"
     if sorted(found) == sorted(words) and [c for c, _ in wanted] == [c for c, _ in got]:

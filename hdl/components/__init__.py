@@ -24,11 +24,13 @@ from graphrewrite.hdl.components.maximum import MAXIMUM
 from graphrewrite.hdl.components.multiply import MULTIPLY
 from graphrewrite.hdl.components.pad import PAD
 from graphrewrite.hdl.components.permute import PERMUTE
+from graphrewrite.hdl.components.popcount import POPCOUNT
 from graphrewrite.hdl.components.refold import REFOLD
 from graphrewrite.hdl.components.register import REGISTER
 from graphrewrite.hdl.components.repeat import REPEAT
 from graphrewrite.hdl.components.requantise import REQUANTISE
 from graphrewrite.hdl.components.reshape import RESHAPE
+from graphrewrite.hdl.components.softmax import SOFTMAX
 from graphrewrite.hdl.components.split import SPLIT
 from graphrewrite.hdl.components.threshold import THRESHOLD
 from graphrewrite.hdl.components.total import TOTAL
@@ -54,11 +56,13 @@ COMPONENTS: tuple[Component, ...] = (
     MULTIPLY,
     PAD,
     PERMUTE,
+    POPCOUNT,
     REFOLD,
     REGISTER,
     REPEAT,
     REQUANTISE,
     RESHAPE,
+    SOFTMAX,
     SPLIT,
     THRESHOLD,
     TOTAL,

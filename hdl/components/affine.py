@@ -30,9 +30,8 @@ def _infer(x: Type, *, gain: Numbers, element: FixedPoint, bias: Numbers = 0, st
     if max(abs(int(g)) for g in gains) * max(-given.element.minimum, given.element.maximum) >= 1 << 61:
         raise TypeMismatchError(f"products of {given.element} and a gain exceed 61 bits; give smaller gains")
     if low < element.minimum or high > element.maximum:
-        raise TypeMismatchError(
-            f"results of {low} to {high} exceed {element}; give {FixedPoint.holding(low, high, element.fraction)} or wider"
-        )
+        need = FixedPoint.holding(low, high, element.fraction)
+        raise TypeMismatchError(f"results of {low} to {high} exceed {element}; give {need} or wider")
     check_stages(stages, 3)
     return result
 

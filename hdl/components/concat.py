@@ -33,8 +33,8 @@ def _infer(x: Type, y: Type) -> Stream:
 def concat(x: NDArray[np.integer], y: NDArray[np.integer]) -> NDArray[np.integer]:
     """Return the channels of ``x``, then those of ``y``.
 
-    Where both carry all channels in one beat, so does the result; else they have equal lanes, and the beats of a position
-    of ``x`` come before those of ``y``.
+    Where both carry all channels in one beat, so does the result; else they have equal lanes, and the beats of a
+    position of ``x`` come before those of ``y``.
 
     Parameters
     ----------

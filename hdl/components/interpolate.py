@@ -28,16 +28,16 @@ def _infer(
     (given,) = streams(x)
     (result,) = streams(Stream(element, given.shape, given.lanes))
     starts, slopes = np.asarray(base), np.asarray(slope)
-    if starts.ndim != 1 or slopes.shape != starts.shape or starts.dtype.kind not in "iu" or slopes.dtype.kind not in "iu":
+    if starts.ndim != 1 or slopes.shape != starts.shape or not {starts.dtype.kind, slopes.dtype.kind} <= {"i", "u"}:
         raise TypeMismatchError(
-            f"bases {starts.dtype}{list(starts.shape)} and slopes {slopes.dtype}{list(slopes.shape)} are no lines; give "
-            "vectors of whole numbers, one of each a segment"
+            f"bases {starts.dtype}{list(starts.shape)} and slopes {slopes.dtype}{list(slopes.shape)} are no lines; "
+            "give vectors of whole numbers, one of each a segment"
         )
     bits = given.element.width - rest
     if rest < 1 or not 1 <= bits <= 16 or len(starts) != 1 << bits or low != given.element.minimum:
         raise TypeMismatchError(
-            f"{len(starts)} segments of {rest} bits from {low} on are not the range of {given.element}; give a power of "
-            f"two of them, as many bits as are left, and low={given.element.minimum}"
+            f"{len(starts)} segments of {rest} bits from {low} on are not the range of {given.element}; give a power "
+            f"of two of them, as many bits as are left, and low={given.element.minimum}"
         )
     if number_width(starts) > LANE_BITS or number_width(slopes) > 30 or not 0 <= shift < LANE_BITS:
         raise TypeMismatchError(f"a base or the shift exceeds {LANE_BITS} bits, or a slope 30; give a smaller shift")

@@ -40,9 +40,7 @@ def _infer(x: Type, *, table: ArrayLike, element: FixedPoint, low: int = 0) -> S
 
 
 @define_op(name="stream_lookup", level="stream", infer=_infer)
-def lookup(
-    x: NDArray[np.integer], *, table: ArrayLike, element: FixedPoint, low: int = 0
-) -> NDArray[np.integer]:
+def lookup(x: NDArray[np.integer], *, table: ArrayLike, element: FixedPoint, low: int = 0) -> NDArray[np.integer]:
     """Return the entry of a table for each number, ``table[x - low]``; beyond its ends, the entry there.
 
     Parameters

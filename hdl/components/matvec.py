@@ -27,6 +27,7 @@ from graphrewrite.types import FixedPoint, Stream, Type
 __all__ = ["MATVEC", "Fold", "fold_of", "matvec"]
 
 _OVER = ("position", "frame")
+_INTEGER_BITS = 31  # where all numbers have so few bits, the entity computes with VHDL's integers
 
 
 class Fold(NamedTuple):
@@ -232,10 +233,22 @@ def _weight_width(weights: ArrayLike) -> int:
     return FixedPoint.holding(min(int(matrix.min()), -1), int(matrix.max())).width
 
 
+def _term_width(site: Site) -> int:
+    """Bits of every sum of some products of one step, for every row."""
+    element, fold = site.operands[0].element, _fold(site)
+    matrix = np.asarray(site.attributes["weights"], np.int64)
+    terms = matrix.reshape(len(matrix), -1, fold.terms)
+    ends = terms * element.minimum, terms * element.maximum
+    low, high = int(np.minimum(*ends).sum(axis=2).min()), int(np.maximum(*ends).sum(axis=2).max())
+    return FixedPoint.holding(min(low, -1), max(high, 0)).width
+
+
 def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
     outputs, columns = np.shape(site.attributes["weights"])
     bias = np.asarray(site.attributes["bias"], np.int64)
+    terms = _term_width(site)
+    long = max(x.element.width, z.element.width, terms) > _INTEGER_BITS
     return {
         "INPUTS": columns * site.attributes["groups"],
         "OUTPUTS": outputs,
@@ -247,8 +260,9 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Z_WIDTH": z.element.width,
         "Z_SIGNED": z.element.signed,
         "WEIGHT_WIDTH": _weight_width(site.attributes["weights"]),
+        "TERM_WIDTH": terms,
         "WEIGHTS": np.asarray(site.attributes["weights"], np.int64).ravel(),
-        **long_vector("BIAS", bias, long=z.element.width > 31 or x.element.width > 30),
+        **long_vector("BIAS", bias, long=long),
         "STAGES": site.attributes["stages"],
         "CAPACITY": _schedule(site).capacity[0],
     }

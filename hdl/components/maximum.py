@@ -4,20 +4,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.hdl.component import streams
-from graphrewrite.hdl.components.reduce import Reduction, lanes_of_groups, reducing
+from graphrewrite.hdl.components.reduce import Reduction, grouped, lanes_of_groups, reducing
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
 __all__ = ["MAXIMUM", "maximum"]
 
 
-def _infer(x: Type, *, groups: int, stages: int = 1) -> Stream:
+def _infer(x: Type, *, groups: int, blocks: int = 1, stages: int = 1) -> Stream:
     (given,) = streams(x)
-    return lanes_of_groups(given, groups, given.element, stages)
+    return lanes_of_groups(given, groups, blocks, given.element, stages)
 
 
 @define_op(name="stream_maximum", level="stream", infer=_infer)
-def maximum(x: NDArray[np.integer], *, groups: int, stages: int = 1) -> NDArray[np.integer]:
+def maximum(x: NDArray[np.integer], *, groups: int, blocks: int = 1, stages: int = 1) -> NDArray[np.integer]:
     """Return the greatest of ``groups`` numbers for each channel; number g of channel c is channel ``g * C + c``.
 
     Where the lanes hold all C channels, once or several times, so do the lanes of the result; where they divide them, a
@@ -25,21 +25,23 @@ def maximum(x: NDArray[np.integer], *, groups: int, stages: int = 1) -> NDArray[
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, groups * C, *positions]
+    x : ndarray of int, shape [N, blocks * groups * C, *positions]
     groups : int
+    blocks : int
+        So many blocks of channels follow each other, a beat each, each with all groups of its own channels.
     stages : int
         Ranks of registers that cut the comparisons, the output buffer included: one is the least, one a level the most.
 
     Returns
     -------
-    ndarray of int, shape [N, C, *positions]
+    ndarray of int, shape [N, blocks * C, *positions]
 
     Examples
     --------
     >>> maximum(np.array([[1, 8, 5, 2]]), groups=2).tolist()
     [[5, 8]]
     """
-    return np.asarray(x.reshape(len(x), groups, x.shape[1] // groups, *x.shape[2:]).max(axis=1))
+    return np.asarray(grouped(x, groups, blocks).max(axis=2)).reshape(len(x), -1, *x.shape[2:])
 
 
 MAXIMUM = reducing(maximum, lambda site: Reduction.of_groups(site, is_sum=False))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, counter_bits, spaced
@@ -11,7 +12,7 @@ from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.op import Op
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["Reduction", "exact_sum", "lanes_of_groups", "reducing"]
+__all__ = ["Reduction", "exact_sum", "grouped", "lanes_of_groups", "reducing"]
 
 _REGISTERS = 4
 """So many folds lie in registers, more in a memory."""
@@ -132,14 +133,14 @@ def reducing(op: Op, reduction: Callable[[Site], Reduction]) -> Component:
     )
 
 
-def lanes_of_groups(x: Stream, groups: int, element: FixedPoint, stages: int) -> Stream:
+def lanes_of_groups(x: Stream, groups: int, blocks: int, element: FixedPoint, stages: int) -> Stream:
     """Return the stream of one number for each ``groups`` numbers of a channel, after checking that there is hardware.
 
     Parameters
     ----------
     x : Stream
-        Number g of channel c is channel ``g * C + c``.
-    groups : int
+        Number g of channel c of a block is channel ``g * C + c`` of it.
+    groups, blocks : int
     element : FixedPoint
         Format of the results.
     stages : int
@@ -157,22 +158,46 @@ def lanes_of_groups(x: Stream, groups: int, element: FixedPoint, stages: int) ->
 
     Examples
     --------
-    >>> print(lanes_of_groups(Stream(FixedPoint(False, 8), (12, 5), lanes=2), 3, FixedPoint(False, 8), 1))
+    >>> print(lanes_of_groups(Stream(FixedPoint(False, 8), (12, 5), lanes=2), 3, 1, FixedPoint(False, 8), 1))
     stream u8f0[4,5] 2 lanes
     """
-    if groups < 1 or x.channels % groups:
-        raise TypeMismatchError(f"groups={groups} does not divide the {x.channels} channels of {x}; give a divisor")
+    if groups < 1 or blocks < 1 or x.channels % (groups * blocks):
+        raise TypeMismatchError(
+            f"groups={groups} in {blocks} blocks do not divide the {x.channels} channels of {x}; give divisors"
+        )
     channels = x.channels // groups
-    if channels % x.lanes and x.lanes % channels:
+    if blocks > 1 and x.lanes * blocks != x.channels:
+        raise TypeMismatchError(f"a beat of {x} is not one of {blocks} blocks; refold to {x.channels // blocks} lanes")
+    if blocks == 1 and channels % x.lanes and x.lanes % channels:
         raise TypeMismatchError(
             f"the {x.lanes} lanes of {x} neither divide {channels} channels nor hold all of them several times; "
             f"refold to a divisor of {channels} first"
         )
-    result = Stream(element, (channels, *x.shape[1:]), min(x.lanes, channels))
+    result = Stream(element, (channels, *x.shape[1:]), min(x.lanes, channels) if blocks == 1 else channels // blocks)
     most = max(Reduction(x, result, x.lanes // result.lanes, groups * result.lanes // x.lanes, False).levels, 1)
     if not 1 <= stages <= most:
         raise TypeMismatchError(f"stages={stages}: there are {most} levels to cut; give 1 to {most}")
     return result
+
+
+def grouped(x: NDArray[np.integer], groups: int, blocks: int) -> NDArray[np.integer]:
+    """Return the numbers with blocks and groups as axes of their own.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, blocks * groups * C, *positions]
+    groups, blocks : int
+
+    Returns
+    -------
+    ndarray of int, shape [N, blocks, groups, C, *positions]
+
+    Examples
+    --------
+    >>> grouped(np.zeros((1, 12, 5), np.int8), 3, 2).shape
+    (1, 2, 3, 2, 5)
+    """
+    return x.reshape(len(x), blocks, groups, -1, *x.shape[2:])
 
 
 def exact_sum(x: Stream, count: int, element: FixedPoint) -> None:

@@ -4,47 +4,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.hdl.component import streams
-from graphrewrite.hdl.components.reduce import Reduction, exact_sum, lanes_of_groups, reducing
+from graphrewrite.hdl.components.reduce import Reduction, exact_sum, grouped, lanes_of_groups, reducing
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["TOTAL", "total"]
 
 
-def _infer(x: Type, *, groups: int, element: FixedPoint, stages: int = 1) -> Stream:
+def _infer(x: Type, *, groups: int, element: FixedPoint, blocks: int = 1, stages: int = 1) -> Stream:
     (given,) = streams(x)
-    found = lanes_of_groups(given, groups, element, stages)
+    found = lanes_of_groups(given, groups, blocks, element, stages)
     exact_sum(given, groups, element)
     (result,) = streams(found)
     return result
 
 
 @define_op(name="stream_sum", level="stream", infer=_infer)
-def total(x: NDArray[np.integer], *, groups: int, element: FixedPoint, stages: int = 1) -> NDArray[np.integer]:
+def total(
+    x: NDArray[np.integer], *, groups: int, element: FixedPoint, blocks: int = 1, stages: int = 1
+) -> NDArray[np.integer]:
     """Return the sum of ``groups`` numbers for each channel, in a format that holds every sum.
 
     Number g of channel c is channel ``g * C + c``. Lanes are as for ``maximum``.
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, groups * C, *positions]
+    x : ndarray of int, shape [N, blocks * groups * C, *positions]
     groups : int
     element : FixedPoint
         Format of the sums.
+    blocks : int
+        So many blocks of channels follow each other, a beat each, each with all groups of its own channels.
     stages : int
         Ranks of registers that cut the additions, the output buffer included: one is the least, one a level the most.
 
     Returns
     -------
-    ndarray of int, shape [N, C, *positions]
+    ndarray of int, shape [N, blocks * C, *positions]
 
     Examples
     --------
     >>> total(np.array([[1, 8, 5, 2]]), groups=2, element=FixedPoint(True, 8)).tolist()
     [[6, 10]]
     """
-    grouped = x.reshape(len(x), groups, x.shape[1] // groups, *x.shape[2:])
-    return np.asarray(grouped.sum(axis=1, dtype=np.int64).astype(element.dtype))
+    sums = grouped(x, groups, blocks).sum(axis=2, dtype=np.int64).astype(element.dtype)
+    return np.asarray(sums).reshape(len(x), -1, *x.shape[2:])
 
 
 TOTAL = reducing(total, lambda site: Reduction.of_groups(site, is_sum=True))

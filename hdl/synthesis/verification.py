@@ -75,7 +75,7 @@ def verify(
                 "opt_clean",
                 # Signals inside may be called alike and be others: only ports are compared.
                 "rename -hide w:* i:* %d o:* %d",
-                f"sim -q -clock clk -r {waves} -scope dut.{instance.lower()} -sim-cmp",
+                f"sim -q -clock clk -r {waves} -scope dut.{instance.lower()} -sim-gold",
             ]
             try:
                 run_yosys(commands, module, work, where=instance, timeout=timeout)

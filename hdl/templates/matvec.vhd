@@ -7,6 +7,7 @@
 --           X_WIDTH, X_SIGNED     format of a lane of x
 --           Z_WIDTH, Z_SIGNED     format of a lane of z; every sum fits
 --           WEIGHT_WIDTH          bits of a weight, two's complement
+--           TERM_WIDTH            bits of the sum of a step's products for a row, two's complement
 --           WEIGHTS               W, row by row: OUTPUTS * INPUTS / GROUPS numbers
 --           BIAS, BIAS_UPPER      b = BIAS_UPPER * 2**24 + BIAS
 --           STAGES                ranks of registers: 1 for the sums, 2 for products too, 3 for operands too, then
@@ -36,6 +37,7 @@ entity matvec is
     Z_WIDTH      : positive;
     Z_SIGNED     : boolean := true;
     WEIGHT_WIDTH : positive;
+    TERM_WIDTH   : positive;
     WEIGHTS      : integer_vector;
     BIAS         : integer_vector;
     BIAS_UPPER   : integer_vector := (0 => 0);
@@ -84,9 +86,7 @@ architecture rtl of matvec is
     return STAGES > 3 and (level * (STAGES - 3)) / LEVELS > ((level - 1) * (STAGES - 3)) / LEVELS;
   end function;
 
-  -- A sum of products of one step, without the bias, needs one bit more than a sum with it.
-  constant TERM_WIDTH : positive := minimum(Z_WIDTH + 1, WEIGHT_WIDTH + X_WIDTH + 1 + LEVELS);
-  constant NARROW     : boolean := Z_WIDTH <= 31 and X_WIDTH <= 30 and TERM_WIDTH <= 31;
+  constant NARROW : boolean := Z_WIDTH <= 31 and X_WIDTH <= 31 and TERM_WIDTH <= 31;
 
   subtype weight_t is integer range least(WEIGHT_WIDTH, true) to greatest(WEIGHT_WIDTH, true);
   type row_t is array (0 to Z_LANES * TERMS - 1) of weight_t;
@@ -120,7 +120,7 @@ architecture rtl of matvec is
   signal step     : std_logic;
   signal reserve  : std_logic;
   signal push     : std_logic := '0';
-  signal row      : row_t := WEIGHT_ROWS(0);
+  signal row      : row_t;                                                -- without an initial value, for block RAM
   signal beat     : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
   signal z_beat   : std_logic_vector(Z_LANES * Z_WIDTH - 1 downto 0) := (others => '0');
 
@@ -201,6 +201,10 @@ begin
       end if;
     end if;
   end process;
+
+  unrolled : if STEPS = 1 generate
+    row <= WEIGHT_ROWS(0);
+  end generate;
 
   folded : if STEPS > 1 generate
     signal following : natural range 0 to STEPS - 1;
@@ -295,8 +299,12 @@ begin
     signal product_rank : terms_t := (others => 0);
     signal tree_rank    : tree_t := (others => (others => 0));
     signal sums         : totals_t := (others => 0);
-    signal biases_now   : totals_t := BIASES(0);
+    signal biases_now   : totals_t;
   begin
+
+    one_bias : if RESULTS = 1 generate
+      biases_now <= BIASES(0);
+    end generate;
 
     bias_memory : if RESULTS > 1 generate
       read : process (clk)
@@ -318,7 +326,7 @@ begin
       variable total    : total_t;
     begin
       if rising_edge(clk) then
-        if step = '1' or STAGES > 1 then
+        if step = '1' or (STAGES > 1 and rst = '0') then
           -- Where a rank stands, what goes on is what it held.
           for i in 0 to X_LANES - 1 loop
             operands(i) := number(beat, i, X_WIDTH, X_SIGNED);
@@ -373,7 +381,7 @@ begin
   end generate;
 
   signed_sums : if not NARROW generate
-    constant SUM_WIDTH : positive := maximum(Z_WIDTH, WEIGHT_WIDTH + X_WIDTH + 1) + 1;
+    constant SUM_WIDTH : positive := maximum(Z_WIDTH + 1, TERM_WIDTH);
     subtype operand_t is signed(X_WIDTH downto 0);
     subtype term_t is signed(SUM_WIDTH - 1 downto 0);
     subtype total_t is signed(SUM_WIDTH - 1 downto 0);
@@ -407,8 +415,12 @@ begin
     signal product_rank : terms_t := (others => (others => '0'));
     signal tree_rank    : tree_t := (others => (others => (others => '0')));
     signal sums         : totals_t := (others => (others => '0'));
-    signal biases_now   : totals_t := BIASES(0);
+    signal biases_now   : totals_t;
   begin
+
+    one_bias : if RESULTS = 1 generate
+      biases_now <= BIASES(0);
+    end generate;
 
     bias_memory : if RESULTS > 1 generate
       read : process (clk)
@@ -430,7 +442,7 @@ begin
       variable total    : total_t;
     begin
       if rising_edge(clk) then
-        if step = '1' or STAGES > 1 then
+        if step = '1' or (STAGES > 1 and rst = '0') then
           -- Where a rank stands, what goes on is what it held.
           for i in 0 to X_LANES - 1 loop
             operands(i) := lane(beat, i, X_WIDTH, X_SIGNED);

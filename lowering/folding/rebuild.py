@@ -20,7 +20,7 @@ __all__ = ["Choose", "refold_graph"]
 Choose = Callable[[str, Stream, Mapping[str, Any]], Folding]
 """Takes the name of a layer, the stream that reaches it, and its attributes; returns its folding."""
 
-_BLOCKED: frozenset[str] = frozenset()
+_BLOCKED = frozenset({"stream_maximum", "stream_sum"})
 """Components that take the windows of one group of channels after the other."""
 
 

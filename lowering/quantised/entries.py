@@ -8,29 +8,81 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.quantised.chains import quantised_as
-from graphrewrite.lowering.quantised.steps import is_stored, reading
+from graphrewrite.lowering.quantised.steps import Mantissas, reading
+from graphrewrite.types import element_dtype, integer_limits
 
-__all__ = ["ENTER_QUANTISED", "enter_bipolar", "enter_quantised", "enter_stored", "read_stored"]
-
-Mantissas = Annotated[
-    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
+__all__ = [
+    "ENTER_QUANTISED",
+    "distances",
+    "enter_bipolar",
+    "enter_quantised",
+    "enter_stored",
+    "read_stored",
+    "zero_of",
 ]
-_GIVEN = ("input", "transpose", "reshape", "flatten", "cast", "name_axes")
-Given = Annotated[Any, rule.where(lambda x: x.op_name in _GIVEN, "it is an input of the model")]
+
+_MOVED = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name_axes")
 
 
-def _entered(x: Any, s: Any, top: Any) -> Any:
-    """What comes in is divided by its scale, rounded, and limited to the distances from the zero point."""
-    grid = quantised_as(top, len(x.shape))
-    if isinstance(grid, str):
-        return decline(grid, at=top)
-    _, element, worth = grid
-    low, high = element.minimum, element.maximum
-    return reading(op.to_fixed(op.div(x, s.value), element=element, low=low, high=high), top, worth)
+def _is_given(x: Any) -> bool:
+    """Tell whether a value is an input, or one whose axes the host arranges."""
+    graph, node = x.graph, x.node
+    while graph.nodes[node]["type"] in _MOVED:
+        node = graph.operands(node)[0].node
+    return bool(graph.nodes[node]["type"] == "input")
 
 
-def _single(*constants: Any) -> bool:
-    return all(c is None or c.value.size == 1 for c in constants)
+Given = Annotated[Any, rule.where(_is_given, "it is given, not computed")]
+
+
+def zero_of(z: Any) -> int | None:
+    """Return a zero point as a number, 0 where there is none; None where there are several.
+
+    Parameters
+    ----------
+    z : constant of a match, or None
+        The operand.
+    """
+    if z is None:
+        return 0
+    return int(z.value.ravel()[0]) if z.value.size and (z.value == z.value.ravel()[0]).all() else None
+
+
+def distances(x: Any, real: Any, one: Any, z: Any, stored: Any, zero: Any) -> str:
+    """Return why the distance of stored numbers from a zero point are not the mantissas of which they were made.
+
+    Parameters
+    ----------
+    x : value of a match
+        Mantissas.
+    real, stored : nodes of a match
+        The ``from_fixed`` that reads them, and the ``quantize_linear`` that adds a zero point.
+    one, z : constants of a match
+        Its scale and zero point.
+    zero : constant of a match, or None
+        The zero point that is taken from the stored numbers.
+
+    Returns
+    -------
+    str
+        Empty if they are.
+    """
+    given, taken = zero_of(z), zero_of(zero)
+    if real.fraction != 0 or (one.value != 1).any():
+        return "it is scaled before it is stored"
+    if given is None or given != taken:
+        return "its zero points are not one number, or not the one with which it was stored"
+    low, high = integer_limits(stored.type.element) or (0, 0)
+    element = x.type.element
+    if element.minimum + given < low or element.maximum + given > high or element.width > 24:
+        # Limits of the mantissas may be tighter than their format; those of the storage are.
+        return "" if _fits(element, given, low, high) else f"{stored.type.element} does not store every number of {element}"
+    return ""
+
+
+def _fits(element: FixedPoint, zero: int, low: int, high: int) -> bool:
+    """Whether a format is the narrowest one for the distances of stored numbers from their zero point."""
+    return FixedPoint.holding(min(0, low - zero), high - zero) == element
 
 
 @rule(keeps="assumes", kind="lowering")
@@ -38,23 +90,20 @@ def enter_stored(x: Given, s: Constant, z: Constant | None = None):
     """An input that is stored with a zero point becomes its distance from it; assumes that no input is NaN."""
     top = op.quantize_linear(x, s, z)
     yield top
-    if not _single(s, z) or (s.value <= 0).any():
-        return decline("its scale or zero point differs from channel to channel", at=top)
-    found = quantised_as(top, len(x.shape))
+    found, zero = quantised_as(top, len(x.shape)), zero_of(z)
     if isinstance(found, str):
         return decline(found, at=top)
-    limits = _limits(top, 0 if z is None else int(z.value.ravel()[0]))
-    ratio = op.div(x, s.value.reshape(()))
-    return reading(op.to_fixed(ratio, element=found[1], **limits), top, None)
-
-
-def _limits(top: Any, zero: int) -> dict[str, int]:
-    from graphrewrite.types import integer_limits
-
+    if zero is None or s.value.size != 1 or (s.value <= 0).any():
+        return decline("its scale or zero point differs from channel to channel", at=top)
     low, high = integer_limits(top.type.element) or (0, 0)
-    element = FixedPoint.holding(min(0, low - zero), high - zero)
-    found = {"low": low - zero, "high": high - zero}
-    return {k: v for k, v in found.items() if v != (element.minimum if k == "low" else element.maximum)}
+    return reading(_entered(x, s.value.reshape(()), found[1], low - zero, high - zero), top, None)
+
+
+def _entered(x: Any, scale: np.ndarray, element: FixedPoint, low: int, high: int) -> Any:
+    bounds = {"low": low, "high": high}
+    own = {"low": element.minimum, "high": element.maximum}
+    ratio = x if (scale == 1).all() else op.div(x, scale)
+    return op.to_fixed(ratio, element=element, **{k: v for k, v in bounds.items() if v != own[k]})
 
 
 @rule(keeps="assumes", kind="lowering")
@@ -69,13 +118,11 @@ def enter_quantised(x: Given, s: Constant, z: Constant, bits: Constant):
         return decline("its zero point is not 0, or it is not rounded half to even", at=top)
     width = int(bits.value.ravel()[0])
     if width == 1 and top.signed:
-        return decline("of one bit with a sign, which has no zero", at=top)
+        return decline("a number of one bit with a sign is -1 or 1; bipolar_quant says so", at=top)
     _, element, worth = found
-    most = (1 << (width - bool(top.signed))) - 1 - (top.narrow and not top.signed)
-    least = -most if top.narrow and top.signed else element.minimum
-    bounds = {"low": least} if least != element.minimum else {}
-    bounds |= {"high": most} if most != element.maximum else {}
-    return reading(op.to_fixed(op.div(x, s.value), element=element, **bounds), top, worth)
+    high = (1 << (width - bool(top.signed))) - 1 - (top.narrow and not top.signed)
+    low = -high if top.narrow and top.signed else -(1 << (width - 1)) if top.signed else 0
+    return reading(_entered(x, s.value, element, low, high), top, worth)
 
 
 @rule(keeps="assumes", kind="lowering")
@@ -86,26 +133,27 @@ def enter_bipolar(x: Given, s: Constant):
     found = quantised_as(top, len(x.shape))
     if isinstance(found, str):
         return decline(found, at=top)
-    sign = op.where(op.greater_or_equal(x, 0), np.ones((), x_dtype(x)), -np.ones((), x_dtype(x)))
-    return reading(op.to_fixed(sign, element=FixedPoint(True, 2)), top, s.value)
-
-
-def x_dtype(x: Any) -> Any:
-    """Return the dtype of a value's numbers."""
-    from graphrewrite.types import element_dtype
-
-    return element_dtype(x.type.element)
+    one = np.ones((), element_dtype(x.type.element))
+    sign = op.where(op.greater_or_equal(x, 0), one, -one)
+    return reading(op.to_fixed(sign, element=found[1]), top, s.value)
 
 
 @rule(shared="keep")
-def read_stored(
-    x: Mantissas, one: Constant, z: Constant | None = None, s: Constant = None, zero: Constant | None = None
-):
+def read_stored(x: Mantissas, one: Constant, s: Constant, z: Constant | None = None, zero: Constant | None = None):
     """Stored numbers less the zero point that they were given, times a scale, are scaled mantissas."""
-    stored = op.quantize_linear(op.from_fixed(x), one, z)
+    whole = op.from_fixed(x)
+    stored = op.quantize_linear(whole, one, z)
     real = op.dequantize_linear(stored, s, zero)
     yield real
-    return decline("todo")
+    if reason := distances(x, whole, one, z, stored, zero):
+        return decline(reason, at=stored)
+    axis, rank = real.axis % max(1, len(x.shape)), len(x.shape)
+    if real.block_size or (s.value.size != 1 and axis != 1) or (s.value <= 0).any():
+        return decline("its scale differs along other axes than the channels, or is not positive", at=real)
+    scale = s.value.reshape(() if s.value.size == 1 else (-1, *[1] * (rank - 2)))
+    if s.type.element not in ("f32", "f64") or real.type.element != s.type.element:
+        return decline(f"its scale is {s.type.element}", at=s)
+    return op.mul(op.from_fixed(x, fraction=0, element=real.type.element), scale)
 
 
 ENTER_QUANTISED = (enter_stored, enter_quantised, enter_bipolar, read_stored)

@@ -10,7 +10,7 @@ from graphrewrite import FixedPoint, decline, op, rule
 from graphrewrite.lowering.quantised.chains import ELEMENTWISE, QUANTISERS, chain_of, quantised_as
 from graphrewrite.lowering.quantised.lines import Corners, line_through
 
-__all__ = ["LOWER_STEPS", "Steps", "approach_sums", "lower_steps", "rescaled", "steps_of"]
+__all__ = ["LOWER_STEPS", "Mantissas", "Steps", "approach_sums", "lower_steps", "rescaled", "steps_of"]
 
 Mantissas = Annotated[
     Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")

@@ -1,7 +1,6 @@
 """The numpy meaning of each component against its definition, one number at a time."""
 
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -42,16 +41,6 @@ def _bounded(value: int, case: Case) -> int:
     return low if value < low else min(value, high)
 
 
-def _requantise(case: Case) -> np.ndarray:
-    shifts = np.broadcast_to(case.site.attributes["shift"], case.site.operands[0].lanes).tolist()
-
-    def lanes(x: list[int]) -> list[int]:
-        # `round` of a fraction rounds half to even.
-        return [_bounded(round(Fraction(v) / Fraction(2) ** s), case) for v, s in zip(x, shifts, strict=True)]
-
-    return _per_position(case, lanes)
-
-
 def _matvec(case: Case) -> np.ndarray:
     rows, bias = np.asarray(case.site.attributes["weights"]).tolist(), np.asarray(case.site.attributes["bias"]).tolist()
     return _per_position(
@@ -66,7 +55,6 @@ def _add(case: Case) -> np.ndarray:
 
 DEFINITIONS: dict[str, Callable[[Case], np.ndarray]] = {
     "window": _window,
-    "requantise": _requantise,
     "matvec": _matvec,
     "add": _add,
     "clip": lambda case: _per_position(case, lambda x: [_bounded(v, case) for v in x]),

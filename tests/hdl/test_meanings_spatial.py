@@ -32,12 +32,17 @@ def _numbers(case: Case, number: Callable[[At, tuple[int, ...]], int]) -> np.nda
 
 
 def _groups(case: Case, join: Callable[[list[int]], int]) -> np.ndarray:
-    channels, groups = case.site.results[0].channels, case.site.attributes["groups"]
-    return _numbers(case, lambda x, at: join([x(g * channels + at[0], *at[1:]) for g in range(groups)]))
+    groups, channels = case.site.attributes["groups"], case.site.results[0].channels // case.site.attributes["blocks"]
+
+    def number(x: At, at: tuple[int, ...]) -> int:
+        block, c = divmod(at[0], channels)
+        return join([x((block * groups + g) * channels + c, *at[1:]) for g in range(groups)])
+
+    return _numbers(case, number)
 
 
 def _accumulate(case: Case) -> np.ndarray:
-    join = {"sum": sum, "maximum": max}[case.site.attributes["kind"]]
+    join: Callable[[list[int]], int] = sum if case.site.attributes["kind"] == "sum" else max
     places = list(np.ndindex(case.site.operands[0].shape[1:]))
     return _numbers(case, lambda x, at: join([x(at[0], *place) for place in places]))
 
@@ -107,7 +112,7 @@ def test_lanes_change_no_value_and_stay(name: str) -> None:
         (x,), (z,) = case.site.operands, case.site.results
         folded += x.folds > 1
         if name in ("maximum", "total"):
-            assert z.lanes == min(x.lanes, z.channels)
+            assert z.lanes == min(x.lanes, z.channels // case.site.attributes["blocks"])
         elif name != "reshape":
             assert z.lanes == x.lanes
         assert case.component.schedule(case.site).beats_out == (z.beats,)
@@ -117,8 +122,9 @@ def test_lanes_change_no_value_and_stay(name: str) -> None:
 X = Stream(FixedPoint(True, 8), (12, 4, 5), 4)
 U12 = FixedPoint(False, 12)
 REFUSED: list[tuple[Op, Stream, dict[str, object], str]] = [
-    (maximum, X, {"groups": 5}, "groups=5 does not divide the 12 channels"),
+    (maximum, X, {"groups": 5}, "groups=5 in 1 blocks do not divide the 12 channels"),
     (maximum, X, {"groups": 2}, "the 4 lanes .* neither divide 6 channels .* refold to a divisor of 6"),
+    (maximum, X, {"groups": 2, "blocks": 2}, "a beat of .* 4 lanes is not one of 2 blocks; refold to 6 lanes"),
     (maximum, X, {"groups": 3, "stages": 2}, "stages=2: there are 1 levels to cut; give 1 to 1"),
     (maximum, X.with_lanes(12), {"groups": 3, "stages": 3}, "stages=3: there are 2 levels to cut; give 1 to 2"),
     (total, X, {"groups": 3, "element": U12}, "sums of -384 to 381 exceed u12f0; give s10f0 or wider"),

@@ -245,7 +245,7 @@ class TestIncomplete:
             emit(insert_forks(network()), components=(*COMPONENTS, mine, again))
         taken = tmp_path / "fork.vhd"
         taken.write_text("entity fork is end entity;")
-        with pytest.raises(ComponentError, match="two components have the entity fork; rename one"):
+        with pytest.raises(ComponentError, match="two files have the entity fork; rename one"):
             emit(insert_forks(network()), components=(*COMPONENTS, Component(absolute, taken, generics, per_beat)))
         shared = tmp_path / "lanes.vhd"
         shared.write_text("entity lanes is end entity;")

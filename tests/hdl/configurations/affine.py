@@ -7,7 +7,7 @@ import numpy as np
 from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.types import FixedPoint, Stream
-from tests.hdl.configurations.drawing import S8, S24, S31, U1, U24, U48, Rng, element_of, folded, stream_of, values
+from tests.hdl.configurations.drawing import S8, S24, S31, U1, U24, U48, Rng, folded, stream_of, values
 
 
 def _element(x: Stream, gain: np.ndarray, bias: np.ndarray) -> FixedPoint:

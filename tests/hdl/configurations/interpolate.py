@@ -8,7 +8,7 @@ import numpy as np
 from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components.interpolate import interpolate
 from graphrewrite.types import FixedPoint, Stream
-from tests.hdl.configurations.drawing import S8, S24, S48, U24, U48, Rng, element_of, folded, stream_of, values
+from tests.hdl.configurations.drawing import S8, S24, S48, U24, U48, Rng, folded, stream_of, values
 
 
 def _site(x: Stream, base: Any, slope: Any, rest: int, shift: int, spare: int = 0, stages: int = 1) -> Site:

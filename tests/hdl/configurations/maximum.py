@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.types import Stream
-from tests.hdl.configurations.drawing import S1, S8, S24, S48, U1, U48, Rng
-from tests.hdl.configurations.total import grouped, stages_of
+from tests.hdl.configurations.drawing import S1, S8, S24, S48, U1, U8, U48, Rng
+from tests.hdl.configurations.total import grouped
 
 
 def draw(rng: Rng) -> Site:
-    x, groups = grouped(rng, 48)
-    return Site.of(maximum, x, groups=groups, stages=stages_of(rng, x, groups))
+    x, attributes = grouped(rng, 48)
+    return Site.of(maximum, x, **attributes)
 
 
 def corners() -> Iterator[Site]:
@@ -27,3 +27,5 @@ def corners() -> Iterator[Site]:
         (S48, 4, 2, 4, 2),
     ]:
         yield Site.of(maximum, Stream(element, (channels, 3, 2), lanes), groups=groups, stages=stages)
+    yield Site.of(maximum, Stream(S8, (24, 5), 12), groups=3, blocks=2)
+    yield Site.of(maximum, Stream(U8, (12, 2), 4), groups=4, blocks=3, stages=2)

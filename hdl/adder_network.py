@@ -1,0 +1,288 @@
+"""Networks of adders that compute a constant matrix product: what they mean, and how they lie in natural numbers.
+
+Numbers 0 to I - 1 are the inputs, number I + k is what adder k gives: ``(first << shifts[0]) ± (second << shifts[1])``.
+
+In hardware no number has a sign. A number n is held as the natural number ``c + n`` or ``c - n``, with a constant c that is
+known: a difference is a sum with a complement, ``~b = 2**w - 1 - b``, so that nothing is extended by its sign, and an adder
+costs as many bits as its operands overlap. All constants meet at the end, where the bias is added anyway.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.types import FixedPoint
+
+__all__ = ["Held", "HeldSum", "Layout", "Network", "layout", "network"]
+
+_MOST = 1 << 60
+
+
+class HeldSum(NamedTuple):
+    """An adder of natural numbers: the operand that is not shifted, and the one that is.
+
+    Attributes
+    ----------
+    low, high : int
+        Numbers of the operands.
+    low_inverted, high_inverted : bool
+        Whether the complement is added.
+    shift : int
+        Places by which ``high`` is shifted left.
+    """
+
+    low: int
+    high: int
+    low_inverted: bool
+    high_inverted: bool
+    shift: int
+
+
+class Held(NamedTuple):
+    """How a number n is held: as ``offset + sign * n'``, where n' is n with inputs that are counted from their least.
+
+    Attributes
+    ----------
+    width : int
+        Bits.
+    sign : int
+        1 or -1.
+    offset : int
+    """
+
+    width: int
+    sign: int
+    offset: int
+
+
+class Network(NamedTuple):
+    """A network of adders, read.
+
+    Attributes
+    ----------
+    weights : array of int, shape [O, I]
+        The matrix by which it multiplies.
+    held : tuple of Held
+        For each number.
+    sums : tuple of HeldSum
+        For each adder.
+    outputs : tuple of (int, int, int)
+        For each row a number, the places that it is shifted left, and the sign, 0 for a row of zeros.
+    depths : tuple of int
+        For each number, the adders one behind the other that make it.
+    """
+
+    weights: NDArray[np.int64]
+    held: tuple[Held, ...]
+    sums: tuple[HeldSum, ...]
+    outputs: tuple[tuple[int, int, int], ...]
+    depths: tuple[int, ...]
+
+    @property
+    def levels(self) -> int:
+        """Adders one behind the other, that of the constants included."""
+        return 1 + max((self.depths[number] for number, _, sign in self.outputs if sign), default=0)
+
+    @property
+    def bits(self) -> int:
+        """Bits in which the operands of the adders overlap: full adders that a synthesis tool must build."""
+        return sum(overlap(self.held, added) for added in self.sums)
+
+
+def overlap(held: tuple[Held, ...], added: HeldSum) -> int:
+    """Return the bits that both operands of an adder have.
+
+    Examples
+    --------
+    >>> overlap((Held(8, 1, 0), Held(4, 1, 0)), HeldSum(0, 1, False, False, 6))
+    2
+    """
+    return max(0, min(held[added.low].width - added.shift, held[added.high].width))
+
+
+def network(adders: ArrayLike, outputs: ArrayLike, inputs: int, element: FixedPoint) -> Network:
+    """Read a network of adders.
+
+    Parameters
+    ----------
+    adders : array of int, shape [A, 5]
+        First and second number, the shift of each, and 1 where the second is subtracted.
+    outputs : array of int, shape [O, 3]
+        Number, shift and sign (-1, 0 or 1) of each row.
+    inputs : int
+        Columns of the matrix.
+    element : FixedPoint
+        Format of the inputs.
+
+    Returns
+    -------
+    Network
+
+    Raises
+    ------
+    TypeMismatchError
+        If a number is used that is not there yet, or a shift is out of range.
+
+    Examples
+    --------
+    >>> found = network([[0, 1, 0, 2, 1]], [[2, 0, 1], [2, 1, -1], [0, 0, 0]], 2, FixedPoint(True, 8))
+    >>> found.weights.tolist(), found.levels, found.bits
+    ([[1, -4], [-2, 8], [0, 0]], 2, 6)
+    """
+    rows, ends = np.asarray(adders, np.int64).reshape(-1, 5), np.asarray(outputs, np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 3 or not len(ends):
+        raise TypeMismatchError(f"outputs of shape {ends.shape}: give [O,3], a number, its shift and its sign for each row")
+    return _read(rows.tobytes(), ends.tobytes(), inputs, element)
+
+
+@lru_cache(maxsize=64)
+def _read(adders: bytes, outputs: bytes, inputs: int, element: FixedPoint) -> Network:
+    rows = np.frombuffer(adders, np.int64).reshape(-1, 5).tolist()
+    ends = [(number, shift, sign) for number, shift, sign in np.frombuffer(outputs, np.int64).reshape(-1, 3).tolist()]
+    total = inputs + len(rows)
+    for number, shift, sign in ends:
+        if not (0 <= number < total and 0 <= shift <= 48 and sign in (-1, 0, 1)):
+            raise TypeMismatchError(f"output {(number, shift, sign)}: give one of {total} numbers, 0..48 places, a sign")
+    forms = np.zeros((total, inputs), np.int64)
+    forms[:inputs] = np.eye(inputs, dtype=np.int64)
+    most = (1 << element.width) - 1
+    held, depths, sums = [Held(element.width, 1, 0)] * inputs, [0] * inputs, []
+    for k, (first, second, shift, other_shift, subtract) in enumerate(rows):
+        if not (0 <= first < inputs + k and 0 <= second < inputs + k):
+            raise TypeMismatchError(f"adder {k} reads the numbers {first} and {second}; give 0 to {inputs + k - 1}")
+        if min(shift, other_shift) != 0 or max(shift, other_shift) > 48 or subtract not in (0, 1):
+            raise TypeMismatchError(
+                f"adder {k} shifts by {shift} and {other_shift}; shift only one of its operands, by 1 to 48 places"
+            )
+        added, sign, offset = _held_sum(held, first, second, shift, other_shift, subtract)
+        scale = 1 << max(shift, other_shift)
+        if max(int(np.abs(forms[first]).sum()), int(np.abs(forms[second]).sum())) * scale * most >= _MOST:
+            raise TypeMismatchError(f"adder {k} gives numbers of more than 60 bits; give smaller weights")
+        form = forms[inputs + k]
+        form += (forms[first] << shift) + (1 - 2 * subtract) * (forms[second] << other_shift)
+        greatest = offset + most * int(np.maximum(sign * form, 0).sum())
+        held.append(Held(max(1, greatest.bit_length()), sign, offset))
+        sums.append(added)
+        depths.append(1 + max(depths[first], depths[second]))
+    weights = np.stack([sign * (forms[number] << shift) for number, shift, sign in ends])
+    weights.setflags(write=False)
+    return Network(weights, tuple(held), tuple(sums), tuple(ends), tuple(depths))
+
+
+def _held_sum(
+    held: list[Held], first: int, second: int, shift: int, other_shift: int, subtract: int
+) -> tuple[HeldSum, int, int]:
+    """The adder of what is held, and the sign and the offset of its sum."""
+    low, high, places = (first, second, other_shift) if shift == 0 else (second, first, shift)
+    low_sign, high_sign = held[low].sign, held[high].sign
+    if shift == 0:
+        high_sign *= 1 - 2 * subtract
+    else:
+        low_sign *= 1 - 2 * subtract
+    inverted = [False, False]
+    sign = low_sign
+    if low_sign != high_sign:
+        # The complement of a bit costs nothing where the other operand has a bit, too: invert where fewer stand alone.
+        above = max(0, places + held[high].width - held[low].width)
+        below = min(places, held[low].width)
+        inverted = [below < above, below >= above]
+        sign = high_sign if inverted[0] else low_sign
+    offsets = [
+        (1 << held[n].width) - 1 - held[n].offset if flip else held[n].offset
+        for n, flip in zip((low, high), inverted, strict=True)
+    ]
+    return HeldSum(low, high, *inverted, places), sign, offsets[0] + (offsets[1] << places)
+
+
+class Layout(NamedTuple):
+    """Where every number lies in one vector of bits, in every segment between two ranks of registers.
+
+    Attributes
+    ----------
+    bits : int
+        Length of the vector.
+    adders : array of int, shape [A, 9]
+        Place, width and inversion of the lower and of the higher operand, the shift, place and width of the sum.
+    copies : array of int, shape [C, 4]
+        Place from where, place to where, width, and the rank of registers between.
+    results : array of int, shape [O, 4]
+        Place, width (0: none), inversion and shift.
+    constants : tuple of int
+        What is added to each result, to be taken modulo the width of the sums.
+    """
+
+    bits: int
+    adders: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    results: NDArray[np.int64]
+    constants: tuple[int, ...]
+
+
+def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) -> Layout:
+    """Lay out a network for hardware with some ranks of registers, the last of which holds the results.
+
+    Parameters
+    ----------
+    found : Network
+    bias : array of int, shape [O]
+        What is added to each row.
+    element : FixedPoint
+        Format of the inputs.
+    stages : int
+        Ranks of registers; 1 to ``found.levels``.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> found = network([[0, 1, 0, 2, 1]], [[2, 0, 1]], 2, FixedPoint(True, 8))
+    >>> laid = layout(found, [7], FixedPoint(True, 8), 2)
+    >>> laid.adders.tolist(), laid.copies.tolist(), laid.results.tolist(), laid.constants
+    ([[0, 8, 0, 8, 8, 1, 2, 16, 11]], [[16, 27, 11, 1]], [[27, 11, 0, 0]], (-629,))
+    """
+    inputs, levels = found.weights.shape[1], found.levels
+    segment = [0 if depth == 0 else (depth - 1) * stages // levels for depth in found.depths]
+    last = list(segment)
+    for k, added in enumerate(found.sums):
+        for number in (added.low, added.high):
+            last[number] = max(last[number], segment[inputs + k])
+    for number, _, sign in found.outputs:
+        if sign:
+            last[number] = stages - 1
+    place: dict[tuple[int, int], int] = {}
+    bits = 0
+    for number, how in enumerate(found.held):
+        place[number, segment[number]] = bits
+        bits += how.width
+    copies = []
+    for number, how in enumerate(found.held):
+        for rank in range(segment[number] + 1, last[number] + 1):
+            place[number, rank] = bits
+            copies.append((place[number, rank - 1], bits, how.width, rank))
+            bits += how.width
+    adders = []
+    for k, added in enumerate(found.sums):
+        where = segment[inputs + k]
+        low = place[added.low, where], found.held[added.low].width, added.low_inverted
+        high = place[added.high, where], found.held[added.high].width, added.high_inverted
+        adders.append((*low, *high, added.shift, place[inputs + k, where], found.held[inputs + k].width))
+    results, constants = [], []
+    offsets = np.asarray(bias, np.int64).tolist()
+    for (number, shift, sign), form, offset in zip(found.outputs, found.weights, offsets, strict=True):
+        how = found.held[number]
+        inverted = sign * how.sign < 0
+        results.append((place[number, stages - 1], how.width, inverted, shift) if sign else (0, 0, 0, 0))
+        # Inputs are counted from their least, the number is held with an offset, and a complement is taken off 2**w - 1.
+        start = offset + element.minimum * int(form.sum())
+        kept = (1 << how.width) - 1 - how.offset if inverted else how.offset
+        constants.append(start - (kept << shift) if sign else offset)
+    return Layout(bits, _table(adders, 9), _table(copies, 4), _table(results, 4), tuple(constants))
+
+
+def _table(rows: list[tuple[int, ...]], columns: int) -> NDArray[np.int64]:
+    return np.array(rows, np.int64).reshape(-1, columns)

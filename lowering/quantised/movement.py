@@ -1,0 +1,244 @@
+"""Scales and zero points move past what only moves numbers: reshapes, transposes, maxima, parts, borders, joins."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.quantised.entries import zero_of
+from graphrewrite.lowering.quantised.steps import Mantissas
+
+__all__ = [
+    "LEAVE_MOVED",
+    "MOVE_SCALES",
+    "double_scaled",
+    "enter_moved",
+    "join_mantissas",
+    "join_scaled",
+    "join_stored",
+    "leave_moved",
+    "lower_movement",
+    "move_scale",
+    "move_stored",
+    "quantise_parts",
+    "transpose_later",
+]
+
+_ENTRIES = ("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "channel_shuffle", "depth_to_space")
+"""Ops whose results are entries of their operand."""
+_PLAIN = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "pad", "resize")])
+_MOVING = _PLAIN | op.reshape | op.transpose | op.max_pool
+_GIVEN = ("input", "to_fixed", "div")
+_QUANTISED = op.quantize_linear | op.quant | op.bipolar_quant | op.multi_threshold
+_UNARY = reduce(
+    or_, [getattr(op, n) for n in ("relu", "clip", "leaky_relu", "sigmoid", "tanh", "hard_swish", "gelu", "silu")]
+)
+
+
+def _stays(moved: Any, zero: int = 0) -> str:
+    """Why an op does more than to move numbers and zeros, or nothing."""
+    if moved.op_name == "pad" and moved.mode == "constant" and moved.fill != zero:
+        return "its border is not of zeros"
+    if moved.op_name == "resize" and moved.mode != "nearest":
+        return "it computes between numbers"
+    return ""
+
+
+def _without_border(moved: Any) -> dict[str, Any]:
+    return {"fill": 0.0} if moved.op_name == "pad" else {}
+
+
+@rule(shared="keep")
+def move_scale(x: Mantissas, s: Constant):
+    """Moving scaled numbers is scaling the moved numbers."""
+    real = op.from_fixed(x, fraction=0)
+    moved = _MOVING(op.mul(real, s))
+    yield moved
+    if s.value.size != 1 or not (s.value > 0).all():
+        return decline("its scale differs from channel to channel, or is not positive", at=s)
+    if reason := _stays(moved):
+        return decline(reason, at=moved)
+    return op.mul(moved.op(real, like=moved), s.value.reshape(()))
+
+
+@rule(shared="keep")
+def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
+    """Moving stored numbers is storing the moved numbers."""
+    real = op.from_fixed(x, fraction=0)
+    stored = op.quantize_linear(real, one, z)
+    moved = _MOVING(stored)
+    yield moved
+    zero = zero_of(z)
+    if zero is None or one.value.size != 1 or (one.value != 1).any():
+        return decline("its scale or zero point differs from channel to channel", at=stored)
+    if reason := _stays(moved, zero):
+        return decline(reason, at=moved)
+    again = moved.op(real, like=moved, **_without_border(moved))
+    if z is None:
+        return op.quantize_linear(again, one.value.reshape(()), like=stored)
+    return op.quantize_linear(again, one.value.reshape(()), z.value.reshape(-1)[0].reshape(()), like=stored)
+
+
+@rule(shared="keep", kind="lowering")
+def lower_movement(x: Mantissas):
+    """Moving mantissas is moving the numbers; a border of zeros is one of zeros."""
+    real = op.from_fixed(x)
+    moved = _PLAIN(real)
+    yield moved
+    if reason := _stays(moved):
+        return decline(reason, at=moved)
+    return op.from_fixed(moved.op(x, like=moved), like=real)
+
+
+def _below(node: Any) -> list[Any]:
+    """The operands of a match's node."""
+    return [type(node)(node.replay, operand) for operand in node.graph.operands(node.node)]
+
+
+def _joined(readings: list[Any], join: Any) -> Any:
+    """Mantissas of several formats, joined in one that holds all of them."""
+    parts = [_below(reading)[0] for reading in readings]
+    formats = [part.type.element for part in parts]
+    if not all(isinstance(each, FixedPoint) for each in formats):
+        return decline("an operand is no mantissa", at=join)
+    element = FixedPoint.holding(min(each.minimum for each in formats), max(each.maximum for each in formats))
+    element = FixedPoint(element.signed, element.width, readings[0].fraction)
+    if any(each != formats[0] for each in formats):
+        parts = [
+            part if part.type.element == element else op.rescale(part, multiplier=1, shift=0, element=element)
+            for part in parts
+        ]
+    return op.from_fixed(op.concat(*parts, like=join), like=readings[0])
+
+
+@rule(shared="keep", kind="lowering")
+def join_mantissas(xs):
+    """Joining mantissas of one binary point is joining the numbers."""
+    join = op.concat(*xs)
+    yield join
+    readings = list(xs)
+    if any(x.op_name != "from_fixed" for x in readings):
+        return decline("an operand is no number of mantissas", at=join)
+    if len({(x.fraction, x.element) for x in readings}) > 1:
+        return decline("the binary points of its operands differ", at=join)
+    return _joined(readings, join)
+
+
+@rule(shared="keep", kind="lowering")
+def join_scaled(xs):
+    """Joining numbers of one scale is scaling the joined mantissas."""
+    join = op.concat(*xs)
+    yield join
+    if any(x.op_name != "mul" for x in xs):
+        return decline("an operand is no scaled number", at=join)
+    pairs = [_below(x) for x in xs]
+    pairs = [pair if pair[0].op_name == "from_fixed" else pair[::-1] for pair in pairs]
+    if any(real.op_name != "from_fixed" or real.fraction or not s.is_constant or s.value.size != 1 for real, s in pairs):
+        return decline("an operand is no scaled number", at=join)
+    scale = pairs[0][1].value.reshape(())
+    if any(s.value.reshape(()) != scale for _, s in pairs):
+        return decline("the scales of its operands differ; quantise the result", at=join)
+    made = _joined([real for real, _ in pairs], join)
+    return op.mul(made, scale) if not hasattr(made, "reason") else made
+
+
+@rule(shared="keep", kind="lowering")
+def join_stored(xs):
+    """Joining stored numbers of one zero point is storing the joined mantissas."""
+    join = op.concat(*xs)
+    yield join
+    if any(x.op_name != "quantize_linear" for x in xs):
+        return decline("an operand is no stored number", at=join)
+    found = [_below(x) for x in xs]
+    if any(f[0].op_name != "from_fixed" or f[0].fraction or not _is_one(f[1]) or len(f) != 3 for f in found):
+        return decline("an operand is no stored number", at=join)
+    zero = found[0][2]
+    if any(not f[2].is_constant or f[2].value.size != 1 or f[2].value.ravel() != zero.value.ravel() for f in found):
+        return decline("the zero points of its operands differ", at=join)
+    made = _joined([f[0] for f in found], join)
+    return made if hasattr(made, "reason") else op.quantize_linear(made, found[0][1].value, zero.value, like=xs[0])
+
+
+def _is_one(s: Any) -> bool:
+    return bool(s.is_constant and s.value.size == 1 and (s.value == 1).all())
+
+
+@rule
+def quantise_parts(xs, s: Constant, z: Constant | None = None):
+    """Joined numbers may be quantised one by one."""
+    join = op.concat(*xs)
+    stored = op.quantize_linear(join, s, z)
+    yield stored
+    if s.value.size != 1 or (z is not None and z.value.size != 1):
+        return decline("its scale differs from channel to channel", at=stored)
+    return op.concat(*[op.quantize_linear(x, s, z, like=stored) for x in xs], like=join)
+
+
+@rule
+def transpose_later(x, others):
+    """What is done number by number may be done before the axes are transposed."""
+    moved = op.transpose(x)
+    made = (_QUANTISED | _UNARY)(moved, *others)
+    yield made
+    if x.op_name in _GIVEN:
+        return decline("the host transposes what comes in", at=moved)
+    if made.op_name == "multi_threshold":
+        if others[0].shape[0] != 1:
+            return decline("its channels have thresholds of their own", at=made)
+    elif any(not c.is_constant or c.value.size != 1 for c in others):
+        return decline("an operand differs along an axis", at=made)
+    scalars = [c if made.op_name == "multi_threshold" else c.value.reshape(()) for c in others]
+    again = made.op(x, *scalars, like=made, **({"data_layout": "NCHW"} if made.op_name == "multi_threshold" else {}))
+    return op.transpose(again, perm=moved.perm)
+
+
+@rule
+def double_scaled(x: Mantissas, s: Constant):
+    """A scaled number and itself are twice the number."""
+    real = op.mul(op.from_fixed(x, fraction=0), s)
+    yield op.add(real, real)
+    return op.mul(real, np.asarray(2, s.value.dtype))
+
+
+@rule
+def enter_moved(x):
+    """The host transposes what comes in."""
+    entry = op.to_fixed(x)
+    moved = op.transpose(entry)
+    yield moved
+    return op.to_fixed(op.transpose(x, like=moved), like=entry)
+
+
+MOVE_SCALES = (
+    transpose_later,
+    move_scale,
+    move_stored,
+    lower_movement,
+    join_mantissas,
+    join_scaled,
+    join_stored,
+    quantise_parts,
+    double_scaled,
+    enter_moved,
+)
+"""Scales and zero points past what only moves numbers."""
+
+
+@rule
+def leave_moved(x: Mantissas):
+    """The host transposes what goes out."""
+    moved = op.transpose(x)
+    real = op.from_fixed(moved)
+    yield real
+    long = [p for p in moved.perm if x.shape[p] != 1]
+    if long == sorted(long):
+        return decline("axes longer than 1 keep their order, which a stream can do", at=moved)
+    return op.transpose(op.from_fixed(x, like=real), like=moved)
+
+
+LEAVE_MOVED = (leave_moved,)
+"""What the host does behind."""

@@ -1,0 +1,93 @@
+"""Rules that turn sums of numbers times constants into shared additions of two shifted numbers."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from graphrewrite import decline, rule
+from graphrewrite.lowering.shift_add.digits import count_digits, matrix_of, rows_of, share
+from graphrewrite.lowering.shift_add.ops import linear_sums, shifted_sum
+
+__all__ = ["SHARE_SUMS", "add_in_trees", "drop_unused_columns", "share_pairs"]
+
+_DOWN_TO = 0.5
+"""What the last pair of a step must save of what the first saves: pairs that come of pairs get their turn in time."""
+
+
+@rule(shared="keep")
+def share_pairs(xs):
+    """A sum or difference of two shifted numbers that several sums contain is computed once (Hartley 1996).
+
+    Each step takes out those pairs of digits that save most.
+    """
+    sums = linear_sums(*xs)
+    yield sums
+    rows = rows_of(np.asarray(sums.matrix))
+    bounds = [(x.type.element.minimum, x.type.element.maximum) for x in xs]
+    pairs = share(rows, bounds, down_to=_DOWN_TO)
+    if not pairs:
+        return decline("no two digits stand together in several places", at=sums)
+    numbers = list(xs)
+    for pair in pairs:
+        x, y = numbers[pair.first], numbers[pair.second]
+        numbers.append(shifted_sum(x, y, shifts=pair.shifts, subtract=pair.subtract))
+    return linear_sums(*numbers, matrix=matrix_of(rows, len(numbers)), element=sums.element)
+
+
+@rule(shared="keep")
+def drop_unused_columns(xs):
+    """A number that no sum contains is no operand; one at least stays."""
+    sums = linear_sums(*xs)
+    yield sums
+    matrix = np.asarray(sums.matrix)
+    used = np.flatnonzero(matrix.any(axis=0))
+    used = used if len(used) else np.array([0])
+    if len(used) == len(xs):
+        return decline("every number is in a sum", at=sums)
+    return linear_sums(*(xs[i] for i in used), matrix=matrix[:, used], element=sums.element)
+
+
+@rule(shared="keep")
+def add_in_trees(xs):
+    """A sum is a tree of additions, of those numbers first that are there first: what is left are wires and signs."""
+    sums = linear_sums(*xs)
+    yield sums
+    matrix = np.asarray(sums.matrix)
+    if count_digits(matrix).max() < 2:
+        return decline("no sum has two digits", at=sums)
+    numbers, depths = list(xs), [_depth(x, {}) for x in xs]
+    trees = np.zeros((len(matrix), len(xs) + int(count_digits(matrix).sum())), np.int64)
+    for row, terms in enumerate(rows_of(matrix)):
+        waiting = [(depths[term // 64], term % 64, term // 64, sign) for term, sign in terms.items()]
+        heapq.heapify(waiting)
+        while len(waiting) > 1:
+            (a, low, x, sign), (b, high, y, other) = heapq.heappop(waiting), heapq.heappop(waiting)
+            shift = min(low, high)
+            depths.append(max(a, b) + 1)
+            heapq.heappush(waiting, (depths[-1], shift, len(numbers), sign))
+            shifts = (low - shift, high - shift)
+            numbers.append(shifted_sum(numbers[x], numbers[y], shifts=shifts, subtract=sign != other))
+        for _, shift, number, sign in waiting:
+            trees[row, number] = sign << shift
+    return linear_sums(*numbers, matrix=trees[:, : len(numbers)], element=sums.element)
+
+
+def _depth(x, known):
+    """Additions one behind the other that make a number."""
+    graph = x.graph
+    path = [x.node]
+    while path:
+        node = path[-1]
+        below = [operand.node for operand in graph.operands(node)] if graph.nodes[node]["type"] == "shifted_sum" else []
+        rest = [n for n in below if n not in known]
+        if rest:
+            path += rest
+        else:
+            known[path.pop()] = 1 + max(known[n] for n in below) if below else 0
+    return known[x.node]
+
+
+SHARE_SUMS = (drop_unused_columns, share_pairs, add_in_trees)
+"""From sums of numbers times constants to additions, the shared ones first."""
