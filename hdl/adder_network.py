@@ -89,7 +89,7 @@ class Network(NamedTuple):
     @property
     def bits(self) -> int:
         """Bits in which the operands of the adders overlap: full adders that a synthesis tool must build."""
-        return sum(overlap(self.held, added) for added in self.sums)
+        return sum(overlap(self.held, self.sums[k]) for k in _used(self))
 
 
 def overlap(held: tuple[Held, ...], added: HeldSum) -> int:
@@ -185,10 +185,11 @@ def _held_sum(
     inverted = [False, False]
     sign = low_sign
     if low_sign != high_sign:
-        # The complement of a bit costs nothing where the other operand has a bit, too: invert where fewer stand alone.
-        above = max(0, places + held[high].width - held[low].width)
-        below = min(places, held[low].width)
-        inverted = [below < above, below >= above]
+        # A complement costs nothing in a bit where both operands of a carry chain have one. Yosys has the longer operand
+        # where its inverters vanish, so that one is inverted; of operands that do not meet, the shorter.
+        tail = held[low].width - places
+        inverts_low = held[low].width < held[high].width if tail <= 0 else tail > held[high].width
+        inverted = [inverts_low, not inverts_low]
         sign = high_sign if inverted[0] else low_sign
     offsets = [
         (1 << held[n].width) - 1 - held[n].offset if flip else held[n].offset
@@ -245,29 +246,31 @@ def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) ->
     >>> laid.adders.tolist(), laid.copies.tolist(), laid.results.tolist(), laid.constants
     ([[0, 8, 0, 8, 8, 1, 2, 16, 11]], [[16, 27, 11, 1]], [[27, 11, 0, 0]], (-629,))
     """
-    inputs, levels = found.weights.shape[1], found.levels
+    inputs, levels, used = found.weights.shape[1], found.levels, _used(found)
     segment = [0 if depth == 0 else (depth - 1) * stages // levels for depth in found.depths]
     last = list(segment)
-    for k, added in enumerate(found.sums):
-        for number in (added.low, added.high):
-            last[number] = max(last[number], segment[inputs + k])
     for number, _, sign in found.outputs:
         if sign:
             last[number] = stages - 1
+    for k in used:
+        for number in (found.sums[k].low, found.sums[k].high):
+            last[number] = max(last[number], segment[inputs + k])
     place: dict[tuple[int, int], int] = {}
     bits = 0
-    for number, how in enumerate(found.held):
+    numbers = [*range(inputs), *(inputs + k for k in used)]
+    for number in numbers:
         place[number, segment[number]] = bits
-        bits += how.width
+        bits += found.held[number].width
     copies = []
-    for number, how in enumerate(found.held):
+    for number in numbers:
+        width = found.held[number].width
         for rank in range(segment[number] + 1, last[number] + 1):
             place[number, rank] = bits
-            copies.append((place[number, rank - 1], bits, how.width, rank))
-            bits += how.width
+            copies.append((place[number, rank - 1], bits, width, rank))
+            bits += width
     adders = []
-    for k, added in enumerate(found.sums):
-        where = segment[inputs + k]
+    for k in used:
+        added, where = found.sums[k], segment[inputs + k]
         low = place[added.low, where], found.held[added.low].width, added.low_inverted
         high = place[added.high, where], found.held[added.high].width, added.high_inverted
         adders.append((*low, *high, added.shift, place[inputs + k, where], found.held[inputs + k].width))
@@ -282,6 +285,16 @@ def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) ->
         kept = (1 << how.width) - 1 - how.offset if inverted else how.offset
         constants.append(start - (kept << shift) if sign else offset)
     return Layout(bits, _table(adders, 9), _table(copies, 4), _table(results, 4), tuple(constants))
+
+
+def _used(found: Network) -> list[int]:
+    """Adders that reach an output, in order."""
+    inputs = found.weights.shape[1]
+    reached = {number for number, _, sign in found.outputs if sign}
+    for k in reversed(range(len(found.sums))):
+        if inputs + k in reached:
+            reached.update(found.sums[k][:2])
+    return [k for k in range(len(found.sums)) if inputs + k in reached]
 
 
 def _table(rows: list[tuple[int, ...]], columns: int) -> NDArray[np.int64]:

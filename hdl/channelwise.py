@@ -119,7 +119,7 @@ def buffers(results: tuple[Stream, ...], schedule: Schedule) -> Resources:
     Examples
     --------
     >>> buffers((Stream(FixedPoint(True, 8), (1, 5)),), Schedule(5, (range(5),), (range(5),), latency=2)).registers
-    29
+    33
     """
     total = Resources(registers=schedule.latency - 1)
     for result, capacity in zip(results, schedule.capacity, strict=True):

@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.errors import ComponentError
+from graphrewrite.hdl.resources import Piece, Resources
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.op import Op
 from graphrewrite.types import Stream, Type
@@ -69,36 +70,6 @@ class Site:
         Site
         """
         return cls(operands, streams(*op.infer(*operands, **attributes)), {**op.attributes, **attributes})
-
-
-class Resources(NamedTuple):
-    """What an instance costs, before any optimisation by a synthesis tool.
-
-    Attributes
-    ----------
-    multipliers : int
-        Products formed in one cycle; by a constant zero or power of two they cost nothing.
-    adders : int
-        Additions, subtractions and comparisons of lanes formed in one cycle.
-    registers : int
-        Bits in flip-flops.
-    memory_bits : int
-        Bits in read-only and other memories.
-
-    Examples
-    --------
-    >>> Resources(4, 3, 20, 0).plus(Resources(1, 1, 5, 64))
-    Resources(multipliers=5, adders=4, registers=25, memory_bits=64)
-    """
-
-    multipliers: int = 0
-    adders: int = 0
-    registers: int = 0
-    memory_bits: int = 0
-
-    def plus(self, other: "Resources") -> "Resources":
-        """Return the sum, kind by kind."""
-        return Resources(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 def _unknown(site: Site) -> Resources:
@@ -288,9 +259,10 @@ def buffer_resources(width: int, capacity: int) -> Resources:
     Examples
     --------
     >>> buffer_resources(8, 2).registers, buffer_resources(8, 64).memory_bits
-    (20, 512)
+    (22, 512)
     """
-    control = 2 * counter_bits(capacity + 1)
+    control = 2 * counter_bits(capacity + 1) + 2 * counter_bits(capacity)
+    pieces = (Piece("buffer", 1, width, capacity),)
     if capacity <= 4:
-        return Resources(registers=width * capacity + control)
-    return Resources(registers=2 * width + control + 2 * counter_bits(capacity) + 1, memory_bits=width * capacity)
+        return Resources(registers=width * capacity + control, pieces=pieces)
+    return Resources(0, 0, 2 * width + control + 1, width * capacity, pieces)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphrewrite.errors import MissingDependencyError
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component, Resources
 from graphrewrite.hdl.components import COMPONENTS
@@ -79,6 +80,7 @@ def emit(
     >>> design.files["compile_order.txt"].split()[:4]
     ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
     """
+    graph = as_graph(graph, "of components")
     found = netlist(graph, components)
     vectors = make_vectors(graph, found, inputs, gates, frames, seed, components)
     return _Emitter(found, name or graph.name or "design", vectors).design()

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import networkx as nx
+
 from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component, Resources, Site
 from graphrewrite.hdl.components import COMPONENTS
@@ -95,6 +98,8 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     >>> list(found.instances), [str(link) for link in found.network.links]
     (['stream_clip_1'], ['x[0] -> stream_clip_1[0]', 'stream_clip_1[0] -> y[0]'])
     """
+    graph = as_graph(graph, "of components")
+    _check_ends(graph)
     known = _by_op(components)
     instances, links = {}, []
     for node in graph.in_order():
@@ -128,6 +133,21 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     inputs = {n: _stream(graph, n, 0) for n in graph.inputs}
     outputs = {n: _stream(graph, *graph.operands(n)[0]) for n in graph.outputs}
     return Netlist(graph.name, instances, inputs, outputs, network)
+
+
+def _check_ends(graph: Graph) -> None:
+    """Raise unless beats come in, go out, and never have to wait for themselves."""
+    for ends, word in ((graph.inputs, "input"), (graph.outputs, "output")):
+        if not ends:
+            raise NetlistError(f"the graph {graph.name!r} has no {word}; a design takes and gives at least one stream")
+    if not nx.is_directed_acyclic_graph(graph):
+        circle = [edge[0] for edge in nx.find_cycle(graph)]
+        shown = " -> ".join([*circle[:8], *["…"] * (len(circle) > 8), circle[0]])
+        raise NetlistError(
+            f"is on a circle of streams, {shown}: no beat ever comes round; break it, and carry a state across frames"
+            " outside of the design",
+            node=circle[0],
+        )
 
 
 def _by_op(components: tuple[Component, ...]) -> dict[str, Component]:

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import EvaluationError
 from graphrewrite.evaluate import evaluate
+from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.cycles import Cycles, predict_cycles
 from graphrewrite.hdl.netlist import Netlist, netlist
 from graphrewrite.hdl.network import Link
+from graphrewrite.types import Stream
 
 __all__ = ["Gates", "Simulation", "predict", "simulate"]
 
@@ -118,13 +121,27 @@ def simulate(
     >>> found.values["y"].tolist(), found.cycles["y"].tolist()
     ([[[0, 2, 3]]], [[2, 3, 4]])
     """
+    graph = as_graph(graph, "of components")
     found = netlist(graph, components)
+    for name, stream in found.inputs.items():
+        if name in inputs:
+            _check_range(name, stream, np.asarray(inputs[name]))
     values = evaluate(graph, inputs)
     frames = len(next(iter(values.values())))
     if not frames:
         raise EvaluationError("there is no frame to simulate; give at least one")
     timing = predict(found, frames, gates=gates)
     return Simulation(values, port_cycles(found, timing), timing)
+
+
+def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:
+    element = stream.element
+    outside = (frames < element.minimum) | (frames > element.maximum)
+    if outside.any():
+        raise EvaluationError(
+            f"the input {name!r} holds {frames[outside].flat[0]}, which is no {element}; give mantissas of"
+            f" {element.minimum} to {element.maximum}"
+        )
 
 
 def port_cycles(found: Netlist, timing: Cycles) -> dict[str, NDArray[np.int64]]:

@@ -1,288 +1,48 @@
 """Lower a quantised network to exact integer arithmetic, by rules.
 
-A value on a fixed-point grid is written ``from_fixed(mantissas)``. Each rule moves one ``from_fixed`` below one op,
-until all that
-is left of the float network is the conversion at its inputs and outputs.
+A value on a grid is written as a reading of its mantissas: ``from_fixed(mantissas)``, and times a scale where that is no
+power of two. Each rule moves such a reading below one op, until all that is left of the float network is the conversion
+at its inputs and outputs.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any
-
-import numpy as np
-
-from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
+from graphrewrite import FixedPoint, Graph
+from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS, enter_fixed
 from graphrewrite.lowering.errors import LoweringError
-from graphrewrite.lowering.exactness import format_of, inexact
-from graphrewrite.lowering.mantissas import of_layer
+from graphrewrite.lowering.quantised import ENTER_QUANTISED, LEAVE_MOVED, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
 from graphrewrite.lowering.record import recorded
-from graphrewrite.op.pooling import has_window_in_border
 from graphrewrite.rules import RULES
 from graphrewrite.trace import Step
-from graphrewrite.types import element_kind
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
-Mantissas = Annotated[
-    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
-]
-_WRAPS = "the integers in which its mantissas are read wrap around"
-_COMPUTED = frozenset({"conv", "linear", "add", "relu", "clip", "from_fixed", "max_pool", "sub", "mul"})
-
-
-@rule
-def absorb_relu(x):
-    """Rounding is monotone and keeps zero, so rectifying before it or limiting after it is the same."""
-    rounded = op.quantise(op.relu(x))
-    yield rounded
-    if rounded.fractions is not None:
-        return decline("the format differs from channel to channel", at=rounded)
-    return op.quantise(x, like=rounded, low=max(0, rounded.element.minimum if rounded.low is None else rounded.low))
-
-
-@rule
-def absorb_clip(x):
-    """Rounding is monotone and keeps every number of the grid, so limits on the grid may come after it."""
-    limited = op.clip(x)
-    rounded = op.quantise(limited)
-    yield rounded
-    element = rounded.element
-    if rounded.fractions is not None:
-        return decline("the format differs from channel to channel", at=rounded)
-    low = element.minimum if rounded.low is None else rounded.low
-    high = element.maximum if rounded.high is None else rounded.high
-    if limited.low is not None:
-        bound = limited.low / element.step
-        if bound > low and bound != math.floor(bound):
-            return decline("the lower limit is not on the grid", at=limited)
-        low = max(low, math.ceil(max(bound, element.minimum)))
-    if limited.high is not None:
-        bound = limited.high / element.step
-        if bound < high and bound != math.floor(bound):
-            return decline("the upper limit is not on the grid", at=limited)
-        high = min(high, math.floor(min(bound, element.maximum)))
-    if low > high:
-        return decline("no number of the format lies between the limits", at=limited)
-    return op.quantise(x, like=rounded, low=low, high=high)
-
-
-@rule(kind="lowering")
-def enter_fixed(x):
-    """What comes in from outside is rounded to mantissas."""
-    rounded = op.quantise(x)
-    yield rounded
-    if rounded.fractions is not None:
-        return decline("the format differs from channel to channel", at=rounded)
-    if x.op_name in _COMPUTED:
-        return decline("its operand is computed, not given", at=x)
-    return _real(op.to_fixed(x, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
-
-
-def _real(mantissas, like):
-    """The real numbers that mantissas stand for, in the element type of another value."""
-    return op.from_fixed(mantissas, fraction=mantissas.type.element.fraction, element=like.type.element)
-
-
-def _requantised(sums, fractions, rounded):
-    shifts = [int(f) - rounded.element.fraction for f in fractions]
-    shift = shifts[0] if len(set(shifts)) == 1 else tuple(shifts)
-    return _real(op.requantise(sums, shift=shift, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
-
-
-@rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_linear(x: Mantissas, w: Constant, b: Constant):
-    """A fully-connected layer on a grid is integer arithmetic; assumes exact float sums (24 bits in float32)."""
-    real = op.from_fixed(x)
-    rounded = op.quantise(op.linear(real, w, b))
-    yield rounded
-    found = of_layer(w.value, b.value, format_of(x, real))
-    if isinstance(found, str):
-        return decline(found, at=w)
-    if rounded.fractions is not None:
-        return decline("its result has a format for each channel", at=rounded)
-    return _requantised(
-        op.integer_linear(x, found.weights, found.bias, element=found.element), found.fractions, rounded
-    )
-
-
-@rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_conv(x: Mantissas, w: Constant, b: Constant):
-    """A convolution on a grid is integer arithmetic; assumes that the float sums are exact (24 bits in float32)."""
-    real = op.from_fixed(x)
-    conv = op.conv(real, w, b)
-    rounded = op.quantise(conv)
-    yield rounded
-    found = of_layer(w.value, b.value, format_of(x, real))
-    if isinstance(found, str):
-        return decline(found, at=w)
-    if rounded.fractions is not None:
-        return decline("its result has a format for each channel", at=rounded)
-    sums = op.integer_conv(x, found.weights, found.bias, like=conv, element=found.element)
-    return _requantised(sums, found.fractions, rounded)
-
-
-@rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_add(x: Mantissas, y: Mantissas):
-    """A sum of two values on grids is an integer sum on the finer one; assumes an exact float sum (24 bits)."""
-    one, other = op.from_fixed(x), op.from_fixed(y)
-    total = op.add(one, other)
-    rounded = op.quantise(total)
-    yield rounded
-    a, b = format_of(x, one), format_of(y, other)
-    if rounded.fractions is not None or x.shape != y.shape:
-        return decline("its operands differ in shape, or its result has a format for each channel", at=total)
-    fraction = max(a.fraction, b.fraction)
-    shifts = (fraction - a.fraction, fraction - b.fraction)
-    if max(shifts) > 24:
-        return decline("the binary points of its operands are more than 24 bits apart", at=total)
-    if max(a.width + shifts[0], b.width + shifts[1]) > 61:
-        return decline("its sum may need more than 63 bits", at=total)
-    low = (a.minimum << shifts[0]) + (b.minimum << shifts[1])
-    high = (a.maximum << shifts[0]) + (b.maximum << shifts[1])
-    sums = op.integer_add(x, y, shifts=shifts, element=FixedPoint.holding(low, high, fraction))
-    return _requantised(sums, [fraction], rounded)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_doubling(x: Mantissas):
-    """A value added to itself is twice its mantissas; the pattern of a sum needs two different operands."""
-    real = op.from_fixed(x)
-    total = op.add(real, real)
-    rounded = op.quantise(total)
-    yield rounded
-    if rounded.fractions is not None:
-        return decline("its result has a format for each channel", at=total)
-    if reason := inexact(x, real):
-        return decline(reason, at=real)
-    element = format_of(x, real)
-    sums = op.integer_add(x, x, element=FixedPoint(element.signed, element.width + 1, element.fraction))
-    return _requantised(sums, [element.fraction], rounded)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_rounding(x: Mantissas):
-    """Rounding a value that lies on a grid already is a shift."""
-    real = op.from_fixed(x)
-    rounded = op.quantise(real)
-    yield rounded
-    if rounded.fractions is not None:
-        return decline("its result has a format for each channel", at=rounded)
-    if reason := inexact(x, real):
-        return decline(reason, at=real)
-    return _requantised(x, [real.fraction], rounded)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_relu(x: Mantissas):
-    """Rectifying mantissas is rectifying the numbers."""
-    real = op.from_fixed(x)
-    yield op.relu(real)
-    if element_kind(real.element) != "float":
-        return decline(_WRAPS, at=real)
-    return op.from_fixed(op.relu(x), like=real)
-
-
-@rule
-def absorb_integer_relu(x):
-    """Requantising is monotone and keeps zero, so rectifying before it or limiting after it is the same."""
-    narrow = op.requantise(op.relu(x))
-    yield narrow
-    return op.requantise(x, like=narrow, low=max(0, narrow.element.minimum if narrow.low is None else narrow.low))
-
-
-@rule(shared="keep", kind="lowering")
-def lower_clip(x: Mantissas):
-    """Limiting mantissas is limiting the numbers, where the limits are on the grid."""
-    real = op.from_fixed(x)
-    limited = op.clip(real)
-    yield limited
-    if reason := inexact(x, real):
-        return decline(reason, at=real)
-    element = format_of(x, real)
-    bounds = []
-    for bound, outside in ((limited.low, element.minimum), (limited.high, element.maximum)):
-        whole = outside if bound is None else bound / element.step
-        if whole != np.floor(whole) or not element.minimum <= whole <= element.maximum:
-            return decline("a limit is not on the grid of its operand", at=limited)
-        bounds.append(int(whole))
-    return op.from_fixed(op.clip(x, low=bounds[0], high=bounds[1]), like=real)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_max_pool(x: Mantissas):
-    """The greatest mantissa is the mantissa of the greatest number."""
-    real = op.from_fixed(x)
-    pool = op.max_pool(real)
-    yield pool
-    if element_kind(real.element) != "float":
-        return decline(_WRAPS, at=real)
-    (image,) = pool.op.axes.in_order((x.type,))
-    if has_window_in_border(image.shape[2:], pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode):
-        return decline(
-            "a window may lie wholly in the border, which is -inf there and the least mantissa here", at=pool
-        )
-    return op.from_fixed(op.max_pool(x, like=pool), like=real)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_reshape(x):
-    """Reshaping mantissas is reshaping the numbers."""
-    real = op.from_fixed(x)
-    shaped = op.reshape(real)
-    yield shaped
-    return op.from_fixed(op.reshape(x, like=shaped), like=real)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_transpose(x):
-    """Transposing mantissas is transposing the numbers."""
-    real = op.from_fixed(x)
-    moved = op.transpose(real)
-    yield moved
-    return op.from_fixed(op.transpose(x, like=moved), like=real)
-
-
-@rule(shared="keep", kind="lowering")
-def lower_arg_max(x: Mantissas):
-    """The place of the greatest mantissa is the place of the greatest number."""
-    real = op.from_fixed(x)
-    place = op.arg_max(real)
-    yield place
-    if reason := inexact(x, real):
-        return decline(reason, at=real)
-    return op.from_fixed(op.arg_max(x, like=place), fraction=0, element="i64")
-
-
-LOWER_TO_INTEGER = (
-    absorb_relu,
-    absorb_clip,
-    enter_fixed,
-    lower_linear,
-    lower_conv,
-    lower_add,
-    lower_doubling,
-    lower_rounding,
-    lower_relu,
-    absorb_integer_relu,
-    lower_clip,
-    lower_max_pool,
-    lower_reshape,
-    lower_transpose,
-    lower_arg_max,
-)
+LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_TRAINED)
 """From quantised floats to integers."""
 
 _OUTSIDE = frozenset({"softmax", "sigmoid", "tanh", "identity"})
 """Float ops that may stay behind the last layer, for the host."""
+_READING = frozenset({"mul", "cast", "add", "transpose", "quantize_linear", "dequantize_linear"})
+"""Ops by which the host reads mantissas as the numbers of the model."""
 
 
 def _why(graph: Graph, node: str) -> str:
     """The reason for which a rule that fits a node declined it, if one did."""
-    reasons = (r.explain(graph, at=node) for r in LOWER_TO_INTEGER if r is not enter_fixed)
+    reasons = (r.explain(graph, at=node) for r in LOWER_TO_INTEGER if r is not enter_fixed and r not in ENTER_QUANTISED)
     return next(
         (f": {reason.partition('declined: ')[2].rstrip('.')}" for reason in reasons if "declined: " in reason), ""
     )
+
+
+def _is_of_host(graph: Graph, node: str) -> bool:
+    """Tell whether a float op reads mantissas behind the last layer, or may follow there."""
+    kind = graph.nodes[node]["type"]
+    if kind not in _OUTSIDE | _READING or any(graph.op(n).level == "integer" for n in graph.downstream(node)):
+        return False
+    computed = [o.node for o in graph.operands(node) if graph.nodes[o.node]["type"] != "constant"]
+    if kind == "quantize_linear":  # else it would be one that no rule could lower
+        return graph.nodes[computed[0]]["type"] in (*_OUTSIDE, "from_fixed")
+    return len(computed) == 1
 
 
 def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
@@ -322,17 +82,10 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     y = output(from_fixed_3)
     """
     lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
-    left = []
-    for node in lowered.in_order():
-        kind, level = lowered.nodes[node]["type"], lowered.op(node).level
-        before = any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered.upstream(node))
-        if (
-            level == "nn"
-            and before
-            and lowered.result_type(node).element in ("f32", "f64", "i64")
-            and kind not in _OUTSIDE
-        ):
-            left.append(f"{kind} ({', '.join(lowered.origin(node))}){_why(lowered, node)}")
+    if _left(lowered):
+        lowered = recorded(lowered, (*LOWER_TO_INTEGER, *LOWER_UNSCALED_LAYERS, *RULES), steps)
+    lowered = recorded(lowered, LEAVE_MOVED, steps)
+    left = [f"{lowered.nodes[n]['type']} ({', '.join(lowered.origin(n))}){_why(lowered, n)}" for n in _left(lowered)]
     if not any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered):
         raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
     if left:
@@ -341,3 +94,17 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
             "to the host"
         )
     return lowered
+
+
+def _left(graph: Graph) -> list[str]:
+    """Float ops behind mantissas that are not the host's."""
+    entries = {n for n in graph if graph.nodes[n]["type"] == "to_fixed"}
+    behind = {n for entry in entries for n in graph.downstream(entry)}
+    return [
+        n
+        for n in graph.in_order()
+        if n in behind
+        and graph.op(n).level == "nn"
+        and not isinstance(graph.result_type(n).element, FixedPoint)
+        and not _is_of_host(graph, n)
+    ]

@@ -20,6 +20,7 @@ from graphrewrite.lowering.record import recorded
 from graphrewrite.lowering.streaming.channelwise import MAP_LANES
 from graphrewrite.lowering.streaming.layers import MAP_LAYERS
 from graphrewrite.lowering.streaming.movement import MAP_MOVEMENT
+from graphrewrite.lowering.streaming.scaling import MAP_SCALING
 from graphrewrite.op.op import Op
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.trace import Step
@@ -28,7 +29,7 @@ from graphrewrite.wiring import rewire
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
-LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_MOVEMENT)
+LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_MOVEMENT)
 """From integer tensors to components on streams."""
 
 

@@ -9,6 +9,7 @@ Examples
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components.accumulate import ACCUMULATE
 from graphrewrite.hdl.components.add import ADD
+from graphrewrite.hdl.components.adder_graph import ADDER_GRAPH
 from graphrewrite.hdl.components.affine import AFFINE
 from graphrewrite.hdl.components.argmax import ARGMAX
 from graphrewrite.hdl.components.clip import CLIP
@@ -23,13 +24,13 @@ from graphrewrite.hdl.components.matvec import MATVEC
 from graphrewrite.hdl.components.maximum import MAXIMUM
 from graphrewrite.hdl.components.multiply import MULTIPLY
 from graphrewrite.hdl.components.pad import PAD
-from graphrewrite.hdl.components.permute import PERMUTE
 from graphrewrite.hdl.components.popcount import POPCOUNT
 from graphrewrite.hdl.components.refold import REFOLD
 from graphrewrite.hdl.components.register import REGISTER
 from graphrewrite.hdl.components.repeat import REPEAT
 from graphrewrite.hdl.components.requantise import REQUANTISE
 from graphrewrite.hdl.components.reshape import RESHAPE
+from graphrewrite.hdl.components.select_lanes import SELECT
 from graphrewrite.hdl.components.softmax import SOFTMAX
 from graphrewrite.hdl.components.split import SPLIT
 from graphrewrite.hdl.components.threshold import THRESHOLD
@@ -41,6 +42,7 @@ __all__ = ["COMPONENTS"]
 COMPONENTS: tuple[Component, ...] = (
     ACCUMULATE,
     ADD,
+    ADDER_GRAPH,
     AFFINE,
     ARGMAX,
     CLIP,
@@ -55,13 +57,13 @@ COMPONENTS: tuple[Component, ...] = (
     MAXIMUM,
     MULTIPLY,
     PAD,
-    PERMUTE,
     POPCOUNT,
     REFOLD,
     REGISTER,
     REPEAT,
     REQUANTISE,
     RESHAPE,
+    SELECT,
     SOFTMAX,
     SPLIT,
     THRESHOLD,

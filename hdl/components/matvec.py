@@ -18,6 +18,7 @@ from graphrewrite.hdl.component import (
     streams,
 )
 from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
@@ -268,6 +269,11 @@ def _generics(site: Site) -> dict[str, Generic]:
     }
 
 
+def _partial_bits(magnitudes: NDArray[np.int64]) -> int:
+    """Ones in all weights: each is a shifted operand to add."""
+    return sum(int(number).bit_count() for number in magnitudes.ravel().tolist())
+
+
 def _resources(site: Site) -> Resources:
     fold = _fold(site)
     x, z = site.operands[0], site.results[0]
@@ -275,7 +281,12 @@ def _resources(site: Site) -> Resources:
     ranks = (site.attributes["stages"] - 1) * z.lanes * fold.terms * (x.element.width + _weight_width(matrix))
     if fold.steps == 1:
         products = int(np.count_nonzero(matrix & (matrix - 1)))
-        own = Resources(products, int(np.count_nonzero(matrix)), z.payload_width + 1 + ranks)
+        own = Resources(
+            products,
+            int(np.count_nonzero(matrix)),
+            z.payload_width + 1 + ranks,
+            pieces=(Piece("constant", 1, _partial_bits(matrix) * x.element.width),),
+        )
     else:
         multipliers = z.lanes * fold.terms
         row = multipliers * _weight_width(site.attributes["weights"])
@@ -284,7 +295,18 @@ def _resources(site: Site) -> Resources:
         counters = sum(map(counter_bits, (fold.steps, fold.blocks * fold.passes, fold.passes, fold.parts))) + 1
         registers = row + 2 * z.payload_width + counters + ranks + (kept if fold.parts == 1 else 0)
         memory = row * fold.steps + biases + (kept if fold.parts > 1 else 0)
-        own = Resources(multipliers, multipliers, registers, memory)
+        pieces = (
+            Piece("product", multipliers, x.element.width + (not x.element.signed), _weight_width(matrix)),
+            # A block of a multiplier adds one more number to its product.
+            Piece("sum", z.lanes, z.element.width, fold.terms),
+            Piece("select", 1, z.payload_width if fold.parts > 1 else 0, 2),
+            Piece("rom", 1, row, fold.steps),
+            Piece("rom", 1, z.lanes * _weight_width(site.attributes["bias"]), fold.blocks * fold.passes),
+            Piece("ram", 1, x.payload_width if fold.passes > 1 and fold.parts > 1 else 0, fold.parts),
+            Piece("select", 1, x.payload_width if fold.passes > 1 else 0, 2),
+            Piece("counter", 1, 2 * counters),
+        )
+        own = Resources(multipliers, multipliers, registers, memory, pieces)
     return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, counter_bits, spaced
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.op import Op
 from graphrewrite.types import FixedPoint, Stream
@@ -101,7 +102,18 @@ class Reduction:
         elif several:
             registers += z.payload_width + counter_bits(z.folds)
             memory = z.folds * z.payload_width
-        own = Resources(adders=z.lanes * (self.taps - 1 + several), registers=registers, memory_bits=memory)
+        joins = z.lanes * (self.taps - 1 + several)
+        own = Resources(
+            adders=joins,
+            registers=registers,
+            memory_bits=memory,
+            pieces=(
+                Piece("add" if self.is_sum else "compare", joins, z.element.width + 1),
+                Piece("select", 0 if self.is_sum else joins, z.element.width, 2),
+                Piece("ram", 1, z.payload_width if memory else 0, z.folds),
+                Piece("counter", 1, counter_bits(self.rounds) + counter_bits(z.folds) if several else 0),
+            ),
+        )
         return own.plus(buffer_resources(z.payload_width, self.schedule.capacity[0]))
 
 

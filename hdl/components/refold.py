@@ -14,6 +14,7 @@ from graphrewrite.hdl.component import (
     spaced,
     streams,
 )
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -79,7 +80,9 @@ def _resources(site: Site) -> Resources:
     narrower, wider = _factors(site)
     x, z = site.operands[0].payload_width, site.results[0].payload_width
     held = x + 1 + counter_bits(narrower) if narrower > 1 else z - x
-    own = Resources(registers=held + counter_bits(narrower * wider))
+    chosen = Piece("select", 1, z if narrower > 1 else 0, narrower)
+    counter = Piece("counter", 1, counter_bits(narrower * wider))
+    own = Resources(registers=held + counter_bits(narrower * wider), pieces=(chosen, counter))
     return own.plus(buffer_resources(z, _schedule(site).capacity[0]))
 
 

@@ -9,6 +9,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.channelwise import buffers, check_stages, row_resources
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
 from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -162,7 +163,18 @@ def _resources(site: Site) -> Resources:
     x, z = site.operands[0], site.results[0]
     shifts, working, stages = _shifts(site.attributes["shift"], x), _working_width(site), site.attributes["stages"]
     rounded = int((shifts > 0).any(axis=0).sum()) if site.attributes["rounding"] != "down" else 0
-    own = Resources(adders=rounded + 2 * z.lanes, registers=(stages - 1) * working * z.lanes)
+    least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
+    kept = max(x.element.width - int(shifts.max()) + 1, 1)
+    own = Resources(
+        adders=rounded + 2 * z.lanes,
+        registers=(stages - 1) * working * z.lanes,
+        pieces=(
+            Piece("add", rounded, x.element.width),
+            Piece("compare", z.lanes if least > -(1 << kept) else 0, kept),
+            Piece("compare", z.lanes if most < 1 << kept else 0, kept),
+            Piece("logic", z.lanes, z.element.width),
+        ),
+    )
     if _varies(shifts):
         own = own.plus(row_resources(x, counter_bits(int(np.ptp(shifts)) + 1)))
     return own.plus(buffers(site.results, _schedule(site)))

@@ -17,6 +17,7 @@ from graphrewrite.hdl.component import (
     spaced,
     streams,
 )
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -210,6 +211,11 @@ def _resources(site: Site) -> Resources:
     own = Resources(
         registers=(columns.extent - 1) * x.folds * rows.kernel * pixel + above + sum(map(counter_bits, counters)),
         memory_bits=above * words if words > 1 else 0,
+        pieces=(
+            Piece("ram", 1, above, words if words > 1 else 0),
+            Piece("logic", pixel if rows.padded * columns.padded * x.folds > x.beats else 0, 1),
+            Piece("counter", 1, sum(map(counter_bits, counters))),
+        ),
     )
     return own.plus(buffer_resources(site.results[0].payload_width, _schedule(site).capacity[0]))
 

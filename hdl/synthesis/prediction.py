@@ -1,12 +1,168 @@
-"""placeholder while being written"""
+"""What a component should take of an FPGA, from what its description says that it consists of."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import Any
 
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.synthesis.family import Family, Usage
+from graphrewrite.hdl.synthesis.memories import memory_usage
+
+__all__ = ["piece_usage", "predicted_usage"]
+
+_DSP = {"ice40": (16, 16, 16, 11), "ecp5": (18, 18, 18, 0), "xc7": (25, 18, 18, 9)}
+"""Of a multiplier block: bits of the wider and the narrower factor, of a part of a wider one; least bits of a product."""
+_CONTROL = {"ice40": 6, "ecp5": 6, "xc7": 5}
+"""Look-up tables that count the beats of an output buffer, and let them in and out."""
 
 
 def predicted_usage(component: Mapping[str, Any], family: Family) -> Usage:
-    """Predict."""
-    r = component["resources"]
-    return Usage(lut=8 * r["adders"], ff=r["registers"], dsp=r["multipliers"])
+    """Return what an instance should take.
+
+    Parameters
+    ----------
+    component : mapping
+        Of the ``components`` in a ``design.json``.
+    family : Family
+        What for.
+
+    Returns
+    -------
+    Usage
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.synthesis.family import FAMILIES
+    >>> adders = [["add", 4, 9, 0], ["buffer", 1, 36, 2]]
+    >>> resources = {"multipliers": 0, "adders": 4, "registers": 78, "memory_bits": 0, "pieces": adders}
+    >>> predicted_usage({"resources": resources, "streams_out": ["stream s9f0[4,10]"]}, FAMILIES["xc7"])
+    Usage(lut=81, ff=78, dsp=0, bram=0, lutram=0, carry=12)
+    """
+    given = component["resources"]
+    pieces = [Piece(*piece) for piece in given.get("pieces", ())]
+    if all(piece.kind == "buffer" for piece in pieces):
+        pieces += _guessed(given, pieces, component)
+    found = reduce(Usage.plus, (piece_usage(piece, family) for piece in pieces), Usage())
+    return found.plus(Usage(ff=int(given["registers"])))
+
+
+def _guessed(given: Mapping[str, Any], buffers: Iterable[Piece], component: Mapping[str, Any]) -> list[Piece]:
+    """Pieces for the sums of a description that names none: numbers as wide as those that leave."""
+    widths = [int(found) for told in component["streams_out"] for found in re.findall(r"\b[su](\d+)f", told)]
+    width = max(widths, default=8)
+    memory = int(given["memory_bits"]) - sum(p.count * p.width * p.size for p in buffers if p.size > 4)
+    found = [
+        Piece("product", int(given["multipliers"]), width, width),
+        Piece("add", int(given["adders"]), width),
+        Piece("logic", 10, 1),
+    ]
+    return [*found, *([Piece("rom", 1, width, -(-memory // width))] if memory > 0 else [])]
+
+
+def piece_usage(piece: Piece, family: Family) -> Usage:
+    """Return what pieces of one kind take.
+
+    Parameters
+    ----------
+    piece : Piece
+    family : Family
+
+    Returns
+    -------
+    Usage
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.synthesis.family import FAMILIES
+    >>> [piece_usage(Piece("product", 2, 9, 8), family).dsp for family in FAMILIES.values()]
+    [2, 2, 2]
+    """
+    one = _KINDS[piece.kind](piece, family.name) if piece.width else Usage()
+    return Usage(*(piece.count * amount for amount in one))
+
+
+def _add(piece: Piece, family: str) -> Usage:
+    return _carried(piece.width, piece.width, family)
+
+
+def _compare(piece: Piece, family: str) -> Usage:
+    return _carried(piece.width, {"ice40": piece.width // 2}.get(family, piece.width), family)
+
+
+def _carried(width: int, tables: int, family: str) -> Usage:
+    if family == "ecp5":
+        return Usage(carry=width // 2 + 1)
+    return Usage(lut=tables, carry=-(-width // 4) if family == "xc7" else width)
+
+
+def _select(piece: Piece, family: str) -> Usage:
+    ways = max(piece.size, 1)
+    return Usage(lut=piece.width * (-(-(ways - 1) // 3) if family == "xc7" else ways - 1))
+
+
+def _logic(piece: Piece, family: str) -> Usage:
+    return Usage(lut=piece.width)
+
+
+def _counter(piece: Piece, family: str) -> Usage:
+    return Usage(lut=2 * piece.width)
+
+
+def _sum(piece: Piece, family: str) -> Usage:
+    """An accumulator: adds ``size`` products, and what it held."""
+    return reduce(Usage.plus, [_add(piece, family)] * piece.size, Usage())
+
+
+def _constant(piece: Piece, family: str) -> Usage:
+    return Usage(lut=piece.width)
+
+
+def _product(piece: Piece, family: str) -> Usage:
+    widest, narrowest, part, least = _DSP[family]
+    wide, narrow = max(piece.width, piece.size), min(piece.width, piece.size)
+    if wide + narrow < least or narrow < 2:
+        return Usage(lut=wide * narrow)
+    return Usage(dsp=_parts(wide, widest, part) * _parts(narrow, narrowest, narrowest))
+
+
+def _parts(width: int, most: int, part: int) -> int:
+    """Blocks side by side for a factor; all but the last leave the place of a sign."""
+    return 1 if width <= most else -(-(width - 1) // (part - 1))
+
+
+def _rom(piece: Piece, family: str) -> Usage:
+    return _memory(piece, family, False)
+
+
+def _ram(piece: Piece, family: str) -> Usage:
+    return _memory(piece, family, True)
+
+
+def _memory(piece: Piece, family: str, writable: bool) -> Usage:
+    found = memory_usage(family, piece.size, piece.width, writable=writable)
+    # The register of the read, which the description counts, lies within a block.
+    return found._replace(ff=found.ff - piece.width) if found.bram else found
+
+
+def _buffer(piece: Piece, family: str) -> Usage:
+    control = Usage(lut=_CONTROL[family] + 2 * piece.size.bit_length())
+    if piece.size > 4:
+        memory = _memory(Piece("ram", 1, piece.width, piece.size), family, True)
+        return control.plus(memory).plus(Usage(lut=piece.width + 4 * piece.size.bit_length()))
+    return control.plus(_select(piece, family))
+
+
+_KINDS: dict[str, Callable[[Piece, str], Usage]] = {
+    "add": _add,
+    "compare": _compare,
+    "select": _select,
+    "logic": _logic,
+    "product": _product,
+    "constant": _constant,
+    "counter": _counter,
+    "sum": _sum,
+    "rom": _rom,
+    "ram": _ram,
+    "buffer": _buffer,
+}

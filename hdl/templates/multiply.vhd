@@ -84,7 +84,7 @@ begin
     y_operands <= y_payload;
   end generate;
 
-  multiply : for c in 0 to LANES - 1 generate
+  products_of_lanes : for c in 0 to LANES - 1 generate
     products(c) <= lane(x_operands, c, X_WIDTH, X_SIGNED) * lane(y_operands, c, Y_WIDTH, Y_SIGNED);
   end generate;
 

@@ -100,7 +100,7 @@ architecture rtl of requantise is
   constant OFF     : places_t := places;
 
   -- A number without its lowest places, rounded, and the offset.
-  function moved(value : signed; places : integer) return signed is
+  function moved(value : signed; by : integer) return signed is
     variable bias    : signed(WORKING - 1 downto 0);
     variable wide    : signed(WORKING - 1 downto 0);
     variable result  : signed(WORKING - 1 downto 0);
@@ -108,24 +108,24 @@ architecture rtl of requantise is
   begin
     bias := long(OFFSET_UPPER, OFFSET, WORKING);
     wide := value;
-    if places > 0 then
+    if by > 0 then
       result := (others => '0');
-      result(WORKING - 1 downto places) := bias(WORKING - 1 - places downto 0);
+      result(WORKING - 1 downto by) := bias(WORKING - 1 - by downto 0);
       for i in 0 to WORKING - 1 loop
         -- Half even: just below one half; an odd quotient lifts it to one half.
-        if i < places - 1 and ROUNDING = 0 then
+        if i < by - 1 and ROUNDING = 0 then
           result(i) := '1';
-        elsif i = places - 1 and ROUNDING = 1 then
+        elsif i = by - 1 and ROUNDING = 1 then
           result(i) := '1';
-        elsif i < places and ROUNDING = 3 then
+        elsif i < by and ROUNDING = 3 then
           result(i) := wide(WORKING - 1);
         end if;
       end loop;
-      carried := (wide & '1') + (result & to_std_logic(ROUNDING = 0 and wide(places) = '1'));
-      result := resize(carried(WORKING downto places + 1), WORKING);
-    elsif places < 0 then
+      carried := (wide & '1') + (result & to_std_logic(ROUNDING = 0 and wide(by) = '1'));
+      result := resize(carried(WORKING downto by + 1), WORKING);
+    elsif by < 0 then
       result := (others => '0');
-      result(WORKING - 1 downto -places) := wide(WORKING - 1 + places downto 0);
+      result(WORKING - 1 downto -by) := wide(WORKING - 1 + by downto 0);
       result := result + bias;
     else
       result := wide + bias;

@@ -67,7 +67,6 @@ begin
     signal free    : std_logic;
     signal step    : std_logic;
     signal stored  : std_logic_vector(FRAME - 1 downto 0) := (others => '0');
-    signal numbers : std_logic_vector(FRAME - 1 downto 0);
   begin
 
     taking  <= '1' when index <= X_BEATS - 1 else '0';
@@ -92,35 +91,42 @@ begin
       end if;
     end process;
 
-    -- Each number stands at its place in the frame; the beat of this cycle goes in at once.
-    beats_in : for b in 0 to X_BEATS - 1 generate
-      lanes_in : for l in 0 to X_LANES - 1 generate
-        constant AT : natural := place(l, b, X_LANES, X_FOLDS, X_POSITIONS) * ELEMENT_WIDTH;
-      begin
-        numbers(AT + ELEMENT_WIDTH - 1 downto AT)
-          <= x_payload((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH) when index = b
-          else stored(AT + ELEMENT_WIDTH - 1 downto AT);
-      end generate;
-    end generate;
-
+    -- Each number stands at its place in the frame.
     store : process (clk)
+      variable at : natural;
     begin
       if rising_edge(clk) then
-        if step = '1' and taking = '1' then
-          stored <= numbers;
+        if step = '1' then
+          for b in 0 to X_BEATS - 1 loop
+            if index = b and (b < X_BEATS - 1 or Z_BEATS > 1) then
+              for l in 0 to X_LANES - 1 loop
+                at := place(l, b, X_LANES, X_FOLDS, X_POSITIONS) * ELEMENT_WIDTH;
+                stored(at + ELEMENT_WIDTH - 1 downto at) <= x_payload((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH);
+              end loop;
+            end if;
+          end loop;
         end if;
       end if;
     end process;
 
-    choose : process (numbers, index)
-      variable at : natural;
+    -- The first beat of z may hold numbers of the last one of x, which comes in the same step.
+    choose : process (stored, x_payload, index)
+      variable number : natural;
+      variable from   : natural;
     begin
       z_beat <= (others => '0');
       for b in 0 to Z_BEATS - 1 loop
         if index = X_BEATS - 1 + b then
           for l in 0 to Z_LANES - 1 loop
-            at := place(l, b, Z_LANES, Z_FOLDS, Z_POSITIONS) * ELEMENT_WIDTH;
-            z_beat((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH) <= numbers(at + ELEMENT_WIDTH - 1 downto at);
+            number := place(l, b, Z_LANES, Z_FOLDS, Z_POSITIONS);
+            from   := (number / X_POSITIONS) mod X_LANES;
+            if b = 0 and number = place(from, X_BEATS - 1, X_LANES, X_FOLDS, X_POSITIONS) then
+              z_beat((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH)
+                <= x_payload((from + 1) * ELEMENT_WIDTH - 1 downto from * ELEMENT_WIDTH);
+            else
+              z_beat((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH)
+                <= stored((number + 1) * ELEMENT_WIDTH - 1 downto number * ELEMENT_WIDTH);
+            end if;
           end loop;
         end if;
       end loop;

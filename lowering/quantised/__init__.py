@@ -9,7 +9,7 @@ function, found with the model's own arithmetic and proved for each number.
 from __future__ import annotations
 
 from graphrewrite.lowering.quantised.entries import ENTER_QUANTISED
-from graphrewrite.lowering.quantised.layers import LOWER_SCALED_LAYERS
+from graphrewrite.lowering.quantised.layers import LOWER_SCALED_LAYERS, LOWER_UNSCALED_LAYERS
 from graphrewrite.lowering.quantised.movement import LEAVE_MOVED, MOVE_SCALES
 from graphrewrite.lowering.quantised.steps import LOWER_STEPS
 from graphrewrite.lowering.quantised.stored import LOWER_STORED
@@ -21,6 +21,7 @@ __all__ = [
     "LOWER_STEPS",
     "LOWER_STORED",
     "LOWER_TRAINED",
+    "LOWER_UNSCALED_LAYERS",
     "MOVE_SCALES",
 ]
 

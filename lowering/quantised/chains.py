@@ -15,7 +15,9 @@ from graphrewrite.types import element_kind, integer_limits
 
 __all__ = ["ELEMENTWISE", "QUANTISERS", "Chain", "chain_of", "quantised_as"]
 
-QUANTISERS = ("quantize_linear", "quant", "bipolar_quant", "trunc", "multi_threshold", "quantise")
+QUANTISERS = (
+    op.quantize_linear | op.quant | op.bipolar_quant | op.trunc | op.multi_threshold | op.quantise
+)
 """Ops that give the numbers of a grid, or where they are stored."""
 _RISING = (
     *("relu", "clip", "hard_tanh", "hard_sigmoid", "identity", "round", "floor", "ceil", "name_axes"),
@@ -28,8 +30,8 @@ _CURVED = (
     *("sigmoid", "tanh", "hard_swish", "gelu", "softplus", "silu", "mish", "elu", "selu", "celu", "prelu", "abs"),
     *("softsign", "threshold", "exp", "log", "sqrt", "reciprocal", "erf", "pow", "sign", "sin", "cos"),
 )
-ELEMENTWISE = reduce(or_, [getattr(op, name) for name in (*QUANTISERS, *_RISING, *_STRAIGHT, *_CURVED)])
-"""Any op of numbers one by one."""
+ELEMENTWISE = reduce(or_, [getattr(op, name) for name in (*_RISING, *_STRAIGHT, *_CURVED)])
+"""Any op of numbers one by one that is no quantiser."""
 _CHANNELS = {"batch_norm": 1, "prelu": 1}
 
 
@@ -129,7 +131,7 @@ def _channels_of(
 
 def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes: dict[str, Any], real: Any) -> bool:
     name, constants = applied.name, [one for one in operands if one is not None]
-    if any(np.isnan(one).any() for one in constants if one.dtype.kind == "f") or operands.count(None) != 1:
+    if any(np.isnan(one).any() for one in constants if one.dtype.kind == "f") or sum(one is None for one in operands) != 1:
         return False
     if name in ("quantize_linear", "quant", "trunc"):
         return bool((constants[0] > 0).all()) and attributes.get("element") in (None, "i8", "u8", "i16", "u16")

@@ -76,7 +76,11 @@ def distances(x: Any, real: Any, one: Any, z: Any, stored: Any, zero: Any) -> st
     element = x.type.element
     if element.minimum + given < low or element.maximum + given > high or element.width > 24:
         # Limits of the mantissas may be tighter than their format; those of the storage are.
-        return "" if _fits(element, given, low, high) else f"{stored.type.element} does not store every number of {element}"
+        return (
+            ""
+            if _fits(element, given, low, high)
+            else f"{stored.type.element} does not store every number of {element}"
+        )
     return ""
 
 

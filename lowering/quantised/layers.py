@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.quantised.grids import grid_of, multiples_of
+from graphrewrite.lowering.quantised.steps import Mantissas
 from graphrewrite.types import element_dtype
 
 __all__ = [
     "LOWER_SCALED_LAYERS",
+    "LOWER_UNSCALED_LAYERS",
+    "accumulated",
     "lower_scaled_average_pool",
     "lower_scaled_conv",
     "lower_scaled_gemm",
     "lower_scaled_global_average_pool",
     "lower_scaled_linear",
     "lower_scaled_matmul",
+    "lower_unscaled_layer",
+    "lower_unscaled_matmul",
+    "per_channel",
 ]
 
-Mantissas = Annotated[
-    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
-]
 _WIDEST = 47
 """Bits of an accumulator: products with a multiplier of one bit must still fit 48."""
-
-
-def scaled(x: Any, s: Any) -> Any:
-    """Return the pattern of mantissas times a scale: the numbers of a grid, whatever its scale is."""
-    return op.mul(op.from_fixed(x, fraction=0), s)
 
 
 def per_channel(s: np.ndarray, rank: int) -> np.ndarray | None:
@@ -88,11 +86,13 @@ def accumulated(whole: np.ndarray, bias: np.ndarray, given: FixedPoint) -> Fixed
     return element
 
 
-def _layer(x: Any, s: Any, w: np.ndarray, b: np.ndarray | None, layer: Any, product: Any, *, groups: int = 1) -> Any:
+def _layer(
+    x: Any, scale: np.ndarray, w: np.ndarray, b: np.ndarray | None, layer: Any, product: Any, *, groups: int = 1
+) -> Any:
     """A layer by exact sums: what makes the sums is given; scales and what is on no grid of theirs come behind."""
-    units = per_channel(s.value, len(x.shape))
+    units = per_channel(scale, len(x.shape))
     if units is None:
-        return decline("its scale differs along other axes than the channels, or is not positive", at=s)
+        return decline("the scale of its operand differs along other axes than the channels, or is not positive", at=layer)
     outputs, inner = w.shape[:2]
     if len(units) > 1 and (groups == 1 or inner != 1):
         w, units = _absorbed(w, units), np.ones(1)
@@ -130,77 +130,79 @@ def _named(*values: Any) -> bool:
     )
 
 
+def _conv(x: Any, scale: np.ndarray, w: Any, b: Any, conv: Any) -> Any:
+    if _named(x, w):
+        return decline("the axes of its operands are in another order", at=conv)
+
+    def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
+        return op.integer_conv(x, whole, bias, like=conv, element=element)
+
+    return _layer(x, scale, w.value, None if b is None else b.value, conv, product, groups=conv.groups)
+
+
+def _rows(x: Any, scale: np.ndarray, rows: np.ndarray, b: np.ndarray | None, layer: Any) -> Any:
+    if len(x.shape) != 2 or rows.ndim != 2:
+        return decline("its operands are no batch of vectors and a matrix", at=layer)
+
+    def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
+        return op.integer_linear(x, whole, bias, element=element)
+
+    return _layer(x, scale, np.ascontiguousarray(rows), b, layer, product)
+
+
+def _gemm(x: Any, scale: np.ndarray, w: Any, b: Any, gemm: Any) -> Any:
+    if gemm.trans_a or gemm.alpha != 1 or (b is not None and gemm.beta != 1):
+        return decline("it transposes or scales an operand", at=gemm)
+    rows = w.value if gemm.trans_b else w.value.T
+    if b is None:
+        return _rows(x, scale, rows, None, gemm)
+    if b.value.size not in (1, len(rows)) or b.value.ndim > 2 or b.value.size != [1, *b.shape][-1]:
+        return decline("its addend is no vector over the outputs", at=gemm)
+    return _rows(x, scale, rows, np.broadcast_to(b.value.reshape(-1), (len(rows),)), gemm)
+
+
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_conv(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
     """A convolution of scaled mantissas scales a sum of whole numbers; assumes that the float sums are exact."""
-    conv = op.conv(scaled(x, s), w, b)
+    conv = op.conv(op.mul(op.from_fixed(x, fraction=0), s), w, b)
     yield conv
-    if _named(x, w):
-        return decline("the axes of its operands are in another order", at=conv)
-    return _layer(
-        x,
-        s,
-        w.value,
-        None if b is None else b.value,
-        conv,
-        lambda whole, bias, element: op.integer_conv(x, whole, bias, like=conv, element=element),
-        groups=conv.groups,
-    )
-
-
-def _rows(x: Any, s: Any, rows: np.ndarray, b: np.ndarray | None, layer: Any) -> Any:
-    if len(x.shape) != 2:
-        return decline("its operand is no batch of vectors", at=layer)
-    return _layer(x, s, rows, b, layer, lambda whole, bias, element: op.integer_linear(x, whole, bias, element=element))
+    return _conv(x, s.value, w, b, conv)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_linear(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
     """A fully-connected layer of scaled mantissas scales a sum of whole numbers; assumes exact float sums."""
-    layer = op.linear(scaled(x, s), w, b)
+    layer = op.linear(op.mul(op.from_fixed(x, fraction=0), s), w, b)
     yield layer
-    return _rows(x, s, w.value, None if b is None else b.value, layer)
+    return _rows(x, s.value, w.value, None if b is None else b.value, layer)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_matmul(x: Mantissas, s: Constant, w: Constant):
     """A matrix product of scaled mantissas and constants scales a sum of whole numbers; assumes exact float sums."""
-    product = op.matmul(scaled(x, s), w)
+    product = op.matmul(op.mul(op.from_fixed(x, fraction=0), s), w)
     yield product
-    if w.value.ndim != 2:
-        return decline("its constant is no matrix", at=w)
-    return _rows(x, s, np.ascontiguousarray(w.value.T), None, product)
+    return _rows(x, s.value, w.value.T, None, product)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_gemm(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
     """A general matrix product of scaled mantissas scales a sum of whole numbers; assumes exact float sums."""
-    gemm = op.gemm(scaled(x, s), w, b)
+    gemm = op.gemm(op.mul(op.from_fixed(x, fraction=0), s), w, b)
     yield gemm
-    if gemm.trans_a or gemm.alpha != 1 or (b is not None and gemm.beta != 1):
-        return decline("it transposes or scales an operand", at=gemm)
-    rows = np.ascontiguousarray(w.value if gemm.trans_b else w.value.T)
-    if b is not None and (b.value.size not in (1, len(rows)) or b.value.ndim > 2 or b.value.size != b.shape[-1:][0]):
-        return decline("its addend is no vector over the outputs", at=gemm)
-    bias = None if b is None else np.broadcast_to(b.value.reshape(-1), (len(rows),))
-    return _rows(x, s, rows, bias, gemm)
+    return _gemm(x, s.value, w, b, gemm)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_average_pool(x: Mantissas, s: Constant):
     """A mean of scaled mantissas over windows scales their sum; assumes that the float sums are exact."""
-    pool = op.average_pool(scaled(x, s))
+    pool = op.average_pool(op.mul(op.from_fixed(x, fraction=0), s))
     yield pool
-    if (any(pool.pads) and not pool.count_include_pad) or pool.ceil_mode or _named(x):
+    if (any(pool.pads or ()) and not pool.count_include_pad) or pool.ceil_mode or _named(x):
         return decline("its windows do not all count the same number of entries", at=pool)
     rank = len(pool.kernel)
     return _mean(
-        x,
-        s,
-        pool,
-        pool.kernel,
-        strides=_each(pool.strides, rank, 1),
-        pads=_each(pool.pads, 2 * rank, 0),
+        x, s.value, pool, pool.kernel, strides=_each(pool.strides, rank, 1), pads=_each(pool.pads, 2 * rank, 0),
         dilations=_each(pool.dilations, rank, 1),
     )
 
@@ -212,29 +214,47 @@ def _each(given: Any, count: int, default: int) -> tuple[int, ...]:
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_global_average_pool(x: Mantissas, s: Constant):
     """A mean of scaled mantissas over all positions scales their sum; assumes that the float sums are exact."""
-    pool = op.global_average_pool(scaled(x, s))
+    pool = op.global_average_pool(op.mul(op.from_fixed(x, fraction=0), s))
     yield pool
     sizes = x.shape[2:]
     if not sizes or any(isinstance(size, str) for size in sizes) or _named(x):
         return decline("its positions are symbolic, or there are none", at=pool)
     rank = len(sizes)
-    return _mean(x, s, pool, sizes, strides=(1,) * rank, pads=(0,) * 2 * rank, dilations=(1,) * rank)
+    return _mean(x, s.value, pool, sizes, strides=(1,) * rank, pads=(0,) * 2 * rank, dilations=(1,) * rank)
 
 
-def _mean(x: Any, s: Any, pool: Any, kernel: Any, **attributes: Any) -> Any:
+def _mean(x: Any, scale: np.ndarray, pool: Any, kernel: Any, **attributes: Any) -> Any:
     channels, size = x.shape[1], int(np.prod(kernel))
     if isinstance(channels, str):
         return decline("its channels are not counted yet", at=pool)
-    w = np.full((channels, 1, *kernel), 1.0 / size)
-    return _layer(
-        x,
-        s,
-        w,
-        None,
-        pool,
-        lambda whole, bias, element: op.integer_conv(x, whole, bias, groups=channels, element=element, **attributes),
-        groups=channels,
-    )
+
+    def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
+        return op.integer_conv(x, whole, bias, groups=channels, element=element, **attributes)
+
+    return _layer(x, scale, np.full((channels, 1, *kernel), 1.0 / size), None, pool, product, groups=channels)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_unscaled_layer(x: Mantissas, w: Constant, b: Constant | None = None):
+    """A layer of mantissas that nobody quantises scales a sum of whole numbers; assumes that float sums are exact."""
+    real = op.from_fixed(x)
+    layer = (op.conv | op.linear | op.gemm)(real, w, b)
+    yield layer
+    scale = np.asarray(2.0**-real.fraction)
+    if layer.op_name == "conv":
+        return _conv(x, scale, w, b, layer)
+    if layer.op_name == "gemm":
+        return _gemm(x, scale, w, b, layer)
+    return _rows(x, scale, w.value, None if b is None else b.value, layer)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_unscaled_matmul(x: Mantissas, w: Constant):
+    """A matrix product that nobody quantises scales a sum of whole numbers; assumes that float sums are exact."""
+    real = op.from_fixed(x)
+    product = op.matmul(real, w)
+    yield product
+    return _rows(x, np.asarray(2.0**-real.fraction), w.value.T, None, product)
 
 
 LOWER_SCALED_LAYERS = (
@@ -246,3 +266,6 @@ LOWER_SCALED_LAYERS = (
     lower_scaled_global_average_pool,
 )
 """Layers on scaled mantissas."""
+
+LOWER_UNSCALED_LAYERS = (lower_unscaled_layer, lower_unscaled_matmul)
+"""Layers on mantissas whose scale is a power of two, if no other rule takes them."""

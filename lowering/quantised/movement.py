@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.quantised.chains import QUANTISERS
 from graphrewrite.lowering.quantised.entries import zero_of
 from graphrewrite.lowering.quantised.steps import Mantissas
 
@@ -24,6 +25,7 @@ __all__ = [
     "lower_movement",
     "move_scale",
     "move_stored",
+    "quantise_first",
     "quantise_parts",
     "transpose_later",
 ]
@@ -33,7 +35,8 @@ _ENTRIES = ("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "cha
 _PLAIN = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "pad", "resize")])
 _MOVING = _PLAIN | op.reshape | op.transpose | op.max_pool
 _GIVEN = ("input", "to_fixed", "div")
-_QUANTISED = op.quantize_linear | op.quant | op.bipolar_quant | op.multi_threshold
+_QUANTISABLE = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "reshape", "transpose")])
+_QUANTISABLE = _QUANTISABLE | op.max_pool
 _UNARY = reduce(
     or_, [getattr(op, n) for n in ("relu", "clip", "leaky_relu", "sigmoid", "tanh", "hard_swish", "gelu", "silu")]
 )
@@ -137,7 +140,9 @@ def join_scaled(xs):
         return decline("an operand is no scaled number", at=join)
     pairs = [_below(x) for x in xs]
     pairs = [pair if pair[0].op_name == "from_fixed" else pair[::-1] for pair in pairs]
-    if any(real.op_name != "from_fixed" or real.fraction or not s.is_constant or s.value.size != 1 for real, s in pairs):
+    if any(
+        real.op_name != "from_fixed" or real.fraction or not s.is_constant or s.value.size != 1 for real, s in pairs
+    ):
         return decline("an operand is no scaled number", at=join)
     scale = pairs[0][1].value.reshape(())
     if any(s.value.reshape(()) != scale for _, s in pairs):
@@ -178,22 +183,41 @@ def quantise_parts(xs, s: Constant, z: Constant | None = None):
     return op.concat(*[op.quantize_linear(x, s, z, like=stored) for x in xs], like=join)
 
 
+def _scalars(made: Any, others: Any) -> list[Any] | None:
+    """The parameters of an op number by number, if they are the same everywhere."""
+    if made.op_name == "multi_threshold":
+        return list(others) if others[0].shape[0] == 1 else None
+    if any(not c.is_constant or c.value.size != 1 for c in others):
+        return None
+    return [c.value.reshape(()) for c in others]
+
+
 @rule
-def transpose_later(x, others):
+def quantise_first(x, others):
+    """Numbers that are only moved, or of which the greatest are taken, may be quantised before."""
+    moved = _QUANTISABLE(x)
+    made = QUANTISERS(moved, *others)
+    yield made
+    if x.op_name in _GIVEN:
+        return decline("the host moves what comes in", at=moved)
+    scalars = _scalars(made, others)
+    if scalars is None or (made.op_name == "quantise" and made.fractions is not None):
+        return decline("its parameters differ along an axis", at=made)
+    if made.op_name != "quantise" and scalars and made.op_name != "multi_threshold" and scalars[0] <= 0:
+        return decline("its scale is not positive", at=made)
+    plain = {"data_layout": "NCHW"} if made.op_name == "multi_threshold" else {}
+    return moved.op(made.op(x, *scalars, like=made, **plain), like=moved)
+
+
+@rule
+def transpose_later(x):
     """What is done number by number may be done before the axes are transposed."""
     moved = op.transpose(x)
-    made = (_QUANTISED | _UNARY)(moved, *others)
+    made = _UNARY(moved)
     yield made
     if x.op_name in _GIVEN:
         return decline("the host transposes what comes in", at=moved)
-    if made.op_name == "multi_threshold":
-        if others[0].shape[0] != 1:
-            return decline("its channels have thresholds of their own", at=made)
-    elif any(not c.is_constant or c.value.size != 1 for c in others):
-        return decline("an operand differs along an axis", at=made)
-    scalars = [c if made.op_name == "multi_threshold" else c.value.reshape(()) for c in others]
-    again = made.op(x, *scalars, like=made, **({"data_layout": "NCHW"} if made.op_name == "multi_threshold" else {}))
-    return op.transpose(again, perm=moved.perm)
+    return op.transpose(made.op(x, like=made), perm=moved.perm)
 
 
 @rule
@@ -214,6 +238,7 @@ def enter_moved(x):
 
 
 MOVE_SCALES = (
+    quantise_first,
     transpose_later,
     move_scale,
     move_stored,

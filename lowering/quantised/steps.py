@@ -6,9 +6,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from graphrewrite import FixedPoint, decline, op, rule
+from graphrewrite import FixedPoint, Tensor, decline, op, rule
 from graphrewrite.lowering.quantised.chains import ELEMENTWISE, QUANTISERS, chain_of, quantised_as
 from graphrewrite.lowering.quantised.lines import Corners, line_through
+from graphrewrite.replacement import Known
 
 __all__ = ["LOWER_STEPS", "Mantissas", "Steps", "approach_sums", "lower_steps", "rescaled", "steps_of"]
 
@@ -163,6 +164,8 @@ def rescaled(x: Any, found: Steps, element: FixedPoint, *, levels: int = _MOST_L
         factors = [m * sign for m, sign in zip(line.multipliers, found.signs, strict=True)]
         if (factors, *line[1:]) == ([1], (0,), (0,), "down") and x.type.element == element and not bounds:
             return x
+        if set(factors) == {1} and not any(line.addends) and line.rounding == "half_even":
+            return op.requantise(x, shift=_one(line.shifts), element=element, **bounds)
         return op.rescale(
             x,
             multiplier=_one(factors),
@@ -174,7 +177,7 @@ def rescaled(x: Any, found: Steps, element: FixedPoint, *, levels: int = _MOST_L
         )
     alike = found.table is not None and found.table.shape[1] == 1
     if alike and x.type.element.width <= _TABLE:
-        return op.lookup(x, _as(element, found.table[:, 0]), low=found.low)
+        return op.lookup(x, _as(element, found.table[:, 0], x), low=found.low)
     if not found.corners:
         return "it neither rises nor falls everywhere, which a table of up to 12 bits for all channels alike could say"
     if found.most - found.least > levels:
@@ -190,9 +193,9 @@ def _one(values: Any) -> int | tuple[int, ...]:
     return int(values[0]) if len(set(values)) == 1 else tuple(map(int, values))
 
 
-def _as(element: FixedPoint, values: np.ndarray) -> Any:
+def _as(element: FixedPoint, values: np.ndarray, x: Any) -> Any:
     """A table whose entries are of a format."""
-    return op.to_fixed(np.ldexp(values.astype(np.float64), -element.fraction), element=element)
+    return Known(x.replay, values.astype(element.dtype), Tensor(element, values.shape))
 
 
 def _turned(x: Any, signs: list[int]) -> Any:
@@ -217,16 +220,11 @@ def _thresholds(found: Steps) -> np.ndarray:
     return np.array(rows, np.int64).reshape(len(rows), len(wanted))
 
 
-def _lowered(x: Any, real: Any, run: Any, *, precisely: bool) -> Any:
-    top = run.links[-1]
-    if top.op_name not in QUANTISERS:
-        return decline("it is no quantiser", at=top)
-    if len(run) == 1 and (top.op_name == "quantise" or is_stored(top)):
-        return decline("nothing is computed between the mantissas and the quantiser", at=top)
+def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
     is_sum = real.element == "f64" and [link.op_name for link in run.links[:2]] == ["mul", "cast"]
     if precisely and not is_sum:
         return decline("its operand is no sum of products", at=real)
-    chain = chain_of(real, run.links)
+    chain = chain_of(real, (*run.links, top))
     grid = quantised_as(top, len(x.shape))
     for reason in (chain, grid):
         if isinstance(reason, str):
@@ -246,27 +244,6 @@ def _lowered(x: Any, real: Any, run: Any, *, precisely: bool) -> Any:
         return decline(f"its values from {found.least} to {found.most} are not those of {element}", at=top)
     made = rescaled(x, found, element, levels=_FEW_LEVELS if is_sum and not precisely else _MOST_LEVELS)
     return decline(made, at=top) if isinstance(made, str) else reading(made, top, worth)
-
-
-def is_stored(top: Any) -> bool:
-    """Tell whether a quantiser only adds a zero point to mantissas: so stored numbers are written.
-
-    Parameters
-    ----------
-    top : node of a match
-        A quantiser.
-    """
-    if top.op_name != "quantize_linear":
-        return False
-    graph = top.graph
-    below, scale = graph.operands(top.node)[:2]
-    data = graph.nodes[scale.node]
-    return (
-        graph.nodes[below.node]["type"] == "from_fixed"
-        and graph.nodes[below.node]["fraction"] == 0
-        and data["type"] == "constant"
-        and bool((data["value"] == 1).all())
-    )
 
 
 def reading(made: Any, top: Any, worth: Any) -> Any:
@@ -298,27 +275,29 @@ def reading(made: Any, top: Any, worth: Any) -> Any:
 
 
 @rule(shared="keep", kind="lowering")
-def lower_steps(x: Mantissas):
+def lower_steps(x: Mantissas, parameters):
     """What float ops and a quantiser make of mantissas is rescaled, counted by thresholds, or looked up.
 
     Where the result changes is found with the model's own arithmetic, and proved for each number that there is.
     """
     real = op.from_fixed(x)
     run = rule.repeated(real, lambda below, others: ELEMENTWISE(below, *others))
-    yield run
-    return _lowered(x, real, run, precisely=False)
+    stored = QUANTISERS(run, *parameters)
+    yield stored
+    return _lowered(x, real, run, stored, precisely=False)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
-def approach_sums(x: Mantissas):
+def approach_sums(x: Mantissas, parameters):
     """Sums of products that are quantised are rescaled; assumes that rounding them to float32 before changes nothing.
 
     Their order, and the runtime, change those last bits as well.
     """
     real = op.from_fixed(x)
-    run = rule.repeated(real, lambda below, others: ELEMENTWISE(below, *others), least=3)
-    yield run
-    return _lowered(x, real, run, precisely=True)
+    run = rule.repeated(real, lambda below, others: ELEMENTWISE(below, *others), least=2)
+    stored = QUANTISERS(run, *parameters)
+    yield stored
+    return _lowered(x, real, run, stored, precisely=True)
 
 
 LOWER_STEPS = (lower_steps, approach_sums)

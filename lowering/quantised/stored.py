@@ -42,7 +42,11 @@ def _accumulator(whole: np.ndarray, bias: np.ndarray, x: Any) -> FixedPoint | st
 
 @rule(shared="keep", kind="lowering")
 def lower_conv_integer(
-    x: Mantissas, one: Constant, w: Constant, z: Constant | None = None, zero: Constant | None = None,
+    x: Mantissas,
+    one: Constant,
+    w: Constant,
+    z: Constant | None = None,
+    zero: Constant | None = None,
     w_zero: Constant | None = None,
 ):
     """A convolution of distances from zero points is one of mantissas."""
@@ -62,7 +66,11 @@ def lower_conv_integer(
 
 @rule(shared="keep", kind="lowering")
 def lower_matmul_integer(
-    x: Mantissas, one: Constant, w: Constant, z: Constant | None = None, zero: Constant | None = None,
+    x: Mantissas,
+    one: Constant,
+    w: Constant,
+    z: Constant | None = None,
+    zero: Constant | None = None,
     w_zero: Constant | None = None,
 ):
     """A matrix product of distances from zero points is a layer on mantissas."""
@@ -111,8 +119,17 @@ def _stored_again(sums: Any, factor: np.ndarray, top: Any, y_zero: Any) -> Any:
 
 @rule(shared="keep", kind="lowering")
 def lower_qlinear_conv(
-    x: Mantissas, one: Constant, z: Constant, x_scale: Constant, x_zero: Constant, w: Constant, w_scale: Constant,
-    w_zero: Constant, y_scale: Constant, y_zero: Constant, b: Constant | None = None,
+    x: Mantissas,
+    one: Constant,
+    z: Constant,
+    x_scale: Constant,
+    x_zero: Constant,
+    w: Constant,
+    w_scale: Constant,
+    w_zero: Constant,
+    y_scale: Constant,
+    y_zero: Constant,
+    b: Constant | None = None,
 ):
     """A quantised convolution is one of mantissas, whose sums are brought into the scale of the result."""
     whole = op.from_fixed(x)
@@ -133,8 +150,16 @@ def lower_qlinear_conv(
 
 @rule(shared="keep", kind="lowering")
 def lower_qlinear_matmul(
-    x: Mantissas, one: Constant, z: Constant, x_scale: Constant, x_zero: Constant, w: Constant, w_scale: Constant,
-    w_zero: Constant, y_scale: Constant, y_zero: Constant,
+    x: Mantissas,
+    one: Constant,
+    z: Constant,
+    x_scale: Constant,
+    x_zero: Constant,
+    w: Constant,
+    w_scale: Constant,
+    w_zero: Constant,
+    y_scale: Constant,
+    y_zero: Constant,
 ):
     """A quantised matrix product is a layer on mantissas, whose sums are brought into the scale of the result."""
     whole = op.from_fixed(x)

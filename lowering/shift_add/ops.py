@@ -77,7 +77,9 @@ def shifted_sum(x: np.ndarray, y: np.ndarray, *, shifts: Sequence[int] = (0, 0),
 def _infer_sums(*xs: Tensor, matrix: ArrayLike, element: FixedPoint) -> Tensor:
     rows = np.asarray(matrix)
     if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.shape[1] != len(xs) or not len(rows):
-        raise TypeMismatchError(f"a matrix of shape {rows.shape} does not fit {len(xs)} numbers; give a column for each")
+        raise TypeMismatchError(
+            f"a matrix of shape {rows.shape} does not fit {len(xs)} numbers; give a column for each"
+        )
     if any(x.shape != xs[0].shape or len(x.shape) != 1 for x in xs):
         raise TypeMismatchError("sums are made of scalars, one a sample; give operands of shape [N]")
     for x in xs:

@@ -51,7 +51,10 @@ def drop_unused_columns(xs):
 
 @rule(shared="keep")
 def add_in_trees(xs):
-    """A sum is a tree of additions, of those numbers first that are there first: what is left are wires and signs."""
+    """A sum is a tree of additions, of those numbers first that are there first: what is left are wires and signs.
+
+    Numbers of equal sign meet before others, and high ones before low ones, which overlap less.
+    """
     sums = linear_sums(*xs)
     yield sums
     matrix = np.asarray(sums.matrix)
@@ -60,17 +63,17 @@ def add_in_trees(xs):
     numbers, depths = list(xs), [_depth(x, {}) for x in xs]
     trees = np.zeros((len(matrix), len(xs) + int(count_digits(matrix).sum())), np.int64)
     for row, terms in enumerate(rows_of(matrix)):
-        waiting = [(depths[term // 64], term % 64, term // 64, sign) for term, sign in terms.items()]
+        waiting = [(depths[term // 64], sign, -(term % 64), term // 64) for term, sign in terms.items()]
         heapq.heapify(waiting)
         while len(waiting) > 1:
-            (a, low, x, sign), (b, high, y, other) = heapq.heappop(waiting), heapq.heappop(waiting)
-            shift = min(low, high)
+            (a, sign, left, x), (b, other, right, y) = heapq.heappop(waiting), heapq.heappop(waiting)
+            shift = min(-left, -right)
             depths.append(max(a, b) + 1)
-            heapq.heappush(waiting, (depths[-1], shift, len(numbers), sign))
-            shifts = (low - shift, high - shift)
+            heapq.heappush(waiting, (depths[-1], sign, -shift, len(numbers)))
+            shifts = (-left - shift, -right - shift)
             numbers.append(shifted_sum(numbers[x], numbers[y], shifts=shifts, subtract=sign != other))
-        for _, shift, number, sign in waiting:
-            trees[row, number] = sign << shift
+        for _, sign, left, number in waiting:
+            trees[row, number] = sign << -left
     return linear_sums(*numbers, matrix=trees[:, : len(numbers)], element=sums.element)
 
 

@@ -8,7 +8,7 @@ from graphrewrite.hdl.components.argmax import argmax
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.lowering.bridge import leave
-from graphrewrite.lowering.streaming.refusals import too_wide
+from graphrewrite.lowering.streaming.values import too_wide
 from graphrewrite.op.fixed import limits
 
 __all__ = ["MAP_LANES", "map_add", "map_arg_max", "map_clip", "map_doubling", "map_relu", "map_requantise"]

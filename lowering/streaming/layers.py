@@ -5,41 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
+from graphrewrite.hdl.components.accumulate import accumulate
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.maximum import maximum
-from graphrewrite.hdl.components.reshape import reshape
+from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.bridge import leave
-from graphrewrite.lowering.streaming.refusals import positions_of, too_wide
+from graphrewrite.lowering.streaming.values import below, positions_of, too_wide
 from graphrewrite.op.pooling import has_window_in_border
 
-__all__ = ["MAP_LAYERS", "map_conv", "map_flattened_linear", "map_linear", "map_max_pool"]
-
-
-@rule(shared="keep", kind="lowering")
-def map_flattened_linear(x, w: Constant, b: Constant):
-    """A fully-connected layer behind a flattening takes the frame as it comes: columns in the order of the beats."""
-    flat = reshape(x)
-    layer = op.integer_linear(leave(flat), w, b)
-    yield layer
-    if reason := too_wide(x, layer):
-        return decline(reason, at=layer)
-    if len(flat.shape) != 1 or len(x.shape) == 1:
-        return decline("what it takes is not a frame made one vector", at=flat)
-    # Flattening counts position by position within a channel, beats channel by channel within a position.
-    order = np.arange(flat.shape[0]).reshape(x.shape[0], -1).T.ravel()
-    weights = w.value[:, order]
-    return leave(matvec(x, weights=weights, bias=b.value, element=layer.element, over="frame"))
+__all__ = ["MAP_LAYERS", "map_channel_sums", "map_conv", "map_linear", "map_max_pool"]
 
 
 @rule(shared="keep", kind="lowering")
 def map_linear(x, w: Constant, b: Constant):
-    """A fully-connected layer is a matrix times the channels of the one position of a frame."""
+    """A fully-connected layer is a matrix times the channels of a frame's one position, or times all of a frame."""
     layer = op.integer_linear(leave(x), w, b)
     yield layer
     if reason := too_wide(x, layer):
         return decline(reason, at=layer)
-    return leave(matvec(x, weights=w.value, bias=b.value, element=layer.element))
+    weights, over = w.value, {}
+    if x.op_name == "stream_reshape":
+        # Flattening counts position by position within a channel, beats channel by channel within a position: the
+        # columns are put in the order of the beats, and the frame is taken as it comes.
+        x = below(x)
+        order = np.arange(weights.shape[1]).reshape(x.shape[0], -1).T.ravel()
+        weights, over = weights[:, order], {"over": "frame"}
+    return leave(matvec(x, weights=weights, bias=b.value, element=layer.element, **over))
 
 
 @rule(shared="keep", kind="lowering")
@@ -80,6 +72,28 @@ def _reaching_in(w, pads, dilations):
 
 
 @rule(shared="keep", kind="lowering")
+def map_channel_sums(x, w: Constant, b: Constant):
+    """A convolution whose weights are all 1, each channel by itself, needs no product: a mean, up to a scale."""
+    conv = op.integer_conv(leave(x), w, b)
+    yield conv
+    if reason := too_wide(x, conv):
+        return decline(reason, at=conv)
+    if conv.groups != x.type.channels or len(w.value) != conv.groups or (w.value != 1).any() or b.value.any():
+        return decline("its weights are not all 1 and its biases 0, or it joins channels", at=conv)
+    if positions_of(conv.shape) is None or _before_image(w.shape[2:], conv.pads, conv.dilations):
+        return decline("only windows over one or two axes that reach into the image have a component", at=conv)
+    if tuple(w.shape[2:]) == tuple(x.shape[1:]) and not any(conv.pads):
+        return leave(accumulate(x, kind="sum", element=conv.element))
+    windows = window(x, kernel=tuple(w.shape[2:]), **_given(conv.strides, conv.pads, conv.dilations))
+    return leave(total(windows, groups=int(np.prod(w.shape[2:])), element=conv.element))
+
+
+def _before_image(kernel, pads, dilations):
+    """Whether the first window lies wholly in the border."""
+    return any(pad > d * (k - 1) for pad, d, k in zip(pads[: len(kernel)], dilations, kernel, strict=True))
+
+
+@rule(shared="keep", kind="lowering")
 def map_max_pool(x):
     """A pooling is the greatest number of a sliding window, channel by channel; the border holds the least mantissa."""
     pool = op.max_pool(leave(x))
@@ -88,6 +102,8 @@ def map_max_pool(x):
         return decline(reason, at=pool)
     if positions_of(pool.shape) is None:
         return decline("only pooling over one or two axes has a component", at=pool)
+    if tuple(pool.kernel) == tuple(x.shape[1:]) and not any(pool.pads):
+        return leave(accumulate(x, kind="maximum"))
     geometry = (pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
     if has_window_in_border(x.shape[1:], *geometry):
         return decline("a window lies wholly in the border", at=pool)
@@ -107,5 +123,5 @@ def _for_all_windows(pool, sizes):
     return (*before, *after)
 
 
-MAP_LAYERS = (map_flattened_linear, map_linear, map_conv, map_max_pool)
+MAP_LAYERS = (map_linear, map_channel_sums, map_conv, map_max_pool)
 """Layers to windows, matrices and maxima."""

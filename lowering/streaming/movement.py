@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from graphrewrite import decline, op, rule
-from graphrewrite.hdl.components.reshape import reshape
-from graphrewrite.lowering.bridge import leave
-from graphrewrite.lowering.streaming.refusals import too_wide
+import math
+from functools import reduce
+from operator import or_
 
-__all__ = ["MAP_MOVEMENT", "map_reshape", "map_transpose"]
+import numpy as np
+
+from graphrewrite import decline, op, rule
+from graphrewrite.hdl.components.concat import concat
+from graphrewrite.hdl.components.pad import pad
+from graphrewrite.hdl.components.repeat import repeat
+from graphrewrite.hdl.components.reshape import reshape
+from graphrewrite.hdl.components.select_lanes import select
+from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.values import too_wide
+
+__all__ = ["MAP_MOVEMENT", "map_concat", "map_pad", "map_reshape", "map_selection", "map_transpose", "pair_concat"]
 
 
 @rule(shared="keep", kind="lowering")
@@ -42,5 +52,87 @@ def _size(x, axis):
     return 2 if axis == 0 else x.shape[axis - 1]
 
 
-MAP_MOVEMENT = (map_reshape, map_transpose)
+_SELECTING = reduce(
+    or_,
+    [
+        getattr(op, name)
+        for name in (
+            *("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "channel_shuffle", "depth_to_space"),
+            *("space_to_depth", "resize"),
+        )
+    ],
+)
+"""Ops whose results are entries of their operand."""
+
+
+@rule(shared="keep", kind="lowering")
+def map_selection(x):
+    """Where an op takes each number from tells what it does: reshape, choose channels, or repeat positions."""
+    moved = _SELECTING(leave(x))
+    yield moved
+    if reason := too_wide(x):
+        return decline(reason, at=moved)
+    if moved.op_name == "resize" and moved.mode != "nearest":
+        return decline("it computes between numbers", at=moved)
+    if not isinstance(moved.shape[0], str) or len(moved.shape) < 2:
+        return decline("its batch is not symbolic, or there are no channels", at=moved)
+    places = np.arange(math.prod(x.shape)).reshape(1, *x.shape)
+    taken = moved.op(places, **moved.graph.attributes(moved.node))[0]
+    if taken.size == places.size and (taken.ravel() == places.ravel()).all():
+        return leave(reshape(x, shape=taken.shape))
+    if taken.shape[1:] == x.shape[1:]:
+        order = taken.reshape(len(taken), -1)[:, 0] // math.prod(x.shape[1:])
+        if (places[0][order] == taken).all():
+            return leave(select(x, order=tuple(order.tolist())))
+    if taken.ndim in (2, 3) and taken.ndim == len(x.shape) and len(taken) == x.shape[0]:
+        factors = tuple(new // old for new, old in zip(taken.shape[1:], x.shape[1:], strict=True))
+        if min(factors) > 0:
+            repeated = repeat(places, factors=factors)[0]
+            if repeated.shape == taken.shape and (repeated == taken).all():
+                return leave(repeat(x, factors=factors))
+    return decline("it neither reshapes, nor chooses channels, nor repeats positions", at=moved)
+
+
+@rule(shared="keep", kind="lowering")
+def map_pad(x):
+    """A border of one number around the positions."""
+    padded = op.pad(leave(x))
+    yield padded
+    if reason := too_wide(x):
+        return decline(reason, at=padded)
+    rank = len(x.shape) + 1
+    begins, ends = padded.pads[:rank], padded.pads[rank:]
+    if padded.mode != "constant" or any((*begins[:2], *ends[:2])) or min(padded.pads) < 0 or rank not in (3, 4):
+        return decline("only a constant border around one or two axes of positions has a component", at=padded)
+    element, fill = x.type.element, int(padded.fill)
+    if fill != padded.fill or not element.minimum <= fill <= element.maximum:
+        return decline(f"its border of {padded.fill} is no {element}", at=padded)
+    return leave(pad(x, pads=(*begins[2:], *ends[2:]), fill=fill))
+
+
+@rule
+def pair_concat(xs):
+    """Several tensors are joined two at a time."""
+    joined = op.concat(*xs)
+    yield joined
+    if len(xs) < 3:
+        return decline("it joins two already", at=joined)
+    return op.concat(op.concat(*xs[:-1], like=joined), xs[-1], like=joined)
+
+
+@rule(shared="keep", kind="lowering")
+def map_concat(x, y):
+    """Channels of two streams side by side."""
+    joined = op.concat(leave(x), leave(y))
+    yield joined
+    if joined.axis not in (1, 1 - len(joined.shape)):
+        return decline("only channels are joined", at=joined)
+    if reason := too_wide(x, y):
+        return decline(reason, at=joined)
+    if x.type.element != y.type.element:
+        return decline("its operands differ in format", at=joined)
+    return leave(concat(x, y))
+
+
+MAP_MOVEMENT = (map_reshape, map_transpose, map_selection, map_pad, pair_concat, map_concat)
 """Orders of numbers."""

@@ -25,15 +25,18 @@ INSERTED = {"fork", "fifo"}
 class Growing:
     """A graph, and what may be read in it."""
 
-    def __init__(self, random: np.random.Generator, graph: Graph, name: str) -> None:
-        self.random, self.graph, self.name = random, graph, name
+    def __init__(self, random: np.random.Generator, graph: Graph) -> None:
+        self.random, self.graph = random, graph
         self.values: list[Value] = []
         self.kinds: list[str] = []
         for i in range(int(random.integers(1, 3))):
             element = FixedPoint(bool(random.integers(2)), int(random.integers(1, 9)))
-            shape = (int(random.choice([1, 2, 3, 4, 6])), *(int(n) for n in random.integers(2, 6, random.choice([0, 1, 2, 2]))))
+            shape = (
+                int(random.choice([1, 2, 3, 4, 6])),
+                *(int(n) for n in random.integers(2, 6, random.choice([0, 1, 2, 2]))),
+            )
             lanes = self.divisor(shape[0])
-            self.values.append(graph.input(f"{name}_x{i}", Stream(element, shape, lanes)))
+            self.values.append(graph.input(f"x{i}", Stream(element, shape, lanes)))
 
     def divisor(self, total: int) -> int:
         return int(self.random.choice([d for d in range(1, total + 1) if total % d == 0]))
@@ -58,7 +61,7 @@ class Growing:
 
     def add(self, name: str, *operands: Value, **attributes: object) -> Value:
         op: Op = BY_NAME[name].op
-        return self.graph.add(op, list(operands), attributes, origin=(f"{self.name} {name}",))
+        return self.graph.add(op, list(operands), attributes, origin=(name,))
 
     def grow(self, layers: int) -> None:
         """Attach components: as often as asked for, to values that they can read."""
@@ -83,14 +86,11 @@ class Growing:
         shift = tuple(shifts.tolist()) if self.below(2) else int(shifts[0])
         return self.add("requantise", x, shift=shift, element=FixedPoint(bool(self.below(2)), 6))
 
-    def finish(self, start: int) -> int:
-        """Make outputs of all values that nobody reads; return the number of the next output."""
-        for value in self.values:
-            read = {r.result for r in self.graph.readers(value.node)}
-            if value.result not in read:
-                self.graph.output(f"{self.name}_y{start}", value)
-                start += 1
-        return start
+    def finish(self) -> None:
+        """Make outputs of all values that nobody reads."""
+        unread = [v for v in self.values if all(r.result != v.result for r in self.graph.readers(v.node))]
+        for number, value in enumerate(unread):
+            self.graph.output(f"y{number}", value)
 
 
 def _window(g: Growing, x: Value) -> Value:
@@ -134,9 +134,7 @@ def _interpolate(g: Growing, x: Value) -> Value:
     rest = max(1, x.type.element.width - 2)
     segments = 1 << max(1, x.type.element.width - rest)
     base, slope = g.integers(99, (segments,)), g.integers(9, (segments,))
-    return g.add(
-        "interpolate", x, base=base, slope=slope, rest=rest, shift=1, low=x.type.element.minimum, element=WIDE
-    )
+    return g.add("interpolate", x, base=base, slope=slope, rest=rest, shift=1, low=x.type.element.minimum, element=WIDE)
 
 
 def _constant(g: Growing, x: Value) -> Value:
@@ -152,9 +150,28 @@ def _index(x: Value) -> FixedPoint:
     return FixedPoint(False, max(1, (x.type.channels - 1).bit_length()))
 
 
+def _adder_graph(g: Growing, x: Value) -> Value:
+    x, last = g.refolded(x, x.type.channels), x.type.channels - 1
+    adders = np.array([[0, last, g.below(3), 0, g.below(2)], [last + 1, last, 0, 1, 0]])
+    outputs = np.array([[last + 1, 0, 1], [last + 2, 1, -1]])
+    return g.add("adder_graph", x, adders=adders, outputs=outputs, bias=g.integers(9, (2,)), element=WIDE)
+
+
+def _popcount(g: Growing, x: Value) -> Value:
+    outputs, inputs = int(g.random.choice([1, 2, 3, 4])), x.type.channels
+    signs = g.add("requantise", x, shift=1, element=FixedPoint(False, 1))
+    weights, bias = 2 * g.random.integers(0, 2, (outputs, inputs)) - 1, g.integers(9, (outputs,))
+    return g.add("popcount", signs, weights=weights, bias=bias, element=FixedPoint(True, 20), lanes=g.divisor(outputs))
+
+
+def _softmax(g: Growing, x: Value) -> Value:
+    return g.add("softmax", x, table=np.array([255, 94, 35, 13, 5, 2, 1, 0]), shift=0, element=FixedPoint(False, 9, 8))
+
+
 GROWTH: dict[str, Callable[[Growing, Value], Value | tuple[Value, ...]]] = {
     "accumulate": lambda g, x: g.add("accumulate", x, kind="sum", element=WIDE, keepdims=bool(g.below(2))),
     "add": lambda g, x: g.add("add", x, g.partner(x), shifts=(g.below(3), g.below(3)), element=WIDE),
+    "adder_graph": _adder_graph,
     "affine": lambda g, x: g.add(
         "affine", x, gain=g.integers(9, x.type.shape[:1]), bias=g.integers(99, x.type.shape[:1]), element=WIDE
     ),
@@ -169,12 +186,14 @@ GROWTH: dict[str, Callable[[Growing, Value], Value | tuple[Value, ...]]] = {
     "maximum": lambda g, x: g.add("maximum", x, groups=g.divisor(x.type.channels)),
     "multiply": lambda g, x: g.add("multiply", x, g.partner(x), element=WIDE, stages=1 + g.below(2)),
     "pad": lambda g, x: g.add("pad", x, pads=_pads(g, x), fill=x.type.element.maximum),
-    "permute": lambda g, x: g.add("permute", x, order=g.random.permutation(x.type.channels).tolist()),
+    "select_lanes": lambda g, x: g.add("select_lanes", x, order=g.random.permutation(x.type.channels).tolist()),
+    "popcount": _popcount,
     "refold": lambda g, x: g.refolded(x, g.divisor(x.type.channels)),
     "register": lambda g, x: g.add("register", x),
     "repeat": lambda g, x: g.add("repeat", x, factors=tuple(1 + g.below(2) for _ in x.type.shape[1:])),
     "requantise": lambda g, x: g.add("requantise", x, shift=g.below(6) - 2, element=FixedPoint(True, 7)),
     "reshape": _reshape,
+    "softmax": _softmax,
     "split": lambda g, x: g.add("split", x, at=1 + g.below(max(1, x.type.channels - 1))),
     "threshold": lambda g, x: g.add(
         "threshold", x, levels=np.sort(g.integers(40, (1, 7))), element=FixedPoint(False, 3)
@@ -185,14 +204,11 @@ GROWTH: dict[str, Callable[[Growing, Value], Value | tuple[Value, ...]]] = {
 """How each component is attached to a value, by the name of its module; one that cannot read the value declines."""
 
 
-def networks(seed: int, first: int, count: int, layers: int = 20) -> tuple[Graph, list[str]]:
-    """Some of the networks of a seed side by side in one graph, and the kinds of components that were attached."""
-    graph = Graph(f"networks_{first}")
-    kinds: list[str] = []
-    for number in range(first, first + count):
-        random = np.random.default_rng([seed, number])
-        found = Growing(random, graph, f"n{number}")
-        found.grow(int(random.integers(4, layers + 1)))
-        found.finish(0)
-        kinds += found.kinds
-    return insert_fifos(insert_forks(graph)), kinds
+def network(seed: int, number: int, *, fifos: bool = True) -> tuple[Graph, list[str]]:
+    """A network of up to 20 layers, and the kinds of components that were attached."""
+    random = np.random.default_rng([seed, number])
+    found = Growing(random, Graph(f"network_{number}"))
+    found.grow(int(random.integers(4, 21)))
+    found.finish()
+    graph = insert_forks(found.graph)
+    return (insert_fifos(graph) if fifos else graph), found.kinds

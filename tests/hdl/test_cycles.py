@@ -97,7 +97,7 @@ class Simulator:
 
 
 def some_schedule(random: Random, beats_in: Sequence[int], beats_out: Sequence[int], room: int) -> Schedule:
-    steps = max(*beats_in, *beats_out) + random.choice([0, 0, 1, 2, 5])
+    steps = max([*beats_in, *beats_out]) + random.choice([0, 0, 1, 2, 5])
     latency = random.randint(1, 3)
     takes = tuple(sorted(random.sample(range(steps), count)) for count in beats_in)
     gives = tuple(sorted(random.sample(range(steps), count)) for count in beats_out)
@@ -113,7 +113,12 @@ def some_network(random: Random, room: int) -> Network:
         name = f"c{number}"
         sources = []
         for _ in range(random.choice([1, 1, 2, 3])):
-            if not loose or random.random() < 0.15:
+            if sources and random.random() < 0.1:
+                # It takes nothing and gives for ever.
+                free, beats_of_free = f"s{len(components)}", random.randint(1, 6)
+                components[free] = some_schedule(random, [], [beats_of_free], room)
+                sources.append((free, 0, beats_of_free))
+            elif not loose or random.random() < 0.15:
                 inputs.append(f"x{len(inputs)}")
                 sources.append((inputs[-1], 0, random.randint(1, 6)))
             else:

@@ -18,8 +18,8 @@ from graphrewrite.hdl.components.concat import concat
 from graphrewrite.hdl.components.interpolate import interpolate
 from graphrewrite.hdl.components.lookup import lookup
 from graphrewrite.hdl.components.multiply import multiply
-from graphrewrite.hdl.components.permute import permute
 from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.components.select_lanes import select
 from graphrewrite.hdl.components.split import split
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.op.op import Op
@@ -121,8 +121,8 @@ def test_channels_are_moved_and_not_changed() -> None:
         parts = split(*case.inputs, **case.site.attributes)
         assert [part.shape[1:] for part in parts] == [result.shape for result in case.site.results]
         assert np.array_equal(np.concatenate(parts, axis=1), case.inputs[0])
-    for case in cases("permute"):
-        got = permute(*case.inputs, **case.site.attributes)
+    for case in cases("select_lanes"):
+        got = select(*case.inputs, **case.site.attributes)
         for to, source in enumerate(case.site.attributes["order"]):
             assert np.array_equal(got[:, to], case.inputs[0][:, source])
 
@@ -177,8 +177,8 @@ FOLDED = Stream(S8, (6, 5), 2)
         (concat, (X, FOLDED), {}, "differ in lanes; refold one"),
         (split, (X,), {"at": 6}, "leaves one of two parts of .* empty; give 1 to 5"),
         (split, (FOLDED,), {"at": 3}, "cannot be split at 3 within a beat; refold it to a divisor of 3 lanes"),
-        (permute, (X,), {"order": [0, 1, 2, 3, 4, 4]}, "is no order of the channels .*; give each of 0 to 5 once"),
-        (permute, (FOLDED,), {"order": [5, 4, 3, 2, 1, 0]}, "several beats; refold it to 6 lanes first"),
+        (select, (X,), {"order": [0, 1, 6]}, "are no channels of .*; give numbers from 0 to 5"),
+        (select, (FOLDED,), {"order": [5, 4, 3, 2, 1, 0]}, "several beats; refold it to 6 lanes first"),
     ],
 )
 def test_a_component_refuses_what_it_cannot_do(

@@ -7,7 +7,7 @@ import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.lowering.bridge import leave
-from graphrewrite.lowering.to_integer import lower_max_pool
+from graphrewrite.lowering.binary_points import lower_max_pool
 from graphrewrite.lowering.to_stream import map_max_pool
 from graphrewrite.rules import average_pool_as_conv
 from graphrewrite.types import Stream

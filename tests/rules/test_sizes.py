@@ -8,7 +8,7 @@ import pytest
 from graphrewrite import Graph, rewrite, verify
 from graphrewrite.errors import ParseError
 from graphrewrite.evaluate import evaluate
-from graphrewrite.lowering.to_integer import lower_max_pool
+from graphrewrite.lowering.binary_points import lower_max_pool
 from graphrewrite.rules import (
     add_bias,
     merge_reshapes,

@@ -133,31 +133,6 @@ def _integer_layer(entry: Entry) -> Entry:
     return meet_layer
 
 
-def _integer_add(d: Demand) -> Need:
-    wide = d.result.element
-    if not isinstance(wide, FixedPoint) or wide.width < 8:
-        raise Unfit("the sum is too narrow")
-    shifts = d.choose("shifts", ((0, 0), (0, 1), (2, 0)))
-    types = [Tensor(FixedPoint(wide.signed, wide.width - 4, wide.fraction - s), d.result.shape) for s in shifts]
-    return d.need(*types, element=d.choose("element", (wide,)), shifts=shifts)
-
-
-def _requantise(d: Demand) -> Need:
-    narrow = d.result.element
-    if not isinstance(narrow, FixedPoint):
-        raise Unfit("requantise gives a fixed-point format")
-    channels = next((s for s in d.result.shape[1:2] if isinstance(s, int)), None)
-    shift = d.choose("shift", [0, 2, 0, 5, -1, *([tuple(i + 1 for i in range(channels))] if channels else [])])
-    wide = d.pick(
-        [
-            narrow,
-            FixedPoint(True, 16, narrow.fraction + (shift if isinstance(shift, int) else 2)),
-            FixedPoint(True, 24, narrow.fraction),
-        ]
-    )
-    return d.need(Tensor(wide, d.result.shape), shift=shift, element=d.choose("element", (narrow,)))
-
-
 LAYERS: Mapping[str, Entry] = {
     "matmul": _matmul,
     "gemm": _gemm,
@@ -169,7 +144,5 @@ LAYERS: Mapping[str, Entry] = {
     "batch_norm": _batch_norm,
     "integer_linear": _integer_layer(_linear),
     "integer_conv": _integer_layer(_conv),
-    "integer_add": _integer_add,
-    "requantise": _requantise,
 }
 """One entry an op."""

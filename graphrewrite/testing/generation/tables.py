@@ -17,6 +17,7 @@ from graphrewrite.testing.generation.demand import (
     unknown,
 )
 from graphrewrite.testing.generation.layers import LAYERS
+from graphrewrite.testing.generation.mantissas import MANTISSAS
 from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Tensor
 
 __all__ = ["CONTINUOUS", "DEFAULT_OPS", "KINDS", "SIZES", "TABLE", "kinds_of", "meet"]
@@ -280,6 +281,7 @@ def _from_quantised(d: Demand) -> Need:
 
 TABLE: Mapping[str, Entry] = {
     **LAYERS,
+    **MANTISSAS,
     **dict.fromkeys((*_ACTIVATIONS, "relu", "neg", "abs", "identity"), _same),
     **dict.fromkeys(("add", "sub", "mul", "div", "maximum", "minimum", "pow", "fma"), by_elements),
     "leaky_relu": lambda d: d.need(d.result, alpha=d.choose("alpha", (0.5, 0.01))),

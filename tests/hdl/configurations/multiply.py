@@ -21,8 +21,7 @@ def draw(rng: Rng) -> Site:
 
 
 def corners() -> Iterator[Site]:
-    for given in (U1, S1, U8, S8, U24, S24):
-        for other in (U1, S1, U24, S24):
-            yield _site(Stream(given, (2, 20), 1), Stream(other, (2, 20), 1))
+    for given, other in ((U1, U1), (S1, S1), (U1, S24), (U24, S8), (S24, S24), (U24, U24)):
+        yield _site(Stream(given, (2, 20), 1), Stream(other, (2, 20), 1))
     for stages in (2, 3):
         yield _site(Stream(S8, (6, 9), 3), Stream(U8, (6, 9), 3), stages=stages)

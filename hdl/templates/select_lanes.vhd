@@ -1,6 +1,7 @@
--- permute: the channels of a stream in another order.
+-- select_lanes: some lanes of a stream, in any order.
 --
--- Generics: LANES      lanes of x and z, all channels of a position
+-- Generics: X_LANES    lanes of x, all channels of a position
+--           Z_LANES    lanes of z
 --           WIDTH      bits of a lane
 --           ORDER      lane c of z is lane ORDER(c) of x
 --           CAPACITY   beats in the output buffer
@@ -9,9 +10,10 @@
 library ieee;
 use ieee.std_logic_1164.all;
 
-entity permute is
+entity select_lanes is
   generic (
-    LANES    : positive;
+    X_LANES  : positive;
+    Z_LANES  : positive;
     WIDTH    : positive;
     ORDER    : integer_vector;
     CAPACITY : positive := 2
@@ -19,32 +21,32 @@ entity permute is
   port (
     clk       : in  std_logic;
     rst       : in  std_logic;
-    x_payload : in  std_logic_vector(LANES * WIDTH - 1 downto 0);
+    x_payload : in  std_logic_vector(X_LANES * WIDTH - 1 downto 0);
     x_valid   : in  std_logic;
     x_ready   : out std_logic;
-    z_payload : out std_logic_vector(LANES * WIDTH - 1 downto 0);
+    z_payload : out std_logic_vector(Z_LANES * WIDTH - 1 downto 0);
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
 end entity;
 
-architecture rtl of permute is
+architecture rtl of select_lanes is
   signal room   : std_logic;
   signal step   : std_logic;
-  signal z_beat : std_logic_vector(LANES * WIDTH - 1 downto 0);
+  signal z_beat : std_logic_vector(Z_LANES * WIDTH - 1 downto 0);
 begin
 
   x_ready <= room;
   step    <= room and x_valid;
 
-  move : for c in 0 to LANES - 1 generate
+  move : for c in 0 to Z_LANES - 1 generate
     constant SOURCE : natural := ORDER(ORDER'low + c);
   begin
     z_beat((c + 1) * WIDTH - 1 downto c * WIDTH) <= x_payload((SOURCE + 1) * WIDTH - 1 downto SOURCE * WIDTH);
   end generate;
 
   z_buffer : entity work.stream_buffer
-    generic map (WIDTH => LANES * WIDTH, CAPACITY => CAPACITY)
+    generic map (WIDTH => Z_LANES * WIDTH, CAPACITY => CAPACITY)
     port map (
       clk => clk, rst => rst, reserve => step, room => room, push => step, payload => z_beat,
       z_payload => z_payload, z_valid => z_valid, z_ready => z_ready

@@ -1,4 +1,4 @@
-"""permute: the channels of a stream in another order."""
+"""select: some channels of a stream, in any order: shuffled, sliced or repeated."""
 
 from collections.abc import Sequence
 
@@ -11,39 +11,39 @@ from graphrewrite.hdl.component import Component, Generic, Resources, Site, per_
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
-__all__ = ["PERMUTE", "permute"]
+__all__ = ["SELECT", "select"]
 
 
 def _infer(x: Type, *, order: Sequence[int]) -> Stream:
     (given,) = streams(x)
-    if sorted(order) != list(range(given.channels)):
+    if not len(order) or min(order) < 0 or max(order) >= given.channels:
         raise TypeMismatchError(
-            f"{list(order)} is no order of the channels of {given}; give each of 0 to {given.channels - 1} once"
+            f"{list(order)} are no channels of {given}; give numbers from 0 to {given.channels - 1}"
         )
     if given.folds > 1:
         raise TypeMismatchError(f"{given} has its channels in several beats; refold it to {given.channels} lanes first")
-    return given
+    return Stream(given.element, (len(order), *given.shape[1:]))
 
 
-@define_op(level="stream", infer=_infer)
-def permute(x: NDArray[np.integer], *, order: Sequence[int]) -> NDArray[np.integer]:
-    """Return the channels in another order: channel ``order[c]`` becomes channel c.
+@define_op(name="stream_select", level="stream", infer=_infer)
+def select(x: NDArray[np.integer], *, order: Sequence[int]) -> NDArray[np.integer]:
+    """Return some channels: channel ``order[c]`` of the operand becomes channel c.
 
     Parameters
     ----------
     x : ndarray of int, shape [N, C, *positions]
         A stream with all channels in one beat.
     order : sequence of int
-        Each channel once.
+        Channels of ``x``: each once to shuffle them, some to slice, one several times to repeat it.
 
     Returns
     -------
-    ndarray of int, shape [N, C, *positions]
+    ndarray of int, shape [N, len(order), *positions]
 
     Examples
     --------
-    >>> permute(np.array([[7, 8, 9]]), order=[2, 0, 1]).tolist()
-    [[9, 7, 8]]
+    >>> select(np.array([[7, 8, 9]]), order=[2, 0, 1]).tolist(), select(np.array([[7, 8, 9]]), order=[1, 1]).tolist()
+    ([[9, 7, 8]], [[8, 8]])
     """
     return x[:, list(order)]
 
@@ -51,7 +51,8 @@ def permute(x: NDArray[np.integer], *, order: Sequence[int]) -> NDArray[np.integ
 def _generics(site: Site) -> dict[str, Generic]:
     x = site.operands[0]
     return {
-        "LANES": x.lanes,
+        "X_LANES": x.lanes,
+        "Z_LANES": site.results[0].lanes,
         "WIDTH": x.element.width,
         "ORDER": np.asarray(site.attributes["order"], np.int64),
         "CAPACITY": per_beat(site).capacity[0],
@@ -62,5 +63,5 @@ def _resources(site: Site) -> Resources:
     return buffers(site.results, per_beat(site))
 
 
-PERMUTE = Component(permute, "permute.vhd", _generics, per_beat, _resources)
-"""The component of `permute`."""
+SELECT = Component(select, "select_lanes.vhd", _generics, per_beat, _resources)
+"""The component of `select`."""

@@ -1,0 +1,73 @@
+"""What an instance of a component costs: sums for a glance, and pieces that a synthesis can be predicted from."""
+
+from typing import NamedTuple
+
+__all__ = ["Piece", "Resources"]
+
+
+class Piece(NamedTuple):
+    """Some equal pieces of a circuit.
+
+    Attributes
+    ----------
+    kind : str
+        ``add``, ``compare``: of two numbers. ``select``: one of ``size`` numbers. ``logic``: functions of a few bits.
+        ``product``: of two numbers that change. ``constant``: sums of products by constants, counted in bits of
+        partial products. ``sum``: accumulators of ``size`` products a step. ``counter``: bits that count. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
+        ``stream_buffer`` for ``size`` beats.
+    count : int
+        How many.
+    width : int
+        Bits of the numbers.
+    size : int
+        Bits of the second factor, words, numbers or beats, as the kind says.
+    """
+
+    kind: str
+    count: int
+    width: int
+    size: int = 0
+
+
+class Resources(NamedTuple):
+    """What an instance costs, before any optimisation by a synthesis tool.
+
+    Attributes
+    ----------
+    multipliers : int
+        Products formed in one cycle; by a constant zero or power of two they cost nothing.
+    adders : int
+        Additions, subtractions and comparisons of lanes formed in one cycle.
+    registers : int
+        Bits in flip-flops.
+    memory_bits : int
+        Bits in read-only and other memories.
+    pieces : tuple of Piece
+        What it consists of, for predicting a synthesis; where a component names none but its buffers, the sums stand
+        in.
+
+    Examples
+    --------
+    >>> Resources(4, 3, 20, 0).plus(Resources(1, 1, 5, 64, (Piece("rom", 1, 8, 8),)))
+    Resources(multipliers=5, adders=4, registers=25, memory_bits=64, pieces=(Piece(kind='rom', count=1, width=8,
+    size=8),))
+    """
+
+    multipliers: int = 0
+    adders: int = 0
+    registers: int = 0
+    memory_bits: int = 0
+    pieces: tuple[Piece, ...] = ()
+
+    def plus(self, other: "Resources") -> "Resources":
+        """Return the sum, kind by kind."""
+        counts: dict[tuple[str, int, int], int] = {}
+        for kind, count, width, size in (*self.pieces, *other.pieces):
+            counts[kind, width, size] = counts.get((kind, width, size), 0) + count
+        return Resources(
+            self.multipliers + other.multipliers,
+            self.adders + other.adders,
+            self.registers + other.registers,
+            self.memory_bits + other.memory_bits,
+            tuple(Piece(kind, count, width, size) for (kind, width, size), count in counts.items() if count),
+        )

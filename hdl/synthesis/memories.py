@@ -1,0 +1,111 @@
+"""Which memory Yosys makes of a memory: blocks, look-up tables or flip-flops, by the costs that its libraries state."""
+
+from typing import NamedTuple
+
+from graphrewrite.hdl.synthesis.family import Usage
+
+__all__ = ["memory_usage"]
+
+
+class _Block(NamedTuple):
+    """A block memory: its cost, how it counts, and the words and bits that it can have."""
+
+    cost: int
+    bram: float
+    shapes: tuple[tuple[int, int], ...]
+
+
+class _Library(NamedTuple):
+    """Blocks, and the cost of a bit of a read-only memory in logic."""
+
+    blocks: tuple[_Block, ...]
+    rom_bit: float
+    table: int
+    """Inputs of a look-up table."""
+
+
+def _shapes(deepest: int, *widths: int) -> tuple[tuple[int, int], ...]:
+    return tuple((deepest >> step, width) for step, width in enumerate(widths))
+
+
+_LIBRARIES = {
+    "ice40": _Library((_Block(64, 1, ((2048, 2), (1024, 4), (512, 8), (256, 16))),), 1 / 16, 4),
+    "ecp5": _Library((_Block(128, 1, _shapes(16384, 1, 2, 4, 9, 18, 36)),), 1 / 16, 4),
+    "xc7": _Library(
+        (
+            _Block(129, 0.5, _shapes(16384, 1, 2, 4, 9, 18, 36)),
+            _Block(257, 1, _shapes(32768, 1, 2, 4, 9, 18, 36, 72)),
+        ),
+        1 / 64,
+        6,
+    ),
+}
+
+
+def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usage:
+    """Return what a memory with a registered read takes.
+
+    Parameters
+    ----------
+    family : str
+        The FPGA's.
+    words, width : int
+        How many, and their bits.
+    writable : bool
+        Whether it is no read-only memory; then its words are a power of two.
+
+    Returns
+    -------
+    Usage
+        Without the register of the read, which a block memory holds itself.
+
+    Examples
+    --------
+    >>> memory_usage("xc7", 1280, 64, writable=False)
+    Usage(lut=0, ff=0, dsp=0, bram=3, lutram=0, carry=0)
+    >>> memory_usage("ecp5", 16, 12, writable=True)
+    Usage(lut=0, ff=0, dsp=0, bram=0, lutram=12, carry=0)
+    """
+    library = _LIBRARIES[family]
+    words = 1 << (words - 1).bit_length() if writable else words
+    block = min(
+        (block.cost * count, block.bram * count)
+        for block in library.blocks
+        for deep, wide in block.shapes
+        for count in (-(-words // deep) * -(-width // wide),)
+    )
+    if not writable:
+        return _tables(words, width, library.table) if words * width * library.rom_bit <= block[0] else _blocks(block)
+    cost, tables = min(_distributed(family, words, width), default=(float("inf"), 0))
+    logic = words * width
+    if min(block[0], cost) >= logic:
+        return Usage(ff=logic, lut=logic)
+    return Usage(lutram=tables) if cost < block[0] else _blocks(block)
+
+
+def _blocks(block: tuple[float, float]) -> Usage:
+    return Usage(bram=int(block[1]) if block[1] == int(block[1]) else block[1])
+
+
+def _distributed(family: str, words: int, width: int) -> list[tuple[float, int]]:
+    """Costs of memories in look-up tables, and how many of these they take."""
+    if family == "ecp5":
+        units = -(-words // 16) * -(-width // 4)
+        return [(4 * units, 4 * units)]
+    if family == "xc7":  # a wide one costs as much as is used of it
+        return [
+            (8 * -(-words // deep) * max(width / wide, 1), 4 * -(-words // deep) * -(-width // wide))
+            for deep, wide in ((32, 6), (64, 3))
+        ]
+    return []
+
+
+def _tables(words: int, width: int, inputs: int) -> Usage:
+    """A read-only memory in look-up tables of so many inputs: no more than there are functions of its address."""
+    address = (words - 1).bit_length()
+    if address <= 3:
+        return Usage(lut=min(width, 2 ** (2**address - 1) - address - 1))
+    if address <= inputs:
+        return Usage(lut=width)
+    leaves = -(-words // 2**inputs)
+    return Usage(lut=int(width * (leaves + (leaves - 1) / (3 if inputs == 6 else 1.5))))

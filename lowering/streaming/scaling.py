@@ -1,0 +1,216 @@
+"""Scales, tables and levels: functions of one number, with constants of each channel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.hdl.component import LANE_BITS
+from graphrewrite.hdl.components.add import add
+from graphrewrite.hdl.components.affine import affine
+from graphrewrite.hdl.components.clip import clip
+from graphrewrite.hdl.components.lookup import lookup
+from graphrewrite.hdl.components.multiply import multiply
+from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.components.threshold import threshold
+from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.values import too_wide
+from graphrewrite.op.fixed import limits
+
+__all__ = [
+    "MAP_SCALING",
+    "map_add_constant",
+    "map_lookup",
+    "map_mul",
+    "map_mul_constant",
+    "map_rescale",
+    "map_square",
+    "map_sub",
+    "map_sub_constant",
+    "map_threshold",
+]
+
+_GAIN_BITS = 30
+_TABLE_BITS = 12
+
+
+def _of_channels(values, shape):
+    """Constants as one for each channel of a tensor, or None where they differ within one."""
+    given = np.asarray(values, np.int64)
+    found = given.reshape(*[1] * (len(shape) - given.ndim), *given.shape)
+    if found.ndim > len(shape) or any(size != 1 for axis, size in enumerate(found.shape) if axis != 1):
+        return None
+    return np.broadcast_to(found.ravel(), shape[1])
+
+
+def _scaled(x, gains, terms, fraction=0):
+    """A number of each channel times a gain, plus a term: exact, or in words why not."""
+    low, high = x.type.element.minimum, x.type.element.maximum
+    ends = np.stack([gains * low + terms, gains * high + terms]).astype(object)
+    element = FixedPoint.holding(int(ends.min()), int(ends.max()), fraction)
+    if element.width > LANE_BITS:
+        return f"its products need {element.width} bits, and a lane has at most {LANE_BITS}"
+    if np.abs(gains).max() >= 1 << (_GAIN_BITS - 1):
+        return f"a multiplier has more than {_GAIN_BITS} bits"
+    return affine(x, gain=gains, bias=terms, element=element)
+
+
+def _places(values):
+    """Of each power of two its exponent, or None where one is none."""
+    powers = [int(v).bit_length() - 1 for v in values]
+    return np.array(powers) if all(v > 0 and v == 1 << p for v, p in zip(values, powers, strict=True)) else None
+
+
+@rule(shared="keep", kind="lowering")
+def map_rescale(x):
+    """A scale is a product with a constant and a shift; a power of two is a shift alone."""
+    scaled = op.rescale(leave(x))
+    yield scaled
+    if reason := too_wide(x, scaled):
+        return decline(reason, at=scaled)
+    if not scaled.saturate:
+        return decline("it wraps around, and components saturate", at=scaled)
+    channels = x.type.channels
+    gains, terms, shifts = (
+        np.broadcast_to(np.asarray(v, np.int64), channels) for v in (scaled.multiplier, scaled.addend, scaled.shift)
+    )
+    powers = _places(gains)
+    if powers is not None and not terms.any():
+        wide, shifts = x, shifts - powers
+    else:
+        wide = _scaled(x, gains, terms)
+        if isinstance(wide, str):
+            return decline(wide, at=scaled)
+    shift = int(shifts[0]) if len(set(shifts.tolist())) == 1 else tuple(shifts.tolist())
+    low, high = limits(scaled.element, scaled.low, scaled.high)
+    if low > high:
+        return decline(f"its limits {scaled.low} to {scaled.high} leave no number", at=scaled)
+    further = {k: getattr(scaled, k) for k in ("offset", "rounding") if getattr(scaled, k) not in (0, "half_even")}
+    further |= {k: v for k, v in (("low", low), ("high", high)) if getattr(scaled, k) is not None}
+    return leave(requantise(wide, shift=shift, element=scaled.element, **further))
+
+
+@rule(shared="keep", kind="lowering")
+def map_threshold(x, levels: Constant):
+    """How many thresholds a number has reached is counted lane by lane."""
+    count = op.integer_threshold(leave(x), levels)
+    yield count
+    if reason := too_wide(x, count):
+        return decline(reason, at=count)
+    return leave(threshold(x, levels=levels.value, element=count.type.element))
+
+
+@rule(shared="keep", kind="lowering")
+def map_lookup(x, table: Constant):
+    """A table is read lane by lane."""
+    entry = op.lookup(leave(x), table)
+    yield entry
+    if reason := too_wide(x, entry):
+        return decline(reason, at=entry)
+    given = x
+    if x.type.element.width > _TABLE_BITS:
+        # What lies beyond the ends of the table has the entry there.
+        low = min(max(entry.low, x.type.element.minimum), x.type.element.maximum)
+        high = min(max(entry.low + len(table.value) - 1, low), x.type.element.maximum)
+        narrow = FixedPoint.holding(low, high, x.type.element.fraction)
+        if narrow.width > _TABLE_BITS:
+            return decline(f"its table has entries for numbers of more than {_TABLE_BITS} bits", at=entry)
+        given = clip(x, low=low, high=high, element=narrow)
+    return leave(lookup(given, table=table.value, low=entry.low, element=entry.type.element))
+
+
+@rule(shared="keep", kind="lowering")
+def map_mul(x, y):
+    """A product of two streams takes a beat of each."""
+    product = op.integer_mul(leave(x), leave(y))
+    yield product
+    if reason := too_wide(x, y, product):
+        return decline(reason, at=product)
+    if x.shape != y.shape:
+        return decline("one operand broadcasts, and beats are multiplied one by one", at=product)
+    return leave(multiply(x, y, element=product.type.element))
+
+
+@rule(shared="keep", kind="lowering")
+def map_square(x):
+    """A product of a stream with itself, whose pattern needs one operand twice."""
+    given = leave(x)
+    product = op.integer_mul(given, given)
+    yield product
+    if reason := too_wide(x, product):
+        return decline(reason, at=product)
+    return leave(multiply(x, x, element=product.type.element))
+
+
+def _with_constant(x, made, gains, terms):
+    if reason := too_wide(x, made):
+        return decline(reason, at=made)
+    if gains is None or terms is None or tuple(made.shape[1:]) != x.shape:
+        return decline("its constant differs within a channel, or gives it another shape", at=made)
+    found = _scaled(x, gains, terms, made.type.element.fraction)
+    return decline(found, at=made) if isinstance(found, str) else leave(_in_format(found, made.type.element))
+
+
+def _in_format(x, element):
+    """The same numbers in a format that holds them."""
+    return x if x.type.element == element else requantise(x, shift=0, element=element)
+
+
+@rule(shared="keep", kind="lowering")
+def map_mul_constant(x, c: Constant):
+    """A product with a constant of each channel."""
+    product = op.integer_mul(leave(x), c)
+    yield product
+    return _with_constant(x, product, _of_channels(c.value, product.shape), np.zeros(x.type.channels, np.int64))
+
+
+@rule(shared="keep", kind="lowering")
+def map_add_constant(x, c: Constant):
+    """A sum with a constant of each channel."""
+    given = leave(x)
+    total = op.integer_add(given, c)
+    yield total
+    first = total.graph.operands(total.node)[0].node == given.node
+    by = total.shifts if first else total.shifts[::-1]
+    term, gains = _of_channels(c.value, total.shape), np.full(x.type.channels, 1 << by[0])
+    return _with_constant(x, total, gains, None if term is None else term << by[1])
+
+
+@rule(shared="keep", kind="lowering")
+def map_sub_constant(x, c: Constant):
+    """A difference of a stream and a constant of each channel."""
+    difference = op.integer_sub(leave(x), c)
+    yield difference
+    by, term = difference.shifts, _of_channels(c.value, difference.shape)
+    gains = np.full(x.type.channels, 1 << by[0])
+    return _with_constant(x, difference, gains, None if term is None else -(term << by[1]))
+
+
+@rule(shared="keep", kind="lowering")
+def map_sub(x, y):
+    """A difference of two streams is a sum with the negative."""
+    difference = op.integer_sub(leave(x), leave(y))
+    yield difference
+    if reason := too_wide(x, y, difference):
+        return decline(reason, at=difference)
+    if x.shape != y.shape:
+        return decline("one operand broadcasts, and beats are subtracted one by one", at=difference)
+    channels = y.type.channels
+    negative = _scaled(y, np.full(channels, -1), np.zeros(channels, np.int64), y.type.element.fraction)
+    if isinstance(negative, str):
+        return decline(negative, at=difference)
+    return leave(add(x, negative, shifts=difference.shifts, element=difference.type.element))
+
+
+MAP_SCALING = (
+    map_rescale,
+    map_threshold,
+    map_lookup,
+    map_mul,
+    map_square,
+    map_mul_constant,
+    map_add_constant,
+    map_sub,
+    map_sub_constant,
+)
+"""Scales, tables, levels, products."""
