@@ -2,9 +2,9 @@
 
 Numbers 0 to I - 1 are the inputs, number I + k is what adder k gives: ``(first << shifts[0]) ± (second << shifts[1])``.
 
-In hardware no number has a sign. A number n is held as the natural number ``c + n`` or ``c - n``, with a constant c that is
-known: a difference is a sum with a complement, ``~b = 2**w - 1 - b``, so that nothing is extended by its sign, and an adder
-costs as many bits as its operands overlap. All constants meet at the end, where the bias is added anyway.
+In hardware no number has a sign. A number n is held as the natural number ``c + n`` or ``c - n``, with a constant c
+that is known: a difference is a sum with a complement, ``~b = 2**w - 1 - b``, so that nothing is extended by its sign,
+and an adder costs as many bits as its operands overlap. All constants meet at the end, where the bias is added anyway.
 """
 
 from functools import lru_cache
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import FixedPoint
 
-__all__ = ["Held", "HeldSum", "Layout", "Network", "layout", "network"]
+__all__ = ["Held", "HeldSum", "Network", "network"]
 
 _MOST = 1 << 60
 
@@ -87,9 +87,19 @@ class Network(NamedTuple):
         return 1 + max((self.depths[number] for number, _, sign in self.outputs if sign), default=0)
 
     @property
+    def used(self) -> list[int]:
+        """Adders that reach an output, in order."""
+        inputs = self.weights.shape[1]
+        reached = {number for number, _, sign in self.outputs if sign}
+        for k in reversed(range(len(self.sums))):
+            if inputs + k in reached:
+                reached.update((self.sums[k].low, self.sums[k].high))
+        return [k for k in range(len(self.sums)) if inputs + k in reached]
+
+    @property
     def bits(self) -> int:
         """Bits in which the operands of the adders overlap: full adders that a synthesis tool must build."""
-        return sum(overlap(self.held, self.sums[k]) for k in _used(self))
+        return sum(overlap(self.held, self.sums[k]) for k in self.used)
 
 
 def overlap(held: tuple[Held, ...], added: HeldSum) -> int:
@@ -134,7 +144,9 @@ def network(adders: ArrayLike, outputs: ArrayLike, inputs: int, element: FixedPo
     """
     rows, ends = np.asarray(adders, np.int64).reshape(-1, 5), np.asarray(outputs, np.int64)
     if ends.ndim != 2 or ends.shape[1] != 3 or not len(ends):
-        raise TypeMismatchError(f"outputs of shape {ends.shape}: give [O,3], a number, its shift and its sign for each row")
+        raise TypeMismatchError(
+            f"outputs of shape {ends.shape}: give [O,3], a number, its shift and its sign for each row"
+        )
     return _read(rows.tobytes(), ends.tobytes(), inputs, element)
 
 
@@ -145,7 +157,9 @@ def _read(adders: bytes, outputs: bytes, inputs: int, element: FixedPoint) -> Ne
     total = inputs + len(rows)
     for number, shift, sign in ends:
         if not (0 <= number < total and 0 <= shift <= 48 and sign in (-1, 0, 1)):
-            raise TypeMismatchError(f"output {(number, shift, sign)}: give one of {total} numbers, 0..48 places, a sign")
+            raise TypeMismatchError(
+                f"output {(number, shift, sign)}: give one of {total} numbers, 0..48 places, a sign"
+            )
     forms = np.zeros((total, inputs), np.int64)
     forms[:inputs] = np.eye(inputs, dtype=np.int64)
     most = (1 << element.width) - 1
@@ -182,120 +196,16 @@ def _held_sum(
         high_sign *= 1 - 2 * subtract
     else:
         low_sign *= 1 - 2 * subtract
-    inverted = [False, False]
-    sign = low_sign
+    inverted, sign = (False, False), low_sign
     if low_sign != high_sign:
-        # A complement costs nothing in a bit where both operands of a carry chain have one. Yosys has the longer operand
-        # where its inverters vanish, so that one is inverted; of operands that do not meet, the shorter.
+        # A complement costs nothing in a bit where both operands of a carry chain have one. Yosys puts the longer one
+        # where inverters vanish, so that is inverted; of operands that do not meet, the shorter.
         tail = held[low].width - places
         inverts_low = held[low].width < held[high].width if tail <= 0 else tail > held[high].width
-        inverted = [inverts_low, not inverts_low]
+        inverted = inverts_low, not inverts_low
         sign = high_sign if inverted[0] else low_sign
     offsets = [
         (1 << held[n].width) - 1 - held[n].offset if flip else held[n].offset
         for n, flip in zip((low, high), inverted, strict=True)
     ]
     return HeldSum(low, high, *inverted, places), sign, offsets[0] + (offsets[1] << places)
-
-
-class Layout(NamedTuple):
-    """Where every number lies in one vector of bits, in every segment between two ranks of registers.
-
-    Attributes
-    ----------
-    bits : int
-        Length of the vector.
-    adders : array of int, shape [A, 9]
-        Place, width and inversion of the lower and of the higher operand, the shift, place and width of the sum.
-    copies : array of int, shape [C, 4]
-        Place from where, place to where, width, and the rank of registers between.
-    results : array of int, shape [O, 4]
-        Place, width (0: none), inversion and shift.
-    constants : tuple of int
-        What is added to each result, to be taken modulo the width of the sums.
-    """
-
-    bits: int
-    adders: NDArray[np.int64]
-    copies: NDArray[np.int64]
-    results: NDArray[np.int64]
-    constants: tuple[int, ...]
-
-
-def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) -> Layout:
-    """Lay out a network for hardware with some ranks of registers, the last of which holds the results.
-
-    Parameters
-    ----------
-    found : Network
-    bias : array of int, shape [O]
-        What is added to each row.
-    element : FixedPoint
-        Format of the inputs.
-    stages : int
-        Ranks of registers; 1 to ``found.levels``.
-
-    Returns
-    -------
-    Layout
-
-    Examples
-    --------
-    >>> found = network([[0, 1, 0, 2, 1]], [[2, 0, 1]], 2, FixedPoint(True, 8))
-    >>> laid = layout(found, [7], FixedPoint(True, 8), 2)
-    >>> laid.adders.tolist(), laid.copies.tolist(), laid.results.tolist(), laid.constants
-    ([[0, 8, 0, 8, 8, 1, 2, 16, 11]], [[16, 27, 11, 1]], [[27, 11, 0, 0]], (-629,))
-    """
-    inputs, levels, used = found.weights.shape[1], found.levels, _used(found)
-    segment = [0 if depth == 0 else (depth - 1) * stages // levels for depth in found.depths]
-    last = list(segment)
-    for number, _, sign in found.outputs:
-        if sign:
-            last[number] = stages - 1
-    for k in used:
-        for number in (found.sums[k].low, found.sums[k].high):
-            last[number] = max(last[number], segment[inputs + k])
-    place: dict[tuple[int, int], int] = {}
-    bits = 0
-    numbers = [*range(inputs), *(inputs + k for k in used)]
-    for number in numbers:
-        place[number, segment[number]] = bits
-        bits += found.held[number].width
-    copies = []
-    for number in numbers:
-        width = found.held[number].width
-        for rank in range(segment[number] + 1, last[number] + 1):
-            place[number, rank] = bits
-            copies.append((place[number, rank - 1], bits, width, rank))
-            bits += width
-    adders = []
-    for k in used:
-        added, where = found.sums[k], segment[inputs + k]
-        low = place[added.low, where], found.held[added.low].width, added.low_inverted
-        high = place[added.high, where], found.held[added.high].width, added.high_inverted
-        adders.append((*low, *high, added.shift, place[inputs + k, where], found.held[inputs + k].width))
-    results, constants = [], []
-    offsets = np.asarray(bias, np.int64).tolist()
-    for (number, shift, sign), form, offset in zip(found.outputs, found.weights, offsets, strict=True):
-        how = found.held[number]
-        inverted = sign * how.sign < 0
-        results.append((place[number, stages - 1], how.width, inverted, shift) if sign else (0, 0, 0, 0))
-        # Inputs are counted from their least, the number is held with an offset, and a complement is taken off 2**w - 1.
-        start = offset + element.minimum * int(form.sum())
-        kept = (1 << how.width) - 1 - how.offset if inverted else how.offset
-        constants.append(start - (kept << shift) if sign else offset)
-    return Layout(bits, _table(adders, 9), _table(copies, 4), _table(results, 4), tuple(constants))
-
-
-def _used(found: Network) -> list[int]:
-    """Adders that reach an output, in order."""
-    inputs = found.weights.shape[1]
-    reached = {number for number, _, sign in found.outputs if sign}
-    for k in reversed(range(len(found.sums))):
-        if inputs + k in reached:
-            reached.update(found.sums[k][:2])
-    return [k for k in range(len(found.sums)) if inputs + k in reached]
-
-
-def _table(rows: list[tuple[int, ...]], columns: int) -> NDArray[np.int64]:
-    return np.array(rows, np.int64).reshape(-1, columns)

@@ -5,10 +5,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.component import Resources, buffer_resources, counter_bits
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["buffers", "check_stages", "number_width", "of_channels", "row_resources"]
+__all__ = ["buffers", "check_stages", "number_width", "of_channels", "row_resources", "varying_bits"]
 
 
 def of_channels(values: ArrayLike, given: Stream, what: str) -> NDArray[np.int64]:
@@ -79,6 +80,19 @@ def number_width(values: ArrayLike) -> int:
     return max(FixedPoint.holding(min(int(numbers.min()), -1), int(numbers.max())).width, 2)
 
 
+def varying_bits(values: ArrayLike) -> int:
+    """Return how many bits are not the same in all numbers: those that a memory of them holds.
+
+    Examples
+    --------
+    >>> varying_bits([4, 6, 7]), varying_bits([-1, 0]), varying_bits([5, 5])
+    (2, 2, 0)
+    """
+    numbers = np.asarray(values, np.int64).ravel()
+    differing = int(np.bitwise_or.reduce(numbers ^ numbers[0]))
+    return (differing & ((1 << number_width(numbers)) - 1)).bit_count()
+
+
 def row_resources(given: Stream, bits: int) -> Resources:
     """Return what a memory with a row of constants for each beat of a position costs; nothing if there is one beat.
 
@@ -95,13 +109,15 @@ def row_resources(given: Stream, bits: int) -> Resources:
 
     Examples
     --------
-    >>> row_resources(Stream(FixedPoint(True, 8), (6, 5), 2), 10)
-    Resources(multipliers=0, adders=0, registers=22, memory_bits=60)
+    >>> found = row_resources(Stream(FixedPoint(True, 8), (6, 5), 2), 10)
+    >>> found.registers, found.memory_bits
+    (22, 60)
     """
     if given.folds == 1:
         return Resources()
-    row = given.lanes * bits
-    return Resources(registers=row + counter_bits(given.folds), memory_bits=row * given.folds)
+    row, counter = given.lanes * bits, counter_bits(given.folds)
+    pieces = Piece("rom", 1, row, given.folds), Piece("counter", 1, counter)
+    return Resources(registers=row + counter, memory_bits=row * given.folds, pieces=pieces)
 
 
 def buffers(results: tuple[Stream, ...], schedule: Schedule) -> Resources:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphrewrite.errors import MissingDependencyError
-from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component, Resources
 from graphrewrite.hdl.components import COMPONENTS
@@ -17,7 +16,7 @@ from graphrewrite.hdl.entity import check_entity, source_of, template
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.generic import literal
 from graphrewrite.hdl.names import NameTable, comment
-from graphrewrite.hdl.netlist import Instance, Netlist, netlist
+from graphrewrite.hdl.netlist import Instance, Netlist, netlist, stream_graph
 from graphrewrite.hdl.simulate import Gates, predict
 from graphrewrite.hdl.vectors import Vectors, make_vectors, payloads
 from graphrewrite.types import Stream
@@ -80,7 +79,7 @@ def emit(
     >>> design.files["compile_order.txt"].split()[:4]
     ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
     """
-    graph = as_graph(graph, "of components")
+    graph = stream_graph(graph, components)
     found = netlist(graph, components)
     vectors = make_vectors(graph, found, inputs, gates, frames, seed, components)
     return _Emitter(found, name or graph.name or "design", vectors).design()
@@ -273,7 +272,7 @@ class _Emitter:
                     "origin": list(instance.origin),
                     "streams_in": [str(s) for s in instance.site.operands],
                     "streams_out": [str(s) for s in instance.site.results],
-                    "resources": instance.resources._asdict(),
+                    "resources": {**_sums(instance.resources), "pieces": [list(p) for p in instance.resources.pieces]},
                     "occupation": round(float(timing.occupation[node]), 4),
                     "capacity": list(self.found.network.components[node].capacity),
                     "high_water": [timing.high_water[node, port] for port in range(len(instance.site.results))],
@@ -307,9 +306,13 @@ class _Emitter:
             "latency": timing.empty_latency,
             "interval": _plain(timing.interval),
             "frames": self.vectors.frames,
-            "resources": total._asdict(),
+            "resources": _sums(total),
             "components": components,
         }
+
+
+def _sums(resources: Resources) -> dict[str, int]:
+    return {name: number for name, number in resources._asdict().items() if name != "pieces"}
 
 
 def _beats(stream: Stream) -> str:

@@ -10,6 +10,7 @@ from graphrewrite.hdl.component import Generic
 __all__ = ["literal", "long_integer", "long_vector"]
 
 _INTEGER = 2**31 - 1
+_SAFE = 2147483599  # GHDL 2.0 takes the thirty numbers above it for an overflow
 
 
 def long_integer(name: str, value: int) -> dict[str, Generic]:
@@ -80,6 +81,8 @@ def literal(value: Generic, *, indent: int = 0, width: int = 120) -> str:
     --------
     >>> literal(True), literal(-3), literal(np.array([1, -2])), literal(np.array([7]))
     ('true', '-3', '(1, -2)', '(0 => 7)')
+    >>> literal(2**31 - 1), literal(-(2**31))
+    ('2147483599 + 48', '-2147483599 - 49')
     >>> print(literal(np.arange(8), indent=2, width=16))
     (
       0, 1, 2, 3, 4,
@@ -89,8 +92,8 @@ def literal(value: Generic, *, indent: int = 0, width: int = 120) -> str:
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower()
     if isinstance(value, int | np.integer):
-        return str(int(value))
-    words = [str(number) for number in np.asarray(value).ravel().tolist()]
+        return _number(int(value))
+    words = [_number(number) for number in np.asarray(value).ravel().tolist()]
     if len(words) == 1:
         return f"(0 => {words[0]})"
     short = ", ".join(words)
@@ -98,6 +101,13 @@ def literal(value: Generic, *, indent: int = 0, width: int = 120) -> str:
         return f"({short})"
     margin = " " * indent
     return "(\n" + ",\n".join(margin + line for line in _lines(words, width - indent - 1)) + "\n" + margin[2:] + ")"
+
+
+def _number(value: int) -> str:
+    if abs(value) <= _SAFE:
+        return str(value)
+    sign = "-" if value < 0 else "+"
+    return f"{sign.strip('+')}{_SAFE} {sign} {abs(value) - _SAFE}"
 
 
 def _lines(words: list[str], width: int) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
-from graphrewrite.given import as_graph
+from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component, Resources, Site
 from graphrewrite.hdl.components import COMPONENTS
@@ -14,7 +15,7 @@ from graphrewrite.hdl.errors import ComponentError, NetlistError
 from graphrewrite.hdl.network import Link, Network
 from graphrewrite.types import Stream
 
-__all__ = ["Instance", "Netlist", "netlist"]
+__all__ = ["Instance", "Netlist", "netlist", "stream_graph"]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     >>> list(found.instances), [str(link) for link in found.network.links]
     (['stream_clip_1'], ['x[0] -> stream_clip_1[0]', 'stream_clip_1[0] -> y[0]'])
     """
-    graph = as_graph(graph, "of components")
+    graph = stream_graph(graph, components)
     _check_ends(graph)
     known = _by_op(components)
     instances, links = {}, []
@@ -133,6 +134,33 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     inputs = {n: _stream(graph, n, 0) for n in graph.inputs}
     outputs = {n: _stream(graph, *graph.operands(n)[0]) for n in graph.outputs}
     return Netlist(graph.name, instances, inputs, outputs, network)
+
+
+def stream_graph(given: Any, components: tuple[Component, ...] = COMPONENTS) -> Graph:
+    """Return what is given as a graph: itself, or a view of a plain digraph whose nodes may be components.
+
+    Parameters
+    ----------
+    given : Graph or networkx.DiGraph
+    components : tuple of Component
+        What nodes may be.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    GraphError
+        If it is no digraph.
+
+    Examples
+    --------
+    >>> stream_graph(nx.DiGraph()).ops["fork"].results
+    2
+    """
+    check_digraph(given, "of components")
+    return given if isinstance(given, Graph) else Graph(given, ops=[component.op for component in components])
 
 
 def _check_ends(graph: Graph) -> None:

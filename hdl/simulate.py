@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import EvaluationError
 from graphrewrite.evaluate import evaluate
-from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.cycles import Cycles, predict_cycles
-from graphrewrite.hdl.netlist import Netlist, netlist
+from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
 from graphrewrite.hdl.network import Link
 from graphrewrite.types import Stream
 
@@ -121,7 +120,7 @@ def simulate(
     >>> found.values["y"].tolist(), found.cycles["y"].tolist()
     ([[[0, 2, 3]]], [[2, 3, 4]])
     """
-    graph = as_graph(graph, "of components")
+    graph = stream_graph(graph, components)
     found = netlist(graph, components)
     for name, stream in found.inputs.items():
         if name in inputs:

@@ -170,7 +170,9 @@ def _refuse_rest(graph: Graph, rules: Sequence[Rule]) -> None:
             reasons = [
                 r.explain(graph, at=node) for r in rules if graph.nodes[node]["type"] in (r.definition.root_kinds or ())
             ]
-            why = reasons[0] if reasons else f"no component computes {graph.nodes[node]['type']}"
+            # The last of the rules that fit is the most general one.
+            declined = [reason for reason in reasons if "declined: " in reason]
+            why = (declined[-1:] or reasons or [f"no component computes {graph.nodes[node]['type']}"])[0]
             left.append(f"{', '.join(graph.origin(node))}: {why}")
     if left:
         raise LoweringError(f"{len(left)} nodes have no hardware: " + "; ".join(left))

@@ -31,6 +31,7 @@ from graphrewrite.lowering import (
 )
 from graphrewrite.lowering.folding.report import FoldingReport
 from graphrewrite.lowering.heads import classify
+from graphrewrite.lowering.quantised.trained import is_quantised
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
 
@@ -156,13 +157,22 @@ def compile_model(
     run = _Run(found, chosen, progress or (lambda _: nullcontext()))
     with run.step("reading the model"):
         imported = from_onnx(model)
-        samples = sample_files.load(calibration or sample_files.beside(model), imported)
+        trained, given = is_quantised(imported), calibration or sample_files.beside(model)
+        if given is None and trained:
+            samples = sample_files.random(imported, chosen.frames, chosen.seed)
+            found.notes.append("there are no samples: random inputs test the design")
+        else:
+            samples = sample_files.load(given, imported)
     with run.step("cleaning up"):
         cleaned = run.clean(imported)
     with run.step("quantising"):
-        fixed = quantise(
-            cleaned, samples.calibration, bits=chosen.bits, per_channel=chosen.per_channel, steps=run.steps
-        )
+        if trained:
+            fixed = cleaned
+            found.notes.append("the model is quantised already: its own grids are kept")
+        else:
+            fixed = quantise(
+                cleaned, samples.calibration, bits=chosen.bits, per_channel=chosen.per_channel, steps=run.steps
+            )
     with run.step("lowering to integers"):
         integer = to_integer(fixed, steps=run.steps)
     with run.step("lowering to streams"):

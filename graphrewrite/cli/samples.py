@@ -14,8 +14,9 @@ import numpy as np
 from graphrewrite import Graph
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering import QuantisationError
+from graphrewrite.types import element_dtype
 
-__all__ = ["Samples", "beside", "load"]
+__all__ = ["Samples", "beside", "load", "random"]
 
 _RANDOM_HINT = "pass an .npz file with --calibration; its array 'calibration_x' holds inputs, batch first"
 # What numpy lets through of what is wrong in a file: its header, its archive, an encryption, a compression.
@@ -115,6 +116,34 @@ def load(path: Path | None, graph: Graph) -> Samples:
             f"test_y in {str(path)!r} has the shape {shape}; give one class for each of {frames[0]} samples"
         )
     return Samples(calibration, test, labels)
+
+
+def random(graph: Graph, frames: int, seed: int) -> Samples:
+    """Return random samples: reals from -1 to 1, any whole numbers.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network; its batch is symbolic.
+    frames, seed : int
+        How many, and which.
+
+    Returns
+    -------
+    Samples
+    """
+    generator = np.random.default_rng(seed)
+    made = {}
+    for name in graph.inputs:
+        kind = graph.result_type(name)
+        dtype = element_dtype(kind.element)
+        shape = (frames, *kind.shape[1:])
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            made[name] = generator.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+        else:
+            made[name] = generator.uniform(-1, 1, shape).astype(dtype)
+    return Samples(made, made)
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:

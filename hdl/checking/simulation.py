@@ -61,7 +61,8 @@ def simulate_cases(
         try:
             ghdl.run(sources, "bench", folder=folder, timeout=timeout)
         except SimulatorError as error:
-            told = str(error).replace(f"{folder}/", "")
+            lines = str(error).replace(f"{folder}/", "").splitlines()
+            told = "\n".join(line for line in lines if "(assertion warning)" not in line)
             if broken := _BROKEN.search(told):
                 number, port, rule, run, cycle = broken.groups()
                 raise StoppedError(

@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.adder_network import Layout, Network, layout, network
+from graphrewrite.hdl.adder_layout import Layout, layout
+from graphrewrite.hdl.adder_network import Network, network
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, spaced, streams
 from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
@@ -140,11 +142,12 @@ def _rows(table: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _resources(site: Site) -> Resources:
-    x, z, laid, stages = site.operands[0], site.results[0], _layout(site), site.attributes["stages"]
+    x, z, found, laid = site.operands[0], site.results[0], _network(site), _layout(site)
     ranks = int(laid.copies[:, 2].sum()) if len(laid.copies) else 0
-    return Resources(
-        adders=len(laid.adders) + z.channels, registers=x.payload_width + 1 + ranks + z.payload_width + stages
-    )
+    stages = site.attributes["stages"]
+    pieces = (Piece("add", 1, found.bits), Piece("select", 1, x.payload_width, 2), Piece("logic", 2 * stages + 2, 1))
+    registers = x.payload_width + 1 + ranks + z.payload_width + stages
+    return Resources(adders=len(laid.adders) + z.channels, registers=registers, pieces=pieces)
 
 
 ADDER_GRAPH = Component(adder_graph, "adder_graph.vhd", _generics, _schedule, _resources)

@@ -9,6 +9,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, of_channels, row_resources
 from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, per_beat, streams
 from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -95,7 +96,12 @@ def _resources(site: Site) -> Resources:
     lanes = ((size & (size - 1)) != 0) if x.folds == 1 else np.ones(x.lanes, bool)
     product = x.element.width + number_width(gains)
     ranks = x.lanes * ((stages > 1) * product + (stages > 2) * x.element.width)
-    own = Resources(int(lanes.sum()), z.lanes if biases.any() else 0, ranks)
+    added = z.lanes if biases.any() else 0
+    pieces = (
+        Piece("product", int(lanes.sum()), x.element.width + (not x.element.signed), number_width(gains)),
+        Piece("add", added, max(number_width(biases), product)),
+    )
+    own = Resources(int(lanes.sum()), added, ranks, pieces=pieces)
     rows = [row_resources(x, number_width(v)) for v in (gains, biases)]
     return own.plus(rows[0]).plus(rows[1]).plus(buffers(site.results, _schedule(site)))
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.channelwise import buffers, check_stages
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, spaced, streams
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -77,7 +78,13 @@ def _resources(site: Site) -> Resources:
     cuts = [n for n in range(1, _levels(x)) if _is_cut(n, _levels(x), site.attributes["stages"])]
     ranks = sum(-(-x.lanes // 2**n) * candidate for n in cuts)
     best = candidate + 2 * counter_bits(x.folds) if x.folds > 1 else 0
-    own = Resources(adders=x.lanes - 1 + (x.folds > 1), registers=ranks + best)
+    joins = x.lanes - 1 + (x.folds > 1)
+    pieces = (
+        Piece("compare", joins, x.element.width),
+        Piece("select", joins, candidate, 2),
+        Piece("counter", 1, 2 * counter_bits(x.folds)),
+    )
+    own = Resources(0, joins, ranks + best, 0, pieces)
     return own.plus(buffers(site.results, _schedule(site)))
 
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.channelwise import buffers
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -79,8 +80,11 @@ def _generics(site: Site) -> dict[str, Generic]:
 
 
 def _resources(site: Site) -> Resources:
-    counter = counter_bits(site.results[0].folds)
-    return Resources(registers=counter).plus(buffers(site.results, _schedule(site)))
+    z, counter = site.results[0], counter_bits(site.results[0].folds)
+    pieces = Piece("select", 1, z.payload_width if _is_folded(site) else 0, 2), Piece("counter", 1, counter)
+    return Resources(registers=counter, pieces=(*pieces, Piece("logic", 1, 2))).plus(
+        buffers(site.results, _schedule(site))
+    )
 
 
 CONCAT = Component(concat, "concat.vhd", _generics, _schedule, _resources)

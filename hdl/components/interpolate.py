@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages, number_width
+from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, varying_bits
 from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, per_beat, streams
 from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -130,8 +131,11 @@ def _resources(site: Site) -> Resources:
     starts, slopes = number_width(site.attributes["base"]), number_width(site.attributes["slope"])
     word, rest = starts + slopes, site.attributes["rest"]
     product = (site.attributes["stages"] - 1) * (slopes + rest + starts)
-    memory = x.lanes * word * len(site.attributes["base"])
-    own = Resources(x.lanes, x.lanes, x.lanes * (word + rest + product), memory)
+    count = len(site.attributes["base"])
+    # A block of a multiplier adds the base to its product.
+    held = varying_bits(site.attributes["base"]) + varying_bits(site.attributes["slope"])
+    pieces = Piece("rom", x.lanes, held, count), Piece("product", x.lanes, slopes, rest + 1)
+    own = Resources(x.lanes, x.lanes, x.lanes * (word + rest + product), x.lanes * word * count, pieces)
     return own.plus(buffers(site.results, _schedule(site)))
 
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers
+from graphrewrite.hdl.channelwise import buffers, varying_bits
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
 from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -102,8 +103,10 @@ def _resources(site: Site) -> Resources:
     x, z = site.operands[0], site.results[0]
     folds = x.folds if np.ndim(site.attributes["table"]) == 2 else 1
     # A memory has one port: each lane reads its own.
-    memory = z.payload_width * folds << x.element.width
-    own = Resources(registers=z.payload_width + counter_bits(folds), memory_bits=memory)
+    words = folds << x.element.width
+    held = varying_bits(site.attributes["table"])
+    pieces = Piece("rom", x.lanes, min(held, z.element.width), words), Piece("counter", 1, counter_bits(folds))
+    own = Resources(0, 0, z.payload_width + counter_bits(folds), z.payload_width * words, pieces)
     return own.plus(buffers(site.results, _schedule(site)))
 
 

@@ -293,7 +293,8 @@ def _resources(site: Site) -> Resources:
         biases = z.payload_width * fold.blocks * fold.passes
         kept = x.payload_width * fold.parts if fold.passes > 1 else 0
         counters = sum(map(counter_bits, (fold.steps, fold.blocks * fold.passes, fold.passes, fold.parts))) + 1
-        registers = row + 2 * z.payload_width + counters + ranks + (kept if fold.parts == 1 else 0)
+        again = x.payload_width if fold.passes > 1 else 0
+        registers = row + 2 * z.payload_width + counters + ranks + again
         memory = row * fold.steps + biases + (kept if fold.parts > 1 else 0)
         pieces = (
             Piece("product", multipliers, x.element.width + (not x.element.signed), _weight_width(matrix)),
@@ -304,7 +305,7 @@ def _resources(site: Site) -> Resources:
             Piece("rom", 1, z.lanes * _weight_width(site.attributes["bias"]), fold.blocks * fold.passes),
             Piece("ram", 1, x.payload_width if fold.passes > 1 and fold.parts > 1 else 0, fold.parts),
             Piece("select", 1, x.payload_width if fold.passes > 1 else 0, 2),
-            Piece("counter", 1, 2 * counters),
+            Piece("counter", 1, counters),
         )
         own = Resources(multipliers, multipliers, registers, memory, pieces)
     return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.channelwise import buffers, check_stages
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, per_beat, streams
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -78,7 +79,8 @@ def _generics(site: Site) -> dict[str, Generic]:
 def _resources(site: Site) -> Resources:
     (x, y), stages = site.operands, site.attributes["stages"]
     factors = x.payload_width + y.payload_width
-    own = Resources(multipliers=x.lanes, registers=(stages - 1) * factors)
+    pieces = (Piece("product", x.lanes, *(operand.element.width + (not operand.element.signed) for operand in (x, y))),)
+    own = Resources(multipliers=x.lanes, registers=(stages - 1) * factors, pieces=pieces)
     return own.plus(buffers(site.results, _schedule(site)))
 
 

@@ -19,6 +19,7 @@ from graphrewrite.hdl.component import (
     streams,
 )
 from graphrewrite.hdl.components.matvec import Fold, fold_of
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
@@ -188,6 +189,13 @@ def _resources(site: Site) -> Resources:
     ranks = (stages > 1) * counter_bits(fold.terms + 1) + (stages > 2) * fold.terms + (stages > 3) * parts
     # Six agreements make a number of three bits without an adder.
     tree = int(np.count_nonzero(matrix)) // 6 if fold.steps == 1 else z.lanes * (-(-fold.terms // 6) - 1)
+    flags = int(np.count_nonzero(matrix)) if fold.steps == 1 else z.lanes * fold.terms
+    pieces: tuple[Piece, ...] = (
+        # Six agreements make three bits; each addition of counts takes about as many as the half of its result.
+        Piece("logic", counts * flags, 1),
+        Piece("add", counts * tree, (counter_bits(fold.terms + 1) + 3) // 2),
+        Piece("add", z.lanes * counts if fold.parts > 1 else 0, z.element.width),
+    )
     own = Resources(
         adders=counts * tree + z.lanes, registers=z.payload_width + z.lanes * counts * ranks + 2 * stages - 1
     )
@@ -197,7 +205,15 @@ def _resources(site: Site) -> Resources:
         biases = z.payload_width * fold.passes
         registers = row + counters + (z.payload_width if fold.passes > 1 else 0) + (x.payload_width if kept else 0)
         memory = row * fold.steps + (biases if fold.passes > 1 else 0) + (kept if fold.parts > 1 else 0)
-        own = own.plus(Resources(registers=registers, memory_bits=memory))
+        pieces = (
+            Piece("rom", 1, row, fold.steps),
+            Piece("rom", 1, z.payload_width if fold.passes > 1 else 0, fold.passes),
+            Piece("select", 1, z.payload_width if fold.parts > 1 else 0, 2),
+            Piece("ram", 1, x.payload_width if kept and fold.parts > 1 else 0, fold.parts),
+            Piece("select", 1, x.payload_width if kept else 0, 2),
+            Piece("counter", 1, counters),
+        )
+        own = own.plus(Resources(registers=registers, memory_bits=memory, pieces=pieces))
     return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
 
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.channelwise import buffers
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -76,7 +77,8 @@ def _generics(site: Site) -> dict[str, Generic]:
 
 def _resources(site: Site) -> Resources:
     counter = counter_bits(site.operands[0].folds)
-    return Resources(registers=counter).plus(buffers(site.results, _schedule(site)))
+    pieces = Piece("counter", 1, counter), Piece("logic", 1, 2)
+    return Resources(registers=counter, pieces=pieces).plus(buffers(site.results, _schedule(site)))
 
 
 SPLIT = Component(split, "split.vhd", _generics, _schedule, _resources)

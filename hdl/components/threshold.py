@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages, row_resources
+from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, row_resources, varying_bits
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
 from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -108,14 +109,20 @@ def _schedule(site: Site) -> Schedule:
     return per_beat(site, 1 + _steps(matrix.shape[1]))
 
 
-def _generics(site: Site) -> dict[str, Generic]:
-    x, z = site.operands[0], site.results[0]
+def _levels(site: Site) -> tuple[NDArray[np.int64], bool]:
+    """The levels as the hardware has them, and whether it searches them."""
+    x = site.operands[0]
     matrix = np.sort(np.asarray(site.attributes["levels"], np.int64), axis=1)
     search = _method(x, matrix, site.attributes["method"]) == "search"
-    # A level above all numbers is never reached, whatever it is; a search has one for each number of bits but one.
+    # All levels above all numbers are alike, never reached; a search has one for each number of some bits but one.
     never = x.element.maximum + 1
     spare = (1 << _steps(matrix.shape[1])) - 1 - matrix.shape[1] if search else 0
-    padded = np.pad(np.clip(matrix, x.element.minimum, never), ((0, 0), (0, spare)), constant_values=never)
+    return np.pad(np.clip(matrix, x.element.minimum, never), ((0, 0), (0, spare)), constant_values=never), search
+
+
+def _generics(site: Site) -> dict[str, Generic]:
+    x, z = site.operands[0], site.results[0]
+    padded, search = _levels(site)
     return {
         "CHANNELS": x.channels,
         "LANES": x.lanes,
@@ -124,7 +131,8 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Z_WIDTH": z.element.width,
         "ROWS": len(padded),
         "COUNT": padded.shape[1],
-        **long_vector("LEVELS", padded.ravel(), long=x.element.width > 30),
+        "LEVEL_WIDTH": number_width(padded),
+        **long_vector("LEVELS", padded.ravel(), long=number_width(padded) > 31),
         "STEP": site.attributes["step"],
         "OFFSET": site.attributes["offset"],
         "SEARCH": search,
@@ -137,16 +145,31 @@ def _resources(site: Site) -> Resources:
     x = site.operands[0]
     matrix = np.asarray(site.attributes["levels"])
     rows, count = matrix.shape
-    width, steps = x.element.width + 2, _steps(count)
-    folds = x.folds if rows > 1 else 1
-    if _method(x, matrix, site.attributes["method"]) == "parallel":
-        # Comparisons, and a tree that counts them.
-        own = Resources(adders=x.lanes * (2 * count - 1), registers=(site.attributes["stages"] - 1) * x.lanes * count)
-        own = own.plus(row_resources(x, count * width)) if folds > 1 else own
-    else:
-        registers = x.lanes * (width * steps + x.element.width * steps + steps * (steps - 1) // 2)
+    padded, search = _levels(site)
+    width, steps, folds = number_width(padded), _steps(count), x.folds if rows > 1 else 1
+    pieces: tuple[Piece, ...]
+    if search:
+        pieces = (
+            # Small memories become one with the comparison that they are read for.
+            *(Piece("rom", x.lanes, varying_bits(padded), folds << n) for n in range(steps) if folds << n > 16),
+            Piece("compare", x.lanes * (steps - (folds == 1)), x.element.width),
+            Piece("counter", 1, counter_bits(folds)),
+        )
+        held = x.lanes * (width * steps + x.element.width * steps + steps * (steps - 1) // 2)
         memory = x.lanes * width * folds * ((1 << steps) - 1)
-        own = Resources(adders=x.lanes * steps, registers=registers + steps * counter_bits(folds), memory_bits=memory)
+        own = Resources(0, x.lanes * steps, held + steps * counter_bits(folds), memory, pieces)
+        return own.plus(buffers(site.results, _schedule(site)))
+    # What compares with constants, and counts, shares most of its logic.
+    pieces = (
+        Piece("compare", x.lanes * count if folds > 1 else 0, x.element.width),
+        Piece("logic", x.lanes, 0 if folds > 1 else count * (x.element.width + 4) // 16),
+        Piece("add", x.lanes * (count - 1) if folds > 1 else 0, (steps + 1) // 2),
+    )
+    held = (site.attributes["stages"] - 1) * x.lanes * count
+    own = Resources(0, x.lanes * (2 * count - 1), held, 0, pieces)
+    if folds > 1:
+        row = row_resources(x, count * width)
+        own = own.plus(row if folds > 16 else row._replace(pieces=()))
     return own.plus(buffers(site.results, _schedule(site)))
 
 

@@ -134,7 +134,14 @@ def wrapper(ports: list[tuple[str, bool, int]], module: str) -> str:
 
 
 def clock_of(
-    verilog: Verilog, module: str, family: Family, folder: Path, *, where: str, timeout: float | None = None
+    verilog: Verilog,
+    module: str,
+    family: Family,
+    folder: Path,
+    *,
+    where: str,
+    multiplies: bool = True,
+    timeout: float | None = None,
 ) -> Clock:
     """Return the highest clock frequency of a module.
 
@@ -150,6 +157,8 @@ def clock_of(
         For files of the run.
     where : str
         What is worked on, for errors.
+    multiplies : bool
+        Whether it multiplies numbers that change.
     timeout : float, optional
         Seconds after which to give up.
 
@@ -170,7 +179,7 @@ def clock_of(
     work.mkdir()
     extra = wrapper(verilog.ports(module), module)
     inner = Verilog(_WRAPPER, {_WRAPPER: verilog.closure(module) + extra})
-    synthesise_module(inner, _WRAPPER, family, work, where=where, timeout=timeout)
+    synthesise_module(inner, _WRAPPER, family, work, where=where, multiplies=multiplies, timeout=timeout)
     arguments = [
         *_DEVICES[family.name],
         *("--json", "netlist.json", "--report", "clock.json", "--freq", _GOAL, "--timing-allow-fail", "--quiet"),

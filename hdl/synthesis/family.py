@@ -57,6 +57,10 @@ class Family:
         Short name, and what people call it.
     command : str
         Yosys' command.
+    memories : str
+        The step of it that maps memories: before it, additions are arithmetic.
+    dsp, without_dsp : str
+        Options for circuits that multiply numbers that change, and for the others: products by constants are sums.
     cells : tuple of (str, str, float)
         Pattern of a cell's name, the kind of `Usage` that it counts as, and as how much.
     """
@@ -64,6 +68,9 @@ class Family:
     name: str
     title: str
     command: str
+    memories: str
+    dsp: str
+    without_dsp: str
     cells: tuple[tuple[str, str, float], ...]
 
     def usage(self, cells: Mapping[str, int]) -> Usage:
@@ -97,7 +104,10 @@ FAMILIES = {
         Family(
             "ice40",
             "Lattice iCE40 UltraPlus",
-            "synth_ice40 -device u -dsp",
+            "synth_ice40 -device u",
+            "map_ram",
+            "-dsp",
+            "",
             (
                 ("SB_LUT4", "lut", 1),
                 ("SB_DFF.*", "ff", 1),
@@ -110,6 +120,9 @@ FAMILIES = {
             "ecp5",
             "Lattice ECP5",
             "synth_ecp5",
+            "map_ram",
+            "",
+            "-nodsp",
             (
                 ("LUT4", "lut", 1),
                 ("TRELLIS_FF", "ff", 1),
@@ -123,6 +136,9 @@ FAMILIES = {
             "xc7",
             "AMD series 7",
             "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
+            "map_memory",
+            "",
+            "-nodsp",
             (
                 ("LUT[1-6]", "lut", 1),
                 ("FD[RSCP]E(_1)?", "ff", 1),

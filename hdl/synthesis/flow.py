@@ -96,6 +96,12 @@ class _Run:
             missing = ", ".join(s.name for s in wrong) or "the list of sources"
             raise DesignError(f"{missing} is missing in the design, or outside of it; compile the model again")
         self.verilog: Verilog = to_verilog(sources, self.name, timeout)
+        self.multiplying = {
+            name
+            for component in self.components
+            if predicted_usage(component, family).dsp
+            for name in (self.verilog.top, self.module_of(str(component["instance"])))
+        }
 
     def scopes(self) -> dict[str, str]:
         """The instances, each with its module."""
@@ -154,11 +160,12 @@ class _Run:
         started = time.perf_counter()
         folder = self.scratch / f"part_{number}"
         folder.mkdir()
-        netlist = synthesise_module(self.verilog, module, self.family, folder, where=where, timeout=self.timeout)
+        options: dict[str, Any] = {"where": where, "multiplies": module in self.multiplying, "timeout": self.timeout}
+        netlist = synthesise_module(self.verilog, module, self.family, folder, **options)
         seconds = time.perf_counter() - started
         clock = None
         if self.clock:
-            clock = clock_of(self.verilog, module, self.family, folder, where=where, timeout=self.timeout)
+            clock = clock_of(self.verilog, module, self.family, folder, **options)
         netlist.path.unlink()
         return netlist, clock, seconds
 

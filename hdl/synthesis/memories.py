@@ -80,7 +80,9 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     logic = words * width
     if min(block[0], cost) >= logic:
         return Usage(ff=logic, lut=logic)
-    return Usage(lutram=tables) if cost < block[0] else _blocks(block)
+    # Banks are told apart by multiplexers.
+    banks = words // (16 if family == "ecp5" else 64)
+    return Usage(lutram=tables, lut=width * max(banks - 1, 0)) if cost < block[0] else _blocks(block)
 
 
 def _blocks(block: tuple[float, float]) -> Usage:
@@ -103,9 +105,6 @@ def _distributed(family: str, words: int, width: int) -> list[tuple[float, int]]
 def _tables(words: int, width: int, inputs: int) -> Usage:
     """A read-only memory in look-up tables of so many inputs: no more than there are functions of its address."""
     address = (words - 1).bit_length()
-    if address <= 3:
-        return Usage(lut=min(width, 2 ** (2**address - 1) - address - 1))
-    if address <= inputs:
-        return Usage(lut=width)
+    functions = min(2 ** min(words - 1, 40) - 1 - address, width)
     leaves = -(-words // 2**inputs)
-    return Usage(lut=int(width * (leaves + (leaves - 1) / (3 if inputs == 6 else 1.5))))
+    return Usage(lut=max(functions, 0) if leaves == 1 else int(width * (leaves + (leaves - 1) / 3)))

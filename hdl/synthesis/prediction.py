@@ -98,7 +98,9 @@ def _carried(width: int, tables: int, family: str) -> Usage:
 
 def _select(piece: Piece, family: str) -> Usage:
     ways = max(piece.size, 1)
-    return Usage(lut=piece.width * (-(-(ways - 1) // 3) if family == "xc7" else ways - 1))
+    if family == "xc7":
+        return Usage(lut=piece.width * -(-(ways - 1) // 3))
+    return Usage(lut=piece.width * (ways - 1 if ways <= 4 else 2 * (ways - 1)))
 
 
 def _logic(piece: Piece, family: str) -> Usage:
@@ -149,7 +151,7 @@ def _buffer(piece: Piece, family: str) -> Usage:
     control = Usage(lut=_CONTROL[family] + 2 * piece.size.bit_length())
     if piece.size > 4:
         memory = _memory(Piece("ram", 1, piece.width, piece.size), family, True)
-        return control.plus(memory).plus(Usage(lut=piece.width + 4 * piece.size.bit_length()))
+        return control.plus(memory).plus(Usage(lut=piece.width + 10 * piece.size.bit_length()))
     return control.plus(_select(piece, family))
 
 

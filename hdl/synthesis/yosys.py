@@ -15,6 +15,14 @@ from graphrewrite.hdl.synthesis.verilog import Verilog
 
 __all__ = ["YOSYS_HINT", "Netlist", "check_yosys", "run_yosys", "synthesise_module"]
 
+_CLEAN = ("flatten", "opt_expr", "opt_clean", "wreduce", "peepopt", "opt_clean")
+_KEEP_SUMS = (
+    # Additions one behind the other would become carry-save adders of two look-up tables a bit, where a carry chain
+    # takes one. They stay apart if somebody looks at each sum.
+    "select -set sums t:$add t:$sub %u %co1:+[Y] w:* %i",
+    "setattr -set keep 1 @sums",
+    "select -clear",
+)
 YOSYS_HINT = "synthesis needs the package pyosys: pip install 'graphrewrite[synth]'"
 """One line that says how to get Yosys."""
 
@@ -101,6 +109,7 @@ def synthesise_module(
     folder: Path,
     *,
     where: str,
+    multiplies: bool = True,
     extra: str = "",
     timeout: float | None = None,
 ) -> Netlist:
@@ -118,6 +127,9 @@ def synthesise_module(
         For files of the run.
     where : str
         What is worked on, for errors.
+    multiplies : bool
+        Whether it multiplies numbers that change. If not, it gets no DSP blocks: which products by constants would
+        take one is the tool's whim.
     extra : str
         Verilog beside the design's.
     timeout : float, optional
@@ -135,11 +147,17 @@ def synthesise_module(
     source = folder / "source.v"
     known = module if module in verilog.modules else verilog.top
     source.write_text(verilog.closure(known) + extra, encoding="utf-8")
+    command = f"{family.command} {family.dsp if multiplies else family.without_dsp} -top {module}"
     commands = [
         f"read_verilog {source.name}",
         f"hierarchy -check -top {module}",
         "proc -latches error",  # synth_xilinx would take a latch without a word
-        f"{family.command} -top {module}",
+        *_CLEAN,
+        *_KEEP_SUMS,
+        f"{command} -run begin:{family.memories}",
+        "setattr -unset keep w:*",
+        "opt_clean",
+        f"{command} -run {family.memories}:",
         "write_json netlist.json",
     ]
     return run_yosys(commands, module, folder, where=where, timeout=timeout)

@@ -87,8 +87,8 @@ architecture rtl of affine is
   constant GAIN_ROWS : gain_rows_t := all_gains;
   constant BIAS_ROWS : bias_rows_t := all_biases;
 
-  signal gain_row   : gain_row_t := GAIN_ROWS(0);
-  signal bias_row   : bias_row_t := BIAS_ROWS(0);
+  signal gain_row   : gain_row_t;      -- without an initial value, for block RAM
+  signal bias_row   : bias_row_t;
   signal operands   : std_logic_vector(LANES * X_WIDTH - 1 downto 0);
   signal products   : products_t;
   signal to_add     : products_t;
@@ -118,6 +118,11 @@ begin
         end if;
       end if;
     end process;
+  end generate;
+
+  one_row : if FOLDS = 1 generate
+    gain_row <= GAIN_ROWS(0);
+    bias_row <= BIAS_ROWS(0);
   end generate;
 
   rows : if FOLDS > 1 generate

@@ -98,8 +98,8 @@ begin
 
   functions_of_lanes : for c in 0 to LANES - 1 generate
     signal x          : std_logic_vector(X_WIDTH - 1 downto 0);
-    signal line       : line_t := (others => '0');
-    signal within     : std_logic_vector(REST - 1 downto 0) := (others => '0');
+    signal line       : line_t;                                 -- without an initial value, for block RAM
+    signal within     : std_logic_vector(REST - 1 downto 0);
     signal slope_part : signed(PRODUCT - 1 downto 0);
     signal to_add     : signed(PRODUCT - 1 downto 0);
     signal start      : std_logic_vector(BASE_WIDTH - 1 downto 0);

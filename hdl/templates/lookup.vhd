@@ -80,7 +80,7 @@ architecture rtl of lookup is
   signal room   : std_logic;
   signal step   : std_logic;
   signal push   : std_logic := '0';
-  signal z_beat : std_logic_vector(LANES * Z_WIDTH - 1 downto 0) := (others => '0');
+  signal z_beat : std_logic_vector(LANES * Z_WIDTH - 1 downto 0);      -- without an initial value, for block RAM
 begin
 
   x_ready <= room;

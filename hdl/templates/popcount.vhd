@@ -170,7 +170,7 @@ architecture rtl of popcount is
   signal step     : std_logic;
   signal reserve  : std_logic;
   signal push     : std_logic := '0';
-  signal row      : row_t := WEIGHT_ROWS(0);
+  signal row      : row_t;            -- without an initial value, for block RAM
   signal beat     : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
   signal z_beat   : std_logic_vector(Z_LANES * Z_WIDTH - 1 downto 0);
 
@@ -185,7 +185,7 @@ architecture rtl of popcount is
   signal counts     : counts_t;
   signal bad_counts : counts_t;
   signal sums       : sums_t := (others => (others => '0'));
-  signal biases_now : sums_t := BIASES(0);
+  signal biases_now : sums_t;
 begin
 
   takes   <= '1' when pass = 0 else '0';
@@ -256,6 +256,10 @@ begin
     end if;
   end process;
 
+  one_step : if STEPS = 1 generate
+    row <= WEIGHT_ROWS(0);
+  end generate;
+
   several_steps : if STEPS > 1 generate
     signal following : natural range 0 to STEPS - 1;
   begin
@@ -269,6 +273,10 @@ begin
         end if;
       end if;
     end process;
+  end generate;
+
+  one_result : if PASSES = 1 generate
+    biases_now <= BIASES(0);
   end generate;
 
   several_results : if PASSES > 1 generate
@@ -294,7 +302,7 @@ begin
   end generate;
 
   again : if PASSES > 1 generate
-    signal kept : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0) := (others => '0');
+    signal kept : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
   begin
     beat <= x_payload when takes = '1' else kept;
 

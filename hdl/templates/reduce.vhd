@@ -72,46 +72,6 @@ architecture rtl of reduce is
 
   constant LEVELS : natural := depth(TAPS) + level_of_rounds;
 
-  subtype value_t is signed(Z_WIDTH downto 0);
-  type row_t is array (0 to TAPS * LANES - 1) of value_t;       -- number t of lane l at l * TAPS + t
-  type rows_t is array (0 to STAGES - 1) of row_t;
-
-  function joined(a, b : value_t) return value_t is
-  begin
-    if IS_SUM then
-      return a + b;
-    elsif b > a then
-      return b;
-    end if;
-    return a;
-  end function;
-
-  -- The numbers after some levels of the tree; places that are used no more hold zero.
-  function reduced(row : row_t; first, last : natural) return row_t is
-    variable result : row_t;
-    variable count  : positive;
-  begin
-    result := row;
-    count  := TAPS;
-    for level in 1 to depth(TAPS) loop
-      if level > first and level <= last then
-        for l in 0 to LANES - 1 loop
-          for t in 0 to TAPS - 1 loop
-            if 2 * t + 1 < count then
-              result(l * TAPS + t) := joined(result(l * TAPS + 2 * t), result(l * TAPS + 2 * t + 1));
-            elsif 2 * t < count then
-              result(l * TAPS + t) := result(l * TAPS + 2 * t);
-            else
-              result(l * TAPS + t) := (others => '0');
-            end if;
-          end loop;
-        end loop;
-      end if;
-      count := (count + 1) / 2;
-    end loop;
-    return result;
-  end function;
-
   signal fold     : natural range 0 to FOLDS - 1 := 0;
   signal round    : natural range 0 to ROUNDS - 1 := 0;
   signal first    : std_logic;
@@ -121,7 +81,6 @@ architecture rtl of reduce is
   signal step     : std_logic;
   signal reserve  : std_logic;
   signal push     : std_logic;
-  signal rows     : rows_t;
   -- Of the beat at each rank.
   signal present  : std_logic_vector(STAGES - 1 downto 0);
   signal starting : std_logic_vector(STAGES - 1 downto 0);
@@ -162,17 +121,10 @@ begin
   starting(0) <= first;
   ending(0)   <= last;
 
-  lanes_in : for l in 0 to LANES - 1 generate
-    taps_in : for t in 0 to TAPS - 1 generate
-      rows(0)(l * TAPS + t) <= resize(lane(x_payload, t * LANES + l, X_WIDTH, X_SIGNED), Z_WIDTH + 1);
-    end generate;
-  end generate;
-
-  ranks : for s in 1 to STAGES - 1 generate
-    rank : process (clk)
+  flags : for s in 1 to STAGES - 1 generate
+    flag : process (clk)
     begin
       if rising_edge(clk) then
-        rows(s)     <= reduced(rows(s - 1), (s - 1) * LEVELS / STAGES, s * LEVELS / STAGES);
         starting(s) <= starting(s - 1);
         ending(s)   <= ending(s - 1);
         if rst = '1' then
@@ -184,19 +136,167 @@ begin
     end process;
   end generate;
 
-  join : process (rows, before, starting)
-    variable row   : row_t;
-    variable value : value_t;
-  begin
-    row := reduced(rows(STAGES - 1), (STAGES - 1) * LEVELS / STAGES, LEVELS);
-    for l in 0 to LANES - 1 loop
-      value := row(l * TAPS);
-      if ROUNDS > 1 and starting(STAGES - 1) = '0' then
-        value := joined(lane(before, l, Z_WIDTH, Z_SIGNED), value);
+  -- Numbers of up to 30 bits are integers, wider ones `signed`. The bit more is for what is no beat: signals that are
+  -- about to change.
+  integers : if Z_WIDTH <= 30 generate
+    subtype value_t is integer range least(Z_WIDTH + 1, Z_SIGNED) to greatest(Z_WIDTH + 1, Z_SIGNED);
+    type row_t is array (0 to TAPS * LANES - 1) of value_t;       -- number t of lane l at l * TAPS + t
+    type rows_t is array (0 to STAGES - 1) of row_t;
+
+    function joined(a, b : value_t) return value_t is
+    begin
+      if IS_SUM then
+        return a + b;
+      elsif b > a then
+        return b;
       end if;
-      z_beat((l + 1) * Z_WIDTH - 1 downto l * Z_WIDTH) <= low_bits(value, Z_WIDTH);
-    end loop;
-  end process;
+      return a;
+    end function;
+
+    -- The numbers after some levels of the tree; places that are used no more hold zero.
+    function reduced(row : row_t; first, last : natural) return row_t is
+      variable result : row_t;
+      variable count  : positive;
+    begin
+      result := row;
+      count  := TAPS;
+      for level in 1 to depth(TAPS) loop
+        if level > first and level <= last then
+          for l in 0 to LANES - 1 loop
+            for t in 0 to count - 1 loop
+              if 2 * t + 1 < count then
+                result(l * TAPS + t) := joined(result(l * TAPS + 2 * t), result(l * TAPS + 2 * t + 1));
+              elsif 2 * t < count then
+                result(l * TAPS + t) := result(l * TAPS + 2 * t);
+              else
+                result(l * TAPS + t) := 0;
+              end if;
+            end loop;
+          end loop;
+        end if;
+        count := (count + 1) / 2;
+      end loop;
+      return result;
+    end function;
+
+    signal rows : rows_t := (others => (others => 0));
+  begin
+
+    split : process (x_payload)
+      variable row : row_t;
+    begin
+      for l in 0 to LANES - 1 loop
+        for t in 0 to TAPS - 1 loop
+          row(l * TAPS + t) := number(x_payload, t * LANES + l, X_WIDTH, X_SIGNED);
+        end loop;
+      end loop;
+      rows(0) <= row;
+    end process;
+
+    ranks : for s in 1 to STAGES - 1 generate
+      rank : process (clk)
+      begin
+        if rising_edge(clk) then
+          rows(s) <= reduced(rows(s - 1), (s - 1) * LEVELS / STAGES, s * LEVELS / STAGES);
+        end if;
+      end process;
+    end generate;
+
+    join : process (rows, before, starting)
+      variable row   : row_t;
+      variable value : value_t;
+    begin
+      row := reduced(rows(STAGES - 1), (STAGES - 1) * LEVELS / STAGES, LEVELS);
+      for l in 0 to LANES - 1 loop
+        value := row(l * TAPS);
+        if ROUNDS > 1 and starting(STAGES - 1) = '0' then
+          value := joined(number(before, l, Z_WIDTH, Z_SIGNED), value);
+        end if;
+        z_beat((l + 1) * Z_WIDTH - 1 downto l * Z_WIDTH) <= low_bits(value, Z_WIDTH);
+      end loop;
+    end process;
+
+  end generate;
+
+  signeds : if Z_WIDTH > 30 generate
+    subtype value_t is signed(Z_WIDTH downto 0);
+    type row_t is array (0 to TAPS * LANES - 1) of value_t;       -- number t of lane l at l * TAPS + t
+    type rows_t is array (0 to STAGES - 1) of row_t;
+
+    function joined(a, b : value_t) return value_t is
+    begin
+      if IS_SUM then
+        return a + b;
+      elsif b > a then
+        return b;
+      end if;
+      return a;
+    end function;
+
+    -- The numbers after some levels of the tree; places that are used no more hold zero.
+    function reduced(row : row_t; first, last : natural) return row_t is
+      variable result : row_t;
+      variable count  : positive;
+    begin
+      result := row;
+      count  := TAPS;
+      for level in 1 to depth(TAPS) loop
+        if level > first and level <= last then
+          for l in 0 to LANES - 1 loop
+            for t in 0 to count - 1 loop
+              if 2 * t + 1 < count then
+                result(l * TAPS + t) := joined(result(l * TAPS + 2 * t), result(l * TAPS + 2 * t + 1));
+              elsif 2 * t < count then
+                result(l * TAPS + t) := result(l * TAPS + 2 * t);
+              else
+                result(l * TAPS + t) := (others => '0');
+              end if;
+            end loop;
+          end loop;
+        end if;
+        count := (count + 1) / 2;
+      end loop;
+      return result;
+    end function;
+
+    signal rows : rows_t := (others => (others => (others => '0')));
+  begin
+
+    split : process (x_payload)
+      variable row : row_t;
+    begin
+      for l in 0 to LANES - 1 loop
+        for t in 0 to TAPS - 1 loop
+          row(l * TAPS + t) := resize(lane(x_payload, t * LANES + l, X_WIDTH, X_SIGNED), Z_WIDTH + 1);
+        end loop;
+      end loop;
+      rows(0) <= row;
+    end process;
+
+    ranks : for s in 1 to STAGES - 1 generate
+      rank : process (clk)
+      begin
+        if rising_edge(clk) then
+          rows(s) <= reduced(rows(s - 1), (s - 1) * LEVELS / STAGES, s * LEVELS / STAGES);
+        end if;
+      end process;
+    end generate;
+
+    join : process (rows, before, starting)
+      variable row   : row_t;
+      variable value : value_t;
+    begin
+      row := reduced(rows(STAGES - 1), (STAGES - 1) * LEVELS / STAGES, LEVELS);
+      for l in 0 to LANES - 1 loop
+        value := row(l * TAPS);
+        if ROUNDS > 1 and starting(STAGES - 1) = '0' then
+          value := joined(lane(before, l, Z_WIDTH, Z_SIGNED), value);
+        end if;
+        z_beat((l + 1) * Z_WIDTH - 1 downto l * Z_WIDTH) <= low_bits(value, Z_WIDTH);
+      end loop;
+    end process;
+
+  end generate;
 
   push <= present(STAGES - 1) and ending(STAGES - 1);
 

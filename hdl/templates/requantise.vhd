@@ -203,7 +203,7 @@ begin
     constant ROWS    : rows_t := all_rows;
     signal fold      : natural range 0 to FOLDS - 1 := 0;
     signal following : natural range 0 to FOLDS - 1;
-    signal row       : row_t := ROWS(0);
+    signal row       : row_t;
   begin
     following <= 0 when rst = '1' or fold = FOLDS - 1 else fold + 1;
 

@@ -6,6 +6,7 @@
 --           Z_WIDTH               bits of a lane of z, at most 31; every result fits
 --           ROWS                  1: the same levels for all; CHANNELS: those of each channel
 --           COUNT                 levels of a row; for a search one less than a power of two
+--           LEVEL_WIDTH           bits of a level, two's complement
 --           LEVELS, LEVELS_UPPER  the rows, ascending, LEVELS_UPPER * 2**24 + LEVELS; none below the least number of x, or
 --                                 by more than one above the greatest
 --           STEP, OFFSET          of the result
@@ -32,6 +33,7 @@ entity threshold is
     Z_WIDTH      : positive;
     ROWS         : positive := 1;
     COUNT        : positive;
+    LEVEL_WIDTH  : positive;
     LEVELS       : integer_vector;
     LEVELS_UPPER : integer_vector := (0 => 0);
     STEP         : integer := 1;
@@ -53,8 +55,6 @@ entity threshold is
 end entity;
 
 architecture rtl of threshold is
-  constant LEVEL_WIDTH : positive := X_WIDTH + 2;
-
   function rows_of_a_lane return positive is
   begin
     if ROWS = 1 then
@@ -170,10 +170,14 @@ begin
     end function;
 
     constant LEVEL_ROWS : rows_t := all_rows;
-    signal row          : row_t := LEVEL_ROWS(0);
+    signal row          : row_t;               -- without an initial value, for block RAM
     signal reached      : reached_t;
     signal to_count     : reached_t;
   begin
+
+    one_row : if FOLDS = 1 generate
+      row <= LEVEL_ROWS(0);
+    end generate;
 
     several_rows : if FOLDS > 1 generate
       signal fold      : natural range 0 to FOLDS - 1 := 0;
@@ -221,8 +225,12 @@ begin
     type numbers_t is array (0 to BITS) of std_logic_vector(X_WIDTH - 1 downto 0);
     type places_t is array (0 to BITS) of unsigned(BITS downto 0);
 
-    signal folds_now : folds_t := (others => (others => '0'));       -- of the beat that each memory is read for
+    signal folds_now : folds_t;       -- of the beat that each memory is read for
   begin
+
+    one_row : if FOLDS = 1 generate
+      folds_now <= (others => (others => '0'));
+    end generate;
 
     several_rows : if FOLDS > 1 generate
       count_folds : process (clk)
@@ -271,7 +279,7 @@ begin
         end function;
 
         constant MEMORY : memory_t := memory_of;
-        signal level    : level_t := MEMORY(0);
+        signal level    : level_t;             -- without an initial value, for block RAM
         signal place    : unsigned(BITS downto 0) := (others => '0');
         signal reached  : std_logic;
       begin

@@ -11,12 +11,14 @@ from __future__ import annotations
 from graphrewrite.lowering.quantised.entries import ENTER_QUANTISED
 from graphrewrite.lowering.quantised.layers import LOWER_SCALED_LAYERS, LOWER_UNSCALED_LAYERS
 from graphrewrite.lowering.quantised.movement import LEAVE_MOVED, MOVE_SCALES
+from graphrewrite.lowering.quantised.pairs import LOWER_PAIRS
 from graphrewrite.lowering.quantised.steps import LOWER_STEPS
 from graphrewrite.lowering.quantised.stored import LOWER_STORED
 
 __all__ = [
     "ENTER_QUANTISED",
     "LEAVE_MOVED",
+    "LOWER_PAIRS",
     "LOWER_SCALED_LAYERS",
     "LOWER_STEPS",
     "LOWER_STORED",
@@ -25,5 +27,5 @@ __all__ = [
     "MOVE_SCALES",
 ]
 
-LOWER_TRAINED = (*ENTER_QUANTISED, *MOVE_SCALES, *LOWER_SCALED_LAYERS, *LOWER_STORED, *LOWER_STEPS)
+LOWER_TRAINED = (*ENTER_QUANTISED, *MOVE_SCALES, *LOWER_SCALED_LAYERS, *LOWER_STORED, *LOWER_PAIRS, *LOWER_STEPS)
 """From quantised models, as they come from training, to integers."""

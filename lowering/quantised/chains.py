@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import FixedPoint, op
+from graphrewrite import Constant, FixedPoint, op
 from graphrewrite.types import element_kind, integer_limits
 
-__all__ = ["ELEMENTWISE", "QUANTISERS", "Chain", "chain_of", "quantised_as"]
+__all__ = ["ELEMENTWISE", "QUANTISERS", "Chain", "chain_of", "link", "quantised_as"]
 
-QUANTISERS = (
-    op.quantize_linear | op.quant | op.bipolar_quant | op.trunc | op.multi_threshold | op.quantise
-)
+QUANTISERS = op.quantize_linear | op.quant | op.bipolar_quant | op.trunc | op.multi_threshold | op.quantise
 """Ops that give the numbers of a grid, or where they are stored."""
 _RISING = (
     *("relu", "clip", "hard_tanh", "hard_sigmoid", "identity", "round", "floor", "ceil", "name_axes"),
@@ -32,6 +30,25 @@ _CURVED = (
 )
 ELEMENTWISE = reduce(or_, [getattr(op, name) for name in (*_RISING, *_STRAIGHT, *_CURVED)])
 """Any op of numbers one by one that is no quantiser."""
+
+
+def link(below, others: Constant):  # type: ignore[no-untyped-def]  # a pattern, as a rule has them
+    """Return the pattern of an op of numbers one by one, whose further operands are constants.
+
+    Parameters
+    ----------
+    below : value of a pattern
+        Its first operand, or its second one.
+    others : variable of a pattern
+        The rest.
+
+    Returns
+    -------
+    pattern node
+    """
+    return ELEMENTWISE(below, *others)
+
+
 _CHANNELS = {"batch_norm": 1, "prelu": 1}
 
 
@@ -42,7 +59,7 @@ class Chain:
     Attributes
     ----------
     function : callable
-        From an array of int64, of the shape ``[numbers, channels or 1]``, to the values that the model gives.
+        From an array of int64 (or of real numbers), of the shape ``[numbers, channels or 1]``, to the values that the model gives.
     channels : int
         1 where all are alike.
     is_monotone : bool
@@ -54,7 +71,7 @@ class Chain:
     is_monotone: bool
 
 
-def chain_of(real: Any, links: Sequence[Any]) -> Chain | str:
+def chain_of(real: Any, links: Sequence[Any], *, starts_at_reals: bool = False) -> Chain | str:
     """Return what a run of ops makes of mantissas, or in words why it is no function of one mantissa.
 
     Parameters
@@ -63,6 +80,8 @@ def chain_of(real: Any, links: Sequence[Any]) -> Chain | str:
         The ``from_fixed`` that reads them.
     links : sequence of nodes of a match
         Lowest first.
+    starts_at_reals : bool
+        The function takes the numbers that the first argument gives, whatever node that is.
 
     Returns
     -------
@@ -90,8 +109,10 @@ def chain_of(real: Any, links: Sequence[Any]) -> Chain | str:
 
     def function(numbers: np.ndarray, *, precisely: bool = False) -> np.ndarray:
         shape = (len(numbers), channels, *[1] * (rank - 2))
-        reading = {"fraction": real.fraction, "element": "f64" if precisely else real.element}
-        (value,) = op.from_fixed.compute([np.broadcast_to(numbers, shape[:2]).reshape(shape)], reading)
+        value = np.broadcast_to(numbers, shape[:2]).reshape(shape)
+        if not starts_at_reals:
+            element = "f64" if precisely else real.element
+            (value,) = op.from_fixed.compute([value], {"fraction": real.fraction, "element": element})
         with np.errstate(all="ignore"):
             for applied, operands, attributes in steps:
                 given = [value if one is None else _widened(one) if precisely else one for one in operands]
@@ -99,7 +120,7 @@ def chain_of(real: Any, links: Sequence[Any]) -> Chain | str:
                     (value,) = applied.compute(given, attributes)
         return value.reshape(shape[:2])
 
-    return Chain(function, channels, all(_is_monotone(*step, real) for step in steps))
+    return Chain(function, channels, all(_is_monotone(*step) for step in steps))
 
 
 def _widened(constant: np.ndarray) -> np.ndarray:
@@ -129,16 +150,21 @@ def _channels_of(
     return found if found in (1, channels) else None
 
 
-def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes: dict[str, Any], real: Any) -> bool:
+def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes: dict[str, Any]) -> bool:
     name, constants = applied.name, [one for one in operands if one is not None]
-    if any(np.isnan(one).any() for one in constants if one.dtype.kind == "f") or sum(one is None for one in operands) != 1:
+    if (
+        any(np.isnan(one).any() for one in constants if one.dtype.kind == "f")
+        or sum(one is None for one in operands) != 1
+    ):
         return False
     if name in ("quantize_linear", "quant", "trunc"):
         return bool((constants[0] > 0).all()) and attributes.get("element") in (None, "i8", "u8", "i16", "u16")
     if name == "multi_threshold":
         return bool(attributes.get("out_scale", 1.0) > 0)
+    if name in ("add", "sub", "mul") and constants[0].dtype.kind != "f":
+        return False  # whole numbers wrap around
     if name == "cast":
-        return element_kind(attributes["element"]) == "float" or element_kind(real.element) == "float"
+        return element_kind(attributes["element"]) == "float"
     if name == "div":
         return operands[0] is None
     if name == "leaky_relu":

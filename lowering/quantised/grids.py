@@ -49,8 +49,8 @@ def grid_of(w: np.ndarray) -> Grid | None:
     >>> found = grid_of(np.array([[0.3, -0.2], [0.1, 0.5]], np.float32))
     >>> found.whole.tolist(), found.scales.round(6).tolist()
     ([[3, -2], [1, 5]], [0.1])
-    >>> grid_of(np.array([[0.1, 0.7], [0.5, 2.0]])).whole.tolist()
-    [[1, 7], [5, 20]]
+    >>> grid_of(np.float32(0.1) * np.array([[3, -2], [7, 77]], np.float32)).whole.tolist()
+    [[3, -2], [7, 77]]
     >>> grid_of(np.array([[np.pi, np.e]])) is None
     True
     """

@@ -92,7 +92,9 @@ def _layer(
     """A layer by exact sums: what makes the sums is given; scales and what is on no grid of theirs come behind."""
     units = per_channel(scale, len(x.shape))
     if units is None:
-        return decline("the scale of its operand differs along other axes than the channels, or is not positive", at=layer)
+        return decline(
+            "the scale of its operand differs along other axes than the channels, or is not positive", at=layer
+        )
     outputs, inner = w.shape[:2]
     if len(units) > 1 and (groups == 1 or inner != 1):
         w, units = _absorbed(w, units), np.ones(1)
@@ -202,7 +204,12 @@ def lower_scaled_average_pool(x: Mantissas, s: Constant):
         return decline("its windows do not all count the same number of entries", at=pool)
     rank = len(pool.kernel)
     return _mean(
-        x, s.value, pool, pool.kernel, strides=_each(pool.strides, rank, 1), pads=_each(pool.pads, 2 * rank, 0),
+        x,
+        s.value,
+        pool,
+        pool.kernel,
+        strides=_each(pool.strides, rank, 1),
+        pads=_each(pool.pads, 2 * rank, 0),
         dilations=_each(pool.dilations, rank, 1),
     )
 

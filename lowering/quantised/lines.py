@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Corners", "Line", "line_through"]
+__all__ = ["Corners", "Line", "line_through", "slope_through"]
 
 _WIDEST = 1 << 24
 """Multipliers stay below."""
@@ -80,21 +80,42 @@ def line_through(channels: Sequence[Corners]) -> Line | None:
     Line(multipliers=(1,), addends=(0,), shifts=(1,), rounding='half_even')
     """
     corners = _stacked(channels)
-    steepest = float(
-        max(
-            1,
-            int(
-                (corners.levels * (corners.levels > -_NEVER)).max(initial=0)
-                - (corners.below * (corners.below < _NEVER)).min(initial=0)
-            )
-            + 1,
-        )
-    )
-    best = _bisect(lambda slope: _gap(corners, slope)[1] > 0, np.zeros(len(channels)), np.full(len(channels), steepest))
+    best, steepest = _best(corners)
     widest = _gap(corners, best)[0]
     if (widest > 1e-9).all():
         return _rounded_down(corners, best, steepest)
     return _half_even(corners, best) if (widest > -1e-6).all() else None
+
+
+def slope_through(corners: Corners) -> float | None:
+    """Return the slope of the line that has the most room between all corners of a channel; None if there is none.
+
+    Parameters
+    ----------
+    corners : Corners
+        Of one channel.
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> t, k = np.array([2, 5, 9]), np.array([1, 2, 3])
+    >>> round(slope_through(Corners(t, k, t - 1, k)), 3)
+    0.286
+    """
+    stacked = _stacked([corners])
+    best, _ = _best(stacked)
+    return float(best[0]) if _gap(stacked, best)[0][0] > 0 else None
+
+
+def _best(corners: Corners) -> tuple[np.ndarray, float]:
+    """The slopes that leave the most room, and one steeper than all."""
+    levels, below = corners.levels[corners.levels > -_NEVER], corners.below[corners.below < _NEVER]
+    steepest = float(max(0, levels.max(initial=0) - below.min(initial=0)) + 2)
+    rows = len(corners.levels)
+    return _bisect(lambda slope: _gap(corners, slope)[1] > 0, np.zeros(rows), np.full(rows, steepest)), steepest
 
 
 def _stacked(channels: Sequence[Corners]) -> Corners:

@@ -2,136 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from graphrewrite import FixedPoint, Tensor, decline, op, rule
-from graphrewrite.lowering.quantised.chains import ELEMENTWISE, QUANTISERS, chain_of, quantised_as
-from graphrewrite.lowering.quantised.lines import Corners, line_through
+from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
+from graphrewrite.lowering.quantised.functions import Steps, steps_of, within
+from graphrewrite.lowering.quantised.lines import line_through
 from graphrewrite.replacement import Known
 
-__all__ = ["LOWER_STEPS", "Mantissas", "Steps", "approach_sums", "lower_steps", "rescaled", "steps_of"]
+__all__ = ["LOWER_STEPS", "Mantissas", "approach_sums", "lower_steps", "reading", "rescaled"]
 
 Mantissas = Annotated[
     Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
 ]
 _TABLE = 12
 """Bits of a mantissa for which a function may be a table."""
-_MOST_NUMBERS = 1 << 20
-"""So many numbers, those of each channel counted, are all looked at."""
 _MOST_LEVELS = 255
 _FEW_LEVELS = 15
 """So many thresholds are no dearer than a multiplier."""
-
-
-class Steps(NamedTuple):
-    """A step function of whole numbers from ``low`` to ``high``, in each channel.
-
-    Attributes
-    ----------
-    low, high : int
-        The least and the greatest number.
-    table : ndarray of int64, shape [numbers, channels], or None
-        Every value, where they are few.
-    corners : list of Corners
-        Where it rises; empty where it does not rise everywhere, or fall.
-    signs : list of int
-        -1 where it falls: then the corners are those of ``-x``.
-    least, most : int
-        Its values lie between.
-    """
-
-    low: int
-    high: int
-    table: np.ndarray | None
-    corners: list[Corners]
-    signs: list[int]
-    least: int
-    most: int
-
-
-def steps_of(function: Any, low: int, high: int, channels: int, *, is_monotone: bool) -> Steps | str:
-    """Return where a function of whole numbers steps, or in words why that is not found.
-
-    Parameters
-    ----------
-    function : callable
-        From numbers of the shape ``[numbers, channels]`` to whole numbers of that shape.
-    low, high : int
-        Its least and its greatest operand.
-    channels : int
-        How many there are.
-    is_monotone : bool
-        Whether it is certain to rise or to fall in each channel; otherwise all numbers are looked at.
-
-    Returns
-    -------
-    Steps or str
-
-    Examples
-    --------
-    >>> found = steps_of(lambda x: x // 3, -2, 4, 1, is_monotone=True)
-    >>> found.least, found.most, found.corners[0].reached.tolist()
-    (-1, 1, [0, 3])
-    """
-    if (high - low + 1) * channels <= _MOST_NUMBERS:
-        numbers = np.broadcast_to(np.arange(low, high + 1)[:, None], (high - low + 1, channels))
-        table = function(numbers).astype(np.int64)
-        rises, falls = (np.diff(table, axis=0) >= 0).all(axis=0), (np.diff(table, axis=0) <= 0).all(axis=0)
-        least, most = int(table.min()), int(table.max())
-        if not (rises | falls).all():
-            return Steps(low, high, table, [], [], least, most)
-        signs = np.where(rises, 1, -1).tolist()
-        found = []
-        for column, sign in zip(table.T, signs, strict=True):
-            values, first = (column, low) if sign > 0 else (column[::-1], -high)
-            at = np.nonzero(np.diff(values))[0]
-            found.append(_corners(at + first + 1, values[at], values[at + 1], values, first, least, most))
-        return Steps(low, high, table, found, signs, least, most)
-    if not is_monotone:
-        return "it neither rises nor falls everywhere, and has too many operands to look at each"
-    return _searched(function, low, high, channels)
-
-
-def _corners(
-    at: np.ndarray, under: np.ndarray, over: np.ndarray, values: np.ndarray, first: int, least: int, most: int
-) -> Corners:
-    """Corners where a channel's values change, and at its ends where other channels go on."""
-    reached, levels, before, below = at, over, at - 1, under + 1
-    if values[0] > least:
-        reached, levels = np.append(reached, first), np.append(levels, values[0])
-    if values[-1] < most:
-        before, below = np.append(before, first + len(values) - 1), np.append(below, values[-1] + 1)
-    return Corners(*(each.astype(np.int64) for each in (reached, levels, before, below)))
-
-
-def _searched(function: Any, low: int, high: int, channels: int) -> Steps | str:
-    """Steps of a monotone function, each found by halving the interval in which it must be."""
-    ends = function(np.array([[low] * channels, [high] * channels])).astype(np.int64)
-    least, most = int(ends.min()), int(ends.max())
-    signs = np.where(ends[1] >= ends[0], 1, -1)
-    if (most - least) * channels > _MOST_NUMBERS:
-        return f"its {most - least + 1} levels in {channels} channels are too many"
-    starts, stops = np.where(signs > 0, low, -high), np.where(signs > 0, high, -low)
-    wanted = np.arange(least + 1, most + 1)[:, None]
-    left, right = np.broadcast_to(starts, (len(wanted), channels)), np.broadcast_to(stops, (len(wanted), channels))
-    for _ in range(int(high - low).bit_length()):
-        middle = (left + right) >> 1
-        there = function(middle * signs) >= wanted
-        left, right = np.where(there, left, np.minimum(middle + 1, right)), np.where(there, middle, right)
-    found = []
-    first, last = ends.min(axis=0), ends.max(axis=0)
-    for c in range(channels):
-        inside = (wanted[:, 0] > first[c]) & (wanted[:, 0] <= last[c])
-        at, levels = right[inside, c], wanted[inside, 0]
-        reached, risen, before, below = at, levels, at - 1, levels
-        if first[c] > least:
-            reached, risen = np.append(reached, starts[c]), np.append(risen, first[c])
-        if last[c] < most:
-            before, below = np.append(before, stops[c]), np.append(below, last[c] + 1)
-        found.append(Corners(*(each.astype(np.int64) for each in (reached, risen, before, below))))
-    return Steps(low, high, None, found, signs.tolist(), least, most)
 
 
 def rescaled(x: Any, found: Steps, element: FixedPoint, *, levels: int = _MOST_LEVELS) -> Any:
@@ -220,6 +110,23 @@ def _thresholds(found: Steps) -> np.ndarray:
     return np.array(rows, np.int64).reshape(len(rows), len(wanted))
 
 
+def _reach(x: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest number of each channel: of sums, what their weights and their operand's format tell."""
+    element = x.type.element
+    if x.op_name not in ("integer_linear", "integer_conv"):
+        return np.array([element.minimum]), np.array([element.maximum])
+    given, w, b = (
+        x.graph.nodes[o.node] if i else x.graph.result_type(*o) for i, o in enumerate(x.graph.operands(x.node))
+    )
+    if not isinstance(given.element, FixedPoint) or "value" not in w or "value" not in b:
+        return np.array([element.minimum]), np.array([element.maximum])
+    rows = w["value"].astype(np.int64).reshape(len(w["value"]), -1)
+    ends = rows * given.element.minimum, rows * given.element.maximum
+    # In a border the operand of a convolution is zero.
+    low, high = (np.minimum(np.minimum(*ends), 0).sum(axis=1), np.maximum(np.maximum(*ends), 0).sum(axis=1))
+    return low + b["value"], high + b["value"]
+
+
 def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
     is_sum = real.element == "f64" and [link.op_name for link in run.links[:2]] == ["mul", "cast"]
     if precisely and not is_sum:
@@ -242,6 +149,7 @@ def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
         return decline(found, at=top)
     if not element.minimum <= found.least <= found.most <= element.maximum:
         return decline(f"its values from {found.least} to {found.most} are not those of {element}", at=top)
+    found = within(found, *_reach(x))
     made = rescaled(x, found, element, levels=_FEW_LEVELS if is_sum and not precisely else _MOST_LEVELS)
     return decline(made, at=top) if isinstance(made, str) else reading(made, top, worth)
 
@@ -281,7 +189,7 @@ def lower_steps(x: Mantissas, parameters):
     Where the result changes is found with the model's own arithmetic, and proved for each number that there is.
     """
     real = op.from_fixed(x)
-    run = rule.repeated(real, lambda below, others: ELEMENTWISE(below, *others))
+    run = rule.repeated(real, link)
     stored = QUANTISERS(run, *parameters)
     yield stored
     return _lowered(x, real, run, stored, precisely=False)
@@ -294,7 +202,7 @@ def approach_sums(x: Mantissas, parameters):
     Their order, and the runtime, change those last bits as well.
     """
     real = op.from_fixed(x)
-    run = rule.repeated(real, lambda below, others: ELEMENTWISE(below, *others), least=2)
+    run = rule.repeated(real, link, least=2)
     stored = QUANTISERS(run, *parameters)
     yield stored
     return _lowered(x, real, run, stored, precisely=True)

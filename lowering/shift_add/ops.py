@@ -16,6 +16,8 @@ __all__ = ["bounds_of", "linear_sums", "shifted_sum"]
 
 _PLACES = 48
 """The farthest shift: lanes have at most as many bits."""
+_LARGEST = 2**31 - 1
+"""The largest constant: its digits are at most 31 places apart."""
 
 
 def bounds_of(x: tuple[int, int], y: tuple[int, int], shifts: Sequence[int], subtract: bool) -> tuple[int, int]:
@@ -80,6 +82,8 @@ def _infer_sums(*xs: Tensor, matrix: ArrayLike, element: FixedPoint) -> Tensor:
         raise TypeMismatchError(
             f"a matrix of shape {rows.shape} does not fit {len(xs)} numbers; give a column for each"
         )
+    if rows.size and int(np.abs(rows.astype(object)).max()) > _LARGEST:
+        raise TypeMismatchError(f"a constant exceeds {_LARGEST}; quantise the constants to a narrower format")
     if any(x.shape != xs[0].shape or len(x.shape) != 1 for x in xs):
         raise TypeMismatchError("sums are made of scalars, one a sample; give operands of shape [N]")
     for x in xs:

@@ -106,7 +106,7 @@ def unroll_as_adders(x):
     positions = x.type.positions if product.over == "frame" else 1
     if product.groups != 1 or positions != 1 or x.type.folds > 1 or product.type.folds > 1:
         return decline("only products of all channels with all rows in one step become a network of adders", at=product)
-    if (np.abs(weights).sum(axis=1).max(initial=0) << x.type.element.width).bit_length() > 56:
+    if (int(np.abs(weights).sum(axis=1).max()) << x.type.element.width).bit_length() > 56:
         return decline("sums of more than 56 bits have no network of adders", at=product)
     adders, outputs = adders_of(weights, x.type.element)
     levels = network(adders, outputs, x.type.channels, x.type.element).levels
@@ -115,4 +115,4 @@ def unroll_as_adders(x):
 
 
 UNROLL_SHIFT_ADD = (unroll_as_adders,)
-"""From unrolled matrix products to networks of adders: opt-in, as it takes time and pays where there are no multipliers."""
+"""From unrolled matrix products to networks of adders: opt-in, for it pays where multipliers are dear."""

@@ -6,8 +6,10 @@ import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
 from graphrewrite.hdl.components.accumulate import accumulate
+from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.maximum import maximum
+from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.bridge import leave
@@ -49,6 +51,11 @@ def map_conv(x, w: Constant, b: Constant):
     windows = x
     if set(kernel) != {1} or any(pads) or set(conv.strides) != {1}:
         windows = window(x, kernel=tuple(kernel), **_given(conv.strides, pads, conv.dilations), **groups)
+    if windows is x and conv.groups == x.type.channels == outputs:
+        # One weight a channel: a gain, or nothing.
+        if (weights == 1).all() and not b.value.any():
+            return leave(x if x.type.element == conv.element else requantise(x, shift=0, element=conv.element))
+        return leave(affine(x, gain=weights.ravel(), bias=b.value, element=conv.element))
     matrix = np.moveaxis(weights, 1, -1).reshape(outputs, -1)
     return leave(matvec(windows, weights=matrix, bias=b.value, element=conv.element, **groups))
 
@@ -80,6 +87,8 @@ def map_channel_sums(x, w: Constant, b: Constant):
         return decline(reason, at=conv)
     if conv.groups != x.type.channels or len(w.value) != conv.groups or (w.value != 1).any() or b.value.any():
         return decline("its weights are not all 1 and its biases 0, or it joins channels", at=conv)
+    if set(w.shape[2:]) == {1}:
+        return decline("it sums nothing", at=conv)
     if positions_of(conv.shape) is None or _before_image(w.shape[2:], conv.pads, conv.dilations):
         return decline("only windows over one or two axes that reach into the image have a component", at=conv)
     if tuple(w.shape[2:]) == tuple(x.shape[1:]) and not any(conv.pads):

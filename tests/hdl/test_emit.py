@@ -16,6 +16,7 @@ from graphrewrite import Graph
 from graphrewrite.hdl import NetlistError, emit, ghdl
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.fork import fork
+from graphrewrite.hdl.components.refold import refold
 from graphrewrite.hdl.design import Design, read_description
 from graphrewrite.hdl.errors import DesignError
 from graphrewrite.types import FixedPoint, Stream
@@ -102,7 +103,7 @@ class TestText:
 
     def test_one_file_a_kind_and_long_constants_apart(self, design: Design) -> None:
         components = {path for path in design.files if path.startswith("components/")}
-        kinds = ["add", "fifo", "fork", "lanes", "matvec", "requantise", "stream_buffer", "window"]
+        kinds = ["add", "fifo", "fork", "lanes", "matvec", "refold", "requantise", "stream_buffer", "window"]
         assert components == {f"components/{kind}.vhd" for kind in kinds}
         for path in components:  # which analyse alone, see test_components.py
             assert design.files[path] == (TEMPLATES / Path(path).name).read_text()
@@ -143,6 +144,20 @@ class TestText:
         for name in names:
             assert found["resources"][name] == sum(part["resources"][name] for part in found["components"])
         assert all(0 < part["occupation"] <= 1 for part in found["components"])
+
+    def test_fewer_lanes_than_channels(self) -> None:
+        g = Graph("folded")
+        g.output("y", refold(clip(g.input("x", Stream(BYTE, (6, 4), 2)), low=0), lanes=6))
+        found = emit(g, frames=2)
+        x, y = found.description["ports"]
+        assert [x[key] for key in ("shape", "lanes", "folds", "beats", "payload_width")] == [[6, 4], 2, 3, 12, 16]
+        assert [y[key] for key in ("shape", "lanes", "folds", "beats", "payload_width")] == [[6, 4], 6, 1, 4, 48]
+        top, readme = found.files["folded.vhd"], found.files["README.md"]
+        assert "-- x: stream s8f0[6,4] 2 lanes, 12 beats of 2 lanes, 3 a position" in top
+        assert "-- y: stream s8f0[6,4], 4 beats of 6 lanes\n" in top
+        assert "`x` has 3 beats a position." in readme
+        assert "A position is one beat: its channels are the lanes." not in readme
+        assert [len(found.files[f"vectors/{port}.txt"].splitlines()) for port in "xy"] == [24, 8]
 
     def test_name_given(self) -> None:
         assert emit(rectify(), name="End").name == "end_n"

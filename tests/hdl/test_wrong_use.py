@@ -57,7 +57,7 @@ def without_type() -> Graph:
 
 
 def tensors() -> Graph:
-    return Graph.parse("graph g\nx = input() : s8f0[N,3]\nr = abs(x)\ny = output(r)")
+    return Graph.parse("graph g\nx = input() : f32[N,3]\nr = abs(x)\ny = output(r)")
 
 
 def circle() -> Graph:
@@ -162,5 +162,5 @@ def test_frames_that_do_not_fit() -> None:
 
 def test_gates_that_do_not_open() -> None:
     for gates in ({"x": [0]}, {"y": [0, 0]}):
-        with pytest.raises(DeadlockError, match="never opens.*give a pattern with a 1 in it"):
+        with pytest.raises(DeadlockError, match=r"never opens.*give a pattern with a 1 in it"):
             emit(rectify(), gates=gates)

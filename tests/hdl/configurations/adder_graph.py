@@ -8,12 +8,14 @@ from graphrewrite.hdl.adder_network import network
 from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components.adder_graph import adder_graph
 from graphrewrite.types import FixedPoint, Stream
-from tests.hdl.configurations.drawing import S1, S8, S24, S48, U1, U8, U24, Rng, element_of, stream_of, values
+from tests.hdl.configurations.drawing import S1, S8, S24, S48, U1, U8, U24, Rng, stream_of, values
 
 NONE = np.zeros((0, 5), np.int64)
 
 
-def _site(x: Stream, adders: np.ndarray, outputs: np.ndarray, bias: np.ndarray, spare: int = 0, stages: int = 1) -> Site:
+def _site(
+    x: Stream, adders: np.ndarray, outputs: np.ndarray, bias: np.ndarray, spare: int = 0, stages: int = 1
+) -> Site:
     weights = network(adders, outputs, x.channels, x.element).weights
     ends = weights * x.element.minimum, weights * x.element.maximum
     low = int((np.minimum(*ends).sum(axis=1) + bias).min())
@@ -53,7 +55,9 @@ def corners() -> Iterator[Site]:
     yield _site(Stream(S8, (2, 9)), NONE, np.array([[0, 0, 0]]), np.array([2**40]))
     # Operands that do not overlap, and a complement of which most bits stand alone.
     apart = np.array([[0, 1, 0, 12, 0], [0, 1, 12, 0, 1], [2, 3, 0, 1, 1]])
-    yield _site(Stream(U8, (2, 9)), apart, np.array([[2, 0, 1], [3, 0, -1], [4, 1, 1]]), np.zeros(3, np.int64), stages=3)
+    yield _site(
+        Stream(U8, (2, 9)), apart, np.array([[2, 0, 1], [3, 0, -1], [4, 1, 1]]), np.zeros(3, np.int64), stages=3
+    )
     # A chain: as many ranks of registers as it has adders, and one.
     chain = np.array([[k, k, 0, k % 3, k % 2] for k in range(6)])
     for stages in range(1, 8):

@@ -1,0 +1,206 @@
+"""Two scaled values, added or multiplied: whole numbers on a grid so fine that every pair gives the model's result."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
+from graphrewrite.lowering.quantised.lines import Corners, slope_through
+from graphrewrite.lowering.quantised.steps import Mantissas, reading
+
+__all__ = [
+    "LOWER_PAIRS",
+    "Sum",
+    "approach_sum",
+    "approach_sum_steps",
+    "common_grid",
+    "lower_scaled_product",
+    "lower_scaled_square",
+    "lower_sum",
+    "lower_sum_steps",
+]
+
+_MOST_PAIRS = 18
+"""Bits of both operands together, of which all pairs are looked at."""
+_FINEST = 28
+"""Bits of a factor that brings an operand on the common grid."""
+
+
+class Sum(NamedTuple):
+    """``(x * factors[0] + y * factors[1] + addend) >> shift``."""
+
+    factors: tuple[int, int]
+    addend: int
+    shift: int
+
+
+def common_grid(scales: tuple[float, float], x: np.ndarray, y: np.ndarray, levels: np.ndarray) -> Sum | None:
+    """Return a sum of multiples with few places whose upper part is the result of every pair, or None.
+
+    Parameters
+    ----------
+    scales : tuple of two float
+        What one of each operand is worth; negative if it is subtracted.
+    x, y, levels : ndarray of int64
+        Pairs, and the result of each. The least and the greatest result are limits, beyond which sums may go.
+
+    Returns
+    -------
+    Sum or None
+
+    Examples
+    --------
+    >>> x, y = (each.ravel() for each in np.mgrid[-4:4, -4:4])
+    >>> common_grid((0.5, 0.25), x, y, np.floor(0.5 * x + 0.25 * y).astype(int))
+    Sum(factors=(2, 1), addend=0, shift=2)
+    """
+    fine = [round(math.ldexp(scale / max(map(abs, scales)), _FINEST)) for scale in scales]
+    corners = _corners(x * fine[0] + y * fine[1], levels)
+    if corners is None:
+        return None
+    if not corners.levels.size:
+        return Sum((0, 0), int(levels[0]), 0)
+    slope = slope_through(corners)
+    for shift in range(_FINEST if slope else 0):
+        one, other = (round(math.ldexp(each * (slope or 0.0), shift)) for each in fine)
+        found = _corners(x * one + y * other, levels)
+        if found is None:
+            continue
+        low, high = ((found.levels << shift) - found.reached).max(), ((found.below << shift) - found.before).min()
+        if low < high:
+            return Sum((one, other), int(-(-low // 2) * 2 if -(-low // 2) * 2 < high else low), shift)
+    return None
+
+
+def _corners(sums: np.ndarray, levels: np.ndarray) -> Corners | None:
+    """Where results change along sums; None if they do not rise with them."""
+    order = np.lexsort((levels, sums))
+    found, results = sums[order], levels[order]
+    steps = np.diff(results)
+    if (steps < 0).any() or ((np.diff(found) == 0) & (steps != 0)).any():
+        return None
+    at = np.nonzero(steps)[0]
+    return Corners(found[at + 1], results[at + 1], found[at], results[at] + 1)
+
+
+def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, links: Any, top: Any, *, precisely: bool = False) -> Any:
+    """A sum of scaled mantissas and what follows up to a quantiser, proved for every pair."""
+    one, other = x.type.element, y.type.element
+    if one.width + other.width > _MOST_PAIRS:
+        return decline(f"its operands have {one.width} and {other.width} bits, too many for all pairs", at=total)
+    if x.shape != y.shape or s.value.size != 1 or t.value.size != 1 or not (s.value > 0).all() or (t.value <= 0).any():
+        return decline("one operand broadcasts, or has a scale for each channel", at=total)
+    chain, grid = chain_of(total, (*links, top), starts_at_reals=True), quantised_as(top, len(x.shape))
+    for reason in (chain, grid):
+        if isinstance(reason, str):
+            return decline(reason, at=top)
+    if chain.channels != 1:
+        return decline("what follows differs from channel to channel", at=top)
+    whole, element, worth = grid
+    a, b = (each.ravel() for each in np.mgrid[one.minimum : one.maximum + 1, other.minimum : other.maximum + 1])
+    kind = np.float64 if precisely else s.value.dtype
+    units = [each.value.reshape(()).astype(kind) for each in (s, t)]
+    (real,) = total.op.compute([a.astype(kind) * units[0], b.astype(kind) * units[1]], {})
+    levels = whole(chain.function(real[:, None], precisely=precisely))[:, 0].astype(np.int64)
+    if levels.min() < element.minimum or levels.max() > element.maximum:
+        return decline(f"its values from {levels.min()} to {levels.max()} are not those of {element}", at=top)
+    sign = -1 if total.op_name == "sub" else 1
+    found = common_grid((float(s.value.reshape(())), sign * float(t.value.reshape(()))), a, b, levels)
+    if found is None:
+        return decline("no factors of 28 bits bring its operands on one grid", at=total)
+    first, second = _widened(x, found.factors[0]), _widened(y, found.factors[1])
+    ends = [
+        u * found.factors[0] + v * found.factors[1]
+        for u in (one.minimum, one.maximum)
+        for v in (other.minimum, other.maximum)
+    ]
+    sums = op.integer_add(first, second, element=FixedPoint.holding(min(0, *ends), max(1, *ends)))
+    low, high = int(levels.min()), int(levels.max())
+    bounds = {"low": low} if low > element.minimum else {}
+    bounds |= {"high": high} if high < element.maximum else {}
+    made = op.rescale(
+        sums, multiplier=1, addend=found.addend, shift=found.shift, rounding="down", element=element, **bounds
+    )
+    return reading(made, top, worth)
+
+
+def _widened(x: Any, factor: int) -> Any:
+    """Mantissas times a factor, exactly."""
+    if factor == 1:
+        return x
+    ends = [x.type.element.minimum * factor, x.type.element.maximum * factor]
+    element = FixedPoint.holding(min(0, *ends), max(1, *ends))
+    return op.rescale(x, multiplier=factor, shift=0, element=element)
+
+
+@rule(shared="keep", kind="lowering")
+def lower_sum(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parameters):
+    """A sum of scaled mantissas, quantised, is one on a common grid, rescaled: proved for every pair."""
+    total = (op.add | op.sub)(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
+    stored = QUANTISERS(total, *parameters)
+    yield stored
+    return _summed(x, y, s, t, total, (), stored)
+
+
+@rule(shared="keep", kind="lowering")
+def lower_sum_steps(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parameters):
+    """A sum of scaled mantissas with float ops behind, quantised, is one on a common grid: proved for every pair."""
+    total = (op.add | op.sub)(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
+    run = rule.repeated(total, link)
+    stored = QUANTISERS(run, *parameters)
+    yield stored
+    return _summed(x, y, s, t, total, run.links, stored)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def approach_sum(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parameters):
+    """A sum of scaled mantissas, quantised; assumes that rounding it to float32 before changes nothing."""
+    total = (op.add | op.sub)(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
+    stored = QUANTISERS(total, *parameters)
+    yield stored
+    return _summed(x, y, s, t, total, (), stored, precisely=True)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def approach_sum_steps(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parameters):
+    """A sum of scaled mantissas, float ops, a quantiser; assumes that roundings to float32 between change nothing."""
+    total = (op.add | op.sub)(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
+    run = rule.repeated(total, link)
+    stored = QUANTISERS(run, *parameters)
+    yield stored
+    return _summed(x, y, s, t, total, run.links, stored, precisely=True)
+
+
+def _product(x: Any, y: Any, unit: np.ndarray, product: Any) -> Any:
+    sums = op.mul(op.from_fixed(op.integer_mul(x, y), fraction=0, element="f64"), unit)
+    return op.cast(sums, element=product.type.element)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_product(x: Mantissas, y: Mantissas, s: Constant, t: Constant):
+    """A product of scaled mantissas is one of whole numbers, scaled; assumes that the float products are exact."""
+    product = op.mul(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
+    yield product
+    if s.value.size != 1 or t.value.size != 1 or x.type.element.width + y.type.element.width > 48:
+        return decline("an operand has a scale for each channel, or their product more than 48 bits", at=product)
+    unit = s.value.reshape(()).astype(np.float64) * t.value.reshape(()).astype(np.float64)
+    return _product(x, y, unit, product)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_square(x: Mantissas, s: Constant):
+    """The square of scaled mantissas is one of whole numbers, scaled; assumes that the float products are exact."""
+    real = op.mul(op.from_fixed(x, fraction=0), s)
+    square = op.mul(real, real)
+    yield square
+    if s.value.size != 1 or x.type.element.width > 24:
+        return decline("its operand has a scale for each channel, or its square more than 48 bits", at=square)
+    return _product(x, x, s.value.reshape(()).astype(np.float64) ** 2, square)
+
+
+LOWER_PAIRS = (lower_sum, lower_sum_steps, approach_sum, approach_sum_steps, lower_scaled_product, lower_scaled_square)
+"""Two scaled values, added or multiplied."""

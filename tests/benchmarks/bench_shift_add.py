@@ -1,0 +1,166 @@
+"""Unrolled matrix products without multipliers: our networks of adders beside da4ml's, through the same Yosys.
+
+Both get the same weights, biases and formats and are exact. da4ml's modules are plain pipelines; ours are components
+with handshake, whose cost is in the numbers. ``pip install da4ml==0.6.0 pyosys==0.70``; set SHIFT_ADD to the layers to
+run (``fc1,fc1x16,fc2,fc3,fc4,classes``; the larger ones take minutes in Yosys).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from graphrewrite import models
+from graphrewrite.hdl.adder_network import network
+from graphrewrite.hdl.checking import check_component
+from graphrewrite.hdl.component import Site
+from graphrewrite.hdl.components.adder_graph import ADDER_GRAPH, adder_graph
+from graphrewrite.hdl.entity import ports, source_of
+from graphrewrite.hdl.generic import literal
+from graphrewrite.hdl.synthesis.verilog import to_verilog
+from graphrewrite.hdl.synthesis.yosys import run_yosys
+from graphrewrite.lowering.shift_add import adders_of
+from graphrewrite.types import FixedPoint, Stream
+from tests.benchmarks.figures import print_table
+
+JET = Path(os.environ.get("SHARED", "/work/shared")) / "models" / "three_layer_keras.onnx"
+CLASSES = Path(models.__file__).parent / "classes.onnx"
+TEMPLATES = Path(__file__).parents[2] / "hdl" / "templates"
+SYNTHESIS = "synth_xilinx -family xc7 -nodsp -flatten -noiopad -noclkbuf -top"
+STAGES = 2
+COLUMNS = ("layer", "of", "adders", "depth", "LUT", "INV", "CARRY4", "FF", "cycles", "generation s", "Yosys s")
+
+
+class Layer(NamedTuple):
+    """Integer weights and bias, and the format of what they are multiplied by."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+    element: FixedPoint
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+
+
+def _rounded(w: np.ndarray, b: np.ndarray, element: FixedPoint) -> Layer:
+    """Six bits, with the finest power of two at which at most 0.4 % of the weights saturate."""
+    fraction = next(f for f in range(10, -9, -1) if np.mean(np.abs(np.round(w * 2.0**f)) > 31) < 0.004)
+    weights = np.clip(np.round(w * 2.0**fraction), -32, 31).astype(np.int64)
+    return Layer(weights, np.round(b * 2.0 ** (fraction + element.fraction)).astype(np.int64), element)
+
+
+def _layers() -> dict[str, Layer]:
+    jet, activation = _arrays(JET), FixedPoint(False, 6, 3)
+    found = {"fc1": _rounded(jet["W"].T, jet["B"], FixedPoint(True, 8, 4))}
+    found["fc1x16"] = _rounded(jet["W"].T, jet["B"], FixedPoint(True, 16, 10))
+    for number in (1, 2, 3):
+        found[f"fc{number + 1}"] = _rounded(jet[f"W{number}"].T, jet[f"B{number}"], activation)
+    last = [array for array in _arrays(CLASSES).values() if array.ndim == 2][-1]
+    matrix = last if last.shape[0] < last.shape[1] else last.T
+    found["classes"] = _rounded(matrix, np.zeros(len(matrix)), activation)
+    return found
+
+
+def _element(layer: Layer) -> FixedPoint:
+    ends = layer.weights * layer.element.minimum, layer.weights * layer.element.maximum
+    low, high = np.minimum(*ends).sum(axis=1) + layer.bias, np.maximum(*ends).sum(axis=1) + layer.bias
+    return FixedPoint.holding(int(low.min()), int(high.max()))
+
+
+def _cells(folder: Path, sources: list[Path], top: str) -> tuple[Counter[str], float]:
+    """Cells by kind, and the time that Yosys took."""
+    folder.mkdir(exist_ok=True)
+    started = time.perf_counter()
+    commands = [*(f"read_verilog -sv {path}" for path in sources), f"{SYNTHESIS} {top}", "write_json netlist.json"]
+    counted: Counter[str] = Counter()
+    for kind, count in run_yosys(commands, top, folder, where=top).cells.items():
+        counted["LUT" if kind.startswith("LUT") else "FF" if kind.startswith("FD") else kind] += count
+    return counted, time.perf_counter() - started
+
+
+def _row(name: str, of: str, adders: int, depth: int, cells: Counter[str], *rest: float) -> tuple[object, ...]:
+    return (name, of, adders, depth, *(cells[kind] for kind in ("LUT", "INV", "CARRY4", "FF")), *rest)
+
+
+def _ours(name: str, layer: Layer, folder: Path) -> tuple[object, ...]:
+    started = time.perf_counter()
+    adders, outputs = adders_of(layer.weights, layer.element)
+    generation = time.perf_counter() - started
+    x = Stream(layer.element, (layer.weights.shape[1],))
+    shared = {"adders": adders, "outputs": outputs, "bias": layer.bias, "element": _element(layer)}
+    site = Site.of(adder_graph, x, **shared, stages=STAGES)
+    check_component(ADDER_GRAPH, corners=[site], count=0, timeout=None)
+    top = f"ours_{name}"
+    source, component = folder / f"{top}.vhd", folder / "adder_graph.vhd"
+    component.write_text(source_of(ADDER_GRAPH))
+    source.write_text(_wrapper(top, site))
+    verilog = to_verilog([TEMPLATES / "lanes.vhd", component, source], top)
+    path = folder / f"{top}.v"
+    path.write_text(verilog.closure(top))
+    cells, seconds = _cells(folder / top, [path], top)
+    depth = network(adders, outputs, len(layer.weights[0]), layer.element).levels - 1
+    return _row(name, "graphrewrite", len(adders), depth, cells, STAGES, generation, seconds)
+
+
+def _wrapper(top: str, site: Site) -> str:
+    """An entity without generics."""
+    signals = ["clk, rst : in std_logic"]
+    wires = ["clk => clk", "rst => rst"]
+    for name, stream, is_input in ports(site):
+        there, back = ("in", "out") if is_input else ("out", "in")
+        signals.append(f"{name}_payload : {there} std_logic_vector({stream.payload_width - 1} downto 0)")
+        signals += [f"{name}_valid : {there} std_logic", f"{name}_ready : {back} std_logic"]
+        wires += [f"{name}_{part} => {name}_{part}" for part in ("payload", "valid", "ready")]
+    generics = ",\n".join(f"{name} => {literal(value)}" for name, value in ADDER_GRAPH.generics(site).items())
+    return (
+        f"library ieee;\nuse ieee.std_logic_1164.all;\nentity {top} is port ({'; '.join(signals)}); end entity;\n"
+        f"architecture rtl of {top} is\nbegin\n  dut : entity work.adder_graph generic map (\n{generics})\n"
+        f"    port map ({', '.join(wires)});\nend architecture;\n"
+    )
+
+
+def _theirs(name: str, layer: Layer, folder: Path) -> tuple[object, ...]:
+    from da4ml.codegen import RTLModel
+    from da4ml.trace import FixedVariableArrayInput, comb_trace
+
+    element = layer.element
+    started = time.perf_counter()
+    given = FixedVariableArrayInput((layer.weights.shape[1],))
+    x = given.quantize(int(element.signed), element.width - element.signed, 0)
+    solved = comb_trace(given, x @ layer.weights.T.astype(np.float64) + layer.bias.astype(np.float64))
+    generation = time.perf_counter() - started
+    samples = np.random.default_rng(0).integers(element.minimum, element.maximum, (50, x.shape[0]), endpoint=True)
+    expected = samples @ layer.weights.T + layer.bias
+    assert (solved.predict(samples.astype(np.float64)).reshape(expected.shape) == expected).all()
+    depth = int(max(np.max(solved.out_latency), 1))
+    top = f"theirs_{name}"
+    target = folder / f"{top}_rtl"
+    cutoff = -(-depth // STAGES)
+    model = RTLModel(solved, top, target, flavor="verilog", latency_cutoff=cutoff, print_latency=False)
+    model.write()
+    sources = [
+        path for path in sorted(target.glob("src/**/*.v")) if "wrapper" not in path.name and "lookup" not in path.name
+    ]
+    cells, seconds = _cells(folder / top, sources, top)
+    adders = sum(op.opcode in (0, 1) for op in solved.ops)
+    return _row(name, "da4ml", adders, depth, cells, len(model._pipe.solutions), generation, seconds)
+
+
+@pytest.mark.ghdl
+def test_networks_of_adders_beside_those_of_da4ml(tmp_path):
+    pytest.importorskip("da4ml")
+    pytest.importorskip("pyosys")
+    layers, rows = _layers(), []
+    for name in os.environ.get("SHIFT_ADD", "fc4").split(","):
+        rows += [_ours(name, layers[name], tmp_path), _theirs(name, layers[name], tmp_path)]
+        print(*rows[-2:], sep="\n", flush=True)
+    print_table("Unrolled matrix products without multipliers", COLUMNS, rows)

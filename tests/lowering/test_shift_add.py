@@ -1,0 +1,154 @@
+"""Constant matrix products as networks of shifts and additions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import evaluate, rewrite
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.adder_layout import layout
+from graphrewrite.hdl.adder_network import network
+from graphrewrite.hdl.components.adder_graph import adder_graph
+from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.lowering.shift_add import SHARE_SUMS, adders_of, scalar_graph, share_pairs, unroll_as_adders
+from graphrewrite.lowering.shift_add.digits import count_digits, matrix_of, rows_of
+from graphrewrite.lowering.shift_add.ops import linear_sums, shifted_sum
+from graphrewrite.types import FixedPoint, Stream, Tensor
+from tests.lowering.matrix_products import formats, matrices, stream_products
+
+
+def _naive(matrix: np.ndarray) -> int:
+    """Adders without any sharing: one less than digits in each row."""
+    return int(np.maximum(count_digits(matrix) - 1, 0).sum())
+
+
+@given(matrices())
+def test_digits_are_canonical_and_stand_for_the_matrix(matrix):
+    rows = rows_of(matrix)
+    assert (matrix_of(rows, matrix.shape[1]) == matrix).all()
+    for row in rows:
+        assert set(row.values()) <= {-1, 1}
+        assert not any(term + 1 in row for term in row if (term + 1) % 64)
+
+
+@given(matrices(), formats())
+def test_a_network_multiplies_by_its_matrix_with_no_more_adders_than_digits_need(matrix, element):
+    adders, outputs = adders_of(matrix, element)
+    found = network(adders, outputs, matrix.shape[1], element)
+    assert (found.weights == matrix).all()
+    assert len(adders) <= _naive(matrix)
+
+
+@given(matrices(), formats())
+def test_what_the_rules_leave_are_additions_and_wires(matrix, element):
+    graph = rewrite(scalar_graph(matrix, element), SHARE_SUMS)
+    sums = [graph.attributes(node)["matrix"] for node in graph if graph.nodes[node]["type"] == "linear_sums"]
+    assert len(sums) == 1
+    assert count_digits(np.asarray(sums[0])).max() <= 1
+    assert rewrite(graph, SHARE_SUMS) == graph
+
+
+@given(matrices(), formats(), st.randoms(use_true_random=False))
+def test_what_is_held_never_overflows_and_is_never_negative(matrix, element, random):
+    """The natural numbers of the hardware, followed one by one."""
+    adders, outputs = adders_of(matrix, element)
+    bias = np.array([random.randint(-99, 99) for _ in matrix])
+    found = network(adders, outputs, matrix.shape[1], element)
+    for x in ([element.minimum] * matrix.shape[1], [element.maximum] * matrix.shape[1], None, None, None):
+        values = x or [random.randint(element.minimum, element.maximum) for _ in range(matrix.shape[1])]
+        held = [value - element.minimum for value in values]
+        for added, how in zip(found.sums, found.held[len(held) :], strict=True):
+            low, high = (
+                (1 << found.held[n].width) - 1 - held[n] if flip else held[n]
+                for n, flip in ((added.low, added.low_inverted), (added.high, added.high_inverted))
+            )
+            held.append(low + (high << added.shift))
+            assert 0 <= held[-1] < 1 << how.width
+        laid = layout(found, bias, element, 1)
+        for o, ((number, shift, sign), result) in enumerate(zip(found.outputs, laid.results.tolist(), strict=True)):
+            last = (1 << found.held[number].width) - 1 - held[number] if result[2] else held[number]
+            total = laid.constants[o] + ((last << shift) if sign else 0)
+            assert total == int(np.dot(matrix[o], values)) + bias[o]
+
+
+def test_sharing_saves_most_of_the_adders_and_is_deterministic():
+    matrix = np.random.default_rng(1).integers(-32, 32, (16, 16))
+    element = FixedPoint(False, 6)
+    adders, _ = adders_of(matrix, element)
+    assert len(adders) < 0.7 * _naive(matrix)
+    graphs = [rewrite(scalar_graph(matrix, element), SHARE_SUMS) for _ in range(2)]
+    assert str(graphs[0]) == str(graphs[1])
+    values = {f"x_{i}": np.arange(16, dtype=np.uint8) * (i + 1) % 64 for i in range(16)}
+    (found,) = evaluate(graphs[0], values).values()
+    assert (found == np.stack(list(values.values()), axis=1).astype(int) @ matrix.T).all()
+
+
+def test_a_step_of_sharing_says_why_there_is_none():
+    graph = scalar_graph(np.array([[1, 2]]), FixedPoint(True, 8))
+    (sums,) = (node for node in graph if graph.nodes[node]["type"] == "linear_sums")
+    assert "no two digits stand together in several places" in share_pairs.explain(graph, at=sums)
+
+
+def test_the_scalar_ops_refuse_what_they_cannot_mean():
+    fraction, whole = Tensor(FixedPoint(True, 8, 2), ("N",)), Tensor(FixedPoint(True, 8), ("N",))
+    with pytest.raises(TypeMismatchError, match="has a fraction"):
+        shifted_sum.infer(fraction, whole)
+    with pytest.raises(TypeMismatchError, match="two numbers of places"):
+        shifted_sum.infer(whole, whole, shifts=(0, -1))
+    with pytest.raises(TypeMismatchError, match="differ in shape"):
+        shifted_sum.infer(whole, Tensor(FixedPoint(True, 8), ("N", 2)))
+    with pytest.raises(TypeMismatchError, match="does not fit 1 numbers"):
+        linear_sums.infer(whole, matrix=[[1, 2]], element=FixedPoint(True, 16))
+
+
+X = Stream(FixedPoint(True, 8), (2, 5))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"adders": [[0, 3, 0, 0, 0]]}, "adder 0 reads the numbers 0 and 3; give 0 to 1"),
+        ({"adders": [[0, 1, 1, 1, 0]]}, "shift only one of its operands"),
+        ({"outputs": [[9, 0, 1]]}, r"output \(9, 0, 1\)"),
+        ({"outputs": [1, 2]}, r"give \[O,3\]"),
+        ({"bias": [1, 2]}, r"bias \(2,\) does not fit 1 outputs"),
+        ({"stages": 3}, "this network has use for 1 to 2 ranks"),
+        ({"element": FixedPoint(True, 8)}, "sums of -256 to 254 exceed s8f0; give s9f0 or wider"),
+    ],
+)
+def test_the_component_refuses_what_it_cannot_compute(changed, message):
+    right = {"adders": [[0, 1, 0, 0, 0]], "outputs": [[2, 0, 1]], "bias": [0], "element": FixedPoint(True, 9)}
+    assert adder_graph.infer(X, **right)
+    with pytest.raises(TypeMismatchError, match=message):
+        adder_graph.infer(X, **{**right, **changed})
+
+
+def test_folded_channels_are_refused():
+    right = {"adders": [[0, 1, 0, 0, 0]], "outputs": [[2, 0, 1]], "bias": [0], "element": FixedPoint(True, 9)}
+    with pytest.raises(TypeMismatchError, match="takes all at once; refold it"):
+        adder_graph.infer(X.with_lanes(1), **right)
+
+
+@given(stream_products())
+def test_only_products_of_one_step_are_unrolled(graph):
+    (product,) = (node for node in graph if graph.nodes[node]["type"] == "matvec")
+    assert "matches" in unroll_as_adders.explain(graph, at=product)
+    rows = len(graph.attributes(product)["weights"])
+    if rows > 1:
+        folded = graph.copy()
+        folded.nodes[product]["lanes"] = 1
+        declined = unroll_as_adders.explain(folded, at=product)
+        assert "in one step" in declined or folded.result_type(product).folds == 1
+
+
+def test_the_op_of_the_component_means_the_product():
+    random = np.random.default_rng(0)
+    weights, bias, x = random.integers(-9, 9, (4, 3)), random.integers(-9, 9, 4), random.integers(-8, 8, (5, 3, 2))
+    element, wide = FixedPoint(True, 4), FixedPoint(True, 16)
+    adders, outputs = adders_of(weights, element)
+    found = adder_graph(x.astype(np.int8), adders=adders, outputs=outputs, bias=bias, element=wide)
+    assert (found == matvec(x.astype(np.int8), weights=weights, bias=bias, element=wide)).all()
+    assert (found == np.einsum("oi,nip->nop", weights, x) + bias[:, None]).all()
