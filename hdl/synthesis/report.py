@@ -143,9 +143,9 @@ class SynthesisReport:
         clocked = self.clock is not None
         yield ("instance", "LUT", "predicted", "FF", "predicted", "DSP", "BRAM", "LUTRAM", "carry") + ("MHz",) * clocked
         for part in self.parts:
-            yield _row(part.instance, part.usage, part.predicted, part.clock if clocked else None)
+            yield _row(part.instance, part.usage, part.predicted, part.clock, clocked)
         if len(self.parts) > 1:
-            yield _row("all", self.total, self.predicted, self.clock)
+            yield _row("all", self.total, self.predicted, self.clock, clocked)
 
     def __str__(self) -> str:
         rows = list(self.rows())
@@ -179,7 +179,7 @@ def deviation(usage: Usage, predicted: Usage) -> str:
     return f"predicted {', '.join(off)}" if off else ""
 
 
-def _row(name: str, usage: Usage, predicted: Usage, clock: Clock | None) -> tuple[str, ...]:
+def _row(name: str, usage: Usage, predicted: Usage, clock: Clock | None, clocked: bool) -> tuple[str, ...]:
     numbers = (
         str(usage.lut),
         str(predicted.lut),
@@ -190,7 +190,7 @@ def _row(name: str, usage: Usage, predicted: Usage, clock: Clock | None) -> tupl
         str(usage.lutram),
         str(usage.carry),
     )
-    return (name, *numbers, *((f"{clock.mhz:.1f}",) if clock else ()))
+    return (name, *numbers, *((f"{clock.mhz:.1f}" if clock else "-",) if clocked else ()))
 
 
 def _beside(found: float, predicted: float) -> str:

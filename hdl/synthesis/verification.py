@@ -15,7 +15,7 @@ from graphrewrite.progress import progress
 __all__ = ["verify"]
 
 _PERIOD = 10  # ns; of the test bench's clock
-_CYCLES = 2000
+_CYCLES = 500
 
 
 def verify(

@@ -153,15 +153,15 @@ begin
       return a;
     end function;
 
-    -- The numbers after some levels of the tree; places that are used no more hold zero.
-    function reduced(row : row_t; first, last : natural) return row_t is
+    -- The numbers after the levels above + 1 to below of the tree; places that are used no more hold zero.
+    function reduced(row : row_t; above, below : natural) return row_t is
       variable result : row_t;
       variable count  : positive;
     begin
       result := row;
       count  := TAPS;
       for level in 1 to depth(TAPS) loop
-        if level > first and level <= last then
+        if level > above and level <= below then
           for l in 0 to LANES - 1 loop
             for t in 0 to count - 1 loop
               if 2 * t + 1 < count then
@@ -233,15 +233,15 @@ begin
       return a;
     end function;
 
-    -- The numbers after some levels of the tree; places that are used no more hold zero.
-    function reduced(row : row_t; first, last : natural) return row_t is
+    -- The numbers after the levels above + 1 to below of the tree; places that are used no more hold zero.
+    function reduced(row : row_t; above, below : natural) return row_t is
       variable result : row_t;
       variable count  : positive;
     begin
       result := row;
       count  := TAPS;
       for level in 1 to depth(TAPS) loop
-        if level > first and level <= last then
+        if level > above and level <= below then
           for l in 0 to LANES - 1 loop
             for t in 0 to count - 1 loop
               if 2 * t + 1 < count then

@@ -191,6 +191,8 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
     constants = [o.value for o in _operands(top)[1:] if o.is_constant]
     if len(constants) < len(_operands(top)) - 1:
         return "its scale or zero point is computed"
+    if top.op_name not in ("quantise", "multi_threshold") and not _is_positive(constants[0]):
+        return "its scale is not positive"
     if top.op_name == "quantise":
         if top.fractions is not None:
             return "its result has a format for each channel"
@@ -240,6 +242,10 @@ def _of_thresholds(top: Any, steps: int) -> tuple[Callable[[np.ndarray], np.ndar
             worth = np.asarray(scale / part, np.float32)
             return lambda v: np.rint(v.astype(np.float64) / float(worth)), element, worth
     return f"its bias {bias} is no multiple of half its scale {scale}"
+
+
+def _is_positive(scale: np.ndarray) -> bool:
+    return bool(scale.size and scale.dtype.kind == "f" and (np.isfinite(scale) & (scale > 0)).all())
 
 
 def _operands(node: Any) -> list[Any]:

@@ -29,10 +29,10 @@ def _is_given(x: Any) -> bool:
     graph, node = x.graph, x.node
     while graph.nodes[node]["type"] in _MOVED:
         node = graph.operands(node)[0].node
-    return bool(graph.nodes[node]["type"] == "input")
+    return bool(graph.nodes[node]["type"] == "input") and x.type.element in ("f32", "f64")
 
 
-Given = Annotated[Any, rule.where(_is_given, "it is given, not computed")]
+Given = Annotated[Any, rule.where(_is_given, "it is an input of floats, or one whose axes are moved")]
 
 
 def zero_of(z: Any) -> int | None:

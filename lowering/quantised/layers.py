@@ -15,6 +15,7 @@ __all__ = [
     "LOWER_SCALED_LAYERS",
     "LOWER_UNSCALED_LAYERS",
     "accumulated",
+    "is_single",
     "lower_scaled_average_pool",
     "lower_scaled_conv",
     "lower_scaled_gemm",
@@ -50,9 +51,25 @@ def per_channel(s: np.ndarray, rank: int) -> np.ndarray | None:
     ([0.5, 0.25], None)
     """
     along = (1,) * (rank - s.ndim) + s.shape
-    if s.ndim > rank or any(size != 1 for axis, size in enumerate(along) if axis != 1) or not (s > 0).all():
+    if s.ndim > rank or s.dtype.kind != "f" or any(size != 1 for axis, size in enumerate(along) if axis != 1):
+        return None
+    if not (np.isfinite(s) & (s > 0)).all():
         return None
     return s.astype(np.float64).reshape(-1)
+
+
+def is_single(s: Any, x: Any) -> bool:
+    """Tell whether a constant is one positive scale of all numbers, which broadcasts nothing.
+
+    Parameters
+    ----------
+    s : constant of a match
+        The scale.
+    x : value of a match
+        What it scales.
+    """
+    found = per_channel(s.value, len(x.shape))
+    return found is not None and len(found) == 1
 
 
 def accumulated(whole: np.ndarray, bias: np.ndarray, given: FixedPoint) -> FixedPoint | str:
@@ -95,7 +112,11 @@ def _layer(
         return decline(
             "the scale of its operand differs along other axes than the channels, or is not positive", at=layer
         )
+    if w.dtype.kind != "f" or (b is not None and b.dtype.kind != "f") or 0 in w.shape:
+        return decline("its weights are no floats, or there are none", at=layer)
     outputs, inner = w.shape[:2]
+    if len(units) not in (1, x.shape[1]):
+        return decline("its scale is broadcast", at=layer)
     if len(units) > 1 and (groups == 1 or inner != 1):
         w, units = _absorbed(w, units), np.ones(1)
     elif len(units) > 1:

@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.quantised.chains import QUANTISERS
 from graphrewrite.lowering.quantised.entries import zero_of
+from graphrewrite.lowering.quantised.layers import is_single
 from graphrewrite.lowering.quantised.steps import Mantissas
 
 __all__ = [
@@ -51,6 +52,11 @@ def _stays(moved: Any, zero: int = 0) -> str:
     return ""
 
 
+def _again(moved: Any, real: Any, **attributes: Any) -> Any:
+    """The same movement of another operand, with its parameters."""
+    return moved.op(real, *_below(moved)[1:], like=moved, **attributes)
+
+
 def _without_border(moved: Any) -> dict[str, Any]:
     return {"fill": 0.0} if moved.op_name == "pad" else {}
 
@@ -61,11 +67,11 @@ def move_scale(x: Mantissas, s: Constant):
     real = op.from_fixed(x, fraction=0)
     moved = _MOVING(op.mul(real, s))
     yield moved
-    if s.value.size != 1 or not (s.value > 0).all():
+    if not is_single(s, x):
         return decline("its scale differs from channel to channel, or is not positive", at=s)
     if reason := _stays(moved):
         return decline(reason, at=moved)
-    return op.mul(moved.op(real, like=moved), s.value.reshape(()))
+    return op.mul(_again(moved, real), s.value.reshape(()))
 
 
 @rule(shared="keep")
@@ -76,11 +82,11 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
     moved = _MOVING(stored)
     yield moved
     zero = zero_of(z)
-    if zero is None or one.value.size != 1 or (one.value != 1).any():
+    if zero is None or not is_single(one, x) or (one.value != 1).any() or (z is not None and z.value.ndim > len(x.shape)):
         return decline("its scale or zero point differs from channel to channel", at=stored)
     if reason := _stays(moved, zero):
         return decline(reason, at=moved)
-    again = moved.op(real, like=moved, **_without_border(moved))
+    again = _again(moved, real, **_without_border(moved))
     if z is None:
         return op.quantize_linear(again, one.value.reshape(()), like=stored)
     return op.quantize_linear(again, one.value.reshape(()), z.value.reshape(-1)[0].reshape(()), like=stored)
@@ -224,7 +230,10 @@ def transpose_later(x):
 def double_scaled(x: Mantissas, s: Constant):
     """A scaled number and itself are twice the number."""
     real = op.mul(op.from_fixed(x, fraction=0), s)
-    yield op.add(real, real)
+    total = op.add(real, real)
+    yield total
+    if not is_single(s, x):
+        return decline("its scale differs from channel to channel, or is not positive", at=s)
     return op.mul(real, np.asarray(2, s.value.dtype))
 
 

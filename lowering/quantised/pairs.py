@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.quantised.layers import is_single
 from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
 from graphrewrite.lowering.quantised.lines import Corners, slope_through
-from graphrewrite.lowering.quantised.steps import Mantissas, reading
+from graphrewrite.lowering.quantised.steps import Mantissas, certain, reading
 
 __all__ = [
     "LOWER_PAIRS",
@@ -92,7 +93,7 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, links: Any, top: Any, *,
     one, other = x.type.element, y.type.element
     if one.width + other.width > _MOST_PAIRS:
         return decline(f"its operands have {one.width} and {other.width} bits, too many for all pairs", at=total)
-    if x.shape != y.shape or s.value.size != 1 or t.value.size != 1 or not (s.value > 0).all() or (t.value <= 0).any():
+    if x.shape != y.shape or not is_single(s, x) or not is_single(t, y):
         return decline("one operand broadcasts, or has a scale for each channel", at=total)
     chain, grid = chain_of(total, (*links, top), starts_at_reals=True), quantised_as(top, len(x.shape))
     for reason in (chain, grid):
@@ -105,7 +106,7 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, links: Any, top: Any, *,
     kind = np.float64 if precisely else s.value.dtype
     units = [each.value.reshape(()).astype(kind) for each in (s, t)]
     (real,) = total.op.compute([a.astype(kind) * units[0], b.astype(kind) * units[1]], {})
-    levels = whole(chain.function(real[:, None], precisely=precisely))[:, 0].astype(np.int64)
+    levels = certain(whole(chain.function(real[:, None], precisely=precisely)))[:, 0]
     if levels.min() < element.minimum or levels.max() > element.maximum:
         return decline(f"its values from {levels.min()} to {levels.max()} are not those of {element}", at=top)
     sign = -1 if total.op_name == "sub" else 1
@@ -185,7 +186,7 @@ def lower_scaled_product(x: Mantissas, y: Mantissas, s: Constant, t: Constant):
     """A product of scaled mantissas is one of whole numbers, scaled; assumes that the float products are exact."""
     product = op.mul(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
     yield product
-    if s.value.size != 1 or t.value.size != 1 or x.type.element.width + y.type.element.width > 48:
+    if not (is_single(s, x) and is_single(t, y)) or x.type.element.width + y.type.element.width > 48:
         return decline("an operand has a scale for each channel, or their product more than 48 bits", at=product)
     unit = s.value.reshape(()).astype(np.float64) * t.value.reshape(()).astype(np.float64)
     return _product(x, y, unit, product)
@@ -197,7 +198,7 @@ def lower_scaled_square(x: Mantissas, s: Constant):
     real = op.mul(op.from_fixed(x, fraction=0), s)
     square = op.mul(real, real)
     yield square
-    if s.value.size != 1 or x.type.element.width > 24:
+    if not is_single(s, x) or x.type.element.width > 24:
         return decline("its operand has a scale for each channel, or its square more than 48 bits", at=square)
     return _product(x, x, s.value.reshape(()).astype(np.float64) ** 2, square)
 

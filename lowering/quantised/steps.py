@@ -12,11 +12,12 @@ from graphrewrite.lowering.quantised.functions import Steps, steps_of, within
 from graphrewrite.lowering.quantised.lines import line_through
 from graphrewrite.replacement import Known
 
-__all__ = ["LOWER_STEPS", "Mantissas", "approach_sums", "lower_steps", "reading", "rescaled"]
+__all__ = ["LOWER_STEPS", "Mantissas", "approach_sums", "certain", "lower_steps", "reading", "rescaled"]
 
 Mantissas = Annotated[
     Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
 ]
+_NOWHERE = float(1 << 40)
 _TABLE = 12
 """Bits of a mantissa for which a function may be a table."""
 _MOST_LEVELS = 255
@@ -127,6 +128,28 @@ def _reach(x: Any) -> tuple[np.ndarray, np.ndarray]:
     return low + b["value"], high + b["value"]
 
 
+def certain(values: np.ndarray) -> np.ndarray:
+    """Return results as whole numbers; what is none is one that no format of 16 bits holds.
+
+    Parameters
+    ----------
+    values : ndarray
+        Whole numbers, infinities, NaN.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Examples
+    --------
+    >>> certain(np.array([3.0, np.nan])).tolist()
+    [3, 1099511627776]
+    """
+    if values.dtype.kind != "f":
+        return values.astype(np.int64)
+    return np.clip(np.where(np.isnan(values), _NOWHERE, values), -_NOWHERE, _NOWHERE).astype(np.int64)
+
+
 def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
     is_sum = real.element == "f64" and [link.op_name for link in run.links[:2]] == ["mul", "cast"]
     if precisely and not is_sum:
@@ -139,7 +162,7 @@ def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
     whole, element, worth = grid
     given = x.type.element
     found = steps_of(
-        lambda numbers: whole(chain.function(numbers, precisely=precisely)),
+        lambda numbers: certain(whole(chain.function(numbers, precisely=precisely))),
         given.minimum,
         given.maximum,
         chain.channels,

@@ -17,7 +17,16 @@ from graphrewrite.hdl.components.select_lanes import select
 from graphrewrite.lowering.bridge import leave
 from graphrewrite.lowering.streaming.values import too_wide
 
-__all__ = ["MAP_MOVEMENT", "map_concat", "map_pad", "map_reshape", "map_selection", "map_transpose", "pair_concat"]
+__all__ = [
+    "MAP_MOVEMENT",
+    "map_concat",
+    "map_concat_with_itself",
+    "map_pad",
+    "map_reshape",
+    "map_selection",
+    "map_transpose",
+    "pair_concat",
+]
 
 
 @rule(shared="keep", kind="lowering")
@@ -134,5 +143,18 @@ def map_concat(x, y):
     return leave(concat(x, y))
 
 
-MAP_MOVEMENT = (map_reshape, map_transpose, map_selection, map_pad, pair_concat, map_concat)
+@rule(shared="keep", kind="lowering")
+def map_concat_with_itself(x):
+    """Channels of a stream, and once more; the pattern of a join needs two different operands."""
+    given = leave(x)
+    joined = op.concat(given, given)
+    yield joined
+    if joined.axis not in (1, 1 - len(joined.shape)):
+        return decline("only channels are joined", at=joined)
+    if reason := too_wide(x):
+        return decline(reason, at=joined)
+    return leave(select(x, order=tuple(range(x.shape[0])) * 2))
+
+
+MAP_MOVEMENT = (map_reshape, map_transpose, map_selection, map_pad, pair_concat, map_concat_with_itself, map_concat)
 """Orders of numbers."""

@@ -199,7 +199,13 @@ def map_sub(x, y):
     negative = _scaled(y, np.full(channels, -1), np.zeros(channels, np.int64), y.type.element.fraction)
     if isinstance(negative, str):
         return decline(negative, at=difference)
-    return leave(add(x, negative, shifts=difference.shifts, element=difference.type.element))
+    by, element = difference.shifts, difference.type.element
+    low = (x.type.element.minimum << by[0]) + (negative.type.element.minimum << by[1])
+    high = (x.type.element.maximum << by[0]) + (negative.type.element.maximum << by[1])
+    wide = FixedPoint.holding(min(low, element.minimum), max(high, element.maximum), element.fraction)
+    if wide.width > LANE_BITS:
+        return decline(f"its sums need {wide.width} bits, and a lane has at most {LANE_BITS}", at=difference)
+    return leave(_in_format(add(x, negative, shifts=by, element=wide), element))
 
 
 MAP_SCALING = (

@@ -1,5 +1,6 @@
 """The numpy meaning of each component against its definition, one number at a time."""
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -23,14 +24,19 @@ def _per_position(case: Case, lanes: Callable[..., list[int]]) -> np.ndarray:
 
 def _window(case: Case) -> np.ndarray:
     (x,), at = case.inputs, case.site.attributes
-    (kh, kw), (sh, sw), (top, left, _, _) = at["kernel"], at["strides"], at["pads"]
-    channels, height, width = x.shape[1:]
+    count = x.ndim - 2
+    kernel, pads = at["kernel"], at["pads"] or (0,) * (2 * count)
+    strides, dilations = at["strides"] or (1,) * count, at["dilations"] or (1,) * count
+    taps = list(itertools.product(*map(range, kernel)))
+    size = x.shape[1] // at["groups"]
     result = np.empty((len(x), *case.site.results[0].shape), object)
-    for n, lane, row, col in np.ndindex(result.shape):
-        place, c = divmod(lane, channels)
-        i, j = row * sh + place // kw - top, col * sw + place % kw - left
-        result[n, lane, row, col] = int(x[n, c, i, j]) if 0 <= i < height and 0 <= j < width else at["fill"]
-    assert kh * kw * channels == result.shape[1]
+    for n, channel, *place in np.ndindex(result.shape):
+        block, c = divmod(channel, size)
+        group, tap = divmod(block, len(taps))
+        seen = [p * s + t * d - b for p, s, t, d, b in zip(place, strides, taps[tap], dilations, pads, strict=False)]
+        inside = all(0 <= i < length for i, length in zip(seen, x.shape[2:], strict=True))
+        result[n, channel, *place] = int(x[n, group * size + c, *seen]) if inside else at["fill"]
+    assert len(taps) * x.shape[1] == result.shape[1]
     return result
 
 
@@ -42,10 +48,21 @@ def _bounded(value: int, case: Case) -> int:
 
 
 def _matvec(case: Case) -> np.ndarray:
-    rows, bias = np.asarray(case.site.attributes["weights"]).tolist(), np.asarray(case.site.attributes["bias"]).tolist()
-    return _per_position(
-        case, lambda x: [sum(w * v for w, v in zip(r, x, strict=True)) + b for r, b in zip(rows, bias, strict=True)]
-    )
+    at = case.site.attributes
+    rows, bias = np.asarray(at["weights"]).tolist(), np.asarray(at["bias"]).tolist()
+    columns, each = len(rows[0]), len(rows) // at["groups"]
+
+    def product(x: list[int]) -> list[int]:
+        starts = [o // each * columns for o in range(len(rows))]
+        return [
+            sum(w * x[start + i] for i, w in enumerate(row)) + b
+            for row, b, start in zip(rows, bias, starts, strict=True)
+        ]
+
+    if at["over"] == "position":
+        return _per_position(case, product)
+    frames = [[int(v) for v in frame.reshape(len(frame), -1).T.ravel()] for frame in case.inputs[0]]
+    return np.array([product(frame) for frame in frames], object)
 
 
 def _add(case: Case) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import evaluate, rewrite
+from graphrewrite import Graph, evaluate, rewrite
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.adder_layout import layout
 from graphrewrite.hdl.adder_network import network
@@ -142,6 +142,18 @@ def test_only_products_of_one_step_are_unrolled(graph):
         folded.nodes[product]["lanes"] = 1
         declined = unroll_as_adders.explain(folded, at=product)
         assert "in one step" in declined or folded.result_type(product).folds == 1
+
+
+def test_a_product_over_a_frame_or_in_groups_stays():
+    graph, element = Graph("g"), FixedPoint(True, 24)
+    x = graph.input("x", Stream(FixedPoint(True, 8), (2, 3)))
+    framed = matvec(x, weights=np.ones((2, 6), int), bias=[0, 0], element=element, over="frame")
+    grouped = matvec(x, weights=np.ones((2, 1), int), bias=[0, 0], element=element, groups=2)
+    graph.output("y", framed)
+    graph.output("z", grouped)
+    for node in (framed.node, grouped.node):
+        assert "only products of all channels" in unroll_as_adders.explain(graph, at=node)
+    assert unroll_as_adders(graph) == graph
 
 
 def test_the_op_of_the_component_means_the_product():

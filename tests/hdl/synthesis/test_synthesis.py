@@ -29,7 +29,7 @@ needs_nextpnr = pytest.mark.skipif(
 BYTE = FixedPoint(True, 8)
 
 
-def folded(deep: int = 64) -> Design:
+def folded(deep: int = 8) -> Design:
     """A matrix with one multiplier, twice the same buffer, and a read-only memory."""
     weights = np.random.default_rng(5).integers(-100, 100, (deep, 64))
     g = Graph("folded")
@@ -49,9 +49,9 @@ class TestReal:
         first, second, dense = report.parts
         assert first.cells == second.cells
         assert second.seconds == 0.0 < first.seconds
-        assert (dense.usage.dsp, dense.usage.bram) == (1, 2) == (dense.predicted.dsp, dense.predicted.bram)
+        assert (dense.usage.dsp, dense.usage.bram) == (1, 1) == (dense.predicted.dsp, dense.predicted.bram)
         assert report.total == first.usage.plus(second.usage).plus(dense.usage)
-        assert report.verified > 1000
+        assert report.verified >= 500
         assert json.loads(json.dumps(report.as_dict()))["total"]["dsp"] == 1
 
     @pytest.mark.parametrize("family", ["ice40", "xc7"])
@@ -59,7 +59,7 @@ class TestReal:
         report = synthesise(folded(), family=family, whole=True)
         assert len(report.parts) == 1
         assert report.total.dsp == 1 == report.predicted.dsp
-        assert report.total.bram == report.predicted.bram > 0
+        assert report.total.bram == report.predicted.bram == (1 if family == "ice40" else 0)
         assert report.total.lut > 20
 
     @needs_nextpnr
@@ -101,7 +101,7 @@ class TestReal:
     def test_refused_by_ghdl(self, tmp_path: Path) -> None:
         folder = emit(rectify(), frames=1).write(tmp_path / "design")
         (folder / "rectify.vhd").write_text("entity rectify is")
-        with pytest.raises(SynthesisError, match=r"ghdl -a failed.*rectify.vhd:1"):
+        with pytest.raises(SynthesisError, match=r"(?s)ghdl -a failed.*rectify.vhd:1"):
             synthesise(folder)
 
 
