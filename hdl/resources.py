@@ -11,9 +11,9 @@ class Piece(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``add``, ``compare``: of two numbers. ``select``: one of ``size`` numbers. ``logic``: functions of a few bits.
+        ``add``, ``compare``: of two numbers. ``increment``: a constant is added. ``select``: one of ``size`` numbers. ``logic``: functions of a few bits.
         ``product``: of two numbers that change. ``constant``: sums of products by constants, counted in bits of
-        partial products. ``sum``: accumulators of ``size`` products a step. ``counter``: bits that count. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
+        partial products. ``sum``: accumulators of ``size`` products a step. ``counter``: counters, in look-up tables. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
         ``stream_buffer`` for ``size`` beats.
     count : int
         How many.

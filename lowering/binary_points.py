@@ -43,6 +43,8 @@ Mantissas = Annotated[
 _WRAPS = "the integers in which its mantissas are read wrap around"
 _COMPUTED = frozenset({"conv", "linear", "add", "relu", "clip", "from_fixed", "max_pool", "sub", "mul"})
 
+_QUANTISED = frozenset({"to_fixed", "quantise", "quantize_linear", "quant", "bipolar_quant", "multi_threshold"})
+
 
 @rule
 def absorb_relu(x):
@@ -87,7 +89,7 @@ def enter_fixed(x):
     yield rounded
     if rounded.fractions is not None:
         return decline("the format differs from channel to channel", at=rounded)
-    if x.op_name in _COMPUTED:
+    if x.op_name in _COMPUTED or any(x.graph.nodes[n]["type"] in _QUANTISED for n in x.graph.upstream(x.node)):
         return decline("its operand is computed, not given", at=x)
     return _real(op.to_fixed(x, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
 

@@ -1,6 +1,6 @@
 """Lower a quantised network to exact integer arithmetic, by rules.
 
-A value on a grid is written as a reading of its mantissas: ``from_fixed(mantissas)``, and times a scale where that is no
+A value on a grid is written as a reading of its mantissas: ``from_fixed(mantissas)``, times a scale where that is no
 power of two. Each rule moves such a reading below one op, until all that is left of the float network is the conversion
 at its inputs and outputs.
 """

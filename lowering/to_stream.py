@@ -142,7 +142,7 @@ def to_stream(
 
 def _staged(graph: Graph, stages: int) -> Graph:
     """Cut each computation by so many ranks of registers, or as many as it has use for; nothing else changes."""
-    if isinstance(stages, bool) or not isinstance(stages, int) or stages < 1:
+    if stages < 1:
         raise LoweringError(f"stages={stages!r}: give a number of ranks of registers, from 1")
     for node in graph.in_order() if stages > 1 else ():
         found = graph.op(node)

@@ -137,7 +137,7 @@ def random(graph: Graph, frames: int, seed: int) -> Samples:
     for name in graph.inputs:
         kind = graph.result_type(name)
         dtype = element_dtype(kind.element)
-        shape = (frames, *kind.shape[1:])
+        shape = (frames, *(int(size) for size in kind.shape[1:]))
         if dtype.kind in "iu":
             limits = np.iinfo(dtype)
             made[name] = generator.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)

@@ -81,8 +81,9 @@ def _resources(site: Site) -> Resources:
     joins = x.lanes - 1 + (x.folds > 1)
     pieces = (
         Piece("compare", joins, x.element.width),
-        Piece("select", joins, candidate, 2),
-        Piece("counter", 1, 2 * counter_bits(x.folds)),
+        Piece("select", max(x.lanes - 1 - (x.folds == 1), 0), x.element.width, 2),  # nobody sees the last winner
+        Piece("select", joins, (counter_bits(x.channels) + 1) // 2, 2),
+        Piece("counter", 1, counter_bits(x.folds)),
     )
     own = Resources(0, joins, ranks + best, 0, pieces)
     return own.plus(buffers(site.results, _schedule(site)))

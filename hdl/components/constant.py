@@ -15,6 +15,7 @@ from graphrewrite.hdl.component import (
     streams,
 )
 from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream
 
@@ -79,8 +80,11 @@ def _resources(site: Site) -> Resources:
     z = site.results[0]
     own = Resources()
     if z.beats > 1:
-        own = Resources(registers=z.payload_width + counter_bits(z.beats), memory_bits=z.beats * z.payload_width)
-    return own.plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
+        index = counter_bits(z.beats)
+        pieces = (Piece("rom", 1, z.payload_width, z.beats), Piece("counter", 1, index))
+        own = Resources(0, 0, z.payload_width + index, z.beats * z.payload_width, pieces)
+    # Of a beat that never changes nothing is left but that it is there.
+    return own.plus(buffer_resources(z.payload_width if z.beats > 1 else 1, per_beat(site).capacity[0]))
 
 
 CONSTANT = Component(constant, "constant_source.vhd", _generics, per_beat, _resources)

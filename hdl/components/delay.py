@@ -15,6 +15,7 @@ from graphrewrite.hdl.component import (
     streams,
 )
 from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
@@ -84,12 +85,17 @@ def _generics(site: Site) -> dict[str, Generic]:
 def _resources(site: Site) -> Resources:
     x = site.operands[0]
     beats = site.attributes["positions"] * x.folds
-    if beats <= _REGISTERS:
-        own = Resources(registers=beats * x.payload_width + counter_bits(x.beats))
-    else:
-        own = Resources(
-            registers=x.payload_width + counter_bits(x.beats) + counter_bits(beats), memory_bits=beats * x.payload_width
-        )
+    index, many = counter_bits(x.beats), beats > _REGISTERS
+    place = counter_bits(beats) if many else 0
+    pieces = (
+        Piece("select", 1, x.payload_width, 2),
+        Piece("ram", 1, x.payload_width if many else 0, beats),
+        Piece("counter", 1, index),
+        Piece("counter", 1, place),
+        Piece("logic", 1, index),
+    )
+    stored = x.payload_width * (1 if many else beats)
+    own = Resources(0, 0, stored + index + place, beats * x.payload_width if many else 0, pieces)
     return own.plus(buffer_resources(x.payload_width, per_beat(site).capacity[0]))
 
 

@@ -17,6 +17,7 @@ from graphrewrite.hdl.component import (
     streams,
 )
 from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -111,9 +112,14 @@ def _resources(site: Site) -> Resources:
     (height, width), (top, left, bottom, right) = _image(site)
     x, z = site.operands[0], site.results[0]
     held = x.payload_width if top or left else 0
-    own = Resources(
-        registers=held + counter_bits(top + height + bottom) + counter_bits((left + width + right) * x.folds)
+    rows, columns = counter_bits(top + height + bottom), counter_bits((left + width + right) * x.folds)
+    pieces = (
+        Piece("select", 1, x.payload_width, 3 if held else 2),
+        Piece("counter", 1, rows),
+        Piece("counter", 1, columns),
+        Piece("logic", 1, 2 * (rows + columns)),
     )
+    own = Resources(registers=held + rows + columns, pieces=pieces)
     return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
 
 

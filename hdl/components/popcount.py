@@ -191,13 +191,15 @@ def _resources(site: Site) -> Resources:
     tree = int(np.count_nonzero(matrix)) // 6 if fold.steps == 1 else z.lanes * (-(-fold.terms // 6) - 1)
     flags = int(np.count_nonzero(matrix)) if fold.steps == 1 else z.lanes * fold.terms
     pieces: tuple[Piece, ...] = (
-        # Six agreements make three bits; each addition of counts takes about as many as the half of its result.
-        Piece("logic", counts * flags, 1),
+        # Six agreements make three bits; an addition has about half of the bits of the result.
+        Piece("logic", counts, flags // 2 if fold.steps == 1 else flags * 3 // 2),
         Piece("add", counts * tree, (counter_bits(fold.terms + 1) + 3) // 2),
         Piece("add", z.lanes * counts if fold.parts > 1 else 0, z.element.width),
     )
     own = Resources(
-        adders=counts * tree + z.lanes, registers=z.payload_width + z.lanes * counts * ranks + 2 * stages - 1
+        adders=counts * tree + z.lanes,
+        registers=z.payload_width + z.lanes * counts * ranks + 2 * stages - 1,
+        pieces=pieces,
     )
     if fold.steps > 1:
         kept = x.payload_width * fold.parts if fold.passes > 1 else 0

@@ -111,7 +111,7 @@ class Reduction:
                 Piece("add" if self.is_sum else "compare", joins, z.element.width + 1),
                 Piece("select", 0 if self.is_sum else joins, z.element.width, 2),
                 Piece("ram", 1, z.payload_width if memory else 0, z.folds),
-                Piece("counter", 1, counter_bits(self.rounds) + counter_bits(z.folds) if several else 0),
+                Piece("counter", 1, 2 * (counter_bits(self.rounds) + counter_bits(z.folds)) if several else 0),
             ),
         )
         return own.plus(buffer_resources(z.payload_width, self.schedule.capacity[0]))

@@ -16,6 +16,7 @@ from graphrewrite.hdl.component import (
     spaced,
     streams,
 )
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -92,14 +93,17 @@ def _resources(site: Site) -> Resources:
     counters = sum(map(counter_bits, (x.folds, again, *((times, width) if times > 1 else ()))))
     stored = x.folds * (width if times > 1 else 1)
     own = Resources()
-    if times * again > 1 and stored == 1:
-        own = Resources(registers=x.payload_width + counters)
-    elif times * again > 1:
+    if times * again > 1:
         # The last beat goes past the memory where the next step reads it.
-        past = x.payload_width + 1 if x.folds == 1 else 0
-        own = Resources(
-            registers=x.payload_width + past + counters + counter_bits(stored), memory_bits=stored * x.payload_width
+        past = x.payload_width + 1 if x.folds == 1 and stored > 1 else 0
+        memory, place = stored * x.payload_width if stored > 1 else 0, counter_bits(stored)
+        pieces = (
+            Piece("select", 1, x.payload_width, 3 if past else 2),
+            Piece("ram", 1, x.payload_width if memory else 0, stored),
+            Piece("counter", 1, counters),
+            Piece("logic", 1, 2 * place + 8),
         )
+        own = Resources(0, 0, x.payload_width + past + counters + place, memory, pieces)
     return own.plus(buffer_resources(x.payload_width, _schedule(site).capacity[0]))
 
 

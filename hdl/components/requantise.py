@@ -163,16 +163,12 @@ def _resources(site: Site) -> Resources:
     x, z = site.operands[0], site.results[0]
     shifts, working, stages = _shifts(site.attributes["shift"], x), _working_width(site), site.attributes["stages"]
     rounded = int((shifts > 0).any(axis=0).sum()) if site.attributes["rounding"] != "down" else 0
-    least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
-    kept = max(x.element.width - int(shifts.max()) + 1, 1)
     own = Resources(
         adders=rounded + 2 * z.lanes,
         registers=(stages - 1) * working * z.lanes,
         pieces=(
-            Piece("add", rounded, x.element.width),
-            Piece("compare", z.lanes if least > -(1 << kept) else 0, kept),
-            Piece("compare", z.lanes if most < 1 << kept else 0, kept),
-            Piece("logic", z.lanes, z.element.width),
+            Piece("increment", rounded, x.element.width),
+            Piece("logic", z.lanes, z.element.width + 1),  # the number or a bound, and which
         ),
     )
     if _varies(shifts):

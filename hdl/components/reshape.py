@@ -18,6 +18,7 @@ from graphrewrite.hdl.component import (
     spaced,
     streams,
 )
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -100,7 +101,13 @@ def _resources(site: Site) -> Resources:
         return buffer
     # The last beat of a frame is stored only where later steps read it.
     stored = x.payload_width * (x.beats if z.beats > 1 else x.beats - 1)
-    return buffer.plus(Resources(registers=stored + counter_bits(_schedule(site).steps)))
+    index = counter_bits(_schedule(site).steps)
+    pieces = (
+        Piece("counter", 1, index),
+        Piece("logic", 1, 3 * x.beats),  # which beat is stored
+        Piece("select", 1, z.payload_width, z.beats),
+    )
+    return buffer.plus(Resources(registers=stored + index, pieces=pieces))
 
 
 RESHAPE = Component(reshape, "reshape.vhd", _generics, _schedule, _resources)

@@ -16,6 +16,7 @@ from graphrewrite.hdl.component import (
     spaced,
     streams,
 )
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -189,11 +190,21 @@ def _resources(site: Site) -> Resources:
     counters = counter_bits(x.channels + _WAITS) + counter_bits(x.lanes) + counter_bits(bits) + 2
     held = (x.lanes - 1) * (x.element.width + z.element.width)
     values = 2 * (x.element.width + 1) + counter_bits(count) + 2 * entry + 2 * total + 1 + bits - 1
-    own = Resources(
-        adders=4,
-        registers=counters + held + values,
-        memory_bits=x.channels * (x.element.width + entry) + count * entry,
+    memories = (("ram", x.element.width, x.channels), ("ram", entry, x.channels), ("rom", entry, count))
+    pieces = (
+        Piece("compare", 1, x.element.width + 1),
+        Piece("add", 1, x.element.width + 1),
+        Piece("add", 2, total + 1),
+        Piece("compare", 1, total + 1),
+        Piece("add", 1, bits),
+        Piece("select", 2, total + 1, 2),
+        Piece("select", 1, (x.lanes - 1) * x.element.width, 2),
+        Piece("counter", 1, counters),
+        Piece("logic", 1, 3 * counter_bits(x.channels + _WAITS) + 2 * counter_bits(count) + bits + entry + 8),
+        *(Piece(kind, 1, width, size) for kind, width, size in memories),
     )
+    memory = sum(width * size for _, width, size in memories)
+    own = Resources(0, 4, counters + held + values, memory, pieces)
     return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
 
 

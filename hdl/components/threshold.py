@@ -162,7 +162,7 @@ def _resources(site: Site) -> Resources:
     # What compares with constants, and counts, shares most of its logic.
     pieces = (
         Piece("compare", x.lanes * count if folds > 1 else 0, x.element.width),
-        Piece("logic", x.lanes, 0 if folds > 1 else count * (x.element.width + 4) // 16),
+        Piece("logic", x.lanes, 0 if folds > 1 else count * (x.element.width + 2) // 20),
         Piece("add", x.lanes * (count - 1) if folds > 1 else 0, (steps + 1) // 2),
     )
     held = (site.attributes["stages"] - 1) * x.lanes * count

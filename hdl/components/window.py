@@ -214,7 +214,7 @@ def _resources(site: Site) -> Resources:
         pieces=(
             Piece("ram", 1, above, words if words > 1 else 0),
             Piece("logic", pixel if rows.padded * columns.padded * x.folds > x.beats else 0, 1),
-            Piece("counter", 1, sum(map(counter_bits, counters))),
+            Piece("counter", 1, 3 * sum(map(counter_bits, counters))),
         ),
     )
     return own.plus(buffer_resources(site.results[0].payload_width, _schedule(site).capacity[0]))

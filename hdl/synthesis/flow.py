@@ -90,7 +90,9 @@ class _Run:
             self.components: list[Mapping[str, Any]] = description["components"]
             sources = [folder / str(source) for source in description["sources"]]
         except (KeyError, TypeError) as error:
-            raise DesignError(f"the design.json is not complete ({error} is missing); compile the model again") from None
+            raise DesignError(
+                f"the design.json is not complete ({error} is missing); compile the model again"
+            ) from None
         wrong = [s for s in sources if folder.resolve() not in s.resolve().parents or not s.is_file()]
         if wrong or not sources:
             missing = ", ".join(s.name for s in wrong) or "the list of sources"
@@ -150,7 +152,9 @@ class _Run:
         """Synthesise modules side by side; the values of ``modules`` name them in errors."""
         pool = ThreadPoolExecutor(min(_PROCESSES, os.cpu_count() or 1))
         try:
-            jobs = {pool.submit(self.one, k, module, where): module for k, (module, where) in enumerate(modules.items())}
+            jobs = {
+                pool.submit(self.one, k, module, where): module for k, (module, where) in enumerate(modules.items())
+            }
             with progress(as_completed(jobs), "synthesising", len(jobs)) as done:
                 return {jobs[job]: job.result() for job in done}
         finally:

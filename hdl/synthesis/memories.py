@@ -22,6 +22,8 @@ class _Library(NamedTuple):
     rom_bit: float
     table: int
     """Inputs of a look-up table."""
+    joining: float = 1
+    """Look-up tables for each that holds words: the others choose among them."""
 
 
 def _shapes(deepest: int, *widths: int) -> tuple[tuple[int, int], ...]:
@@ -29,8 +31,8 @@ def _shapes(deepest: int, *widths: int) -> tuple[tuple[int, int], ...]:
 
 
 _LIBRARIES = {
-    "ice40": _Library((_Block(64, 1, ((2048, 2), (1024, 4), (512, 8), (256, 16))),), 1 / 16, 4),
-    "ecp5": _Library((_Block(128, 1, _shapes(16384, 1, 2, 4, 9, 18, 36)),), 1 / 16, 4),
+    "ice40": _Library((_Block(64, 1, ((2048, 2), (1024, 4), (512, 8), (256, 16))),), 1 / 16, 4, 2.3),
+    "ecp5": _Library((_Block(128, 1, _shapes(16384, 1, 2, 4, 9, 18, 36)),), 1 / 16, 4, 1.6),
     "xc7": _Library(
         (
             _Block(129, 0.5, _shapes(16384, 1, 2, 4, 9, 18, 36)),
@@ -75,7 +77,11 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
         for count in (-(-words // deep) * -(-width // wide),)
     )
     if not writable:
-        return _tables(words, width, library.table) if words * width * library.rom_bit <= block[0] else _blocks(block)
+        return (
+            _tables(words, width, library.table, library.joining)
+            if words * width * library.rom_bit <= block[0]
+            else _blocks(block)
+        )
     cost, tables = min(_distributed(family, words, width), default=(float("inf"), 0))
     logic = words * width
     if min(block[0], cost) >= logic:
@@ -102,9 +108,12 @@ def _distributed(family: str, words: int, width: int) -> list[tuple[float, int]]
     return []
 
 
-def _tables(words: int, width: int, inputs: int) -> Usage:
+def _tables(words: int, width: int, inputs: int, joining: float) -> Usage:
     """A read-only memory in look-up tables of so many inputs: no more than there are functions of its address."""
     address = (words - 1).bit_length()
     functions = min(2 ** min(words - 1, 40) - 1 - address, width)
-    leaves = -(-words // 2**inputs)
-    return Usage(lut=max(functions, 0) if leaves == 1 else int(width * (leaves + (leaves - 1) / 3)))
+    if words <= 2**inputs:
+        return Usage(lut=max(functions, 0))
+    if inputs == 6:  # up to four of them join in multiplexers of their own
+        return Usage(lut=width * -(-words // 64))
+    return Usage(lut=int(width * words / 16 * joining))

@@ -87,13 +87,18 @@ def _add(piece: Piece, family: str) -> Usage:
 
 
 def _compare(piece: Piece, family: str) -> Usage:
-    return _carried(piece.width, {"ice40": piece.width // 2}.get(family, piece.width), family)
+    return _carried(piece.width, piece.width * 2 // 3 if family == "xc7" else piece.width // 2, family)
 
 
 def _carried(width: int, tables: int, family: str) -> Usage:
     if family == "ecp5":
         return Usage(carry=width // 2 + 1)
     return Usage(lut=tables, carry=-(-width // 4) if family == "xc7" else width)
+
+
+def _increment(piece: Piece, family: str) -> Usage:
+    """A constant is added: the carry chain does it without look-up tables, but on ice40."""
+    return _carried(piece.width, 0 if family != "ice40" else piece.width, family)
 
 
 def _select(piece: Piece, family: str) -> Usage:
@@ -108,12 +113,15 @@ def _logic(piece: Piece, family: str) -> Usage:
 
 
 def _counter(piece: Piece, family: str) -> Usage:
-    return Usage(lut=2 * piece.width)
+    return Usage(lut=piece.width if family != "xc7" else -(-piece.width // 2))
 
 
 def _sum(piece: Piece, family: str) -> Usage:
-    """An accumulator: adds ``size`` products, and what it held."""
-    return reduce(Usage.plus, [_add(piece, family)] * piece.size, Usage())
+    """An accumulator: adds ``size`` products, and what it held; on xc7 the multiplier blocks add up to three."""
+    if family == "xc7" and piece.size <= 3:
+        return Usage(carry=-(-piece.width // 4))
+    each = _add(piece, family)
+    return Usage(lut=each.lut * piece.size * 7 // 5, carry=each.carry * piece.size)
 
 
 def _constant(piece: Piece, family: str) -> Usage:
@@ -158,6 +166,7 @@ def _buffer(piece: Piece, family: str) -> Usage:
 _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "add": _add,
     "compare": _compare,
+    "increment": _increment,
     "select": _select,
     "logic": _logic,
     "product": _product,

@@ -151,7 +151,9 @@ class SynthesisReport:
         rows = list(self.rows())
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
-            "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+            "  ".join(
+                cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
             for row in rows
         ]
         told = f"{self.name} for {self.family}" + (", in one piece" if self.whole else "")

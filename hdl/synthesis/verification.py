@@ -57,9 +57,7 @@ def verify(
     except (OSError, KeyError) as error:
         raise DesignError(f"the design is not complete ({error}); compile the model again") from None
     try:
-        ghdl.run(
-            sources, bench, folder=copy, timeout=timeout, waves=waves, stop_time=f"{_CYCLES * _PERIOD}ns"
-        )
+        ghdl.run(sources, bench, folder=copy, timeout=timeout, waves=waves, stop_time=f"{_CYCLES * _PERIOD}ns")
     except SimulatorError as error:
         raise SynthesisError(f"the design's own test bench fails: {error}") from None
     with progress(list(enumerate(scopes.items())), "verifying") as instances:

@@ -97,7 +97,9 @@ def run_yosys(commands: Sequence[str], top: str, folder: Path, *, where: str, ti
             f"{where}: Yosys did not end within {timeout:g} s; raise `timeout`, or make the part smaller"
         ) from None
     if done.returncode:
-        raise SynthesisError(f"{where}: Yosys refuses it: {_essence(log.read_text(encoding='utf-8', errors='replace'))}")
+        raise SynthesisError(
+            f"{where}: Yosys refuses it: {_essence(log.read_text(encoding='utf-8', errors='replace'))}"
+        )
     counted = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else {"cells": {}, "constant": {}}
     return Netlist(counted["cells"], counted["constant"], netlist)
 

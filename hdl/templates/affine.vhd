@@ -120,11 +120,6 @@ begin
     end process;
   end generate;
 
-  one_row : if FOLDS = 1 generate
-    gain_row <= GAIN_ROWS(0);
-    bias_row <= BIAS_ROWS(0);
-  end generate;
-
   rows : if FOLDS > 1 generate
     signal gain_fold : natural range 0 to FOLDS - 1 := 0;
     signal bias_fold : natural range 0 to FOLDS - 1 := 0;
@@ -162,9 +157,18 @@ begin
     operands <= x_payload;
   end generate;
 
-  multiply : for c in 0 to LANES - 1 generate
-    products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * lane(gain_row, c, GAIN_WIDTH, true);
-  end generate;
+  -- The only row is no signal: GHDL 2.0 writes one that is constant as a text in Verilog.
+  multiply : process (operands, gain_row)
+    variable row : gain_row_t;
+  begin
+    row := gain_row;
+    if FOLDS = 1 then
+      row := GAIN_ROWS(0);
+    end if;
+    for c in 0 to LANES - 1 loop
+      products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * lane(row, c, GAIN_WIDTH, true);
+    end loop;
+  end process;
 
   cut_before_sums : if STAGES > 1 generate
     to_add <= products when rising_edge(clk);
@@ -173,10 +177,18 @@ begin
     to_add <= products;
   end generate;
 
-  add : for c in 0 to LANES - 1 generate
-    z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(
-      resize(to_add(c), SUM_WIDTH) + signed(bias_row((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)), Z_WIDTH);
-  end generate;
+  add : process (to_add, bias_row)
+    variable row : bias_row_t;
+  begin
+    row := bias_row;
+    if FOLDS = 1 then
+      row := BIAS_ROWS(0);
+    end if;
+    for c in 0 to LANES - 1 loop
+      z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(
+        resize(to_add(c), SUM_WIDTH) + signed(row((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)), Z_WIDTH);
+    end loop;
+  end process;
 
   z_buffer : entity work.stream_buffer
     generic map (WIDTH => LANES * Z_WIDTH, CAPACITY => CAPACITY)

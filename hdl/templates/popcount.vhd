@@ -256,10 +256,6 @@ begin
     end if;
   end process;
 
-  one_step : if STEPS = 1 generate
-    row <= WEIGHT_ROWS(0);
-  end generate;
-
   several_steps : if STEPS > 1 generate
     signal following : natural range 0 to STEPS - 1;
   begin
@@ -273,10 +269,6 @@ begin
         end if;
       end if;
     end process;
-  end generate;
-
-  one_result : if PASSES = 1 generate
-    biases_now <= BIASES(0);
   end generate;
 
   several_results : if PASSES > 1 generate
@@ -338,16 +330,22 @@ begin
     end generate;
   end generate;
 
+  -- The only row is no signal: GHDL 2.0 writes one that is constant as a text in Verilog.
   compare : process (beat, row)
+    variable signs    : row_t;
     variable negative : std_logic;
     variable counted  : std_logic;
     variable differs  : std_logic;
   begin
+    signs := row;
+    if STEPS = 1 then
+      signs := WEIGHT_ROWS(0);
+    end if;
     for p in 0 to Z_LANES - 1 loop
       for k in 0 to X_LANES - 1 loop
         counted := '1';
         if MASKED then
-          counted := row(PAIRS + p * X_LANES + k);
+          counted := signs(PAIRS + p * X_LANES + k);
         end if;
         if BIPOLAR then
           negative := not beat(k * X_WIDTH);
@@ -358,7 +356,7 @@ begin
             negative := beat((k + 1) * X_WIDTH - 1);
           end if;
         end if;
-        differs := negative xor row(p * X_LANES + k);
+        differs := negative xor signs(p * X_LANES + k);
         agree(p * X_LANES + k)    <= counted and not differs;
         disagree(p * X_LANES + k) <= counted and differs;
       end loop;
@@ -411,10 +409,12 @@ begin
     begin
       if rising_edge(clk) then
         if adds = '1' then
-          if begins = '1' then
-            sum := biases_now(p);
-          else
+          if begins = '0' then
             sum := sums(p);
+          elsif PASSES = 1 then
+            sum := BIASES(0)(p);
+          else
+            sum := biases_now(p);
           end if;
           if BIPOLAR then
             sum := sum + resize(counts(p) & '0', Z_WIDTH);

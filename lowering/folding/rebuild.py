@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite import Graph
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Value
+from graphrewrite.hdl.component import streams
 from graphrewrite.hdl.components.refold import refold
 from graphrewrite.lowering.folding.options import Folding
 from graphrewrite.types import Stream
@@ -59,9 +60,8 @@ class _Rebuilding:
         for node in self.old.in_order():
             kind = self.old.nodes[node]["type"]
             if kind == "input":
-                given = self.old.result_type(node)
-                lanes = inputs.get(node)
-                self.values[node, 0] = self.new.input(node, given.with_lanes(lanes) if lanes else given)
+                given = _stream(self.old.value(node))
+                self.values[node, 0] = self.new.input(node, given.with_lanes(inputs.get(node, given.lanes)))
             elif kind == "output":
                 (source,) = self.old.operands(node)
                 self.new.output(node, self.values[source.node, source.result])
@@ -84,13 +84,16 @@ class _Rebuilding:
             made = self._made(node, operands, attributes)
         except TypeMismatchError:
             # A component that takes all channels at once.
-            made = self._made(node, [self._with_lanes(v, v.type.channels) for v in operands], attributes)
+            made = self._made(node, [self._with_lanes(v, _stream(v).channels) for v in operands], attributes)
         results = made if isinstance(made, tuple) else (made,)
         self.values.update({(node, i): value for i, value in enumerate(results)})
 
     def _made(self, node: str, operands: list[Value], attributes: Mapping[str, Any]) -> Value | tuple[Value, ...]:
         origin = self.old.nodes[node].get("origin", ())
-        return self.new.add(self.old.op(node), operands, attributes, name=node, origin=origin)
+        made: Value | tuple[Value, ...] = self.new.add(
+            self.old.op(node), operands, attributes, name=node, origin=origin
+        )
+        return made
 
     def _blocks(self, node: str) -> int:
         return self.blocks.get(self.old.operands(node)[0].node, 1)
@@ -100,11 +103,11 @@ class _Rebuilding:
         if blocks > 1:
             matrix = np.asarray(attributes["weights"])
             outputs, columns = matrix.shape
-            taps = columns // self.old.result_type(self._image(node)).channels
+            taps = columns // _stream(self.old.value(self._image(node))).channels
             # Columns are numbered tap by tap; they come block by block.
             grouped = matrix.reshape(outputs, taps, blocks, -1)
             attributes["weights"] = grouped.transpose(0, 2, 1, 3).reshape(outputs, columns)
-        folding = self.choose(node, x.type, attributes)
+        folding = self.choose(node, _stream(x), attributes)
         attributes["lanes"] = folding.lanes_out
         return [self._with_lanes(x, folding.lanes_in)], attributes
 
@@ -115,16 +118,16 @@ class _Rebuilding:
         return image.node
 
     def _window(self, node: str, x: Value, attributes: dict[str, Any]) -> tuple[list[Value], dict[str, Any]]:
-        groups = attributes.get("groups", 1)
-        of_group = x.type.channels // groups
-        if groups == 1 and x.type.folds > 1:
+        groups, image = attributes.get("groups", 1), _stream(x)
+        of_group = image.channels // groups
+        if groups == 1 and image.folds > 1:
             if all(self._takes_blocks(reader.node) for reader in self.old.readers(node)):
-                self.blocks[node] = attributes["groups"] = x.type.folds
+                self.blocks[node] = attributes["groups"] = image.folds
             else:
-                x = self._with_lanes(x, x.type.channels)
-        elif x.type.lanes % of_group:
-            fits = [n for n in range(of_group, x.type.channels + 1, of_group) if x.type.channels % n == 0]
-            x = self._with_lanes(x, next((n for n in fits if n % x.type.lanes == 0), x.type.channels))
+                x = self._with_lanes(x, image.channels)
+        elif image.lanes % of_group:
+            fits = [n for n in range(of_group, image.channels + 1, of_group) if image.channels % n == 0]
+            x = self._with_lanes(x, next((n for n in fits if n % image.lanes == 0), image.channels))
         return [x], attributes
 
     def _takes_blocks(self, node: str) -> bool:
@@ -133,14 +136,22 @@ class _Rebuilding:
 
     def _alike(self, operands: list[Value]) -> list[Value]:
         """Operands with equal folds: as many as the one that has more of them, or a number that suits both."""
-        folds = math.lcm(*(v.type.folds for v in operands))
-        if all(v.type.channels % folds == 0 for v in operands):
-            return [self._with_lanes(v, v.type.channels // folds) for v in operands]
-        return [self._with_lanes(v, v.type.channels) for v in operands]
+        folds = math.lcm(*(_stream(v).folds for v in operands))
+        if any(_stream(v).channels % folds for v in operands):
+            folds = 1
+        return [self._with_lanes(v, _stream(v).channels // folds) for v in operands]
 
     def _with_lanes(self, x: Value, lanes: int) -> Value:
         """The same stream with another number of lanes, by way of a common divisor where need be."""
-        for step in (math.gcd(x.type.lanes, lanes), lanes):
-            if x.type.lanes != step and (step == lanes or lanes % x.type.lanes):
-                x = self.new.add(refold, [x], {"lanes": step}, origin=self.new.origin(x.node))
+        given = _stream(x).lanes
+        ways = [lanes] if max(given, lanes) % min(given, lanes) == 0 else [math.gcd(given, lanes), lanes]
+        for step in ways if given != lanes else []:
+            made = self.new.add(refold, [x], {"lanes": step}, origin=self.new.origin(x.node))
+            assert isinstance(made, Value)  # it has one result
+            x = made
         return x
+
+
+def _stream(value: Value) -> Stream:
+    (found,) = streams(value.type)
+    return found

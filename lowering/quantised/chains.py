@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, op
-from graphrewrite.types import element_kind, integer_limits
+from graphrewrite.types import element_dtype, element_kind, integer_limits
 
 __all__ = ["ELEMENTWISE", "QUANTISERS", "Chain", "chain_of", "link", "quantised_as"]
 
@@ -59,7 +59,7 @@ class Chain:
     Attributes
     ----------
     function : callable
-        From an array of int64 (or of real numbers), of the shape ``[numbers, channels or 1]``, to the values that the model gives.
+        From an array of int64 (or of real numbers), of the shape ``[numbers, channels or 1]``, to the model's values.
     channels : int
         1 where all are alike.
     is_monotone : bool
@@ -235,12 +235,12 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
 
 def _of_thresholds(top: Any, steps: int) -> tuple[Callable[[np.ndarray], np.ndarray], FixedPoint, Any] | str:
     scale, bias = float(top.out_scale), float(top.out_bias)
-    for part in (1, 2):
-        first = bias / (scale / part)
-        if scale > 0 and first == np.rint(first):
-            element = FixedPoint.holding(min(0, int(first)), max(1, int(first) + part * steps))
-            worth = np.asarray(scale / part, np.float32)
-            return lambda v: np.rint(v.astype(np.float64) / float(worth)), element, worth
+    for part in (1.0, 2.0) if 0 < scale < np.inf and np.isfinite(bias) else ():
+        first = bias * part / scale
+        if first == np.rint(first) and abs(first) < 1 << 16:
+            element = FixedPoint.holding(min(0, int(first)), max(1, int(first + part * steps)))
+            worth = np.asarray(scale / part, element_dtype(top.type.element))
+            return lambda v, unit=float(worth): np.rint(v.astype(np.float64) / unit), element, worth
     return f"its bias {bias} is no multiple of half its scale {scale}"
 
 

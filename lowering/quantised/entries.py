@@ -137,8 +137,8 @@ def enter_bipolar(x: Given, s: Constant):
     found = quantised_as(top, len(x.shape))
     if isinstance(found, str):
         return decline(found, at=top)
-    one = np.ones((), element_dtype(x.type.element))
-    sign = op.where(op.greater_or_equal(x, 0), one, -one)
+    one, other = (np.asarray(each, element_dtype(x.type.element)) for each in (1, -1))
+    sign = op.where(op.greater_or_equal(x, 0), one, other)
     return reading(op.to_fixed(sign, element=found[1]), top, s.value)
 
 

@@ -25,8 +25,10 @@ __all__ = [
     "lower_unscaled_layer",
     "lower_unscaled_matmul",
     "per_channel",
+    "write_scale",
 ]
 
+_FARTHEST = 60
 _WIDEST = 47
 """Bits of an accumulator: products with a multiplier of one bit must still fit 48."""
 
@@ -252,6 +254,8 @@ def lower_scaled_global_average_pool(x: Mantissas, s: Constant):
 
 
 def _mean(x: Any, scale: np.ndarray, pool: Any, kernel: Any, **attributes: Any) -> Any:
+    if per_channel(scale, len(x.shape)) is None or len(kernel) != len(x.shape) - 2:
+        return decline("the scale of its operand differs along other axes than the channels, or broadcasts", at=pool)
     channels, size = x.shape[1], int(np.prod(kernel))
     if isinstance(channels, str):
         return decline("its channels are not counted yet", at=pool)
@@ -295,5 +299,17 @@ LOWER_SCALED_LAYERS = (
 )
 """Layers on scaled mantissas."""
 
-LOWER_UNSCALED_LAYERS = (lower_unscaled_layer, lower_unscaled_matmul)
+
+@rule(keeps="assumes")
+def write_scale(x: Mantissas):
+    """A binary point is a scale; assumes that no number is so small or large that a float does not hold it."""
+    real = op.from_fixed(x)
+    yield real
+    if real.fraction == 0 or real.element not in ("f32", "f64") or abs(real.fraction) > _FARTHEST:
+        return decline("its binary point is at 0, or beyond the floats", at=real)
+    scale = np.asarray(2.0**-real.fraction, element_dtype(real.element))
+    return op.mul(op.from_fixed(x, like=real, fraction=0), scale)
+
+
+LOWER_UNSCALED_LAYERS = (write_scale, lower_unscaled_layer, lower_unscaled_matmul)
 """Layers on mantissas whose scale is a power of two, if no other rule takes them."""

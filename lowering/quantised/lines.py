@@ -1,4 +1,4 @@
-"""Step functions of whole numbers as a line that is rounded: multipliers, addends and a shift, proved for every step."""
+"""Step functions of whole numbers as a line that is rounded: multiplier, addend and shift, proved for every step."""
 
 from __future__ import annotations
 

@@ -82,7 +82,12 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
     moved = _MOVING(stored)
     yield moved
     zero = zero_of(z)
-    if zero is None or not is_single(one, x) or (one.value != 1).any() or (z is not None and z.value.ndim > len(x.shape)):
+    if (
+        zero is None
+        or not is_single(one, x)
+        or (one.value != 1).any()
+        or (z is not None and z.value.ndim > len(x.shape))
+    ):
         return decline("its scale or zero point differs from channel to channel", at=stored)
     if reason := _stays(moved, zero):
         return decline(reason, at=moved)
@@ -179,14 +184,15 @@ def _is_one(s: Any) -> bool:
 
 
 @rule
-def quantise_parts(xs, s: Constant, z: Constant | None = None):
+def quantise_parts(xs, others):
     """Joined numbers may be quantised one by one."""
     join = op.concat(*xs)
-    stored = op.quantize_linear(join, s, z)
-    yield stored
-    if s.value.size != 1 or (z is not None and z.value.size != 1):
-        return decline("its scale differs from channel to channel", at=stored)
-    return op.concat(*[op.quantize_linear(x, s, z, like=stored) for x in xs], like=join)
+    made = QUANTISERS(join, *others)
+    yield made
+    scalars = _scalars(made, others)
+    if scalars is None or (made.op_name == "quantise" and made.fractions is not None):
+        return decline("its parameters differ along an axis", at=made)
+    return op.concat(*[made.op(x, *scalars, like=made) for x in xs], like=join)
 
 
 def _scalars(made: Any, others: Any) -> list[Any] | None:

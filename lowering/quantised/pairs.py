@@ -1,4 +1,4 @@
-"""Two scaled values, added or multiplied: whole numbers on a grid so fine that every pair gives the model's result."""
+"""Two scaled values, added or multiplied: on a grid so fine that every pair gives the model's result."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.quantised.layers import is_single
 from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
+from graphrewrite.lowering.quantised.layers import is_single
 from graphrewrite.lowering.quantised.lines import Corners, slope_through
 from graphrewrite.lowering.quantised.steps import Mantissas, certain, reading
 

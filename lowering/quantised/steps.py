@@ -112,7 +112,7 @@ def _thresholds(found: Steps) -> np.ndarray:
 
 
 def _reach(x: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest number of each channel: of sums, what their weights and their operand's format tell."""
+    """The least and the greatest number of each channel: of sums, what weights and their operand's format tell."""
     element = x.type.element
     if x.op_name not in ("integer_linear", "integer_conv"):
         return np.array([element.minimum]), np.array([element.maximum])

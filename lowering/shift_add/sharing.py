@@ -12,7 +12,7 @@ from graphrewrite.lowering.shift_add.ops import linear_sums, shifted_sum
 
 __all__ = ["SHARE_SUMS", "add_in_trees", "drop_unused_columns", "share_pairs"]
 
-_DOWN_TO = 0.3
+_DOWN_TO = 0.5
 """What the last pair of a step must save of what the first saves: pairs that come of pairs get their turn in time."""
 
 

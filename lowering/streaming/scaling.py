@@ -32,6 +32,7 @@ __all__ = [
 
 _GAIN_BITS = 30
 _TABLE_BITS = 12
+_MOST_PLACES = 60
 
 
 def _of_channels(values, shape):
@@ -81,6 +82,8 @@ def map_rescale(x):
         wide = _scaled(x, gains, terms)
         if isinstance(wide, str):
             return decline(wide, at=scaled)
+    if shifts.max() > _MOST_PLACES or wide.type.element.width - shifts.min() > _MOST_PLACES:
+        return decline(f"its shifts of {shifts.min()} to {shifts.max()} need more than {_MOST_PLACES} bits", at=scaled)
     shift = int(shifts[0]) if len(set(shifts.tolist())) == 1 else tuple(shifts.tolist())
     low, high = limits(scaled.element, scaled.low, scaled.high)
     if low > high:

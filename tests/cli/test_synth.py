@@ -46,7 +46,8 @@ def test_json(asked: list[dict[str, object]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(MissingDependencyError("pip install graphrewrite[synth]"), 10), (SynthesisError("dense_i: a latch"), 15)]
+    ("error", "code"),
+    [(MissingDependencyError("pip install graphrewrite[synth]"), 10), (SynthesisError("dense_i: a latch"), 15)],
 )
 def test_exit_codes(error: Exception, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def synthesise(folder: Path, **options: object) -> SynthesisReport:

@@ -112,7 +112,7 @@ def test_an_interval_is_met_with_few_multipliers(name: str, request: pytest.Fixt
     for interval in (70, 100, 200, 400, 10**6):
         found = reported(graph, interval=interval)
         assert found.price.interval <= interval
-        assert predict(to_stream(graph, interval=interval), 6).interval == found.price.interval
+        assert predict(to_stream(graph, interval=interval), 40).interval == found.price.interval
         # What a budget of so many multipliers reaches is no longer, and one multiplier less does not suffice.
         again = reported(graph, max_multipliers=found.price.multipliers)
         assert again.price.interval <= interval

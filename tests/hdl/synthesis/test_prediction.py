@@ -24,7 +24,9 @@ RAMS = {
 
 @pytest.mark.parametrize("family", FAMILY_NAMES)
 @pytest.mark.parametrize(("writable", "choices"), [(False, ROMS), (True, RAMS)], ids=["rom", "ram"])
-def test_memories_are_what_yosys_makes_of_them(family: str, writable: bool, choices: dict[tuple[int, int], str]) -> None:
+def test_memories_are_what_yosys_makes_of_them(
+    family: str, writable: bool, choices: dict[tuple[int, int], str]
+) -> None:
     for (words, width), wanted in choices.items():
         usage = memory_usage(family, words, width, writable=writable)
         kind = "b" if usage.bram else "t" if usage.lutram else "-"
