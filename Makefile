@@ -4,10 +4,10 @@ PROFILE ?= ci
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick bench quality fix
+.PHONY: help demo test quick nightly bench quality fix
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/cli.stamp ## compile the two shipped networks down to VHDL, into build/
 	rm -rf build/digits build/classes
@@ -22,6 +22,9 @@ test: .venv/test.stamp ## format, lint, types and all tests (PROFILE=slow search
 
 quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL simulation
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl" $(PYTEST)
+
+nightly: .venv/test.stamp ## 10,000 configurations of each hardware component against GHDL (SEED=1)
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=slow --hdl-seed=$(or $(SEED),$(shell date +%s)) tests/hdl $(PYTEST)
 
 bench: .venv/test.stamp ## the benchmarks, one after the other (PROFILE=slow: at full size, PEERS=python: who else)
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' --hypothesis-profile=$(PROFILE) \

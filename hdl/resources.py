@@ -11,11 +11,12 @@ class Piece(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``add``, ``compare``: of two numbers. ``increment``: a constant is added. ``select``: one of ``size`` numbers. ``logic``: functions of a few bits.
-        ``product``: of two numbers that change. ``constant``: sums of products by constants, counted in bits of
-        partial products. ``sum``: accumulators of ``size`` products a step. ``counter``: counters, in look-up tables. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
+        ``add``, ``compare``: two numbers. ``increment``: adds a constant. ``select``: one of ``size`` numbers.
+        ``logic``: functions of a few bits. ``counter``: counters, in look-up tables. ``product``: of two numbers that
+        change. ``constant``: sums of products by constants, in bits of partial products. ``sum``: accumulators of
+        ``size`` products a step. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
         ``stream_buffer`` for ``size`` beats.
-    count : int
+    times : int
         How many.
     width : int
         Bits of the numbers.
@@ -24,7 +25,7 @@ class Piece(NamedTuple):
     """
 
     kind: str
-    count: int
+    times: int
     width: int
     size: int = 0
 
@@ -49,7 +50,7 @@ class Resources(NamedTuple):
     Examples
     --------
     >>> Resources(4, 3, 20, 0).plus(Resources(1, 1, 5, 64, (Piece("rom", 1, 8, 8),)))
-    Resources(multipliers=5, adders=4, registers=25, memory_bits=64, pieces=(Piece(kind='rom', count=1, width=8,
+    Resources(multipliers=5, adders=4, registers=25, memory_bits=64, pieces=(Piece(kind='rom', times=1, width=8,
     size=8),))
     """
 

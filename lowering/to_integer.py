@@ -81,11 +81,16 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     from_fixed_3 = from_fixed(requantise_2, fraction=2) : f32[N,2]
     y = output(from_fixed_3)
     """
-    lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
-    if _left(lowered):
-        lowered = recorded(lowered, (*LOWER_TO_INTEGER, *LOWER_UNSCALED_LAYERS, *RULES), steps)
+    first = lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
+    if _left(first):
+        lowered = recorded(first, (*LOWER_TO_INTEGER, *LOWER_UNSCALED_LAYERS, *RULES), steps)
     lowered = recorded(lowered, LEAVE_MOVED, steps)
-    left = [f"{lowered.nodes[n]['type']} ({', '.join(lowered.origin(n))}){_why(lowered, n)}" for n in _left(lowered)]
+    missing = {origin for n in _left(lowered) for origin in lowered.origin(n)}
+    left = [  # as they were before their operands got scales
+        f"{first.nodes[n]['type']} ({', '.join(first.origin(n))}){_why(first, n)}"
+        for n in _left(first)
+        if missing & {*first.origin(n)}
+    ]
     if not any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered):
         raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
     if left:

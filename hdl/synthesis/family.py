@@ -44,7 +44,25 @@ class Usage(NamedTuple):
 
     def plus(self, other: "Usage") -> "Usage":
         """Return the sum, kind by kind."""
-        return Usage(*(a + b for a, b in zip(self, other, strict=True)))
+        return Usage(
+            self.lut + other.lut,
+            self.ff + other.ff,
+            self.dsp + other.dsp,
+            self.bram + other.bram,
+            self.lutram + other.lutram,
+            self.carry + other.carry,
+        )
+
+    def times(self, number: int) -> "Usage":
+        """Return what so many of it take."""
+        return Usage(
+            self.lut * number,
+            self.ff * number,
+            self.dsp * number,
+            self.bram * number,
+            self.lutram * number,
+            self.carry * number,
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from graphrewrite.hdl.synthesis.memories import memory_usage
 __all__ = ["piece_usage", "predicted_usage"]
 
 _DSP = {"ice40": (16, 16, 16, 11), "ecp5": (18, 18, 18, 0), "xc7": (25, 18, 18, 9)}
-"""Of a multiplier block: bits of the wider and the narrower factor, of a part of a wider one; least bits of a product."""
+"""Of a multiplier block: bits of the wider and the narrower factor, of a part of a wider one; least of a product."""
 _CONTROL = {"ice40": 6, "ecp5": 6, "xc7": 5}
 """Look-up tables that count the beats of an output buffer, and let them in and out."""
 
@@ -51,7 +51,7 @@ def _guessed(given: Mapping[str, Any], buffers: Iterable[Piece], component: Mapp
     """Pieces for the sums of a description that names none: numbers as wide as those that leave."""
     widths = [int(found) for told in component["streams_out"] for found in re.findall(r"\b[su](\d+)f", told)]
     width = max(widths, default=8)
-    memory = int(given["memory_bits"]) - sum(p.count * p.width * p.size for p in buffers if p.size > 4)
+    memory = int(given["memory_bits"]) - sum(p.times * p.width * p.size for p in buffers if p.size > 4)
     found = [
         Piece("product", int(given["multipliers"]), width, width),
         Piece("add", int(given["adders"]), width),
@@ -79,7 +79,7 @@ def piece_usage(piece: Piece, family: Family) -> Usage:
     [2, 2, 2]
     """
     one = _KINDS[piece.kind](piece, family.name) if piece.width else Usage()
-    return Usage(*(piece.count * amount for amount in one))
+    return one.times(piece.times)
 
 
 def _add(piece: Piece, family: str) -> Usage:

@@ -77,7 +77,7 @@ class SynthesisReport:
     seconds : float
         Real time of all of it.
     verified : int
-        Cycles in which the Verilog of each instance was compared with the simulated VHDL; 0 where that was not asked for.
+        Cycles in which the Verilog of each instance was compared with the VHDL; 0 where that was not asked for.
     """
 
     name: str

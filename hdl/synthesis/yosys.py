@@ -88,7 +88,8 @@ def run_yosys(commands: Sequence[str], top: str, folder: Path, *, where: str, ti
     check_yosys()
     script, netlist, found, log = (folder / name for name in ("commands", "netlist.json", "found.json", "log"))
     script.write_text("\n".join(commands), encoding="utf-8")
-    arguments = [sys.executable, "-m", "graphrewrite.hdl.synthesis.worker", script, top, netlist, found]
+    worker = [sys.executable, "-m", "graphrewrite.hdl.synthesis.worker"]
+    arguments = [*worker, str(script), top, str(netlist), str(found)]
     try:
         with log.open("w", encoding="utf-8") as words:
             done = subprocess.run(arguments, cwd=folder, timeout=timeout, check=False, stdout=words, stderr=words)

@@ -67,18 +67,22 @@ architecture rtl of affine is
     return result;
   end function;
 
+  function bias_of(channel : natural) return signed is
+    variable upper : integer;
+  begin
+    upper := 0;
+    if BIAS_UPPER'length = BIAS'length then
+      upper := BIAS_UPPER(BIAS_UPPER'low + channel);
+    end if;
+    return long(upper, BIAS(BIAS'low + channel), BIAS_WIDTH);
+  end function;
+
   function all_biases return bias_rows_t is
-    variable upper  : integer;
     variable result : bias_rows_t;
   begin
     for f in 0 to FOLDS - 1 loop
       for c in 0 to LANES - 1 loop
-        upper := 0;
-        if BIAS_UPPER'length = BIAS'length then
-          upper := BIAS_UPPER(BIAS_UPPER'low + f * LANES + c);
-        end if;
-        result(f)((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)
-          := std_logic_vector(long(upper, BIAS(BIAS'low + f * LANES + c), BIAS_WIDTH));
+        result(f)((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH) := std_logic_vector(bias_of(f * LANES + c));
       end loop;
     end loop;
     return result;
@@ -157,18 +161,14 @@ begin
     operands <= x_payload;
   end generate;
 
-  -- The only row is no signal: GHDL 2.0 writes one that is constant as a text in Verilog.
-  multiply : process (operands, gain_row)
-    variable row : gain_row_t;
-  begin
-    row := gain_row;
-    if FOLDS = 1 then
-      row := GAIN_ROWS(0);
-    end if;
-    for c in 0 to LANES - 1 loop
-      products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * lane(row, c, GAIN_WIDTH, true);
-    end loop;
-  end process;
+  multiply : for c in 0 to LANES - 1 generate
+    by_one : if FOLDS = 1 generate
+      products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * to_signed(GAINS(GAINS'low + c), GAIN_WIDTH + 1);
+    end generate;
+    by_several : if FOLDS > 1 generate
+      products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * lane(gain_row, c, GAIN_WIDTH, true);
+    end generate;
+  end generate;
 
   cut_before_sums : if STAGES > 1 generate
     to_add <= products when rising_edge(clk);
@@ -177,18 +177,16 @@ begin
     to_add <= products;
   end generate;
 
-  add : process (to_add, bias_row)
-    variable row : bias_row_t;
-  begin
-    row := bias_row;
-    if FOLDS = 1 then
-      row := BIAS_ROWS(0);
-    end if;
-    for c in 0 to LANES - 1 loop
+  add : for c in 0 to LANES - 1 generate
+    one : if FOLDS = 1 generate
       z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(
-        resize(to_add(c), SUM_WIDTH) + signed(row((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)), Z_WIDTH);
-    end loop;
-  end process;
+        resize(to_add(c), SUM_WIDTH) + bias_of(c), Z_WIDTH);
+    end generate;
+    several : if FOLDS > 1 generate
+      z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(
+        resize(to_add(c), SUM_WIDTH) + signed(bias_row((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)), Z_WIDTH);
+    end generate;
+  end generate;
 
   z_buffer : entity work.stream_buffer
     generic map (WIDTH => LANES * Z_WIDTH, CAPACITY => CAPACITY)

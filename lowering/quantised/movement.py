@@ -38,9 +38,7 @@ _MOVING = _PLAIN | op.reshape | op.transpose | op.max_pool
 _GIVEN = ("input", "to_fixed", "div")
 _QUANTISABLE = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "reshape", "transpose")])
 _QUANTISABLE = _QUANTISABLE | op.max_pool
-_UNARY = reduce(
-    or_, [getattr(op, n) for n in ("relu", "clip", "leaky_relu", "sigmoid", "tanh", "hard_swish", "gelu", "silu")]
-)
+_STEPS = op.lookup | op.rescale | op.requantise | op.relu | op.clip
 
 
 def _stays(moved: Any, zero: int = 0) -> str:
@@ -222,14 +220,14 @@ def quantise_first(x, others):
 
 
 @rule
-def transpose_later(x):
-    """What is done number by number may be done before the axes are transposed."""
+def transpose_later(x: Mantissas, others):
+    """What is done mantissa by mantissa may be done before the axes are transposed."""
     moved = op.transpose(x)
-    made = _UNARY(moved)
+    made = _STEPS(moved, *others)
     yield made
-    if x.op_name in _GIVEN:
-        return decline("the host transposes what comes in", at=moved)
-    return op.transpose(made.op(x, like=made), perm=moved.perm)
+    if any(isinstance(made.data.get(name), tuple | list) for name in ("multiplier", "addend", "shift")):
+        return decline("it differs from channel to channel", at=made)
+    return op.transpose(made.op(x, *others, like=made), perm=moved.perm)
 
 
 @rule

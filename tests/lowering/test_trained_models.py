@@ -47,7 +47,9 @@ def test_random_networks_are_exact(seed: int) -> None:
     x = np.random.default_rng(seed).normal(scale=3, size=(20, *shape)).astype(np.float32)
     np.testing.assert_array_equal(evaluate(found, {"x": x})["y"], evaluate(graph, {"x": x})["y"])
     core = partition(found).core
-    assert all(isinstance(core.result_type(n).element, FixedPoint) for n in core if core.pred[n])
+    assert all(
+        isinstance(core.result_type(n).element, FixedPoint) for n in core if n not in core.outputs and core.pred[n]
+    )
 
 
 RARE = {
@@ -107,7 +109,7 @@ def test_channels_last_are_the_host_s() -> None:
 
     x = fake(g.input("x", Tensor("f32", ("N", 4, 5, 3))), 0.25)
     middle = fake(op.leaky_relu(fake(layer(x, 2), 0.5), alpha=0.1), 0.25)
-    g.output("y", layer(middle, 2))
+    g.output("y", fake(layer(middle, 2), 0.5))
     core = compare(g, rules={"leave_moved", "transpose_later"}, kinds={"lookup"})
     assert not any(core.nodes[n]["type"] == "transpose" for n in core)
 
@@ -192,14 +194,14 @@ class TestRefusals:
             to_integer(g)
 
     def test_weights_on_no_grid(self) -> None:
-        w = np.array([[np.pi, np.e]], np.float32)
-        self.refused(lambda v: op.linear(v, w, np.zeros(1, np.float32)), "its weights are on no grid of 16 bits")
+        w = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
+        self.refused(lambda v: op.linear(v, w, np.zeros(20, np.float32)), "its weights are on no grid of 16 bits")
 
     def test_a_second_operand_that_nobody_quantised(self) -> None:
         self.refused(lambda v: op.mul(v, op.sigmoid(v)), "mul")
 
     def test_another_op(self) -> None:
-        self.refused(lambda v: op.softmax(v), "softmax|quantize_linear")
+        self.refused(lambda v: op.linear(op.softmax(v), np.eye(2, dtype=np.float32)), r"linear \(")
 
 
 def reaches(values: np.ndarray, first: int) -> Corners:
@@ -208,7 +210,7 @@ def reaches(values: np.ndarray, first: int) -> Corners:
     return Corners(numbers[at + 1], values[at + 1], numbers[at], values[at] + 1)
 
 
-@pytest.mark.parametrize("factor", [0.5, 0.3, 0.01, 3.0, 2.0**-9])
+@pytest.mark.parametrize("factor", [0.5, 0.30123, 0.0101, 3.0, 2.0**-9])
 def test_a_line_passes_every_step(factor: float) -> None:
     x = np.arange(-4000, 4001)
     wanted = np.clip(np.rint(x * factor), -128, 127).astype(int)
@@ -229,7 +231,7 @@ def test_steps_that_are_searched_are_those_that_are_seen() -> None:
         return np.rint(x * np.array([0.001, -0.003])).clip(-9, 9)
 
     seen = steps_of(function, -(1 << 15), (1 << 15) - 1, 2, is_monotone=True)
-    searched = steps_of(lambda x: function(x), -(1 << 20), (1 << 20) - 1, 2, is_monotone=True)
+    searched = steps_of(function, -(1 << 20), (1 << 20) - 1, 2, is_monotone=True)
     for one, other in zip(seen.corners, searched.corners, strict=True):
         for found, wanted in zip(other, one, strict=True):
             np.testing.assert_array_equal(found, wanted)

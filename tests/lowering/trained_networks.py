@@ -142,7 +142,8 @@ def trained_network(seed: int) -> Graph:
     random = np.random.default_rng(seed)
     graph = Graph("trained")
     given = graph.input("x", Tensor("f32", ("N", int(random.integers(1, 4)), 4, 4)))
-    value = op.quant(given, np.float32(0.0473), np.float32(0), np.float32(6)) if seed % 5 == 0 else stored(random, given)
+    fine = (np.float32(0.0473), np.float32(0), np.float32(6))
+    value = op.quant(given, *fine) if seed % 5 == 0 else stored(random, given)
     for _ in range(int(random.integers(1, 4))):
         layer = LAYERS[int(random.integers(len(LAYERS)))]
         value = layer(random, value)

@@ -91,7 +91,7 @@ class TestReal:
     def test_a_latch_is_refused(self, tmp_path: Path) -> None:
         latch = "module m(input e, input d, output reg q);\n  always @* if (e) q = d;\nendmodule"
         verilog = Verilog.of(latch, "m")
-        with pytest.raises(SynthesisError, match="the_part: Yosys refuses it: .*[Ll]atch"):
+        with pytest.raises(SynthesisError, match=r"the_part: Yosys refuses it: .*[Ll]atch"):
             yosys_module.synthesise_module(verilog, "m", FAMILIES["xc7"], tmp_path, where="the_part")
 
     def test_time_is_up(self) -> None:
@@ -129,7 +129,7 @@ class TestRefused:
     def test_a_source_is_missing(self, tmp_path: Path) -> None:
         folder = emit(rectify(), frames=1).write(tmp_path / "design")
         (folder / "components" / "clip.vhd").unlink()
-        with pytest.raises(DesignError, match="clip.vhd is missing in the design"):
+        with pytest.raises(DesignError, match=r"clip\.vhd is missing in the design"):
             synthesise(folder)
 
 
