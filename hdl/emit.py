@@ -102,7 +102,7 @@ class _Emitter:
         self.files_table = files
         names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.entities])
         self.ports = {port: names.give(port) for port in (*found.inputs, *found.outputs)}
-        self.labels = {node: names.give(f"{i.origin[0]} {i.component.entity}") for node, i in found.instances.items()}
+        self.labels = {node: names.give(f"{self.telling(i)} {i.component.entity}") for node, i in found.instances.items()}
         self.branches = {
             (node, result): names.give(f"{self.labels[node]} {result}")
             for node, i in found.instances.items()
@@ -139,6 +139,13 @@ class _Emitter:
         return Design(self.top, files, description)
 
     # ------------------------------------------------------------------ names and generics
+
+    def telling(self, instance: Instance) -> str:
+        """The node of the model that an instance is called after: the first, or if many come from it, the rarest."""
+        every = [i.origin for i in self.found.instances.values()]
+        shared = {name: sum(name in origin for origin in every) for name in instance.origin}
+        first = instance.origin[0]
+        return first if 3 * shared[first] <= len(every) else min(shared, key=lambda name: shared[name])
 
     def origin(self, node: str) -> str:
         return comment(f"{node}, from {', '.join(self.found.instances[node].origin)}")

@@ -85,7 +85,7 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     cost, tables = min(_distributed(family, words, width), default=(float("inf"), 0))
     logic = words * width
     if min(block[0], cost) >= logic:
-        return Usage(ff=logic, lut=logic)
+        return Usage(ff=logic, lut=width * (words - 1) * 7 // 10)
     # Banks are told apart by multiplexers.
     banks = words // (16 if family == "ecp5" else 64)
     return Usage(lutram=tables, lut=width * max(banks - 1, 0)) if cost < block[0] else _blocks(block)

@@ -105,7 +105,8 @@ def _select(piece: Piece, family: str) -> Usage:
     ways = max(piece.size, 1)
     if family == "xc7":
         return Usage(lut=piece.width * -(-(ways - 1) // 3))
-    return Usage(lut=piece.width * (ways - 1 if ways <= 4 else 2 * (ways - 1)))
+    wide = ways if family == "ice40" else 2 * (ways - 1)
+    return Usage(lut=piece.width * (ways - 1 if ways <= 4 else wide))
 
 
 def _logic(piece: Piece, family: str) -> Usage:
@@ -117,11 +118,12 @@ def _counter(piece: Piece, family: str) -> Usage:
 
 
 def _sum(piece: Piece, family: str) -> Usage:
-    """An accumulator: adds ``size`` products, and what it held; on xc7 the multiplier blocks add up to three."""
-    if family == "xc7" and piece.size <= 3:
-        return Usage(carry=-(-piece.width // 4))
-    each = _add(piece, family)
-    return Usage(lut=each.lut * piece.size * 7 // 5, carry=each.carry * piece.size)
+    """An accumulator: adds ``size`` products, and what it held; multiplier blocks do a part of it (measured)."""
+    each = _add(piece, family).times(piece.size)
+    if family == "ecp5":
+        return each
+    share = 0.45 if family == "ice40" and piece.size > 1 else 0.0 if family == "xc7" and piece.size <= 3 else 1.4
+    return each._replace(lut=int(share * each.lut))
 
 
 def _constant(piece: Piece, family: str) -> Usage:

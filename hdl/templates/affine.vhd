@@ -67,22 +67,18 @@ architecture rtl of affine is
     return result;
   end function;
 
-  function bias_of(channel : natural) return signed is
-    variable upper : integer;
-  begin
-    upper := 0;
-    if BIAS_UPPER'length = BIAS'length then
-      upper := BIAS_UPPER(BIAS_UPPER'low + channel);
-    end if;
-    return long(upper, BIAS(BIAS'low + channel), BIAS_WIDTH);
-  end function;
-
   function all_biases return bias_rows_t is
+    variable upper  : integer;
     variable result : bias_rows_t;
   begin
     for f in 0 to FOLDS - 1 loop
       for c in 0 to LANES - 1 loop
-        result(f)((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH) := std_logic_vector(bias_of(f * LANES + c));
+        upper := 0;
+        if BIAS_UPPER'length = BIAS'length then
+          upper := BIAS_UPPER(BIAS_UPPER'low + f * LANES + c);
+        end if;
+        result(f)((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)
+          := std_logic_vector(long(upper, BIAS(BIAS'low + f * LANES + c), BIAS_WIDTH));
       end loop;
     end loop;
     return result;
@@ -124,6 +120,11 @@ begin
     end process;
   end generate;
 
+  one_row : if FOLDS = 1 generate
+    gain_row <= GAIN_ROWS(0);
+    bias_row <= BIAS_ROWS(0);
+  end generate;
+
   rows : if FOLDS > 1 generate
     signal gain_fold : natural range 0 to FOLDS - 1 := 0;
     signal bias_fold : natural range 0 to FOLDS - 1 := 0;
@@ -162,12 +163,7 @@ begin
   end generate;
 
   multiply : for c in 0 to LANES - 1 generate
-    by_one : if FOLDS = 1 generate
-      products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * to_signed(GAINS(GAINS'low + c), GAIN_WIDTH + 1);
-    end generate;
-    by_several : if FOLDS > 1 generate
-      products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * lane(gain_row, c, GAIN_WIDTH, true);
-    end generate;
+    products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * lane(gain_row, c, GAIN_WIDTH, true);
   end generate;
 
   cut_before_sums : if STAGES > 1 generate
@@ -178,14 +174,8 @@ begin
   end generate;
 
   add : for c in 0 to LANES - 1 generate
-    one : if FOLDS = 1 generate
-      z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(
-        resize(to_add(c), SUM_WIDTH) + bias_of(c), Z_WIDTH);
-    end generate;
-    several : if FOLDS > 1 generate
-      z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(
-        resize(to_add(c), SUM_WIDTH) + signed(bias_row((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)), Z_WIDTH);
-    end generate;
+    z_beat((c + 1) * Z_WIDTH - 1 downto c * Z_WIDTH) <= low_bits(
+      resize(to_add(c), SUM_WIDTH) + signed(bias_row((c + 1) * BIAS_WIDTH - 1 downto c * BIAS_WIDTH)), Z_WIDTH);
   end generate;
 
   z_buffer : entity work.stream_buffer

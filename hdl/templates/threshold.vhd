@@ -175,6 +175,10 @@ begin
     signal to_count     : reached_t;
   begin
 
+    one_row : if FOLDS = 1 generate
+      row <= LEVEL_ROWS(0);
+    end generate;
+
     several_rows : if FOLDS > 1 generate
       signal fold      : natural range 0 to FOLDS - 1 := 0;
       signal following : natural range 0 to FOLDS - 1;
@@ -192,22 +196,13 @@ begin
       end process;
     end generate;
 
-    -- The only row is no signal: GHDL 2.0 writes one that is constant as a text in Verilog.
-    compare : process (x_payload, row)
-      variable all_levels : row_t;
-    begin
-      all_levels := row;
-      if FOLDS = 1 then
-        all_levels := LEVEL_ROWS(0);
-      end if;
-      for c in 0 to LANES - 1 loop
-        for i in 0 to COUNT - 1 loop
-          reached(c * COUNT + i) <= to_std_logic(
-            lane(x_payload, c, X_WIDTH, X_SIGNED)
-            >= signed(all_levels((c * COUNT + i + 1) * LEVEL_WIDTH - 1 downto (c * COUNT + i) * LEVEL_WIDTH)));
-        end loop;
-      end loop;
-    end process;
+    compare : for c in 0 to LANES - 1 generate
+      with_level : for i in 0 to COUNT - 1 generate
+        reached(c * COUNT + i) <= to_std_logic(
+          lane(x_payload, c, X_WIDTH, X_SIGNED)
+          >= signed(row((c * COUNT + i + 1) * LEVEL_WIDTH - 1 downto (c * COUNT + i) * LEVEL_WIDTH)));
+      end generate;
+    end generate;
 
     cut : if STAGES > 1 generate
       to_count <= reached when rising_edge(clk);
@@ -292,11 +287,9 @@ begin
         place          <= places(d) when rising_edge(clk);
 
         one_level : if memory_depth(FOLDS) * LENGTH = 1 generate
-          reached <= to_std_logic(lane(numbers(d + 1), 0, X_WIDTH, X_SIGNED) >= signed(MEMORY(0)));
+          level <= MEMORY(0);
         end generate;
         several_levels : if memory_depth(FOLDS) * LENGTH > 1 generate
-          reached <= to_std_logic(lane(numbers(d + 1), 0, X_WIDTH, X_SIGNED) >= signed(level));
-
           read : process (clk)
           begin
             if rising_edge(clk) then
@@ -304,6 +297,8 @@ begin
             end if;
           end process;
         end generate;
+
+        reached <= to_std_logic(lane(numbers(d + 1), 0, X_WIDTH, X_SIGNED) >= signed(level));
 
         decided : process (place, reached)
         begin

@@ -32,7 +32,7 @@ ELEMENTWISE = reduce(or_, [getattr(op, name) for name in (*_RISING, *_STRAIGHT, 
 """Any op of numbers one by one that is no quantiser."""
 
 
-def link(below, others: Constant):  # type: ignore[no-untyped-def]  # a pattern, as a rule has them
+def link(below, others: Constant):
     """Return the pattern of an op of numbers one by one, whose further operands are constants.
 
     Parameters
@@ -46,7 +46,7 @@ def link(below, others: Constant):  # type: ignore[no-untyped-def]  # a pattern,
     -------
     pattern node
     """
-    return ELEMENTWISE(below, *others)
+    return ELEMENTWISE(below, *others)  # type: ignore[misc]  # a variable stands for any number of operands
 
 
 _CHANNELS = {"batch_norm": 1, "prelu": 1}

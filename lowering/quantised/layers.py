@@ -146,7 +146,7 @@ def _layer(
 
 def _absorbed(w: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Weights with the scale of the channel that each is multiplied with."""
-    return w * units.reshape(-1, *[1] * (w.ndim - 2)).astype(w.dtype)
+    return np.asarray(w * units.reshape(-1, *[1] * (w.ndim - 2)).astype(w.dtype))
 
 
 def _named(*values: Any) -> bool:

@@ -147,7 +147,7 @@ def _bisect(goes_on: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: 
         middle = (low + high) / 2
         on = goes_on(middle)
         low, high = np.where(on, middle, low), np.where(on, high, middle)
-    return (low + high) / 2
+    return np.asarray((low + high) / 2)
 
 
 def _rounded_down(corners: Corners, best: np.ndarray, steepest: float) -> Line | None:
@@ -156,7 +156,7 @@ def _rounded_down(corners: Corners, best: np.ndarray, steepest: float) -> Line |
     most = _bisect(lambda slope: _gap(corners, slope)[0] > 0, best, np.full_like(best, steepest))
     shifts, unknown = np.zeros(len(best), np.int64), np.ones(len(best), bool)
     for shift in range(_MOST_PLACES):
-        low, high = _addends(corners, _factors(least, most, np.int64(shift)), np.int64(shift), 0)
+        low, high = _addends(corners, _factors(least, most, np.array(shift)), np.array(shift), 0)
         shifts = np.where(unknown, shift, shifts)
         unknown &= low >= high
         if not unknown.any():
@@ -173,7 +173,8 @@ def _factors(least: np.ndarray, most: np.ndarray, shifts: np.ndarray) -> np.ndar
     """Whole multipliers between two slopes, if there are any, from the middle."""
     low, high = np.ldexp(least, shifts), np.ldexp(most, shifts)
     middle = np.rint((low + high) / 2)
-    return np.where((low < middle) & (middle < high), middle, np.floor(low) + 1).astype(np.int64)
+    whole = np.where((low < middle) & (middle < high), middle, np.floor(low) + 1)
+    return np.asarray(whole, np.int64)
 
 
 def _addends(

@@ -96,9 +96,10 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, links: Any, top: Any, *,
     if x.shape != y.shape or not is_single(s, x) or not is_single(t, y):
         return decline("one operand broadcasts, or has a scale for each channel", at=total)
     chain, grid = chain_of(total, (*links, top), starts_at_reals=True), quantised_as(top, len(x.shape))
-    for reason in (chain, grid):
-        if isinstance(reason, str):
-            return decline(reason, at=top)
+    if isinstance(chain, str):
+        return decline(chain, at=top)
+    if isinstance(grid, str):
+        return decline(grid, at=top)
     if chain.channels != 1:
         return decline("what follows differs from channel to channel", at=top)
     whole, element, worth = grid

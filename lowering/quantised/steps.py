@@ -66,9 +66,9 @@ def rescaled(x: Any, found: Steps, element: FixedPoint, *, levels: int = _MOST_L
             element=element,
             **bounds,
         )
-    alike = found.table is not None and found.table.shape[1] == 1
-    if alike and x.type.element.width <= _TABLE:
-        return op.lookup(x, _as(element, found.table[:, 0], x), low=found.low)
+    table = found.table
+    if table is not None and table.shape[1] == 1 and x.type.element.width <= _TABLE:
+        return op.lookup(x, _as(element, table[:, 0], x), low=found.low)
     if not found.corners:
         return "it neither rises nor falls everywhere, which a table of up to 12 bits for all channels alike could say"
     if found.most - found.least > levels:
@@ -156,9 +156,10 @@ def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
         return decline("its operand is no sum of products", at=real)
     chain = chain_of(real, (*run.links, top))
     grid = quantised_as(top, len(x.shape))
-    for reason in (chain, grid):
-        if isinstance(reason, str):
-            return decline(reason, at=top)
+    if isinstance(chain, str):
+        return decline(chain, at=top)
+    if isinstance(grid, str):
+        return decline(grid, at=top)
     whole, element, worth = grid
     given = x.type.element
     found = steps_of(
