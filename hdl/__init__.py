@@ -16,9 +16,11 @@ from graphrewrite.hdl.errors import (
     MismatchError,
     NetlistError,
     SimulatorError,
+    SynthesisError,
 )
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.hdl.simulate import Simulation, predict, simulate
+from graphrewrite.hdl.synthesis import SynthesisReport, synthesise
 
 __all__ = [
     "COMPONENTS",
@@ -39,6 +41,8 @@ __all__ = [
     "Simulation",
     "SimulatorError",
     "Site",
+    "SynthesisError",
+    "SynthesisReport",
     "check_component",
     "cosimulate",
     "emit",
@@ -46,4 +50,5 @@ __all__ = [
     "predict",
     "simulate",
     "spaced",
+    "synthesise",
 ]

@@ -27,6 +27,8 @@ class Layout(NamedTuple):
         Place, width (0: none), inversion and shift.
     constants : tuple of int
         What is added to each result, to be taken modulo the width of the sums.
+    last_rank : bool
+        Whether a rank of registers lies between the sums and their limits.
     """
 
     bits: int
@@ -34,9 +36,10 @@ class Layout(NamedTuple):
     copies: NDArray[np.int64]
     results: NDArray[np.int64]
     constants: tuple[int, ...]
+    last_rank: bool = False
 
 
-def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) -> Layout:
+def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int, *, limited: bool = False) -> Layout:
     """Lay out a network for hardware with some ranks of registers, the last of which holds the results.
 
     Parameters
@@ -47,7 +50,9 @@ def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) ->
     element : FixedPoint
         Format of the inputs.
     stages : int
-        Ranks of registers; 1 to ``found.levels``.
+        Ranks of registers; 1 to ``found.levels``, and one more where results are limited.
+    limited : bool
+        Whether results are rounded or limited, which is as long as an adder.
 
     Returns
     -------
@@ -61,12 +66,13 @@ def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) ->
     >>> laid.adders.tolist(), laid.copies.tolist(), laid.results.tolist(), laid.constants
     ([[0, 8, 0, 8, 8, 1, 2, 16, 11]], [[16, 27, 11, 1]], [[27, 11, 0, 0]], (-629,))
     """
-    inputs, levels, used = found.weights.shape[1], found.levels, found.used
+    inputs, levels, used = found.weights.shape[1], found.levels + limited, found.used
+    final = (found.levels - 1) * stages // levels
     segment = [0 if depth == 0 else (depth - 1) * stages // levels for depth in found.depths]
     last = list(segment)
     for number, _, sign in found.outputs:
         if sign:
-            last[number] = stages - 1
+            last[number] = final
     for k in used:
         for number in (found.sums[k].low, found.sums[k].high):
             last[number] = max(last[number], segment[inputs + k])
@@ -94,12 +100,12 @@ def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int) ->
     for (number, shift, sign), form, offset in zip(found.outputs, found.weights, offsets, strict=True):
         how = found.held[number]
         inverted = sign * how.sign < 0
-        results.append((place[number, stages - 1], how.width, inverted, shift) if sign else (0, 0, 0, 0))
+        results.append((place[number, final], how.width, inverted, shift) if sign else (0, 0, 0, 0))
         # Inputs are counted from their least, numbers are held with an offset, a complement is taken off 2**w - 1.
         start = offset + element.minimum * int(form.sum())
         kept = (1 << how.width) - 1 - how.offset if inverted else how.offset
         constants.append(start - (kept << shift) if sign else offset)
-    return Layout(bits, _table(adders, 9), _table(copies, 4), _table(results, 4), tuple(constants))
+    return Layout(bits, _table(adders, 9), _table(copies, 4), _table(results, 4), tuple(constants), final < stages - 1)
 
 
 def _table(rows: Sequence[Sequence[int]], columns: int) -> NDArray[np.int64]:

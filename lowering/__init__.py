@@ -3,6 +3,7 @@
 Each step takes a graph and returns one that prints, draws and evaluates; between any two of them one may stop and look.
 """
 
+from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS
 from graphrewrite.lowering.composite import (
     LOWER_ACTIVATIONS,
     LOWER_COMPOSITE,
@@ -31,24 +32,48 @@ from graphrewrite.lowering.from_onnx import from_onnx
 from graphrewrite.lowering.heads import softmax_as_arg_max
 from graphrewrite.lowering.host import Partition, partition
 from graphrewrite.lowering.quantise import quantise
+from graphrewrite.lowering.quantised import (
+    ENTER_QUANTISED,
+    LEAVE_MOVED,
+    LOWER_PAIRS,
+    LOWER_SCALED_LAYERS,
+    LOWER_STEPS,
+    LOWER_STORED,
+    LOWER_TRAINED,
+    LOWER_UNSCALED_LAYERS,
+    MOVE_SCALES,
+)
+from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD
 from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.to_onnx import to_onnx
 from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
 
 __all__ = [
+    "ENTER_QUANTISED",
+    "LEAVE_MOVED",
     "LOWER_ACTIVATIONS",
+    "LOWER_BINARY_POINTS",
     "LOWER_COMPOSITE",
     "LOWER_MOVEMENT",
     "LOWER_NORMALISATIONS",
+    "LOWER_PAIRS",
     "LOWER_POOLS",
     "LOWER_PRODUCTS",
     "LOWER_QUANTISED",
     "LOWER_RECURRENT",
     "LOWER_REDUCTIONS",
+    "LOWER_SCALED_LAYERS",
     "LOWER_SHARES",
+    "LOWER_STEPS",
+    "LOWER_STORED",
     "LOWER_SUMS",
     "LOWER_TO_INTEGER",
     "LOWER_TO_STREAM",
+    "LOWER_TRAINED",
+    "LOWER_UNSCALED_LAYERS",
+    "MOVE_SCALES",
+    "SHARE_SUMS",
+    "UNROLL_SHIFT_ADD",
     "Entry",
     "FoldingReport",
     "LoweringError",

@@ -17,7 +17,9 @@ from graphrewrite.lowering.folding.choice import Limits, fold
 from graphrewrite.lowering.folding.report import FoldingReport
 from graphrewrite.lowering.host import forget_names_of_axes, partition
 from graphrewrite.lowering.record import recorded
+from graphrewrite.lowering.shift_add import UNROLL_SHIFT_ADD
 from graphrewrite.lowering.streaming.channelwise import MAP_LANES
+from graphrewrite.lowering.streaming.counting import MAP_COUNTING
 from graphrewrite.lowering.streaming.layers import MAP_LAYERS
 from graphrewrite.lowering.streaming.movement import MAP_MOVEMENT
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING
@@ -60,7 +62,8 @@ def to_stream(
     max_multipliers: int | None = None,
     max_memory_bits: int | None = None,
     stages: int = 1,
-    rules: Sequence[Rule] = LOWER_TO_STREAM,
+    shift_add: bool = False,
+    rules: Sequence[Rule] = (*LOWER_TO_STREAM, *MAP_COUNTING),
     components: tuple[Component, ...] = COMPONENTS,
     steps: list[Step] | None = None,
     reports: list[FoldingReport] | None = None,
@@ -81,8 +84,10 @@ def to_stream(
     stages : int
         Ranks of registers that cut each computation, where it is long enough: more give a faster clock and a longer
         latency.
+    shift_add : bool
+        Whether products of fully unrolled layers become additions of shifted numbers, with shared subexpressions.
     rules : sequence of Rule
-        From ops of the integer level to components.
+        From ops of the integer level to components, and from components to cheaper ones.
     components : tuple of Component
         What the rules may use: yours beside `COMPONENTS`.
     steps : list of Step, optional
@@ -137,7 +142,8 @@ def to_stream(
     folded, report = fold(drop_bridges(lowered), parallelism=parallelism, limits=limits, components=components)
     if reports is not None:
         reports.append(report)
-    return insert_fifos(insert_forks(_staged(folded, stages)), components)
+    unrolled = recorded(folded, UNROLL_SHIFT_ADD, steps) if shift_add else folded
+    return insert_fifos(insert_forks(_staged(unrolled, stages)), components)
 
 
 def _staged(graph: Graph, stages: int) -> Graph:

@@ -100,6 +100,7 @@ class _Parallelism(click.ParamType["str | int"]):
     show_default=True,
     help="Ranks of registers within each computation: a faster clock, a longer latency.",
 )
+@click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
 @click.option(
     "--head",
     type=click.Choice(["auto", "class", "scores"]),
@@ -127,6 +128,7 @@ def compile_command(
     max_memory_bits: int | None,
     interval: int | None,
     stages: int,
+    shift_add: bool,
     head: str,
     frames: int,
     seed: int,
@@ -155,6 +157,7 @@ def compile_command(
             max_memory_bits=max_memory_bits,
             interval=interval,
             stages=stages,
+            shift_add=shift_add,
             head=head,
             frames=frames,
             seed=seed,

@@ -58,6 +58,8 @@ class Options:
         Cycles between images that are wanted.
     stages : int
         Ranks of registers within each computation.
+    shift_add : bool
+        Whether unrolled layers do without multipliers.
     head : str
         ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does; ``"scores"``: the
         hardware gives the scores, and a softmax is left to the host.
@@ -74,6 +76,7 @@ class Options:
     max_memory_bits: int | None = None
     interval: int | None = None
     stages: int = 1
+    shift_add: bool = False
     head: str = "auto"
     frames: int = 20
     seed: int = 0
@@ -183,6 +186,7 @@ def compile_model(
             max_multipliers=chosen.max_multipliers,
             max_memory_bits=chosen.max_memory_bits,
             stages=chosen.stages,
+            shift_add=chosen.shift_add,
             steps=run.steps,
             reports=found.foldings,
         )

@@ -1,4 +1,4 @@
-"""adder_graph: a constant matrix times all channels of each position, as a network of shifts and additions, exact."""
+"""adder_graph: a constant matrix times all channels of each position, as a network of shifts and additions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.adder_layout import Layout, layout
 from graphrewrite.hdl.adder_network import Network, network
+from graphrewrite.hdl.adder_results import Finish, RowEnd, row_ends
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, spaced, streams
-from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.generic import long_integer, long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
@@ -23,31 +25,87 @@ __all__ = ["ADDER_GRAPH", "adder_graph"]
 
 _BIT = FixedPoint(False, 1)
 """A format for where only the matrix of a network is asked for, which no format changes."""
+_WIDE = FixedPoint(True, 62)
+_MOST_BITS = 48
+_ROUNDINGS = ("half_even", "half_up", "down")
 
 
 def _infer(
-    x: Type, *, adders: ArrayLike, outputs: ArrayLike, bias: ArrayLike, element: FixedPoint, stages: int = 1
+    x: Type,
+    *,
+    adders: ArrayLike,
+    outputs: ArrayLike,
+    bias: ArrayLike,
+    element: FixedPoint,
+    shift: int | Sequence[int] | None = None,
+    low: int | None = None,
+    high: int | None = None,
+    offset: int = 0,
+    rounding: str = "half_even",
+    stages: int = 1,
 ) -> Stream:
     (given,) = streams(x)
     if given.folds > 1:
         raise TypeMismatchError(f"{given} has folded channels, and a network of adders takes all at once; refold it")
-    found = network(adders, outputs, given.channels, given.element)
-    offset = np.asarray(bias, np.int64)
-    if offset.shape != (len(found.weights),):
+    found, terms = network(adders, outputs, given.channels, given.element), np.asarray(bias, np.int64)
+    rows = len(found.weights)
+    if terms.shape != (rows,):
+        raise TypeMismatchError(f"bias {terms.shape} does not fit {rows} outputs; give one number for each")
+    (result,) = streams(Stream(element, (rows, *given.shape[1:])))
+    rounded = {"low": low, "high": high, "offset": offset, "rounding": rounding}
+    if shift is not None:
+        requantise.infer(Stream(FixedPoint(True, _MOST_BITS), result.shape), shift=shift, element=element, **rounded)
+        if np.min(shift) < 0 or rounding not in _ROUNDINGS:
+            raise TypeMismatchError(
+                f"shift {np.min(shift)}, rounding {rounding!r}: a network of adders shifts to the right and rounds "
+                f"{', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}; give a requantise of its own"
+            )
+    elif rounded != {"low": None, "high": None, "offset": 0, "rounding": "half_even"}:
+        raise TypeMismatchError("limits, an offset or a rounding of sums that are not shifted; give shift=0")
+    low_sums, high_sums = _sums(found, terms, given.element)
+    least, most = int(low_sums.min()), int(high_sums.max())
+    if shift is None and not element.minimum <= least <= most <= element.maximum:
         raise TypeMismatchError(
-            f"bias {offset.shape} does not fit {len(found.weights)} outputs; give one number for each"
+            f"sums of {least} to {most} exceed {element}; give {FixedPoint.holding(least, most, element.fraction)} or "
+            "wider"
         )
-    if not 1 <= stages <= found.levels:
-        raise TypeMismatchError(f"stages={stages}: this network has use for 1 to {found.levels} ranks of registers")
-    ends = found.weights * given.element.minimum, found.weights * given.element.maximum
-    low = int((np.minimum(*ends).sum(axis=1) + offset).min())
-    high = int((np.maximum(*ends).sum(axis=1) + offset).max())
-    if low < element.minimum or high > element.maximum:
-        raise TypeMismatchError(
-            f"sums of {low} to {high} exceed {element}; give {FixedPoint.holding(low, high, element.fraction)} or wider"
-        )
-    (result,) = streams(Stream(element, (len(found.weights), *given.shape[1:])))
+    ends = _ends(found, given.element, rows, {"bias": bias, "element": element, "shift": shift, **rounded})
+    if max(end.bits for end in ends) > _MOST_BITS:
+        raise TypeMismatchError(f"sums of more than {_MOST_BITS} bits; give smaller weights or shift less")
+    levels = found.levels + _limited(ends)
+    if not 1 <= stages <= levels:
+        raise TypeMismatchError(f"stages={stages}: this network has use for 1 to {levels} ranks of registers")
     return result
+
+
+def _sums(
+    found: Network, bias: NDArray[np.int64], element: FixedPoint
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the greatest sum of each row."""
+    ends = found.weights * element.minimum, found.weights * element.maximum
+    return np.minimum(*ends).sum(axis=1) + bias, np.maximum(*ends).sum(axis=1) + bias
+
+
+def _ends(found: Network, x: FixedPoint, rows: int, given: Mapping[str, Any]) -> list[RowEnd]:
+    """How each row ends."""
+    sums, finish, element = _sums(found, np.asarray(given["bias"], np.int64), x), None, given["element"]
+    results = sums
+    if given["shift"] is not None:
+        how = {name: given[name] for name in ("shift", "offset", "rounding")}
+        low, high = requantise(np.stack(sums), element=_WIDE, **how)
+        results = low, high
+        finish = Finish(
+            np.broadcast_to(given["shift"], rows).tolist(),
+            element.minimum if given["low"] is None else max(given["low"], element.minimum),
+            element.maximum if given["high"] is None else min(given["high"], element.maximum),
+            given["offset"],
+            given["rounding"],
+        )
+    return row_ends(sums, results, finish)
+
+
+def _limited(ends: Sequence[RowEnd]) -> bool:
+    return any(end.limits or end.tie for end in ends)
 
 
 def _products(types: Sequence[Any], result: Stream, attributes: Mapping[str, Any]) -> int:
@@ -62,9 +120,16 @@ def adder_graph(
     outputs: ArrayLike,
     bias: ArrayLike,
     element: FixedPoint,
+    shift: int | Sequence[int] | None = None,
+    low: int | None = None,
+    high: int | None = None,
+    offset: int = 0,
+    rounding: str = "half_even",
     stages: int = 1,
 ) -> NDArray[np.integer]:
     """Return a constant matrix times the channels of every position, plus a bias: without a multiplier.
+
+    Given a shift, the sums are divided by ``2**shift``, rounded and limited, as by `requantise`.
 
     Parameters
     ----------
@@ -76,10 +141,17 @@ def adder_graph(
         Number, shift and sign (-1, 0 or 1) of each row of the result.
     bias : array of int, shape [O]
     element : FixedPoint
-        Format that holds every result.
+        Format of the results; without a shift it holds every sum.
+    shift : int or sequence of int, optional
+        Places to the right, one for all rows or one each.
+    low, high : int, optional
+        Tighter bounds than the format's.
+    offset : int
+        What is added after rounding.
+    rounding : "half_even", "half_up" or "down"
     stages : int
         Ranks of registers; the last holds the results, the others cut the network into parts of equally many adders one
-        behind the other.
+        behind the other. Limits count as an adder.
 
     Returns
     -------
@@ -93,13 +165,19 @@ def adder_graph(
     >>> adders, outputs = [[0, 0, 0, 2, 0], [2, 1, 0, 0, 0]], [[3, 0, 1], [1, 1, -1]]
     >>> adder_graph(x, adders=adders, outputs=outputs, bias=[0, 10], element=FixedPoint(True, 16)).tolist()
     [[7, 6], [19, 2]]
+    >>> unsigned = {"element": FixedPoint(False, 3), "shift": 1}
+    >>> adder_graph(x, adders=adders, outputs=outputs, bias=[0, 10], **unsigned).tolist()
+    [[4, 3], [7, 1]]
     """
     inputs = x.shape[1]
     matrix = network(adders, outputs, inputs, _BIT).weights
     rows = np.moveaxis(x.reshape(len(x), inputs, -1), 1, 2)
     sums = exact_matmul(rows.reshape(-1, inputs), matrix.T).astype(np.int64) + np.asarray(bias, np.int64)
     found = np.moveaxis(sums.reshape(len(x), -1, len(matrix)), 1, 2)
-    return found.reshape(len(x), len(matrix), *x.shape[2:]).astype(element.dtype)
+    found = found.reshape(len(x), len(matrix), *x.shape[2:])
+    if shift is None:
+        return found.astype(element.dtype)
+    return requantise(found, shift=shift, element=element, low=low, high=high, offset=offset, rounding=rounding)
 
 
 def _network(site: Site) -> Network:
@@ -107,8 +185,11 @@ def _network(site: Site) -> Network:
     return network(given["adders"], given["outputs"], x.channels, x.element)
 
 
-def _layout(site: Site) -> Layout:
-    return layout(_network(site), site.attributes["bias"], site.operands[0].element, site.attributes["stages"])
+def _laid(site: Site) -> tuple[Layout, list[RowEnd]]:
+    x, found, given = site.operands[0].element, _network(site), site.attributes
+    ends = _ends(found, x, len(found.weights), given)
+    bias = np.asarray(given["bias"], np.int64) + [end.joined for end in ends]
+    return layout(found, bias, x, given["stages"], limited=_limited(ends)), ends
 
 
 def _schedule(site: Site) -> Schedule:
@@ -117,22 +198,27 @@ def _schedule(site: Site) -> Schedule:
 
 
 def _generics(site: Site) -> dict[str, Generic]:
-    x, z, laid = site.operands[0], site.results[0], _layout(site)
-    constants = np.array([c % (1 << z.element.width) for c in laid.constants], np.int64)
+    x, z, (laid, ends), given = site.operands[0], site.results[0], _laid(site), site.attributes
+    constants = np.array([c % (1 << end.bits) for c, end in zip(laid.constants, ends, strict=True)], np.int64)
+    low = z.element.minimum if given["low"] is None else max(given["low"], z.element.minimum)
+    high = z.element.maximum if given["high"] is None else min(given["high"], z.element.maximum)
     return {
         "INPUTS": x.channels,
         "OUTPUTS": z.channels,
         "X_WIDTH": x.element.width,
         "X_SIGNED": x.element.signed,
         "Z_WIDTH": z.element.width,
-        "STAGES": site.attributes["stages"],
+        "STAGES": given["stages"],
+        "LAST_RANK": laid.last_rank,
         "BITS": laid.bits,
         "ADDERS": len(laid.adders),
         "ADDER": _rows(laid.adders),
         "COPIES": len(laid.copies),
         "COPY": _rows(laid.copies),
-        "ENDS": _rows(laid.results),
-        **long_vector("OFFSET", constants, long=z.element.width > 31),
+        "ENDS": _rows(np.column_stack([laid.results, [end.row for end in ends]])),
+        **long_vector("OFFSET", constants, long=max(end.bits for end in ends) > 31),
+        **long_integer("LOW", low),
+        **long_integer("SPAN", high - low),
     }
 
 
@@ -142,11 +228,18 @@ def _rows(table: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _resources(site: Site) -> Resources:
-    x, z, found, laid = site.operands[0], site.results[0], _network(site), _layout(site)
+    x, z, found, (laid, ends) = site.operands[0], site.results[0], _network(site), _laid(site)
     ranks = int(laid.copies[:, 2].sum()) if len(laid.copies) else 0
     stages = site.attributes["stages"]
-    pieces = (Piece("add", 1, found.bits), Piece("select", 1, x.payload_width, 2), Piece("logic", 2 * stages + 2, 1))
-    registers = x.payload_width + 1 + ranks + z.payload_width + stages
+    limits = sum((z.element.width if end.limits else 0) + bool(end.tie) for end in ends)
+    sums = sum(end.bits - end.places for end in ends) if laid.last_rank else 0
+    pieces = (
+        Piece("add", 1, found.bits),
+        Piece("increment", 1, sum(end.bits for end in ends)),
+        Piece("select", 1, x.payload_width, 2),
+        Piece("logic", 2 * stages + 2 + limits, 1),
+    )
+    registers = x.payload_width + 1 + ranks + sums + z.payload_width + stages
     return Resources(adders=len(laid.adders) + z.channels, registers=registers, pieces=pieces)
 
 

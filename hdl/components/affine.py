@@ -97,10 +97,13 @@ def _resources(site: Site) -> Resources:
     product = x.element.width + number_width(gains)
     ranks = x.lanes * ((stages > 1) * product + (stages > 2) * x.element.width)
     added = z.lanes if biases.any() else 0
-    # A block of a multiplier takes constants too, and adds the bias to its product.
-    factors = int(np.count_nonzero(gains)) if x.folds == 1 else x.lanes
-    pieces = (Piece("product", factors, x.element.width + (not x.element.signed), number_width(gains)),)
-    own = Resources(int(lanes.sum()), added, ranks, pieces=pieces)
+    products = int(lanes.sum())
+    pieces = (
+        # A block of a multiplier adds the bias to its product.
+        Piece("product", products, x.element.width + (not x.element.signed), number_width(gains)),
+        Piece("add", max(added - products, 0), x.element.width),
+    )
+    own = Resources(products, added, ranks, pieces=pieces)
     rows = [row_resources(x, number_width(v)) for v in (gains, biases)]
     return own.plus(rows[0]).plus(rows[1]).plus(buffers(site.results, _schedule(site)))
 

@@ -35,7 +35,7 @@ def concat(x: NDArray[np.integer], y: NDArray[np.integer]) -> NDArray[np.integer
     """Return the channels of ``x``, then those of ``y``.
 
     Where both carry all channels in one beat, so does the result; else they have equal lanes, and the beats of a
-    position of ``x`` come before those of ``y``.
+    position of ``x`` come before those of ``y``. A batch of one, as a `constant` gives it, stands for any number.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ def concat(x: NDArray[np.integer], y: NDArray[np.integer]) -> NDArray[np.integer
     >>> concat(np.array([[1, 2]]), np.array([[3]])).tolist()
     [[1, 2, 3]]
     """
-    return np.concatenate([x, y], axis=1)
+    frames = max(len(x), len(y))
+    return np.concatenate([np.broadcast_to(each, (frames, *each.shape[1:])) for each in (x, y)], axis=1)
 
 
 def _is_folded(site: Site) -> bool:

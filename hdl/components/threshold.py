@@ -15,7 +15,7 @@ from graphrewrite.types import FixedPoint, Stream, Type
 __all__ = ["THRESHOLD", "threshold"]
 
 _METHODS = ("parallel", "search")
-_FEW = 15
+_FEW = 7
 """Levels up to which comparing with all at once costs less than searching."""
 
 
@@ -152,17 +152,16 @@ def _resources(site: Site) -> Resources:
         pieces = (
             # Small memories become one with the comparison that they are read for.
             *(Piece("rom", x.lanes, varying_bits(padded), folds << n) for n in range(steps) if folds << n > 16),
-            Piece("compare", x.lanes * (steps - (folds == 1)), x.element.width),
+            Piece("logic", x.lanes * (steps - (folds == 1)), x.element.width),
             Piece("counter", 1, counter_bits(folds)),
         )
         held = x.lanes * (width * steps + x.element.width * steps + steps * (steps - 1) // 2)
         memory = x.lanes * width * folds * ((1 << steps) - 1)
         own = Resources(0, x.lanes * steps, held + steps * counter_bits(folds), memory, pieces)
         return own.plus(buffers(site.results, _schedule(site)))
-    # What compares with constants, and counts, shares most of its logic.
     pieces = (
         Piece("compare", x.lanes * count if folds > 1 else 0, x.element.width),
-        Piece("logic", x.lanes, 0 if folds > 1 else count * (x.element.width + 2) // 20),
+        Piece("logic", x.lanes, 0 if folds > 1 else count * (x.element.width + 8) // 4),
         Piece("add", x.lanes * (count - 1) if folds > 1 else 0, (steps + 1) // 2),
     )
     held = (site.attributes["stages"] - 1) * x.lanes * count

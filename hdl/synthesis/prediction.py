@@ -127,7 +127,10 @@ def _sum(piece: Piece, family: str) -> Usage:
 
 
 def _constant(piece: Piece, family: str) -> Usage:
-    return Usage(lut=piece.width)
+    """Of three partial products about two are left by sharing bits of constants (measured on random ones)."""
+    if family == "ecp5":
+        return Usage(lut=piece.width * 28 // 100, carry=piece.width // 4)
+    return Usage(lut=piece.width * 60 // 100, carry=piece.width // (10 if family == "xc7" else 2))
 
 
 def _product(piece: Piece, family: str) -> Usage:

@@ -14,6 +14,7 @@ __all__ = ["Verilog", "to_verilog"]
 _MODULE = re.compile(r"^module (\w+).*?^endmodule\b", re.MULTILINE | re.DOTALL)
 _INSTANCE = re.compile(r"^  (\w+) (\w+) \($", re.MULTILINE)
 _PORT = re.compile(r"^\s*(?:\(|  )?(input|output)\s+(?:reg\s+|wire\s+)?(?:\[(\d+):(\d+)\]\s*)?(\w+)", re.MULTILINE)
+_TEXT = re.compile(r'= "([01XZ]+)"')
 
 
 @dataclass(frozen=True)
@@ -115,4 +116,15 @@ def to_verilog(sources: Sequence[Path], top: str, timeout: float | None = None) 
         text = ghdl.synthesise(sources, top, language="verilog", timeout=timeout)
     except SimulatorError as error:
         raise SynthesisError(str(error)) from None
-    return Verilog.of(text, top)
+    return Verilog.of(_with_numbers(text), top)
+
+
+def _with_numbers(text: str) -> str:
+    """Return Verilog whose constants are numbers: GHDL 2.0 assigns some as texts, which Verilog reads as characters.
+
+    Examples
+    --------
+    >>> _with_numbers('assign row = "0101";')
+    "assign row = 4'b0101;"
+    """
+    return _TEXT.sub(lambda found: f"= {len(found[1])}'b{found[1]}", text)

@@ -18,9 +18,12 @@ __all__ = ["YOSYS_HINT", "Netlist", "check_yosys", "run_yosys", "synthesise_modu
 _CLEAN = ("flatten", "opt_expr", "opt_clean", "wreduce", "peepopt", "opt_clean")
 _KEEP_SUMS = (
     # Additions one behind the other would become carry-save adders of two look-up tables a bit, where a carry chain
-    # takes one. They stay apart if somebody looks at each sum.
-    "select -set sums t:$add t:$sub %u %co1:+[Y] w:* %i",
-    "setattr -set keep 1 @sums",
+    # takes one. They stay apart if somebody looks at each sum; one that no other sum reads may go into a DSP block.
+    "select -set sums t:$add t:$sub %u",
+    "select -set given @sums %co1:+[Y] w:* %i",
+    "select -set taken @sums %ci1:+[A,B] w:* %i",
+    "select -set between @given @taken %i",
+    "setattr -set keep 1 @between",
     "select -clear",
 )
 YOSYS_HINT = "synthesis needs the package pyosys: pip install 'graphrewrite[synth]'"

@@ -4,12 +4,18 @@
 --           X_WIDTH, X_SIGNED  format of a lane of x
 --           Z_WIDTH            bits of a lane of z; every result fits
 --           STAGES             ranks of registers, the last of which holds z
+--           LAST_RANK          whether the rank before the last holds the sums, without the places that are cut off
 --           BITS               bits of all numbers of the network, the lanes of x first
 --           ADDERS, ADDER      nine integers an adder: place, width and inversion (0 or 1) of the low operand, the same of
 --                              the high one, the places by which that is shifted left, place and width of the sum
 --           COPIES, COPY       four integers a delayed number: place from where, place to where, width, rank
---           ENDS               four integers a lane of z: place, width (0: nothing), inversion, shift
---           OFFSET, OFFSET_UPPER   what is added to each lane of z, as UPPER * 2**24 + lower
+--           ENDS               nine integers a lane of z: place, width (0: nothing), inversion, shift of what is summed; bits
+--                              of the sum, 1 if it may be negative, places that are cut off, limits (0: none, 1: zero,
+--                              2: zero and SPAN), what the lowest bit becomes if all that is cut off is zero
+--                              (0: nothing else, 1: zero, 2: one)
+--           OFFSET, OFFSET_UPPER   what is added to each sum, as UPPER * 2**24 + lower: a half for rounding as well
+--           LOW, LOW_UPPER     what is added to limited sums
+--           SPAN, SPAN_UPPER   greatest limited sum
 -- Schedule: one step a beat, which takes it and gives the result, visible STAGES cycles later.
 --
 -- All numbers are natural ones: a signed lane of x is counted from its least number, a difference is the sum with a
@@ -32,6 +38,7 @@ entity adder_graph is
     X_SIGNED     : boolean;
     Z_WIDTH      : positive;
     STAGES       : positive := 1;
+    LAST_RANK    : boolean := false;
     BITS         : positive;
     ADDERS       : natural;
     ADDER        : integer_vector;
@@ -39,7 +46,11 @@ entity adder_graph is
     COPY         : integer_vector;
     ENDS         : integer_vector;
     OFFSET       : integer_vector;
-    OFFSET_UPPER : integer_vector := (0 => 0)
+    OFFSET_UPPER : integer_vector := (0 => 0);
+    LOW          : integer := 0;
+    LOW_UPPER    : integer := 0;
+    SPAN         : integer := 0;
+    SPAN_UPPER   : integer := 0
   );
   port (
     clk       : in  std_logic;
@@ -110,6 +121,107 @@ architecture rtl of adder_graph is
       result(WIRES - 1 downto 0) := lower(WIRES - 1 downto 0);
     end if;
     return result(width - 1 downto 0);
+  end function;
+
+  -- A sum without its lowest places. Halves were rounded up; a tie, which leaves zeros there, may need another lowest bit.
+  function without_places(total : unsigned; places, tie : natural) return unsigned is
+    constant LENGTH : positive := total'length;
+    variable value  : unsigned(LENGTH - 1 downto 0);
+    variable result : unsigned(LENGTH - places - 1 downto 0);
+    variable zero   : std_logic;
+  begin
+    value  := total;
+    result := value(LENGTH - 1 downto places);
+    if tie > 0 then
+      zero := '1';
+      for i in 0 to places - 1 loop
+        zero := zero and not value(i);
+      end loop;
+      if tie = 1 then
+        result(0) := result(0) and not zero;
+      else
+        result(0) := result(0) or zero;
+      end if;
+    end if;
+    return result;
+  end function;
+
+  function bits_of_span return positive is
+    constant ALL_BITS : signed(55 downto 0) := long(SPAN_UPPER, SPAN, 56);
+    variable result   : positive;
+  begin
+    result := 1;
+    for i in 0 to 55 loop
+      if ALL_BITS(i) = '1' then
+        result := i + 1;
+      end if;
+    end loop;
+    return result;
+  end function;
+
+  constant SPAN_BITS : positive := bits_of_span;
+  constant MOST      : unsigned(SPAN_BITS - 1 downto 0) := unsigned(long(SPAN_UPPER, SPAN, SPAN_BITS));
+  constant FULL      : unsigned(SPAN_BITS - 1 downto 0) := (others => '1');
+  constant LEAST     : unsigned(Z_WIDTH - 1 downto 0) := unsigned(long(LOW_UPPER, LOW, Z_WIDTH));
+
+  -- The lowest bits of `LEAST` that are zero.
+  function zeros_of_least return natural is
+  begin
+    for i in 0 to Z_WIDTH - 1 loop
+      if LEAST(i) = '1' then
+        return i;
+      end if;
+    end loop;
+    return Z_WIDTH;
+  end function;
+
+  constant ZEROS : natural := zeros_of_least;
+
+  -- A sum as a lane of z, limited to 0 .. SPAN and counted from LOW, or as it is.
+  function limited(sum : unsigned; is_signed : boolean; limits : natural) return unsigned is
+    constant LENGTH   : positive := sum'length;
+    variable value    : unsigned(LENGTH - 1 downto 0);
+    variable result   : unsigned(Z_WIDTH - 1 downto 0);
+    variable lower    : unsigned(SPAN_BITS - 1 downto 0);
+    variable negative : std_logic;
+    variable above    : std_logic;
+  begin
+    value    := sum;
+    negative := '0';
+    if is_signed then
+      negative := value(LENGTH - 1);
+    end if;
+    if limits = 0 then
+      result := (others => negative);
+      for i in 0 to Z_WIDTH - 1 loop
+        if i < LENGTH then
+          result(i) := value(i);
+        end if;
+      end loop;
+      return result;
+    end if;
+    lower := fitted(value, SPAN_BITS);
+    above := '0';
+    if limits = 2 then
+      for i in SPAN_BITS to LENGTH - 1 loop
+        above := above or value(i);
+      end loop;
+      if MOST /= FULL then
+        above := above or to_std_logic(lower > MOST);
+      end if;
+    end if;
+    for i in 0 to SPAN_BITS - 1 loop
+      if MOST(i) = '1' then
+        lower(i) := (lower(i) or above) and not negative;
+      else
+        lower(i) := lower(i) and not above and not negative;
+      end if;
+    end loop;
+    result := fitted(lower, Z_WIDTH);
+    if ZEROS < Z_WIDTH then
+      result(Z_WIDTH - 1 downto ZEROS) := result(Z_WIDTH - 1 downto ZEROS) + LEAST(Z_WIDTH - 1 downto ZEROS);
+    end if;
+    return result;
   end function;
 
   signal number   : std_logic_vector(BITS - 1 downto 0) := (others => '0');
@@ -196,45 +308,65 @@ begin
   end generate;
 
   results : for o in 0 to OUTPUTS - 1 generate
-    constant ROW   : natural := ENDS'low + 4 * o;
-    constant FROM  : natural := ENDS(ROW);
-    constant WIDTH : natural := ENDS(ROW + 1);
-    constant SHIFT : natural := ENDS(ROW + 3);
+    constant ROW    : natural := ENDS'low + 9 * o;
+    constant FROM   : natural := ENDS(ROW);
+    constant WIDTH  : natural := ENDS(ROW + 1);
+    constant SHIFT  : natural := ENDS(ROW + 3);
+    constant LONG   : positive := ENDS(ROW + 4);
+    constant PLACES : natural := ENDS(ROW + 6);
 
     function offset_of_lane return unsigned is
     begin
-      if Z_WIDTH > 31 then
-        return unsigned(long(OFFSET_UPPER(OFFSET_UPPER'low + o), OFFSET(OFFSET'low + o), Z_WIDTH));
+      if OFFSET_UPPER'length = OUTPUTS then
+        return unsigned(work.lanes.long(OFFSET_UPPER(OFFSET_UPPER'low + o), OFFSET(OFFSET'low + o), LONG));
       end if;
-      return fitted(to_unsigned(OFFSET(OFFSET'low + o), 31), Z_WIDTH);
+      return fitted(to_unsigned(OFFSET(OFFSET'low + o), 31), LONG);
     end function;
 
-    constant TERM  : unsigned(Z_WIDTH - 1 downto 0) := offset_of_lane;
-    signal total   : unsigned(Z_WIDTH - 1 downto 0);
-    signal held    : std_logic_vector(Z_WIDTH - 1 downto 0) := (others => '0');
+    constant TERM   : unsigned(LONG - 1 downto 0) := offset_of_lane;
+    signal total    : unsigned(LONG - 1 downto 0);
+    signal quotient : unsigned(LONG - PLACES - 1 downto 0);
+    signal kept_sum : unsigned(LONG - PLACES - 1 downto 0) := (others => '0');
+    signal held     : std_logic_vector(Z_WIDTH - 1 downto 0) := (others => '0');
   begin
     z_payload((o + 1) * Z_WIDTH - 1 downto o * Z_WIDTH) <= held;
 
-    nothing : if WIDTH = 0 or SHIFT >= Z_WIDTH generate
+    nothing : if WIDTH = 0 or SHIFT >= LONG generate
       total <= TERM;
     end generate;
 
-    something : if WIDTH > 0 and SHIFT < Z_WIDTH generate
-      signal upper : unsigned(Z_WIDTH - SHIFT - 1 downto 0);
+    something : if WIDTH > 0 and SHIFT < LONG generate
+      signal upper : unsigned(LONG - SHIFT - 1 downto 0);
     begin
-      upper <= fitted(upright(number(FROM + WIDTH - 1 downto FROM), ENDS(ROW + 2)), Z_WIDTH - SHIFT)
-               + TERM(Z_WIDTH - 1 downto SHIFT);
-      total(Z_WIDTH - 1 downto SHIFT) <= upper;
+      upper <= fitted(upright(number(FROM + WIDTH - 1 downto FROM), ENDS(ROW + 2)), LONG - SHIFT)
+               + TERM(LONG - 1 downto SHIFT);
+      total(LONG - 1 downto SHIFT) <= upper;
       wires : if SHIFT > 0 generate
         total(SHIFT - 1 downto 0) <= TERM(SHIFT - 1 downto 0);
       end generate;
+    end generate;
+
+    quotient <= without_places(total, PLACES, ENDS(ROW + 8));
+
+    rank_of_sums : if LAST_RANK generate
+      register_of_sum : process (clk)
+      begin
+        if rising_edge(clk) then
+          if advance(STAGES - 1) = '1' then
+            kept_sum <= quotient;
+          end if;
+        end if;
+      end process;
+    end generate;
+    no_rank_of_sums : if not LAST_RANK generate
+      kept_sum <= quotient;
     end generate;
 
     register_of_z : process (clk)
     begin
       if rising_edge(clk) then
         if advance(STAGES) = '1' then
-          held <= std_logic_vector(total);
+          held <= std_logic_vector(limited(kept_sum, ENDS(ROW + 5) = 1, ENDS(ROW + 7)));
         end if;
       end if;
     end process;

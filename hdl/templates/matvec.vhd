@@ -122,13 +122,14 @@ architecture rtl of matvec is
   signal push     : std_logic := '0';
   signal row      : row_t;                                                -- without an initial value, for block RAM
   signal beat     : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
-  signal z_beat   : std_logic_vector(Z_LANES * Z_WIDTH - 1 downto 0) := (others => '0');
+  signal z_beat   : std_logic_vector(Z_LANES * Z_WIDTH - 1 downto 0);
 
   -- The sums lag behind the steps by RANKS cycles.
   signal steps_now  : std_logic_vector(RANKS downto 0);
   signal lasts_now  : std_logic_vector(RANKS downto 0);
   signal steps_late : std_logic_vector(RANKS downto 0) := (others => '0');
   signal lasts_late : std_logic_vector(RANKS downto 0) := (others => '0');
+  signal active     : std_logic;                                          -- a step is at some rank
   signal adds       : std_logic;                                          -- a step's products are added
   signal completes  : std_logic;                                          -- they are the last of a sum
   signal begins     : std_logic := '1';                                   -- they are the first of a sum
@@ -176,6 +177,7 @@ begin
     steps_now(RANKS downto 1) <= steps_late(RANKS - 1 downto 0);
     lasts_now(RANKS downto 1) <= lasts_late(RANKS - 1 downto 0);
   end generate;
+  active    <= or steps_now;
   adds      <= steps_now(RANKS);
   completes <= adds and lasts_now(RANKS);
   sum_after <= 0 when sum_no = RESULTS - 1 else sum_no + 1;
@@ -319,6 +321,12 @@ begin
       end process;
     end generate;
 
+    -- The sums themselves are given, so that their registers may be those of DSP blocks; they change in the next cycle.
+    present : for p in 0 to Z_LANES - 1 generate
+      z_beat((p + 1) * Z_WIDTH - 1 downto p * Z_WIDTH)
+        <= low_bits(sums(p), Z_WIDTH) when push = '1' else (others => '-');
+    end generate;
+
     accumulate : process (clk)
       variable operands : operands_t;
       variable factors  : row_t;
@@ -326,7 +334,7 @@ begin
       variable total    : total_t;
     begin
       if rising_edge(clk) then
-        if step = '1' or (STAGES > 1 and rst = '0') then
+        if active = '1' then
           -- Where a rank stands, what goes on is what it held.
           for i in 0 to X_LANES - 1 loop
             operands(i) := number(beat, i, X_WIDTH, X_SIGNED);
@@ -369,9 +377,6 @@ begin
               end if;
               total := total + tree(p * TERMS);
               sums(p) <= total;
-              if completes = '1' then
-                z_beat((p + 1) * Z_WIDTH - 1 downto p * Z_WIDTH) <= low_bits(total, Z_WIDTH);
-              end if;
             end loop;
           end if;
         end if;
@@ -435,6 +440,12 @@ begin
       end process;
     end generate;
 
+    -- The sums themselves are given, so that their registers may be those of DSP blocks; they change in the next cycle.
+    present : for p in 0 to Z_LANES - 1 generate
+      z_beat((p + 1) * Z_WIDTH - 1 downto p * Z_WIDTH)
+        <= low_bits(sums(p), Z_WIDTH) when push = '1' else (others => '-');
+    end generate;
+
     accumulate : process (clk)
       variable operands : operands_t;
       variable factors  : row_t;
@@ -442,7 +453,7 @@ begin
       variable total    : total_t;
     begin
       if rising_edge(clk) then
-        if step = '1' or (STAGES > 1 and rst = '0') then
+        if active = '1' then
           -- Where a rank stands, what goes on is what it held.
           for i in 0 to X_LANES - 1 loop
             operands(i) := lane(beat, i, X_WIDTH, X_SIGNED);
@@ -487,9 +498,6 @@ begin
               end if;
               total := total + tree(p * TERMS);
               sums(p) <= total;
-              if completes = '1' then
-                z_beat((p + 1) * Z_WIDTH - 1 downto p * Z_WIDTH) <= low_bits(total, Z_WIDTH);
-              end if;
             end loop;
           end if;
         end if;

@@ -14,7 +14,7 @@ from graphrewrite.hdl.component import Component, Resources, Site, streams
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.lowering.errors import ParallelismError
 from graphrewrite.lowering.folding.options import Folding, foldings
-from graphrewrite.lowering.folding.rebuild import refold_graph
+from graphrewrite.lowering.folding.rebuild import LAYERS, refold_graph
 from graphrewrite.lowering.folding.report import FoldingReport, LayerReport, Price
 from graphrewrite.types import Stream
 
@@ -112,7 +112,7 @@ class _Folder:
     def __init__(self, graph: Graph, parallelism: Parallelism, components: tuple[Component, ...]) -> None:
         self.graph = graph
         self.components = {component.op.name: component for component in components}
-        self.layers = [n for n in graph.in_order() if graph.nodes[n]["type"] == "matvec"]
+        self.layers = [n for n in graph.in_order() if graph.nodes[n]["type"] in LAYERS]
         self.most = _most(graph, self.layers, parallelism)
         self.options = {n: self._options(n) for n in self.layers}
         self.behind = {n: self._behind(n) for n in self.layers}
@@ -155,7 +155,8 @@ class _Folder:
         given = self._stream(self.graph.operands(node)[0].node, self.graph.operands(node)[0].result)
         outputs, columns = np.shape(attributes["weights"])
         widest = given.channels if attributes["over"] == "frame" else None
-        found = foldings(outputs, columns * attributes["groups"], attributes["groups"], widest)
+        groups = attributes.get("groups", 1)
+        found = foldings(outputs, columns * groups, groups, widest)
         return [f for f in found if f.multipliers <= self.most[node]]
 
     def _products(self, node: str) -> int:
@@ -167,7 +168,7 @@ class _Folder:
         slowest, waiting, seen = 1, [node], {node}
         while waiting:
             for reader in self.graph.successors(waiting.pop()):
-                if reader not in seen and self.graph.nodes[reader]["type"] not in ("matvec", "output"):
+                if reader not in seen and self.graph.nodes[reader]["type"] not in (*LAYERS, "output"):
                     seen.add(reader)
                     waiting.append(reader)
                     slowest = max(slowest, self._steps(self.graph, reader))
@@ -226,7 +227,7 @@ class _Folder:
     def _cost(self, graph: Graph, node: str) -> Resources:
         component, site = self.components[graph.nodes[node]["type"]], self._site(graph, node)
         found = component.resources(site)
-        if node in self.layers:
+        if graph.nodes[node]["type"] == "matvec":
             # Those whose weights are constants are counted too: how many synthesis drops is not known before.
             terms = min(site.operands[0].lanes, np.shape(site.attributes["weights"])[1])
             return found._replace(multipliers=terms * site.results[0].lanes)

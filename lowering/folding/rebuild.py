@@ -16,11 +16,13 @@ from graphrewrite.hdl.components.refold import refold
 from graphrewrite.lowering.folding.options import Folding
 from graphrewrite.types import Stream
 
-__all__ = ["Choose", "refold_graph"]
+__all__ = ["LAYERS", "Choose", "refold_graph"]
 
 Choose = Callable[[str, Stream, Mapping[str, Any]], Folding]
 """Takes the name of a layer, the stream that reaches it, and its attributes; returns its folding."""
 
+LAYERS = frozenset({"matvec", "popcount"})
+"""Matrix products, which are folded."""
 _BLOCKED = frozenset({"stream_maximum", "stream_sum"})
 """Components that take the windows of one group of channels after the other."""
 
@@ -72,7 +74,7 @@ class _Rebuilding:
     def _add(self, node: str, kind: str) -> None:
         operands = [self.values[o.node, o.result] for o in self.old.operands(node)]
         attributes = {k: v for k, v in self.old.attributes(node).items() if k in self.old.nodes[node]}
-        if kind == "matvec":
+        if kind in LAYERS:
             operands, attributes = self._layer(node, operands[0], attributes)
         elif kind == "window":
             operands, attributes = self._window(node, operands[0], attributes)
@@ -132,7 +134,7 @@ class _Rebuilding:
 
     def _takes_blocks(self, node: str) -> bool:
         kind = self.old.nodes[node]["type"]
-        return kind in _BLOCKED or (kind == "matvec" and self.old.attributes(node)["groups"] == 1)
+        return kind in _BLOCKED or (kind in LAYERS and self.old.attributes(node).get("groups", 1) == 1)
 
     def _alike(self, operands: list[Value]) -> list[Value]:
         """Operands with equal folds: as many as the one that has more of them, or a number that suits both."""

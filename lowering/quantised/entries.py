@@ -131,15 +131,15 @@ def enter_quantised(x: Given, s: Constant, z: Constant, bits: Constant):
 
 @rule(keeps="assumes", kind="lowering")
 def enter_bipolar(x: Given, s: Constant):
-    """An input of a binary network is 1 from zero on, and -1 below; assumes that none is NaN."""
+    """An input of a binary network is 1 from zero on, and -1 below: twice a bit, less one; assumes that none is NaN."""
     top = op.bipolar_quant(x, s)
     yield top
     found = quantised_as(top, len(x.shape))
     if isinstance(found, str):
         return decline(found, at=top)
-    one, other = (np.asarray(each, element_dtype(x.type.element)) for each in (1, -1))
-    sign = op.where(op.greater_or_equal(x, 0), one, other)
-    return reading(op.to_fixed(sign, element=found[1]), top, s.value)
+    one, other = (np.asarray(each, element_dtype(x.type.element)) for each in (1, 0))
+    bit = op.to_fixed(op.where(op.greater_or_equal(x, 0), one, other), element=FixedPoint(False, 1))
+    return reading(op.rescale(bit, multiplier=2, shift=0, addend=-1, element=found[1], low=-1), top, s.value)
 
 
 @rule(shared="keep")

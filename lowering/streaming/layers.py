@@ -16,7 +16,7 @@ from graphrewrite.lowering.bridge import leave
 from graphrewrite.lowering.streaming.values import below, positions_of, too_wide
 from graphrewrite.op.pooling import has_window_in_border
 
-__all__ = ["MAP_LAYERS", "map_channel_sums", "map_conv", "map_linear", "map_max_pool"]
+__all__ = ["MAP_LAYERS", "map_conv", "map_linear", "map_max_pool"]
 
 
 @rule(shared="keep", kind="lowering")
@@ -38,13 +38,16 @@ def map_linear(x, w: Constant, b: Constant):
 
 @rule(shared="keep", kind="lowering")
 def map_conv(x, w: Constant, b: Constant):
-    """A convolution is a matrix times the channels of a sliding window, group by group."""
+    """A convolution is a matrix times the channels of a sliding window, group by group; of ones, it is a sum."""
     conv = op.integer_conv(leave(x), w, b)
     yield conv
     if reason := too_wide(x, conv):
         return decline(reason, at=conv)
     if positions_of(conv.shape) is None:
         return decline("only convolutions over one or two axes have a component", at=conv)
+    sums = _channel_sums(x, w.value, b.value, conv)
+    if sums is not None:
+        return leave(sums)
     weights, pads = _reaching_in(w.value, conv.pads, conv.dilations)
     outputs, _, *kernel = weights.shape
     groups = {"groups": conv.groups} if conv.groups > 1 else {}
@@ -78,23 +81,16 @@ def _reaching_in(w, pads, dilations):
     return np.pad(w, ((0, 0), (0, 0), *((0, m) for m in more))), (*before, *after)
 
 
-@rule(shared="keep", kind="lowering")
-def map_channel_sums(x, w: Constant, b: Constant):
-    """A convolution whose weights are all 1, each channel by itself, needs no product: a mean, up to a scale."""
-    conv = op.integer_conv(leave(x), w, b)
-    yield conv
-    if reason := too_wide(x, conv):
-        return decline(reason, at=conv)
-    if conv.groups != x.type.channels or len(w.value) != conv.groups or (w.value != 1).any() or b.value.any():
-        return decline("its weights are not all 1 and its biases 0, or it joins channels", at=conv)
-    if set(w.shape[2:]) == {1}:
-        return decline("it sums nothing", at=conv)
-    if positions_of(conv.shape) is None or _before_image(w.shape[2:], conv.pads, conv.dilations):
-        return decline("only windows over one or two axes that reach into the image have a component", at=conv)
-    if tuple(w.shape[2:]) == tuple(x.shape[1:]) and not any(conv.pads):
-        return leave(accumulate(x, kind="sum", element=conv.element))
-    windows = window(x, kernel=tuple(w.shape[2:]), **_given(conv.strides, conv.pads, conv.dilations))
-    return leave(total(windows, groups=int(np.prod(w.shape[2:])), element=conv.element))
+def _channel_sums(x, w, b, conv):
+    """The sums of each channel's window, where all weights are 1 and no channels are joined: a mean, up to a scale."""
+    kernel = w.shape[2:]
+    is_sum = conv.groups == x.type.channels == len(w) and (w == 1).all() and not b.any()
+    if not is_sum or set(kernel) == {1} or _before_image(kernel, conv.pads, conv.dilations):
+        return None
+    if kernel == tuple(x.shape[1:]) and not any(conv.pads):
+        return accumulate(x, kind="sum", element=conv.element)
+    windows = window(x, kernel=kernel, **_given(conv.strides, conv.pads, conv.dilations))
+    return total(windows, groups=int(np.prod(kernel)), element=conv.element)
 
 
 def _before_image(kernel, pads, dilations):
@@ -132,5 +128,5 @@ def _for_all_windows(pool, sizes):
     return (*before, *after)
 
 
-MAP_LAYERS = (map_linear, map_channel_sums, map_conv, map_max_pool)
+MAP_LAYERS = (map_linear, map_conv, map_max_pool)
 """Layers to windows, matrices and maxima."""

@@ -63,11 +63,11 @@ class Growing:
         op: Op = BY_NAME[name].op
         return self.graph.add(op, list(operands), attributes, origin=(name,))
 
-    def grow(self, layers: int) -> None:
-        """Attach components: as often as asked for, to values that they can read."""
+    def grow(self, layers: int, wanted: str) -> None:
+        """Attach components: as often as asked for, to values that they can read; one that is wanted among them."""
         names = [*GROWTH, *["window"] * 3]
         while len(self.kinds) < layers:
-            name = names[self.below(len(names))]
+            name = wanted if wanted not in self.kinds and self.below(2) else names[self.below(len(names))]
             x = self.values[-1 - min(self.below(len(self.values)), self.below(len(self.values)))]
             before = set(self.graph)
             with suppress(TypeMismatchError):
@@ -207,10 +207,10 @@ GROWTH: dict[str, Callable[[Growing, Value], Value | tuple[Value, ...]]] = {
 
 
 def network(seed: int, number: int, *, fifos: bool = True) -> tuple[Graph, list[str]]:
-    """A network of up to 20 layers, and the kinds of components that were attached."""
+    """A network and the kinds of components that were attached; how many, and one of them, is by its number."""
     random = np.random.default_rng([seed, number])
     found = Growing(random, Graph(f"network_{number}"))
-    found.grow(int(random.integers(4, 21)))
+    found.grow(4 + number % 17, list(GROWTH)[number % len(GROWTH)])
     found.finish()
     graph = insert_forks(found.graph)
     return (insert_fifos(graph) if fifos else graph), found.kinds

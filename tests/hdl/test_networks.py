@@ -25,7 +25,7 @@ def test_values_and_cycles_equal_ghdl(part: int, hdl_seed: int, hdl_count: int) 
 def test_the_networks_have_branches_joins_and_all_components(hdl_seed: int) -> None:
     kinds: Counter[str] = Counter()
     shapes: Counter[str] = Counter()
-    for number in range(50):
+    for number in range(2 * len(GROWTH)):
         graph, grown = network(hdl_seed, number, fifos=False)
         assert len(grown) <= 20
         kinds.update(grown)

@@ -6,10 +6,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor
+from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.components.threshold import threshold
+from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.shift_add import scalar_graph
 from graphrewrite.types import FixedPoint
+
+TERNARY, SUMS = FixedPoint(True, 2), FixedPoint(True, 12)
 
 
 @st.composite
@@ -49,4 +55,31 @@ def stream_products(draw: st.DrawFn) -> Graph:
     x = graph.input("x", Tensor(element, ("N", weights.shape[1], *positions)))
     total = matvec(enter(x), weights=weights, bias=bias, element=FixedPoint.holding(-most, most))
     graph.output("z", leave(total))
+    return graph
+
+
+@st.composite
+def counted_products(draw: st.DrawFn) -> Graph:
+    """A product of bits, ternary numbers or signs with weights of -1, 0 and 1, perhaps under a sliding window."""
+    channels, positions = draw(st.integers(1, 4)), draw(st.sampled_from([(), (3,), (3, 2)]))
+    element = draw(st.builds(FixedPoint, st.booleans(), st.sampled_from([1, 2, 5])))
+    graph, random = Graph("g"), np.random.default_rng(draw(st.integers(0, 99)))
+    x = enter(graph.input("x", Tensor(element, ("N", channels, *positions))))
+    kind = draw(st.sampled_from(["signs", "signs", "levels", "limits", "as it is"]))
+    if kind in ("signs", "levels"):
+        if kind == "signs":
+            turned = random.choice([-1, 1], channels) if draw(st.booleans()) else draw(st.sampled_from([-1, 1]))
+            gains, terms = random.integers(1, 3, channels) * turned, random.integers(-6, 6, channels)
+            x = affine(x, gain=2 * gains, bias=2 * terms + 1, element=FixedPoint(True, 9))
+        else:
+            levels = random.integers(-9, 9, (draw(st.sampled_from([1, channels])), 1)).repeat(2, axis=1)
+            x = threshold(x, levels=levels, element=FixedPoint(False, 2))
+        x = requantise(x, shift=0, element=TERNARY, low=-1, offset=-(kind == "levels"))
+    elif kind == "limits":
+        x = requantise(x, shift=0, element=TERNARY, low=-1)
+    if positions and draw(st.booleans()):
+        border = draw(st.sampled_from([None, (1,) * (2 * len(positions))]))
+        x = window(x, kernel=(2,) * len(positions), pads=border)
+    weights = random.choice([-1, 1] if draw(st.booleans()) else [-1, 0, 1], (draw(st.integers(1, 4)), x.type.channels))
+    graph.output("z", leave(matvec(x, weights=weights, bias=random.integers(-9, 9, len(weights)), element=SUMS)))
     return graph

@@ -92,7 +92,7 @@ def test_a_binary_network(product: str) -> None:
     made = op.matmul(x, np.ascontiguousarray(w.T)) if product == "matmul" else op.linear(x, w, np.zeros(4, np.float32))
     g.output("y", bipolar(made, 0.5))
     core = compare(g, rules={"enter_bipolar"}, kinds={"integer_linear"})
-    assert max(core.result_type(n).element.width for n in core.inputs) == 2
+    assert max(core.result_type(n).element.width for n in core.inputs) == 1
 
 
 def test_channels_last_are_the_host_s() -> None:
@@ -250,4 +250,7 @@ def test_the_coarsest_grid_is_found() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("member", TRAINED, ids=lambda member: member.name)
 def test_a_rule_preserves_what_it_says(member) -> None:
-    assert_preserves(member, on=states(member, ALL))
+    seeds = [seed for seed in SEEDS if member.name in lowered(seed)[2]]
+    if not seeds:
+        pytest.skip("its networks have tests of their own")
+    assert_preserves(member, on=states(member, ALL, seeds))

@@ -7,12 +7,12 @@ A mutant is made of the syntax tree of a rule's function, or of a function of th
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from types import FunctionType
 from typing import Any
 
@@ -253,17 +253,25 @@ def _tree(function: FunctionType) -> ast.FunctionDef:
     (found,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(found, ast.FunctionDef)
     found.decorator_list = []
+    return _read(ast.unparse(found))
+
+
+def _read(source: str) -> ast.FunctionDef:
+    """Return a tree of its own, whose parts come in the order of those of every other tree of this source."""
+    (found,) = ast.parse(source).body
+    assert isinstance(found, ast.FunctionDef)
     return found
 
 
 def _places(tree: ast.FunctionDef) -> Iterator[tuple[int, ast.AST]]:
     """Every part of a function's body but what only says why."""
     body = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    inside = {id(part) for statement in body for part in ast.walk(statement)}
     said: set[int] = set()
     for index, node in enumerate(ast.walk(tree)):
         if _is_decline(node):
             said.update(id(part) for part in ast.walk(node) if part is not node)
-        if id(node) not in said and any(node is part for s in body for part in ast.walk(s)):
+        if id(node) in inside and id(node) not in said:
             yield index, node
 
 
@@ -313,8 +321,8 @@ def mutants_of(member: Rule | Pass, *, without: Collection[FunctionType] = ()) -
         for index, node in _places(_tree(function)):
             for operator, edits in OPERATORS.items():
                 for number, (what, _) in enumerate(edits(node)):
-                    tree = copy.deepcopy(_tree(function))
-                    again = next(n for i, n in enumerate(ast.walk(tree)) if i == index)
+                    tree = _read(original)
+                    again = next(islice(ast.walk(tree), index, None))
                     list(edits(again))[number][1]()
                     source = ast.unparse(ast.fix_missing_locations(tree))
                     if source == original:

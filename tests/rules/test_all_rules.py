@@ -27,7 +27,7 @@ from graphrewrite.nested import graph_op
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from graphrewrite.wiring import move_slot, rewire
-from tests.lowering.matrix_products import scalar_products, stream_products
+from tests.lowering.matrix_products import counted_products, scalar_products, stream_products
 from tests.lowering.random_networks import networks, quantised
 
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
@@ -79,7 +79,7 @@ def test_they_are_found():
     assert {"rules.insert_transfers", "rules.merge_equal_nodes"} <= set(MEMBERS)
     assert {"lowering.quantise", "lowering.to_integer", "lowering.to_stream", "rules.inline"} <= set(FUNCTIONS)
     assert set(lowering.LOWER_COMPOSITE) <= set(MEMBERS.values())
-    assert len(MEMBERS) > 120
+    assert len(MEMBERS) > 100
 
 
 @pytest.mark.parametrize("member", MEMBERS.values(), ids=MEMBERS)
@@ -100,6 +100,7 @@ def _on_backends(draw: st.DrawFn) -> Graph:
 
 ON = {
     "rules.insert_transfers": _on_backends(),
+    "lowering.to_stream.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
     "lowering.shift_add.drop_unused_columns": scalar_products(),
     "lowering.shift_add.share_pairs": scalar_products(),
@@ -238,7 +239,6 @@ OTHERS = {
     "lowering.heads.classify": "gives places instead of scores",
     "lowering.batch.free_batch": "gives another type, with a free batch",
     "lowering.record.recorded": "does what the rules do that it is given",
-    "lowering.to_stream.fold": "is a part of to_stream",
 }
 """Functions that mean to change what a graph gives, or that are tested as a part of others."""
 

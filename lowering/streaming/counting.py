@@ -1,0 +1,160 @@
+"""Products without multipliers: of bits or ternary numbers with weights of -1, 0 and 1.
+
+A number that is only -1 or 1 is written as a threshold with two results, ``threshold(y, step=2, offset=-1)``. Before a
+count it is carried as one bit.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+import numpy as np
+
+from graphrewrite import FixedPoint, Graph, decline, rule
+from graphrewrite.graph import Operand
+from graphrewrite.hdl.components.affine import affine
+from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.hdl.components.popcount import popcount
+from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.components.threshold import threshold
+from graphrewrite.hdl.components.window import window
+
+__all__ = ["MAP_COUNTING", "count_agreements", "count_signs", "recognise_signs"]
+
+_BIT = FixedPoint(False, 1)
+_CODINGS = {(False, 1): "binary", (True, 2): "ternary"}
+_SUM_BITS = 31
+_MOST_STAGES = 3
+_SIGN = {"step": 2, "offset": -1}
+"""What makes a sign of whether a level is reached."""
+_CARRYING = frozenset(
+    {"stream_concat", "stream_maximum", "stream_repeat", "stream_reshape", "stream_select", "window", "stream_pad"}
+)
+"""Components whose results are numbers of their operands, or what they fill a border with."""
+
+
+def _least(graph: Graph, value: Operand) -> int:
+    """A number that none of a stream is below."""
+    kind, attributes = graph.nodes[value.node]["type"], graph.attributes(value.node)
+    least, found = graph.result_type(*value).element.minimum, None
+    if kind in ("stream_clip", "stream_requantise"):
+        found = attributes["low"]
+    elif kind == "stream_threshold":
+        found = min(0, attributes["step"] * np.shape(attributes["levels"])[1]) + attributes["offset"]
+    elif kind == "stream_lookup":
+        found = int(np.min(attributes["table"]))
+    elif kind in _CARRYING:
+        found = min([attributes.get("fill", 0), *(_least(graph, operand) for operand in graph.operands(value.node))])
+    return least if found is None else max(least, found)
+
+
+def _without(product, *names):
+    """Attributes that a count of the same rows has too."""
+    found = {name: getattr(product, name) for name in ("bias", "element", "over", "lanes", "stages")}
+    defaults = {"over": "position", "lanes": None, "stages": 1}
+    return {k: v for k, v in found.items() if k not in names and (k not in defaults or v != defaults[k])}
+
+
+@rule(shared="keep", kind="lowering")
+def count_agreements(x):
+    """A product of bits or ternary numbers with weights of -1, 0 and 1 counts where they agree."""
+    product = matvec(x)
+    yield product
+    if product.groups != 1 or not np.isin(product.weights, (-1, 0, 1)).all():
+        return decline("its weights are not all -1, 0 or 1, or it has groups", at=product)
+    if product.element.width > _SUM_BITS:
+        return decline(f"a count has at most {_SUM_BITS} bits", at=product)
+    (given,), form = product.graph.operands(product.node), (x.type.element.signed, x.type.element.width)
+    if form not in _CODINGS or _least(x.graph, given) < -1:
+        return decline(f"{x.type.element} is no bit, and not certain to be -1, 0 or 1", at=product)
+    stages = {} if product.stages == 1 else {"stages": min(product.stages, _MOST_STAGES)}
+    return popcount(x, weights=product.weights, coding=_CODINGS[form], **_without(product, "stages"), **stages)
+
+
+def _switch(function, given):
+    """Of a function of each channel that gives -1 and 1 only, from where on it gives the other one, and which first.
+
+    The function rises or falls in each channel: so one number on either side of the switch proves all of them.
+    """
+    channels = given.channels
+
+    def at(numbers):
+        return function(numbers.reshape(1, channels, *[1] * (len(given.shape) - 1))).astype(np.int64).ravel()
+
+    low, high = (np.full(channels, n, np.int64) for n in (given.element.minimum, given.element.maximum))
+    first, last = at(low), at(high)
+    left, right = low, high + 1
+    for _ in range(given.element.width + 1):
+        middle = (left + right) >> 1
+        is_first = at(np.minimum(middle, high)) == first
+        left, right = np.where(is_first, np.minimum(middle + 1, right), left), np.where(is_first, right, middle)
+    same = first == last
+    left = np.where(same, high + 1, left)
+    before, behind = at(np.maximum(left - 1, low)), at(np.minimum(left, high))
+    if not ((abs(first) == 1) & (before == first) & (behind == last) & (abs(last) == 1)).all():
+        return None
+    return left, first
+
+
+_PIECES = reduce(or_, (affine, threshold))
+
+
+def _bordered(windows):
+    """Whether one of a run of windows fills a border."""
+    return any(any(link.pads or ()) for link in windows.links)
+
+
+def _counted(signs, windows, product, turned=None, **coding):
+    """A count of other signs under the same windows, or of the opposite ones in some channels."""
+    for link in windows.links:
+        given = link.graph.nodes[link.node]
+        signs = window(signs, **{k: v for k, v in link.graph.attributes(link.node).items() if k in given})
+    weights = np.asarray(product.weights, np.int64)
+    if turned is not None:  # columns are numbered channel by channel within a position
+        weights = weights * np.tile(np.where(turned, -1, 1), weights.shape[1] // len(turned))
+    return popcount(signs, weights=weights, **_without(product), **coding)
+
+
+@rule(shared="keep", kind="lowering")
+def recognise_signs(y):
+    """What is counted, limited to -1 and 1, and nothing else, is a sign: from some number on it is the other one."""
+    wide = _PIECES(y)
+    signs = requantise(wide)
+    windows = rule.repeated(signs, window, least=0)
+    product = popcount(windows)
+    yield product
+    if product.coding != "ternary" or signs.low != -1:
+        return decline("its limits are not those of a sign", at=signs)
+
+    def function(numbers):
+        inner = wide.op(numbers, **wide.graph.attributes(wide.node))
+        return signs.op(inner, **signs.graph.attributes(signs.node))
+
+    found = _switch(function, y.type)
+    if found is None:
+        return decline("it gives other numbers than -1 and 1", at=signs)
+    levels, first = found
+    rows = levels[:1] if (levels == levels[0]).all() else levels
+    made = threshold(y, levels=rows.reshape(-1, 1), element=signs.element, **_SIGN)
+    return _counted(made, windows, product, turned=first > 0, coding="ternary")
+
+
+@rule(shared="keep", kind="lowering")
+def count_signs(y):
+    """Signs that are counted are carried as one bit, where no border of zeros is among them."""
+    signs = threshold(y)
+    windows = rule.repeated(signs, window, least=0)
+    product = popcount(windows)
+    yield product
+    levels = np.asarray(signs.levels)
+    if product.coding != "ternary" or levels.shape[1] != 1 or (signs.step, signs.offset) != tuple(_SIGN.values()):
+        return decline("what it counts is no sign", at=product)
+    if _bordered(windows):
+        return decline("its border is zero, which is no sign", at=product)
+    is_bit = (y.type.element.signed, y.type.element.width) == (False, 1) and (levels == 1).all()
+    return _counted(y if is_bit else threshold(y, levels=levels, element=_BIT), windows, product)
+
+
+MAP_COUNTING = (count_agreements, recognise_signs, count_signs)
+"""Products that are counts: of components to cheaper ones."""
