@@ -50,7 +50,8 @@ class RowEnd(NamedTuple):
     limits : int
         0: none. 1: only negative sums are limited. 2: those above as well. Limited results count from the least one.
     tie : int
-        What the lowest bit becomes where all bits that are cut off are zero: 0: nothing else, 1: zero, 2: one.
+        What the lowest bit becomes of a half. 0: nothing else. 1: zero, if all bits that are cut off are zero. 2: one,
+        if they are all one.
     """
 
     joined: int
@@ -97,9 +98,7 @@ def row_ends(
     RowEnd(joined=2, bits=5, signed=False, places=2, limits=0, tie=0)
     """
     found = []
-    for row, (least, most, low, high) in enumerate(
-        zip(*(array.tolist() for array in (*sums, *results)), strict=True)
-    ):
+    for row, (least, most, low, high) in enumerate(zip(*(array.tolist() for array in (*sums, *results)), strict=True)):
         joined = places = limits = tie = 0
         if finish is not None:
             places = finish.places[row]
@@ -109,8 +108,9 @@ def row_ends(
             if finish.rounding != "down":
                 joined += (1 << places) >> 1
             if finish.rounding == "half_even" and places:
-                # Halves were rounded up: an odd quotient of theirs, before the offset, is one too large.
+                # Halves go up, and the lowest bit is cleared; where an even quotient becomes odd, down, and it is set.
                 tie = 1 + (moved & 1)
+                joined -= moved & 1
         held = FixedPoint.holding(least + joined, most + joined)
         bits = max(held.width, places + 1 + held.signed)
         found.append(RowEnd(joined, bits, held.signed, places, limits, tie))

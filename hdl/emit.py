@@ -102,7 +102,7 @@ class _Emitter:
         self.files_table = files
         names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.entities])
         self.ports = {port: names.give(port) for port in (*found.inputs, *found.outputs)}
-        self.labels = {node: names.give(f"{self.telling(i)} {i.component.entity}") for node, i in found.instances.items()}
+        self.labels = {n: names.give(f"{self.telling(i)} {i.component.entity}") for n, i in found.instances.items()}
         self.branches = {
             (node, result): names.give(f"{self.labels[node]} {result}")
             for node, i in found.instances.items()

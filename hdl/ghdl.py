@@ -142,8 +142,8 @@ def synthesise(
     """
     files = [Path(source).resolve() for source in sources]
     with tempfile.TemporaryDirectory(prefix="graphrewrite-") as work:
-        analyse(files, work)
-        return _call(["--synth", _STANDARD, f"--workdir={work}", f"--out={language}", top], cwd=work, timeout=timeout)
+        options = [_STANDARD, f"--workdir={work}", f"--out={language}"]
+        return _call(["--synth", *options, *map(str, files), "-e", top], cwd=work, timeout=timeout)
 
 
 def _call(arguments: Sequence[str], cwd: str | os.PathLike[str] | None = None, timeout: float | None = None) -> str:

@@ -14,7 +14,8 @@ class Piece(NamedTuple):
         ``add``, ``compare``: two numbers. ``increment``: adds a constant. ``select``: one of ``size`` numbers.
         ``logic``: functions of a few bits. ``counter``: counters, in look-up tables. ``product``: of two numbers that
         change. ``constant``: sums of products by constants, in bits of partial products. ``sum``: accumulators of
-        ``size`` products a step. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
+        ``size`` products a step; ``start``: the choice of what they add to. ``rank``: registers before and after
+        products. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
         ``stream_buffer`` for ``size`` beats.
     times : int
         How many.

@@ -1,12 +1,20 @@
-"""What to do with the head of a classifier: hardware gives the class, or the host does the softmax."""
+"""What to do with the head of a classifier: hardware gives the class or the probabilities, or the host does."""
 
 from __future__ import annotations
 
 from graphrewrite import Graph, op
 from graphrewrite.graph import Operand
-from graphrewrite.wiring import move_slot
+from graphrewrite.hdl.components.softmax import exponentials, softmax_error
+from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.rules import eliminate_dead_nodes
+from graphrewrite.types import FixedPoint, Stream
+from graphrewrite.wiring import move_slot, rewire
 
-__all__ = ["classify", "softmax_as_arg_max"]
+__all__ = ["classify", "softmax_as_arg_max", "softmax_bounds", "softmax_in_hardware"]
+
+_WIDEST = 24
+_GUARD = 4
+"""Bits of an exponential beyond those of a probability: a sum of many channels is near enough then."""
 
 
 def softmax_as_arg_max(graph: Graph) -> Graph:
@@ -56,6 +64,83 @@ def classify(graph: Graph) -> Graph:
     y = output(arg_max_1)
     """
     return _with_arg_max(graph, only_softmax=False)
+
+
+def softmax_in_hardware(graph: Graph, *, width: int = 16, table_bits: int = 10) -> Graph:
+    r"""Return an integer network that computes its softmax in integers as well, approximately.
+
+    Each softmax over the channels of mantissas becomes an ``integer_softmax``, which hardware computes to the same
+    bits. `softmax_bounds` says how far it is from the real one.
+
+    Parameters
+    ----------
+    graph : Graph
+        What `to_integer` gives; a softmax of anything else, scaled numbers among them, is left to the host.
+    width : int
+        Bits of a probability, 2 to 24: one before the point, so that 1 is among them.
+    table_bits : int
+        The table of exponentials has at most ``2**table_bits`` entries; at most 12.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    >>> g = Graph.parse('''graph g
+    ... x = input() : f32[N,3]
+    ... f = to_fixed(x, element=s8f4)
+    ... z = from_fixed(f, fraction=4)
+    ... s = softmax(z)
+    ... y = output(s)''')
+    >>> hard = softmax_in_hardware(g, width=9)
+    >>> [hard.nodes[n]["type"] for n in hard.in_order()]
+    ['input', 'to_fixed', 'integer_softmax', 'from_fixed', 'output']
+    >>> softmax_bounds(hard)
+    {'integer_softmax_1': 0.00219...}
+    """
+    if not 2 <= width <= _WIDEST:
+        raise LoweringError(f"width={width!r}: a probability has 2 to {_WIDEST} bits")
+    new, element = graph.copy(), FixedPoint(False, width, width - 1)
+    for node in graph.in_order():
+        if graph.nodes[node]["type"] != "softmax":
+            continue
+        (scores,), kind = new.operands(node), new.result_type(node)
+        read = new.nodes[scores.node]
+        if read["type"] != "from_fixed" or graph.attributes(node)["axis"] not in (1, 1 - len(kind.shape)):
+            continue
+        (whole,) = new.operands(scores.node)
+        given = new.result_type(*whole).element
+        if given.fraction != read["fraction"]:
+            continue
+        table, shift = exponentials(given, bits=table_bits, width=min(width + _GUARD, _WIDEST))
+        attributes = {"table": tuple(table.tolist()), "shift": shift, "element": element}
+        made = new.add(op.integer_softmax, [new.value(*whole)], attributes, origin=new.origin(node))
+        real = {"fraction": element.fraction, "element": kind.element}
+        rewire(new, node, Operand(new.add(op.from_fixed, [made], real, origin=new.origin(node)).node))
+    return eliminate_dead_nodes(new)
+
+
+def softmax_bounds(graph: Graph) -> dict[str, float]:
+    """Return how far each ``integer_softmax`` of a network is from the real softmax at most.
+
+    Parameters
+    ----------
+    graph : Graph
+        What `softmax_in_hardware` gives.
+
+    Returns
+    -------
+    dict of str to float
+        By node.
+    """
+    found = {}
+    for node in graph.in_order():
+        if graph.nodes[node]["type"] == "integer_softmax":
+            (whole,) = graph.operands(node)
+            kind, attributes = graph.result_type(*whole), graph.attributes(node)
+            found[node] = softmax_error(Stream(kind.element, kind.shape[1:]), **attributes)
+    return found
 
 
 def _with_arg_max(graph: Graph, *, only_softmax: bool) -> Graph:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Generator
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +23,8 @@ settings.register_profile(
 settings.load_profile("ci")
 
 GHDL = shutil.which("ghdl")
+COMPILED = "GRAPHREWRITE_TESTS_COMPILED"
+"""Variable of the surroundings: the folder of compiled modules of this run."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,12 +64,37 @@ def hdl_count(request: pytest.FixtureRequest) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the processes that tests start keep compiled modules, in a folder of this run: many of them import it all."""
-    if "PYTHONPYCACHEPREFIX" not in os.environ and not hasattr(config, "workerinput"):
-        folder = tempfile.mkdtemp(prefix="graphrewrite-tests-")
-        os.environ["PYTHONPYCACHEPREFIX"] = folder
-        os.environ["PYTHONDONTWRITEBYTECODE"] = ""
-        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+    """Let the processes that tests start keep compiled modules, in a folder of this run: many of them import it all.
+
+    The workers of pytest-xdist share the folder, and have no use for it: what was installed is compiled already.
+    """
+    if "PYTHONPYCACHEPREFIX" in os.environ or not sys.dont_write_bytecode:
+        return
+    if COMPILED not in os.environ:
+        os.environ[COMPILED] = tempfile.mkdtemp(prefix="graphrewrite-tests-")
+        config.add_cleanup(partial(shutil.rmtree, os.environ[COMPILED], ignore_errors=True))
+    if config.getoption("dist", "no") == "no":  # the tests run here
+        os.environ.update(PYTHONPYCACHEPREFIX=os.environ[COMPILED], PYTHONDONTWRITEBYTECODE="")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector what lives as long as the run: modules, tests, and what these were made of."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+        gc.set_threshold(10_000, 20)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Let a worker take neighbouring tests: what they share is then made once, not in every worker."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

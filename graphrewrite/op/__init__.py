@@ -21,6 +21,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError, UnknownOpError, did_you_mean
 from graphrewrite.op import (
     activation,
+    approximated,
     arithmetic,
     comparison,
     contraction,
@@ -76,6 +77,7 @@ __all__ = ["LIBRARY", "Op", "as_constant", "constant_type", "define_op", "depthw
 
 _FAMILIES = (
     activation,
+    approximated,
     arithmetic,
     comparison,
     contraction,

@@ -55,7 +55,8 @@ class Stream:
         object.__setattr__(self, "lanes", self.lanes or self.channels)
         if self.lanes < 1 or self.channels % self.lanes:
             raise TypeMismatchError(
-                f"{self.lanes} lanes do not divide the {self.channels} channels of a stream {self.shape}; give a divisor"
+                f"{self.lanes} lanes do not divide the {self.channels} channels of a stream of {self.shape}; "
+                "give a divisor"
             )
 
     @property

@@ -23,7 +23,10 @@ _QUANTISED = re.compile(r"(?P<storage>[a-z0-9]+)<(?P<channels>[^<>@]*)(?:@\s*(?P
 _CHANNEL = re.compile(r"\s*(?P<scale>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,9})?)\s*:\s*(?P<zero>-?[0-9]{1,19})\s*\Z")
 _COMMA = re.compile(r",(?![^\[]*\])(?![^<]*>)")
 """A comma outside of all brackets: no closing one follows before the next that opens."""
-_HINT = "write it as f32[N,8,26,26], f32[N,26,26,8] NHWC, s8f4[N,3], i8<0.1:3>[N,4], stream u8f0[3,4,5] or stream u8f0[6,4] 2 lanes"
+_HINT = (
+    "write it as f32[N,8,26,26], f32[N,26,26,8] NHWC, s8f4[N,3], i8<0.1:3>[N,4], stream u8f0[3,4,5] or "
+    "stream u8f0[6,4] 2 lanes"
+)
 
 
 def parse_element(text: str) -> Element:

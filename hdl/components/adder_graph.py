@@ -78,9 +78,7 @@ def _infer(
     return result
 
 
-def _sums(
-    found: Network, bias: NDArray[np.int64], element: FixedPoint
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sums(found: Network, bias: NDArray[np.int64], element: FixedPoint) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The least and the greatest sum of each row."""
     ends = found.weights * element.minimum, found.weights * element.maximum
     return np.minimum(*ends).sum(axis=1) + bias, np.maximum(*ends).sum(axis=1) + bias

@@ -9,6 +9,7 @@ from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources,
 from graphrewrite.hdl.generic import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.approximated import integer_interpolate
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
 
@@ -97,10 +98,8 @@ def interpolate(
     >>> interpolate(x, base=[0, 64], slope=[0, 1], rest=7, shift=1, element=u8, low=-128).tolist()
     [[0, 0, 32, 95]]
     """
-    place = x.astype(np.int64) - low
-    segment, within = place >> rest, place & ((1 << rest) - 1)
-    lines = np.asarray(base, np.int64)[segment] + np.asarray(slope, np.int64)[segment] * within
-    return np.asarray(lines >> shift).astype(element.dtype)
+    found = integer_interpolate(x, base=base, slope=slope, rest=rest, shift=shift, element=element, low=low)
+    return np.asarray(found)
 
 
 def _schedule(site: Site) -> Schedule:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.channelwise import varying_bits
 from graphrewrite.hdl.component import (
     Component,
     Generic,
@@ -278,33 +279,38 @@ def _resources(site: Site) -> Resources:
     fold = _fold(site)
     x, z = site.operands[0], site.results[0]
     matrix = np.abs(np.asarray(site.attributes["weights"], np.int64))
-    ranks = (site.attributes["stages"] - 1) * z.lanes * fold.terms * (x.element.width + _weight_width(matrix))
+    stages = site.attributes["stages"]
+    multipliers = z.lanes * fold.terms
+    row = multipliers * _weight_width(site.attributes["weights"])
+    # What ranks hold: products, then operands and weights, then sums of some products.
+    ranks = (stages > 1) * multipliers * _term_width(site) + (stages > 2) * (x.payload_width + row * (fold.steps > 1))
+    levels, cuts = counter_bits(fold.terms), max(stages - 3, 0)
+    cut = [n for n in range(1, levels + 1) if n * cuts // levels > (n - 1) * cuts // levels]
+    ranks += sum(-(-fold.terms // 2**n) for n in cut) * z.lanes * _term_width(site)
     if fold.steps == 1:
         products = int(np.count_nonzero(matrix & (matrix - 1)))
         own = Resources(
             products,
             int(np.count_nonzero(matrix)),
-            z.payload_width + 1 + ranks,
+            z.payload_width + 2 * stages - 1 + ranks,
             pieces=(Piece("constant", 1, _partial_bits(matrix) * x.element.width),),
         )
     else:
-        multipliers = z.lanes * fold.terms
-        row = multipliers * _weight_width(site.attributes["weights"])
-        biases = z.payload_width * fold.blocks * fold.passes
-        kept = x.payload_width * fold.parts if fold.passes > 1 else 0
-        counters = sum(map(counter_bits, (fold.steps, fold.blocks * fold.passes, fold.passes, fold.parts))) + 1
+        results = fold.blocks * fold.passes
+        biases = z.lanes * varying_bits(site.attributes["bias"]) if results > 1 else 0
         again = x.payload_width if fold.passes > 1 else 0
-        registers = row + 2 * z.payload_width + counters + ranks + again
-        memory = row * fold.steps + biases + (kept if fold.parts > 1 else 0)
+        counters = sum(map(counter_bits, (fold.steps, results, fold.passes, fold.parts)))
+        registers = row + biases + z.payload_width + again + ranks + counters + 2 * stages
+        memory = row * fold.steps + biases * results + (again * fold.parts if fold.parts > 1 else 0)
         pieces = (
             Piece("product", multipliers, x.element.width + (not x.element.signed), _weight_width(matrix)),
-            # A block of a multiplier adds one more number to its product.
+            Piece("rank", 1, ranks),
             Piece("sum", z.lanes, z.element.width, fold.terms),
-            Piece("select", 1, z.payload_width if fold.parts > 1 else 0, 2),
+            Piece("start", z.lanes, z.element.width if fold.parts > 1 else 0, fold.terms),
             Piece("rom", 1, row, fold.steps),
-            Piece("rom", 1, z.lanes * _weight_width(site.attributes["bias"]), fold.blocks * fold.passes),
-            Piece("ram", 1, x.payload_width if fold.passes > 1 and fold.parts > 1 else 0, fold.parts),
-            Piece("select", 1, x.payload_width if fold.passes > 1 else 0, 2),
+            Piece("rom", 1, biases, results),
+            Piece("ram", 1, again if fold.parts > 1 else 0, fold.parts),
+            Piece("select", 1, again, 2),
             Piece("counter", 1, counters),
         )
         own = Resources(multipliers, multipliers, registers, memory, pieces)

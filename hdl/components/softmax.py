@@ -18,12 +18,12 @@ from graphrewrite.hdl.component import (
 )
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.approximated import check_exponentials, integer_softmax
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["SOFTMAX", "exponentials", "softmax", "softmax_error"]
 
-_LARGEST = 1 << 12
 _WIDEST = 24
 _WAITS = 4
 """Steps from the first number read to the first exponential read."""
@@ -31,24 +31,7 @@ _WAITS = 4
 
 def _infer(x: Type, *, table: ArrayLike, shift: int, element: FixedPoint) -> Stream:
     (given,) = streams(x)
-    entries = np.asarray(table)
-    if entries.dtype.kind not in "iu" or entries.ndim != 1 or not 1 <= len(entries) <= _LARGEST:
-        raise TypeMismatchError(
-            f"a table of {entries.dtype}{list(entries.shape)} is no list of exponentials; give 1 to {_LARGEST} whole "
-            "numbers, as `exponentials` does"
-        )
-    if entries.min() < 0 or entries[0] != entries.max() or not 1 <= entries[0] < 1 << _WIDEST:
-        raise TypeMismatchError(
-            f"exponentials of {entries.min()} to {entries.max()}, the first one {entries[0]}: give numbers from 0 to "
-            f"{(1 << _WIDEST) - 1} that begin with their greatest, which is not zero"
-        )
-    if not 0 <= shift <= given.element.width:
-        raise TypeMismatchError(f"shift={shift} of {given.element}: give 0 to {given.element.width}")
-    if element.signed or not 1 <= element.fraction <= min(element.width, _WIDEST):
-        raise TypeMismatchError(
-            f"{element} is no format of a distribution; give an unsigned one of 1 to {_WIDEST} bits right of the "
-            "point, one more than these to hold 1 itself"
-        )
+    check_exponentials(given.element, table, shift, element)
     (result,) = streams(Stream(element, given.shape, given.lanes))
     return result
 
@@ -81,12 +64,7 @@ def softmax(x: NDArray[np.integer], *, table: ArrayLike, shift: int, element: Fi
     >>> softmax(np.array([[16, 0, -16]]), table=table, shift=shift, element=FixedPoint(False, 9, 8)).tolist()
     [[170, 63, 23]]
     """
-    entries = np.asarray(table, np.int64)
-    wide = x.astype(np.int64)
-    distance = (wide.max(axis=1, keepdims=True) - wide) >> shift
-    powers = entries[np.minimum(distance, len(entries) - 1)]
-    quotients = (powers << (element.fraction + 1)) // powers.sum(axis=1, keepdims=True)
-    return np.asarray(np.minimum((quotients + 1) >> 1, element.maximum).astype(element.dtype))
+    return np.asarray(integer_softmax(x, table=table, shift=shift, element=element))
 
 
 def exponentials(x: FixedPoint, *, bits: int = 10, width: int = 16) -> tuple[NDArray[np.int64], int]:

@@ -98,8 +98,8 @@ def _infer(
         raise TypeMismatchError(f"kernel {tuple(kernel)} exceeds {image} with pads {pads}; pad more or shrink it")
     if groups < 1 or image.channels % groups or image.lanes % (image.channels // groups):
         raise TypeMismatchError(
-            f"groups={groups}: a beat of {image} has to hold whole groups of channels; give a multiple of {image.folds} "
-            f"that divides {image.channels}"
+            f"groups={groups}: a beat of {image} has to hold whole groups of channels; give a multiple of "
+            f"{image.folds} that divides {image.channels}"
         )
     taps = int(np.prod(kernel))
     shape = (taps * image.channels, *((a.padded - a.extent) // a.stride + 1 for a in axes))

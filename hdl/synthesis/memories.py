@@ -71,7 +71,7 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     library = _LIBRARIES[family]
     words = 1 << (words - 1).bit_length() if writable else words
     block = min(
-        (block.cost * count, block.bram * count)
+        (block.cost * count, block.bram * count, -(-words // deep))
         for block in library.blocks
         for deep, wide in block.shapes
         for count in (-(-words // deep) * -(-width // wide),)
@@ -80,7 +80,7 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
         return (
             _tables(words, width, library.table, library.joining)
             if words * width * library.rom_bit <= block[0]
-            else _blocks(block)
+            else _blocks(block, width, library.table)
         )
     cost, tables = min(_distributed(family, words, width), default=(float("inf"), 0))
     logic = words * width
@@ -88,11 +88,14 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
         return Usage(ff=logic, lut=width * (words - 1) * 7 // 10)
     # Banks are told apart by multiplexers.
     banks = words // (16 if family == "ecp5" else 64)
-    return Usage(lutram=tables, lut=width * max(banks - 1, 0)) if cost < block[0] else _blocks(block)
+    return Usage(lutram=tables, lut=width * max(banks - 1, 0)) if cost < block[0] else _blocks(block, width, library.table)
 
 
-def _blocks(block: tuple[float, float]) -> Usage:
-    return Usage(bram=int(block[1]) if block[1] == int(block[1]) else block[1])
+def _blocks(block: tuple[float, float, int], width: int, inputs: int) -> Usage:
+    """Block memories, and what chooses among those that are one below the other."""
+    _, bram, ways = block
+    chosen = -(-(ways - 1) // 3) if inputs == 6 else ways - 1
+    return Usage(lut=width * chosen, bram=int(bram) if bram == int(bram) else bram)
 
 
 def _distributed(family: str, words: int, width: int) -> list[tuple[float, int]]:

@@ -119,11 +119,21 @@ def _counter(piece: Piece, family: str) -> Usage:
 
 def _sum(piece: Piece, family: str) -> Usage:
     """An accumulator: adds ``size`` products, and what it held; multiplier blocks do a part of it (measured)."""
+    if family == "xc7" and piece.size == 1:
+        return Usage(ff=-piece.width)  # all of it, with its register
     each = _add(piece, family).times(piece.size)
-    if family == "ecp5":
-        return each
-    share = 0.45 if family == "ice40" and piece.size > 1 else 0.0 if family == "xc7" and piece.size <= 3 else 1.4
+    share = {"ecp5": 1.0, "ice40": 1.0 if piece.size == 1 else 0.45, "xc7": 0.0 if piece.size <= 3 else 1.4}[family]
     return each._replace(lut=int(share * each.lut))
+
+
+def _start(piece: Piece, family: str) -> Usage:
+    """What an accumulator of ``size`` products adds to: a bias, or what it held."""
+    return Usage() if family == "xc7" and piece.size == 1 else _select(piece._replace(size=2), family)
+
+
+def _rank(piece: Piece, family: str) -> Usage:
+    """Registers at products, which the multiplier blocks have themselves; Yosys does not use ECP5's."""
+    return Usage(ff=0 if family == "ecp5" else -piece.width)
 
 
 def _constant(piece: Piece, family: str) -> Usage:
@@ -178,6 +188,8 @@ _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "constant": _constant,
     "counter": _counter,
     "sum": _sum,
+    "start": _start,
+    "rank": _rank,
     "rom": _rom,
     "ram": _ram,
     "buffer": _buffer,

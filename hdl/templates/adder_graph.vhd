@@ -11,8 +11,8 @@
 --           COPIES, COPY       four integers a delayed number: place from where, place to where, width, rank
 --           ENDS               nine integers a lane of z: place, width (0: nothing), inversion, shift of what is summed; bits
 --                              of the sum, 1 if it may be negative, places that are cut off, limits (0: none, 1: zero,
---                              2: zero and SPAN), what the lowest bit becomes if all that is cut off is zero
---                              (0: nothing else, 1: zero, 2: one)
+--                              2: zero and SPAN), how ties are rounded (0: as they are, 1: the lowest bit is cleared if
+--                              all that is cut off is zero, 2: it is set if all that is one)
 --           OFFSET, OFFSET_UPPER   what is added to each sum, as UPPER * 2**24 + lower: a half for rounding as well
 --           LOW, LOW_UPPER     what is added to limited sums
 --           SPAN, SPAN_UPPER   greatest limited sum
@@ -123,24 +123,25 @@ architecture rtl of adder_graph is
     return result(width - 1 downto 0);
   end function;
 
-  -- A sum without its lowest places. Halves were rounded up; a tie, which leaves zeros there, may need another lowest bit.
+  -- A sum without its lowest places. Of a tie, which leaves only zeros or only ones there, the lowest bit is made even, or
+  -- odd where an odd number was added to the quotient.
   function without_places(total : unsigned; places, tie : natural) return unsigned is
     constant LENGTH : positive := total'length;
     variable value  : unsigned(LENGTH - 1 downto 0);
     variable result : unsigned(LENGTH - places - 1 downto 0);
-    variable zero   : std_logic;
+    variable is_tie : std_logic;
   begin
     value  := total;
     result := value(LENGTH - 1 downto places);
     if tie > 0 then
-      zero := '1';
+      is_tie := '1';
       for i in 0 to places - 1 loop
-        zero := zero and not value(i);
+        is_tie := is_tie and (value(i) xor to_std_logic(tie = 1));
       end loop;
       if tie = 1 then
-        result(0) := result(0) and not zero;
+        result(0) := result(0) and not is_tie;
       else
-        result(0) := result(0) or zero;
+        result(0) := result(0) or is_tie;
       end if;
     end if;
     return result;
@@ -161,8 +162,20 @@ architecture rtl of adder_graph is
 
   constant SPAN_BITS : positive := bits_of_span;
   constant MOST      : unsigned(SPAN_BITS - 1 downto 0) := unsigned(long(SPAN_UPPER, SPAN, SPAN_BITS));
-  constant FULL      : unsigned(SPAN_BITS - 1 downto 0) := (others => '1');
   constant LEAST     : unsigned(Z_WIDTH - 1 downto 0) := unsigned(long(LOW_UPPER, LOW, Z_WIDTH));
+
+  -- Whether limited sums are all numbers of so many bits.
+  function is_all_ones return boolean is
+  begin
+    for i in 0 to SPAN_BITS - 1 loop
+      if MOST(i) = '0' then
+        return false;
+      end if;
+    end loop;
+    return true;
+  end function;
+
+  constant IS_FULL : boolean := is_all_ones;
 
   -- The lowest bits of `LEAST` that are zero.
   function zeros_of_least return natural is
@@ -206,7 +219,7 @@ architecture rtl of adder_graph is
       for i in SPAN_BITS to LENGTH - 1 loop
         above := above or value(i);
       end loop;
-      if MOST /= FULL then
+      if not IS_FULL then
         above := above or to_std_logic(lower > MOST);
       end if;
     end if;
@@ -312,35 +325,35 @@ begin
     constant FROM   : natural := ENDS(ROW);
     constant WIDTH  : natural := ENDS(ROW + 1);
     constant SHIFT  : natural := ENDS(ROW + 3);
-    constant LONG   : positive := ENDS(ROW + 4);
+    constant LENGTH : positive := ENDS(ROW + 4);
     constant PLACES : natural := ENDS(ROW + 6);
 
     function offset_of_lane return unsigned is
     begin
       if OFFSET_UPPER'length = OUTPUTS then
-        return unsigned(work.lanes.long(OFFSET_UPPER(OFFSET_UPPER'low + o), OFFSET(OFFSET'low + o), LONG));
+        return unsigned(long(OFFSET_UPPER(OFFSET_UPPER'low + o), OFFSET(OFFSET'low + o), LENGTH));
       end if;
-      return fitted(to_unsigned(OFFSET(OFFSET'low + o), 31), LONG);
+      return fitted(to_unsigned(OFFSET(OFFSET'low + o), 31), LENGTH);
     end function;
 
-    constant TERM   : unsigned(LONG - 1 downto 0) := offset_of_lane;
-    signal total    : unsigned(LONG - 1 downto 0);
-    signal quotient : unsigned(LONG - PLACES - 1 downto 0);
-    signal kept_sum : unsigned(LONG - PLACES - 1 downto 0) := (others => '0');
+    constant TERM   : unsigned(LENGTH - 1 downto 0) := offset_of_lane;
+    signal total    : unsigned(LENGTH - 1 downto 0);
+    signal quotient : unsigned(LENGTH - PLACES - 1 downto 0);
+    signal kept_sum : unsigned(LENGTH - PLACES - 1 downto 0) := (others => '0');
     signal held     : std_logic_vector(Z_WIDTH - 1 downto 0) := (others => '0');
   begin
     z_payload((o + 1) * Z_WIDTH - 1 downto o * Z_WIDTH) <= held;
 
-    nothing : if WIDTH = 0 or SHIFT >= LONG generate
+    nothing : if WIDTH = 0 or SHIFT >= LENGTH generate
       total <= TERM;
     end generate;
 
-    something : if WIDTH > 0 and SHIFT < LONG generate
-      signal upper : unsigned(LONG - SHIFT - 1 downto 0);
+    something : if WIDTH > 0 and SHIFT < LENGTH generate
+      signal upper : unsigned(LENGTH - SHIFT - 1 downto 0);
     begin
-      upper <= fitted(upright(number(FROM + WIDTH - 1 downto FROM), ENDS(ROW + 2)), LONG - SHIFT)
-               + TERM(LONG - 1 downto SHIFT);
-      total(LONG - 1 downto SHIFT) <= upper;
+      upper <= fitted(upright(number(FROM + WIDTH - 1 downto FROM), ENDS(ROW + 2)), LENGTH - SHIFT)
+               + TERM(LENGTH - 1 downto SHIFT);
+      total(LENGTH - 1 downto SHIFT) <= upper;
       wires : if SHIFT > 0 generate
         total(SHIFT - 1 downto 0) <= TERM(SHIFT - 1 downto 0);
       end generate;

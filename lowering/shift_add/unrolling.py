@@ -7,14 +7,16 @@ from functools import lru_cache
 import numpy as np
 
 from graphrewrite import Graph, Tensor, decline, rewrite, rule
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.adder_network import network
 from graphrewrite.hdl.components.adder_graph import adder_graph
 from graphrewrite.hdl.components.matvec import matvec
+from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.lowering.shift_add.ops import linear_sums
 from graphrewrite.lowering.shift_add.sharing import SHARE_SUMS
 from graphrewrite.types import FixedPoint
 
-__all__ = ["UNROLL_SHIFT_ADD", "adders_of", "scalar_graph", "unroll_as_adders"]
+__all__ = ["UNROLL_SHIFT_ADD", "adders_of", "fuse_requantise_into_adders", "scalar_graph", "unroll_as_adders"]
 
 
 def scalar_graph(weights: np.ndarray, element: FixedPoint) -> Graph:
@@ -114,5 +116,28 @@ def unroll_as_adders(x):
     return adder_graph(x, adders=adders, outputs=outputs, **found)
 
 
-UNROLL_SHIFT_ADD = (unroll_as_adders,)
+@rule
+def fuse_requantise_into_adders(x):
+    """Sums of a network of adders are rounded and limited where they arise: a half and an offset join the bias."""
+    sums = adder_graph(x)
+    narrow = requantise(sums)
+    yield narrow
+    if sums.shift is not None:
+        return decline("the sums are rounded already", at=sums)
+    network_of = {"adders": sums.adders, "outputs": sums.outputs, "bias": sums.bias}
+    limits = {"low": narrow.low, "high": narrow.high, "offset": narrow.offset, "rounding": narrow.rounding}
+    given = {**network_of, **limits, "shift": narrow.shift, "element": narrow.element}
+    # Without limits, rounding has no use for a rank of its own.
+    reason = ""
+    for stages in {sums.stages + narrow.stages - 1: None, sums.stages: None}:
+        try:
+            adder_graph.infer(x.type, **given, stages=stages)
+        except TypeMismatchError as error:
+            reason = str(error)
+        else:
+            return adder_graph(x, **given, stages=stages)
+    return decline(reason, at=narrow)
+
+
+UNROLL_SHIFT_ADD = (unroll_as_adders, fuse_requantise_into_adders)
 """From unrolled matrix products to networks of adders: opt-in, for it pays where multipliers are dear."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from graphrewrite import FixedPoint, Graph, decline, rule
 from graphrewrite.graph import Operand
+from graphrewrite.hdl.component import streams
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.popcount import popcount
@@ -20,7 +21,14 @@ from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.hdl.components.window import window
 
-__all__ = ["MAP_COUNTING", "count_agreements", "count_signs", "recognise_signs"]
+__all__ = [
+    "MAP_COUNTING",
+    "count_agreements",
+    "count_signs",
+    "count_signs_in_windows",
+    "recognise_signs",
+    "recognise_signs_in_windows",
+]
 
 _BIT = FixedPoint(False, 1)
 _CODINGS = {(False, 1): "binary", (True, 2): "ternary"}
@@ -37,7 +45,7 @@ _CARRYING = frozenset(
 def _least(graph: Graph, value: Operand) -> int:
     """A number that none of a stream is below."""
     kind, attributes = graph.nodes[value.node]["type"], graph.attributes(value.node)
-    least, found = graph.result_type(*value).element.minimum, None
+    (given,), found = streams(graph.result_type(*value)), None
     if kind in ("stream_clip", "stream_requantise"):
         found = attributes["low"]
     elif kind == "stream_threshold":
@@ -46,7 +54,7 @@ def _least(graph: Graph, value: Operand) -> int:
         found = int(np.min(attributes["table"]))
     elif kind in _CARRYING:
         found = min([attributes.get("fill", 0), *(_least(graph, operand) for operand in graph.operands(value.node))])
-    return least if found is None else max(least, found)
+    return given.element.minimum if found is None else max(given.element.minimum, found)
 
 
 def _without(product, *names):
@@ -100,30 +108,18 @@ def _switch(function, given):
 _PIECES = reduce(or_, (affine, threshold))
 
 
-def _bordered(windows):
-    """Whether one of a run of windows fills a border."""
-    return any(any(link.pads or ()) for link in windows.links)
-
-
 def _counted(signs, windows, product, turned=None, **coding):
-    """A count of other signs under the same windows, or of the opposite ones in some channels."""
-    for link in windows.links:
-        given = link.graph.nodes[link.node]
-        signs = window(signs, **{k: v for k, v in link.graph.attributes(link.node).items() if k in given})
+    """A count of other signs under the same window, if there is one, or of the opposite ones in some channels."""
+    if windows is not None:
+        given = windows.graph.nodes[windows.node]
+        signs = window(signs, **{k: v for k, v in windows.graph.attributes(windows.node).items() if k in given})
     weights = np.asarray(product.weights, np.int64)
     if turned is not None:  # columns are numbered channel by channel within a position
         weights = weights * np.tile(np.where(turned, -1, 1), weights.shape[1] // len(turned))
     return popcount(signs, weights=weights, **_without(product), **coding)
 
 
-@rule(shared="keep", kind="lowering")
-def recognise_signs(y):
-    """What is counted, limited to -1 and 1, and nothing else, is a sign: from some number on it is the other one."""
-    wide = _PIECES(y)
-    signs = requantise(wide)
-    windows = rule.repeated(signs, window, least=0)
-    product = popcount(windows)
-    yield product
+def _recognised(y, wide, signs, windows, product):
     if product.coding != "ternary" or signs.low != -1:
         return decline("its limits are not those of a sign", at=signs)
 
@@ -141,20 +137,60 @@ def recognise_signs(y):
 
 
 @rule(shared="keep", kind="lowering")
-def count_signs(y):
-    """Signs that are counted are carried as one bit, where no border of zeros is among them."""
-    signs = threshold(y)
-    windows = rule.repeated(signs, window, least=0)
+def recognise_signs(y):
+    """What is counted, limited to -1 and 1, and nothing else, is a sign: from some number on it is the other one."""
+    wide = _PIECES(y)
+    signs = requantise(wide)
+    product = popcount(signs)
+    yield product
+    return _recognised(y, wide, signs, None, product)
+
+
+@rule(shared="keep", kind="lowering")
+def recognise_signs_in_windows(y):
+    """What is counted under a sliding window, limited to -1 and 1, and nothing else, is a sign."""
+    wide = _PIECES(y)
+    signs = requantise(wide)
+    windows = window(signs)
     product = popcount(windows)
     yield product
+    return _recognised(y, wide, signs, windows, product)
+
+
+def _as_bits(y, signs, windows, product):
     levels = np.asarray(signs.levels)
     if product.coding != "ternary" or levels.shape[1] != 1 or (signs.step, signs.offset) != tuple(_SIGN.values()):
         return decline("what it counts is no sign", at=product)
-    if _bordered(windows):
-        return decline("its border is zero, which is no sign", at=product)
     is_bit = (y.type.element.signed, y.type.element.width) == (False, 1) and (levels == 1).all()
     return _counted(y if is_bit else threshold(y, levels=levels, element=_BIT), windows, product)
 
 
-MAP_COUNTING = (count_agreements, recognise_signs, count_signs)
+@rule(shared="keep", kind="lowering")
+def count_signs(y):
+    """Signs that are counted are carried as one bit."""
+    signs = threshold(y)
+    product = popcount(signs)
+    yield product
+    return _as_bits(y, signs, None, product)
+
+
+@rule(shared="keep", kind="lowering")
+def count_signs_in_windows(y):
+    """Signs that are counted under a sliding window are carried as one bit, if no border of zeros is among them."""
+    signs = threshold(y)
+    windows = window(signs)
+    product = popcount(windows)
+    yield product
+    if any(windows.pads or ()):
+        return decline("its border is zero, which is no sign", at=windows)
+    return _as_bits(y, signs, windows, product)
+
+
+MAP_COUNTING = (
+    count_agreements,
+    recognise_signs,
+    recognise_signs_in_windows,
+    count_signs,
+    count_signs_in_windows,
+)
 """Products that are counts: of components to cheaper ones."""

@@ -9,9 +9,11 @@ from graphrewrite.hdl.component import LANE_BITS
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.clip import clip
+from graphrewrite.hdl.components.interpolate import interpolate
 from graphrewrite.hdl.components.lookup import lookup
 from graphrewrite.hdl.components.multiply import multiply
 from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.components.softmax import softmax
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.lowering.bridge import leave
 from graphrewrite.lowering.streaming.values import too_wide
@@ -20,10 +22,12 @@ from graphrewrite.op.fixed import limits
 __all__ = [
     "MAP_SCALING",
     "map_add_constant",
+    "map_interpolate",
     "map_lookup",
     "map_mul",
     "map_mul_constant",
     "map_rescale",
+    "map_softmax",
     "map_square",
     "map_sub",
     "map_sub_constant",
@@ -31,6 +35,7 @@ __all__ = [
 ]
 
 _GAIN_BITS = 30
+_SEGMENT_BITS = 16
 _TABLE_BITS = 12
 _MOST_PLACES = 60
 
@@ -120,6 +125,33 @@ def map_lookup(x, table: Constant):
             return decline(f"its table has entries for numbers of more than {_TABLE_BITS} bits", at=entry)
         given = clip(x, low=low, high=high, element=narrow)
     return leave(lookup(given, table=table.value, low=entry.low, element=entry.type.element))
+
+
+@rule(shared="keep", kind="lowering")
+def map_interpolate(x):
+    """A function by straight lines is computed lane by lane."""
+    curve = op.integer_interpolate(leave(x))
+    yield curve
+    if reason := too_wide(x, curve):
+        return decline(reason, at=curve)
+    base, slope = (np.asarray(values, np.int64) for values in (curve.base, curve.slope))
+    wide = max(abs(int(base.min())), abs(int(base.max()))) >= 1 << (LANE_BITS - 1)
+    if wide or np.abs(slope).max() >= 1 << (_GAIN_BITS - 1) or curve.shift >= LANE_BITS:
+        return decline(f"a line needs more than {LANE_BITS} bits, or its slope more than {_GAIN_BITS}", at=curve)
+    if curve.rest < 1 or not 1 <= x.type.element.width - curve.rest <= _SEGMENT_BITS:
+        return decline(f"its component takes 2 to {1 << _SEGMENT_BITS} lines of 2 numbers and more", at=curve)
+    given = {name: getattr(curve, name) for name in ("rest", "shift", "element", "low")}
+    return leave(interpolate(x, base=base, slope=slope, **given))
+
+
+@rule(shared="keep", kind="lowering")
+def map_softmax(x):
+    """A softmax by a table of exponentials has one divider."""
+    soft = op.integer_softmax(leave(x))
+    yield soft
+    if reason := too_wide(x, soft):
+        return decline(reason, at=soft)
+    return leave(softmax(x, table=np.asarray(soft.table, np.int64), shift=soft.shift, element=soft.element))
 
 
 @rule(shared="keep", kind="lowering")
@@ -215,6 +247,8 @@ MAP_SCALING = (
     map_rescale,
     map_threshold,
     map_lookup,
+    map_interpolate,
+    map_softmax,
     map_mul,
     map_square,
     map_mul_constant,

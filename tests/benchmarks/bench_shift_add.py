@@ -1,8 +1,11 @@
-"""Unrolled matrix products without multipliers: our networks of adders beside da4ml's, through the same Yosys.
+"""Unrolled networks without multipliers: our networks of adders beside da4ml's, layer by layer through the same Yosys.
 
-Both get the same weights, biases and formats and are exact. da4ml's modules are plain pipelines; ours are components
-with handshake, whose cost is in the numbers. ``pip install da4ml==0.6.0 pyosys==0.70``; set SHIFT_ADD to the layers to
-run (``fc1,fc1x16,fc2,fc3,fc4,classes``; the larger ones take minutes in Yosys).
+Both get the same weights, biases, formats, rounding (half up: da4ml has no half even) and saturation, and are exact:
+ours in GHDL, theirs by their own ``predict``. A layer is its product, and but for the last rectifying, rounding and
+limiting to the next one's format. da4ml's modules are plain pipelines; ours are components with handshake, whose cost is
+in the numbers.
+``pip install da4ml==0.6.0 pyosys==0.70``; set SHIFT_ADD to the networks or layers to run (``jet8,jet16,classes``, or
+``jet8.fc4``; the larger ones take minutes in Yosys), and SHIFT_ADD_ROUNDING=half_even for ours as lowering gives them.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import os
 import time
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -36,44 +39,55 @@ CLASSES = Path(models.__file__).parent / "classes.onnx"
 TEMPLATES = Path(__file__).parents[2] / "hdl" / "templates"
 SYNTHESIS = "synth_xilinx -family xc7 -nodsp -flatten -noiopad -noclkbuf -top"
 STAGES = 2
+ROUNDING = os.environ.get("SHIFT_ADD_ROUNDING", "half_up")
+ACTIVATION = FixedPoint(False, 6, 3)
 COLUMNS = ("layer", "of", "adders", "depth", "LUT", "INV", "CARRY4", "FF", "cycles", "generation s", "Yosys s")
 
 
 class Layer(NamedTuple):
-    """Integer weights and bias, and the format of what they are multiplied by."""
+    """Integer weights and bias, the format of what they multiply, and the places that are rounded off; None: no end."""
 
     weights: np.ndarray
     bias: np.ndarray
     element: FixedPoint
+    shift: int | None
+
+    @property
+    def finish(self) -> dict[str, Any]:
+        """Attributes of an `adder_graph`."""
+        if self.shift is None:
+            ends = self.weights * self.element.minimum, self.weights * self.element.maximum
+            low, high = np.minimum(*ends).sum(axis=1) + self.bias, np.maximum(*ends).sum(axis=1) + self.bias
+            return {"element": FixedPoint.holding(int(low.min()), int(high.max()))}
+        return {"element": ACTIVATION, "shift": self.shift, "rounding": ROUNDING}
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     return {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
 
 
-def _rounded(w: np.ndarray, b: np.ndarray, element: FixedPoint) -> Layer:
+def _rounded(w: np.ndarray, b: np.ndarray, element: FixedPoint, *, last: bool) -> Layer:
     """Six bits, with the finest power of two at which at most 0.4 % of the weights saturate."""
     fraction = next(f for f in range(10, -9, -1) if np.mean(np.abs(np.round(w * 2.0**f)) > 31) < 0.004)
     weights = np.clip(np.round(w * 2.0**fraction), -32, 31).astype(np.int64)
-    return Layer(weights, np.round(b * 2.0 ** (fraction + element.fraction)).astype(np.int64), element)
+    bias = np.round(b * 2.0 ** (fraction + element.fraction)).astype(np.int64)
+    return Layer(weights, bias, element, None if last else fraction + element.fraction - ACTIVATION.fraction)
 
 
 def _layers() -> dict[str, Layer]:
-    jet, activation = _arrays(JET), FixedPoint(False, 6, 3)
-    found = {"fc1": _rounded(jet["W"].T, jet["B"], FixedPoint(True, 8, 4))}
-    found["fc1x16"] = _rounded(jet["W"].T, jet["B"], FixedPoint(True, 16, 10))
-    for number in (1, 2, 3):
-        found[f"fc{number + 1}"] = _rounded(jet[f"W{number}"].T, jet[f"B{number}"], activation)
-    last = [array for array in _arrays(CLASSES).values() if array.ndim == 2][-1]
-    matrix = last if last.shape[0] < last.shape[1] else last.T
-    found["classes"] = _rounded(matrix, np.zeros(len(matrix)), activation)
-    return found
-
-
-def _element(layer: Layer) -> FixedPoint:
-    ends = layer.weights * layer.element.minimum, layer.weights * layer.element.maximum
-    low, high = np.minimum(*ends).sum(axis=1) + layer.bias, np.maximum(*ends).sum(axis=1) + layer.bias
-    return FixedPoint.holding(int(low.min()), int(high.max()))
+    """Layers of all networks; ``jet16`` differs from ``jet8`` in its first."""
+    jet, classes = _arrays(JET), _arrays(CLASSES)
+    networks = {
+        name: ([(jet[f"W{n}"].T, jet[f"B{n}"]) for n in ("", 1, 2, 3)], first)
+        for name, first in (("jet8", FixedPoint(True, 8, 4)), ("jet16", FixedPoint(True, 16, 10)))
+    }
+    pairs = [(classes[f"fc{n}.weight"], classes[f"fc{n}.bias"]) for n in (1, 2, 3, 4)]
+    networks["classes"] = pairs, FixedPoint(True, 6, 3)
+    return {
+        f"{name}.fc{n + 1}": _rounded(*pair, ACTIVATION if n else first, last=n == 3)
+        for name, (pairs, first) in networks.items()
+        for n, pair in enumerate(pairs)
+    }
 
 
 def _cells(folder: Path, sources: list[Path], top: str) -> tuple[Counter[str], float]:
@@ -96,10 +110,10 @@ def _ours(name: str, layer: Layer, folder: Path) -> tuple[object, ...]:
     adders, outputs = adders_of(layer.weights, layer.element)
     generation = time.perf_counter() - started
     x = Stream(layer.element, (layer.weights.shape[1],))
-    shared = {"adders": adders, "outputs": outputs, "bias": layer.bias, "element": _element(layer)}
-    site = Site.of(adder_graph, x, **shared, stages=STAGES)
+    shared = {"adders": adders, "outputs": outputs, "bias": layer.bias}
+    site = Site.of(adder_graph, x, **shared, **layer.finish, stages=STAGES)
     check_component(ADDER_GRAPH, corners=[site], count=0, timeout=None)
-    top = f"ours_{name}"
+    top = f"ours_{name.replace('.', '_')}"
     source, component = folder / f"{top}.vhd", folder / "adder_graph.vhd"
     component.write_text(source_of(ADDER_GRAPH))
     source.write_text(_wrapper(top, site))
@@ -136,13 +150,19 @@ def _theirs(name: str, layer: Layer, folder: Path) -> tuple[object, ...]:
     started = time.perf_counter()
     given = FixedVariableArrayInput((layer.weights.shape[1],))
     x = given.quantize(int(element.signed), element.width - element.signed, 0)
-    solved = comb_trace(given, x @ layer.weights.T.astype(np.float64) + layer.bias.astype(np.float64))
+    half = 2 ** (layer.shift - 1) if layer.shift else 0  # joined to the bias here, which saves them an adder
+    sums = x @ layer.weights.T.astype(np.float64) + (layer.bias + half).astype(np.float64)
+    if layer.shift is not None:
+        sums = sums.quantize(0, layer.shift + ACTIVATION.width, -layer.shift, overflow_mode="SAT")
+    solved = comb_trace(given, sums)
     generation = time.perf_counter() - started
     samples = np.random.default_rng(0).integers(element.minimum, element.maximum, (50, x.shape[0]), endpoint=True)
     expected = samples @ layer.weights.T + layer.bias
+    if layer.shift is not None:
+        expected = np.clip((expected + half) >> layer.shift, 0, ACTIVATION.maximum) << layer.shift
     assert (solved.predict(samples.astype(np.float64)).reshape(expected.shape) == expected).all()
     depth = int(max(np.max(solved.out_latency), 1))
-    top = f"theirs_{name}"
+    top = f"theirs_{name.replace('.', '_')}"
     target = folder / f"{top}_rtl"
     cutoff = -(-depth // STAGES)
     model = RTLModel(solved, top, target, flavor="verilog", latency_cutoff=cutoff, print_latency=False)
@@ -155,12 +175,32 @@ def _theirs(name: str, layer: Layer, folder: Path) -> tuple[object, ...]:
     return _row(name, "da4ml", adders, depth, cells, len(model._pipe.solutions), generation, seconds)
 
 
+def _total(network: str, rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Sums over the layers of a network, for either side; depth, cycles and seconds add up as well."""
+    found = []
+    for of in dict.fromkeys(row[1] for row in rows):
+        columns = list(zip(*(row[2:] for row in rows if row[1] == of), strict=True))
+        found.append((network, of, *(sum(column) for column in columns)))
+    return found
+
+
 @pytest.mark.ghdl
 def test_networks_of_adders_beside_those_of_da4ml(tmp_path):
     pytest.importorskip("da4ml")
     pytest.importorskip("pyosys")
-    layers, rows = _layers(), []
-    for name in os.environ.get("SHIFT_ADD", "fc4").split(","):
-        rows += [_ours(name, layers[name], tmp_path), _theirs(name, layers[name], tmp_path)]
-        print(*rows[-2:], sep="\n", flush=True)
-    print_table("Unrolled matrix products without multipliers", COLUMNS, rows)
+    layers, rows, totals = _layers(), {}, []
+    wanted = os.environ.get("SHIFT_ADD", "jet8.fc4").split(",")
+    for name, layer in layers.items():
+        network, same = name.split(".")[0], name.replace("jet16", "jet8")
+        if not {name, network} & {*wanted}:
+            continue
+        known = rows.get(same) if not name.endswith("fc1") else None
+        rows[name] = known or [_ours(name, layer, tmp_path)]
+        if ROUNDING == "half_up" and not known:
+            rows[name].append(_theirs(name, layer, tmp_path))
+        print(*rows[name], sep="\n", flush=True)
+    for network in dict.fromkeys(name.split(".")[0] for name in rows):
+        if network in wanted:
+            totals += _total(network, [row for name in rows if name.startswith(network) for row in rows[name]])
+    print_table("Unrolled layers without multipliers", COLUMNS, [row for pair in rows.values() for row in pair])
+    print_table("Unrolled networks without multipliers", COLUMNS, totals)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Tensor
+from graphrewrite import Graph, Tensor, op
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.hdl.components.softmax import exponentials
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.bridge import enter, leave
@@ -82,4 +83,17 @@ def counted_products(draw: st.DrawFn) -> Graph:
         x = window(x, kernel=(2,) * len(positions), pads=border)
     weights = random.choice([-1, 1] if draw(st.booleans()) else [-1, 0, 1], (draw(st.integers(1, 4)), x.type.channels))
     graph.output("z", leave(matvec(x, weights=weights, bias=random.integers(-9, 9, len(weights)), element=SUMS)))
+    return graph
+
+
+@st.composite
+def probabilities(draw: st.DrawFn) -> Graph:
+    """Divided exponentials of the channels of a stream."""
+    element, width = draw(formats()), draw(st.integers(2, 24))
+    table, shift = exponentials(element, bits=draw(st.integers(1, 8)), width=draw(st.integers(1, 24)))
+    shape = (draw(st.integers(1, 5)), *draw(st.sampled_from([(), (3,), (2, 2)])))
+    graph = Graph("g")
+    x = graph.input("x", Tensor(element, ("N", *shape)))
+    form = FixedPoint(False, width, draw(st.integers(1, width)))
+    graph.output("z", op.integer_softmax(leave(enter(x)), table=tuple(table.tolist()), shift=shift, element=form))
     return graph

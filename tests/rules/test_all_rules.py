@@ -22,12 +22,13 @@ from graphrewrite.infer import infer
 from graphrewrite.lowering import composite, lower_composite, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering import quantised as quantised_rules
 from graphrewrite.lowering.bridge import enter, leave
+from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.to_stream import drop_bridges
 from graphrewrite.nested import graph_op
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from graphrewrite.wiring import move_slot, rewire
-from tests.lowering.matrix_products import counted_products, scalar_products, stream_products
+from tests.lowering.matrix_products import counted_products, probabilities, scalar_products, stream_products
 from tests.lowering.random_networks import networks, quantised
 
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
@@ -98,15 +99,23 @@ def _on_backends(draw: st.DrawFn) -> Graph:
     return graph
 
 
+def _on_each(members: tuple[Rule | Pass, ...]) -> st.SearchStrategy[Graph]:
+    """Graphs that contain one of some rules; probabilities are of a format that no other op asks for."""
+    own = [graphs(containing=m) for m in members if isinstance(m, Rule) and m is not map_softmax]
+    return st.one_of([*own, probabilities()])
+
+
 ON = {
+    "lowering.LOWER_TO_STREAM": _on_each(lowering.LOWER_TO_STREAM),
+    "lowering.to_stream.MAP_SCALING": _on_each(MAP_SCALING),
     "rules.insert_transfers": _on_backends(),
     "lowering.to_stream.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
     "lowering.shift_add.drop_unused_columns": scalar_products(),
     "lowering.shift_add.share_pairs": scalar_products(),
     "lowering.shift_add.unroll_as_adders": stream_products(),
-    "lowering.shift_add.SHARE_SUMS": scalar_products(),
-    "lowering.shift_add.UNROLL_SHIFT_ADD": stream_products(),
+    "lowering.SHARE_SUMS": scalar_products(),
+    "lowering.UNROLL_SHIFT_ADD": stream_products(),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 

@@ -74,11 +74,14 @@ READINGS = {
 }
 
 
+SOME = settings(max_examples=500, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+"""Any example will do: none is made smaller."""
+
+
 @pytest.mark.parametrize("reading", READINGS)
 def test_every_reading_is_reached(reading):
     form, wanted = READINGS[reading]
-    quick = settings(max_examples=500, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-    assert find(graphs(containing=form), lambda g: any(wanted(g, m) for m in matches(form, g)), settings=quick)
+    assert find(graphs(containing=form), lambda g: any(wanted(g, m) for m in matches(form, g)), settings=SOME)
 
 
 def test_a_rule_that_refuses_readers_outside_still_finds_one_place():
@@ -93,7 +96,9 @@ def test_a_rule_that_refuses_readers_outside_still_finds_one_place():
 
     examine()
     assert find(
-        graphs(containing=once), lambda g: any(d["type"] == "neg" and len(g.succ[n]) > 1 for n, d in g.nodes.items())
+        graphs(containing=once),
+        lambda g: any(d["type"] == "neg" and len(g.succ[n]) > 1 for n, d in g.nodes.items()),
+        settings=SOME,
     )
 
 
@@ -125,7 +130,9 @@ def test_what_nobody_reads_may_just_go():
 
 def test_a_bare_pattern_will_do():
     assert find(
-        graphs(containing=forms.chain.pattern), lambda g: sum(d["type"] == "relu" for d in g.nodes.values()) > 2
+        graphs(containing=forms.chain.pattern),
+        lambda g: sum(d["type"] == "relu" for d in g.nodes.values()) > 2,
+        settings=SOME,
     )
 
 
@@ -167,7 +174,8 @@ def test_a_condition_that_raises_is_a_condition_that_does_not_hold():
         yield op.add(op.neg(y), x)
         return decline("never")
 
-    assert find(graphs(containing=careless), lambda g: any(d["type"] == "constant" for d in g.nodes.values()))
+    drawn = graphs(containing=careless)
+    assert find(drawn, lambda g: any(d["type"] == "constant" for d in g.nodes.values()), settings=SOME)
 
 
 def skip(kind):

@@ -102,8 +102,30 @@ def _rescale(d: Demand) -> Need:
     return d.need(Tensor(wide, d.result.shape), **attributes)
 
 
+def _channels(d: Demand) -> None:
+    if len(d.result.shape) < 2:
+        raise Unfit(f"{d.op.name} computes on channels")
+
+
+def _interpolate(d: Demand) -> Need:
+    _channels(d)
+    element = _format_of(d, 4)
+    bits = d.pick((1, 2))
+    base = tuple(range(0, 4 << bits, 4)) if element.maximum >= 4 << bits else (0,) * (1 << bits)
+    attributes = {
+        "base": d.choose("base", (base,)),
+        "slope": d.choose("slope", ((0,) * (1 << bits), (1, *(0,) * ((1 << bits) - 1)))),
+        "rest": d.choose("rest", (3,)),
+        "shift": d.choose("shift", (1, 2)),
+        "element": d.choose("element", (element,)),
+        "low": d.choose("low", (-(1 << (bits + 2)),)),
+    }
+    return d.need(Tensor(FixedPoint(True, bits + 3), d.result.shape), **attributes)
+
+
 MANTISSAS: Mapping[str, Entry] = {
     "integer_add": _sum,
+    "integer_interpolate": _interpolate,
     "integer_sub": _difference,
     "integer_mul": _product,
     "integer_threshold": _threshold,

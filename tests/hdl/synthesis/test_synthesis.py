@@ -110,7 +110,7 @@ class TestReal:
     def test_refused_by_ghdl(self, tmp_path: Path) -> None:
         folder = emit(rectify(), frames=1).write(tmp_path / "design")
         (folder / "rectify.vhd").write_text("entity rectify is")
-        with pytest.raises(SynthesisError, match=r"(?s)ghdl -a failed.*rectify.vhd:1"):
+        with pytest.raises(SynthesisError, match=r"(?s)ghdl --synth failed.*rectify.vhd:1"):
             synthesise(folder)
 
 
