@@ -9,7 +9,7 @@ from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["buffers", "check_stages", "number_width", "of_channels", "row_resources", "varying_bits"]
+__all__ = ["buffers", "check_stages", "different_bits", "number_width", "of_channels", "row_resources", "varying_bits"]
 
 
 def of_channels(values: ArrayLike, given: Stream, what: str) -> NDArray[np.int64]:
@@ -91,6 +91,30 @@ def varying_bits(values: ArrayLike) -> int:
     numbers = np.asarray(values, np.int64).ravel()
     differing = int(np.bitwise_or.reduce(numbers ^ numbers[0]))
     return (differing & ((1 << number_width(numbers)) - 1)).bit_count()
+
+
+def different_bits(rows: ArrayLike, width: int) -> int:
+    """Return how many bits of a memory's words are not always the same, and not the same as others.
+
+    Parameters
+    ----------
+    rows : array of int, shape [words, numbers]
+    width : int
+        Of a number.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> different_bits([[1, 1], [2, 1], [3, 1]], 4), different_bits([[0, 3], [-1, 3]], 8)
+    (2, 1)
+    """
+    numbers = np.asarray(rows, np.int64)
+    bits = np.right_shift(numbers[:, :, None], np.arange(width)) & 1
+    columns = np.unique(bits.reshape(len(numbers), -1), axis=1)
+    return int((np.ptp(columns, axis=0) > 0).sum())
 
 
 def row_resources(given: Stream, bits: int) -> Resources:

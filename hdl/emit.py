@@ -15,7 +15,7 @@ from graphrewrite.hdl.design import Design
 from graphrewrite.hdl.entity import check_entity, source_of, template
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.generic import literal
-from graphrewrite.hdl.names import NameTable, comment
+from graphrewrite.hdl.names import NameTable, comment, telling
 from graphrewrite.hdl.netlist import Instance, Netlist, netlist, stream_graph
 from graphrewrite.hdl.simulate import Gates, predict
 from graphrewrite.hdl.vectors import Vectors, make_vectors, payloads
@@ -102,7 +102,8 @@ class _Emitter:
         self.files_table = files
         names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.entities])
         self.ports = {port: names.give(port) for port in (*found.inputs, *found.outputs)}
-        self.labels = {n: names.give(f"{self.telling(i)} {i.component.entity}") for n, i in found.instances.items()}
+        told = telling({n: i.origin for n, i in found.instances.items()})
+        self.labels = {n: names.give(f"{told[n]} {i.component.entity}") for n, i in found.instances.items()}
         self.branches = {
             (node, result): names.give(f"{self.labels[node]} {result}")
             for node, i in found.instances.items()
@@ -139,13 +140,6 @@ class _Emitter:
         return Design(self.top, files, description)
 
     # ------------------------------------------------------------------ names and generics
-
-    def telling(self, instance: Instance) -> str:
-        """The node of the model that an instance is called after: the first, or if many come from it, the rarest."""
-        every = [i.origin for i in self.found.instances.values()]
-        shared = {name: sum(name in origin for origin in every) for name in instance.origin}
-        first = instance.origin[0]
-        return first if 3 * shared[first] <= len(every) else min(shared, key=lambda name: shared[name])
 
     def origin(self, node: str) -> str:
         return comment(f"{node}, from {', '.join(self.found.instances[node].origin)}")

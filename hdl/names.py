@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
-__all__ = ["KEYWORDS", "NameTable", "comment", "identifier"]
+__all__ = ["KEYWORDS", "NameTable", "comment", "identifier", "telling"]
 
 KEYWORDS = frozenset(
     """
@@ -112,3 +113,28 @@ class NameTable:
             found = f"{stem}_{count}"
         self._taken.add(found)
         return found
+
+
+def telling(origins: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return for each node which of its origins to call it after: the first, or if many share that, the rarest.
+
+    Parameters
+    ----------
+    origins : mapping of str to tuple of str
+        The nodes of the model that each node comes from.
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
+    >>> telling({"a": ("scale", "conv"), "b": ("scale", "relu"), "c": ("fc",), "d": ("fc",)})
+    {'a': 'conv', 'b': 'relu', 'c': 'fc', 'd': 'fc'}
+    """
+    shared = Counter(name for origin in origins.values() for name in set(origin))
+    few = max(len(origins) // 3, 1)
+    return {
+        node: origin[0] if shared[origin[0]] <= few else min(origin, key=lambda name: shared[name])
+        for node, origin in origins.items()
+    }

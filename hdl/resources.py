@@ -23,12 +23,16 @@ class Piece(NamedTuple):
         Bits of the numbers.
     size : int
         Bits of the second factor, words, numbers or beats, as the kind says.
+    alike : int
+        Bits of a memory's word that never change, or are the same as others of them: look-up tables need not hold
+        these.
     """
 
     kind: str
     times: int
     width: int
     size: int = 0
+    alike: int = 0
 
 
 class Resources(NamedTuple):
@@ -52,7 +56,8 @@ class Resources(NamedTuple):
     --------
     >>> Resources(4, 3, 20, 0).plus(Resources(1, 1, 5, 64, (Piece("rom", 1, 8, 8),)))
     Resources(multipliers=5, adders=4, registers=25, memory_bits=64, pieces=(Piece(kind='rom', times=1, width=8,
-    size=8),))
+    size=8,
+    alike=0),))
     """
 
     multipliers: int = 0
@@ -63,13 +68,14 @@ class Resources(NamedTuple):
 
     def plus(self, other: "Resources") -> "Resources":
         """Return the sum, kind by kind."""
-        counts: dict[tuple[str, int, int], int] = {}
-        for kind, count, width, size in (*self.pieces, *other.pieces):
-            counts[kind, width, size] = counts.get((kind, width, size), 0) + count
+        counts: dict[tuple[str, int, int, int], int] = {}
+        for kind, count, *rest in (*self.pieces, *other.pieces):
+            key = (kind, *rest)
+            counts[key] = counts.get(key, 0) + count
         return Resources(
             self.multipliers + other.multipliers,
             self.adders + other.adders,
             self.registers + other.registers,
             self.memory_bits + other.memory_bits,
-            tuple(Piece(kind, count, width, size) for (kind, width, size), count in counts.items() if count),
+            tuple(Piece(kind, count, *rest) for (kind, *rest), count in counts.items() if count),
         )

@@ -29,7 +29,7 @@ from graphrewrite.lowering.errors import (
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.folding.report import FoldingReport
 from graphrewrite.lowering.from_onnx import from_onnx
-from graphrewrite.lowering.heads import softmax_as_arg_max
+from graphrewrite.lowering.heads import softmax_as_arg_max, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.host import Partition, partition
 from graphrewrite.lowering.quantise import quantise
 from graphrewrite.lowering.quantised import (
@@ -88,6 +88,8 @@ __all__ = [
     "partition",
     "quantise",
     "softmax_as_arg_max",
+    "softmax_bounds",
+    "softmax_in_hardware",
     "to_integer",
     "to_onnx",
     "to_stream",

@@ -21,7 +21,7 @@ from graphrewrite.lowering.shift_add import UNROLL_SHIFT_ADD
 from graphrewrite.lowering.streaming.channelwise import MAP_LANES
 from graphrewrite.lowering.streaming.counting import MAP_COUNTING
 from graphrewrite.lowering.streaming.layers import MAP_LAYERS
-from graphrewrite.lowering.streaming.movement import MAP_MOVEMENT
+from graphrewrite.lowering.streaming.movement import MAP_MOVEMENT, split_channels
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING
 from graphrewrite.op.op import Op
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
@@ -136,7 +136,7 @@ def to_stream(
                     "free batch",
                     node=name,
                 )
-    lowered = recorded(core, (*rules, eliminate_dead_nodes, merge_equal_nodes), steps)
+    lowered = recorded(core, (*rules, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps)
     _refuse_rest(lowered, rules)
     limits = Limits(interval, max_multipliers, max_memory_bits)
     folded, report = fold(drop_bridges(lowered), parallelism=parallelism, limits=limits, components=components)

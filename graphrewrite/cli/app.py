@@ -103,10 +103,10 @@ class _Parallelism(click.ParamType["str | int"]):
 @click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
 @click.option(
     "--head",
-    type=click.Choice(["auto", "class", "scores"]),
+    type=click.Choice(["auto", "class", "scores", "softmax"]),
     default="auto",
     show_default=True,
-    help="What the hardware gives: auto makes a closing softmax the class.",
+    help="What the hardware gives: auto makes a closing softmax the class; softmax computes it, within a stated bound.",
 )
 @click.option(
     "--frames",

@@ -30,7 +30,7 @@ from graphrewrite.lowering import (
     to_stream,
 )
 from graphrewrite.lowering.folding.report import FoldingReport
-from graphrewrite.lowering.heads import classify
+from graphrewrite.lowering.heads import classify, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.quantised.trained import is_quantised
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
@@ -62,7 +62,7 @@ class Options:
         Whether unrolled layers do without multipliers.
     head : str
         ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does; ``"scores"``: the
-        hardware gives the scores, and a softmax is left to the host.
+        hardware gives the scores, and a softmax is left to the host; ``"softmax"``: it gives probabilities.
     frames : int
         Frames of the test bench, from the test samples.
     seed : int
@@ -177,7 +177,7 @@ def compile_model(
                 cleaned, samples.calibration, bits=chosen.bits, per_channel=chosen.per_channel, steps=run.steps
             )
     with run.step("lowering to integers"):
-        integer = to_integer(fixed, steps=run.steps)
+        integer = run.with_softmax(to_integer(fixed, steps=run.steps))
     with run.step("lowering to streams"):
         stream = to_stream(
             integer,
@@ -232,7 +232,7 @@ class _Run:
             self.found.notes.append(
                 f"the softmax before {', '.join(soft)} is left to the host; the hardware gives its operand"
             )
-        elif soft:
+        elif soft and self.options.head != "softmax":
             self.found.notes.append(
                 f"the softmax before {', '.join(soft)} is replaced by argmax: the hardware gives the class"
             )
@@ -241,6 +241,18 @@ class _Run:
         cleaned = trace(headed, (*FOLDING, *RULES))
         self.steps.extend(cleaned.steps)
         return cleaned.graph
+
+    def with_softmax(self, integer: Graph) -> Graph:
+        """Let the hardware give probabilities, where that is wanted; what remains is the host's."""
+        if self.options.head != "softmax":
+            return integer
+        made = softmax_in_hardware(integer)
+        bounds = softmax_bounds(made)
+        if not bounds:
+            self.found.notes.append("there is no softmax of mantissas: the hardware gives what the network does")
+        for node, bound in bounds.items():
+            self.found.notes.append(f"{node}: probabilities are within {bound:.2g} of the softmax of its operand")
+        return made
 
     def agree(self, parts: Partition, samples: sample_files.Samples) -> None:
         """Evaluate each level on the test samples, and compare."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import varying_bits
+from graphrewrite.hdl.channelwise import different_bits
 from graphrewrite.hdl.component import (
     Component,
     Generic,
@@ -275,13 +275,21 @@ def _partial_bits(magnitudes: NDArray[np.int64]) -> int:
     return sum(int(number).bit_count() for number in magnitudes.ravel().tolist())
 
 
+def _rows(site: Site, fold: Fold) -> NDArray[np.int64]:
+    """The weights of each step."""
+    lanes = site.results[0].lanes
+    matrix = np.asarray(site.attributes["weights"], np.int64).reshape(-1, lanes, fold.parts, fold.terms)
+    return np.moveaxis(matrix, 2, 1).reshape(fold.steps, lanes * fold.terms)
+
+
 def _resources(site: Site) -> Resources:
     fold = _fold(site)
     x, z = site.operands[0], site.results[0]
     matrix = np.abs(np.asarray(site.attributes["weights"], np.int64))
     stages = site.attributes["stages"]
     multipliers = z.lanes * fold.terms
-    row = multipliers * _weight_width(site.attributes["weights"])
+    width = _weight_width(site.attributes["weights"])
+    row = multipliers * width
     # What ranks hold: products, then operands and weights, then sums of some products.
     ranks = (stages > 1) * multipliers * _term_width(site) + (stages > 2) * (x.payload_width + row * (fold.steps > 1))
     levels, cuts = counter_bits(fold.terms), max(stages - 3, 0)
@@ -297,18 +305,20 @@ def _resources(site: Site) -> Resources:
         )
     else:
         results = fold.blocks * fold.passes
-        biases = z.lanes * varying_bits(site.attributes["bias"]) if results > 1 else 0
+        bias = np.reshape(site.attributes["bias"], (results, z.lanes))
+        offsets = z.lanes * _weight_width(bias)
+        kept, biases = different_bits(_rows(site, fold), width), different_bits(bias, z.element.width)
         again = x.payload_width if fold.passes > 1 else 0
         counters = sum(map(counter_bits, (fold.steps, results, fold.passes, fold.parts)))
-        registers = row + biases + z.payload_width + again + ranks + counters + 2 * stages
-        memory = row * fold.steps + biases * results + (again * fold.parts if fold.parts > 1 else 0)
+        registers = kept + biases + z.payload_width + again + ranks + counters + 2 * stages
+        memory = row * fold.steps + z.payload_width * results + (again * fold.parts if fold.parts > 1 else 0)
         pieces = (
-            Piece("product", multipliers, x.element.width + (not x.element.signed), _weight_width(matrix)),
+            Piece("product", multipliers, x.element.width + (not x.element.signed), width),
             Piece("rank", 1, ranks),
             Piece("sum", z.lanes, z.element.width, fold.terms),
             Piece("start", z.lanes, z.element.width if fold.parts > 1 else 0, fold.terms),
-            Piece("rom", 1, row, fold.steps),
-            Piece("rom", 1, biases, results),
+            Piece("rom", 1, row, fold.steps, row - kept),
+            Piece("rom", 1, offsets, results, offsets - biases),
             Piece("ram", 1, again if fold.parts > 1 else 0, fold.parts),
             Piece("select", 1, again, 2),
             Piece("counter", 1, counters),

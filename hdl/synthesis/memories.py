@@ -88,7 +88,9 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
         return Usage(ff=logic, lut=width * (words - 1) * 7 // 10)
     # Banks are told apart by multiplexers.
     banks = words // (16 if family == "ecp5" else 64)
-    return Usage(lutram=tables, lut=width * max(banks - 1, 0)) if cost < block[0] else _blocks(block, width, library.table)
+    return (
+        Usage(lutram=tables, lut=width * max(banks - 1, 0)) if cost < block[0] else _blocks(block, width, library.table)
+    )
 
 
 def _blocks(block: tuple[float, float, int], width: int, inputs: int) -> Usage:

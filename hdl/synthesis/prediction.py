@@ -118,12 +118,11 @@ def _counter(piece: Piece, family: str) -> Usage:
 
 
 def _sum(piece: Piece, family: str) -> Usage:
-    """An accumulator: adds ``size`` products, and what it held; multiplier blocks do a part of it (measured)."""
+    """An accumulator of ``size`` products: a multiplier block adds one number to its product, but not ECP5's."""
     if family == "xc7" and piece.size == 1:
         return Usage(ff=-piece.width)  # all of it, with its register
-    each = _add(piece, family).times(piece.size)
-    share = {"ecp5": 1.0, "ice40": 1.0 if piece.size == 1 else 0.45, "xc7": 0.0 if piece.size <= 3 else 1.4}[family]
-    return each._replace(lut=int(share * each.lut))
+    left = piece.size if family == "ecp5" else max(piece.size // 2, 1)
+    return _add(piece, family).times(left)
 
 
 def _start(piece: Piece, family: str) -> Usage:
@@ -166,8 +165,10 @@ def _ram(piece: Piece, family: str) -> Usage:
 
 def _memory(piece: Piece, family: str, writable: bool) -> Usage:
     found = memory_usage(family, piece.size, piece.width, writable=writable)
-    # The register of the read, which the description counts, lies within a block.
-    return found._replace(ff=found.ff - piece.width) if found.bram else found
+    if found.bram:
+        # The register of the read, which the description counts, lies within a block.
+        return found._replace(ff=found.ff - piece.width + piece.alike)
+    return memory_usage(family, piece.size, piece.width - piece.alike, writable=writable) if piece.alike else found
 
 
 def _buffer(piece: Piece, family: str) -> Usage:

@@ -8,14 +8,17 @@ from operator import or_
 
 import numpy as np
 
-from graphrewrite import decline, op, rule
+from graphrewrite import decline, op, pass_, rule
+from graphrewrite.graph import Operand
 from graphrewrite.hdl.components.concat import concat
 from graphrewrite.hdl.components.pad import pad
 from graphrewrite.hdl.components.repeat import repeat
 from graphrewrite.hdl.components.reshape import reshape
 from graphrewrite.hdl.components.select_lanes import select
+from graphrewrite.hdl.components.split import split
 from graphrewrite.lowering.bridge import leave
 from graphrewrite.lowering.streaming.values import too_wide
+from graphrewrite.wiring import rewire
 
 __all__ = [
     "MAP_MOVEMENT",
@@ -26,6 +29,7 @@ __all__ = [
     "map_selection",
     "map_transpose",
     "pair_concat",
+    "split_channels",
 ]
 
 
@@ -117,6 +121,34 @@ def map_pad(x):
     if fill != padded.fill or not element.minimum <= fill <= element.maximum:
         return decline(f"its border of {padded.fill} is no {element}", at=padded)
     return leave(pad(x, pads=(*begins[2:], *ends[2:]), fill=fill))
+
+
+@pass_
+def split_channels(graph):
+    """Groups of channels leave a stream one after the other: the first one, and what is left.
+
+    No pattern has a number of results that is open: this is a pass.
+    """
+    gone = []
+    for node in graph.in_order():
+        if graph.nodes[node]["type"] != "split":
+            continue
+        (given,), attributes = graph.operands(node), graph.attributes(node)
+        rank = len(graph.result_type(node).shape)
+        if graph.nodes[given.node]["type"] != "leave" or attributes["axis"] not in (1, 1 - rank):
+            continue
+        sizes, (stream,) = attributes["sizes"], graph.operands(given.node)
+        rest, origin = graph.value(*stream), graph.origin(node)
+        if min(sizes) < 1:
+            continue
+        for place, size in enumerate(sizes):
+            part = rest
+            if place < len(sizes) - 1:
+                part, rest = graph.add(split, [rest], {"at": size}, origin=origin)
+            rewire(graph, node, Operand(graph.add(leave, [part], origin=origin).node), place)
+        graph.remove_node(node)
+        gone.append(node)
+    return gone
 
 
 @rule

@@ -2,8 +2,8 @@
 
 Both get the same weights, biases, formats, rounding (half up: da4ml has no half even) and saturation, and are exact:
 ours in GHDL, theirs by their own ``predict``. A layer is its product, and but for the last rectifying, rounding and
-limiting to the next one's format. da4ml's modules are plain pipelines; ours are components with handshake, whose cost is
-in the numbers.
+limiting to the next one's format. da4ml's modules are plain pipelines; ours are components with handshake, whose cost
+is in the numbers.
 ``pip install da4ml==0.6.0 pyosys==0.70``; set SHIFT_ADD to the networks or layers to run (``jet8,jet16,classes``, or
 ``jet8.fc4``; the larger ones take minutes in Yosys), and SHIFT_ADD_ROUNDING=half_even for ours as lowering gives them.
 """

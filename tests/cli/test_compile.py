@@ -110,7 +110,12 @@ class TestMainJob:
     @pytest.mark.usefixtures("_no_ghdl")
     @pytest.mark.parametrize(
         ("head", "lanes", "note"),
-        [("auto", 1, "replaced by argmax"), ("class", 1, "replaced by argmax"), ("scores", 3, "left to the host")],
+        [
+            ("auto", 1, "replaced by argmax"),
+            ("class", 1, "replaced by argmax"),
+            ("scores", 3, "left to the host"),
+            ("softmax", 3, "of the softmax of its operand"),
+        ],
     )
     def test_a_closing_softmax(self, tmp_path: Path, out: Path, head: str, lanes: int, note: str) -> None:
         file = save(tmp_path, mlp(softmax=True))

@@ -13,8 +13,9 @@ from graphrewrite.hdl.components.softmax import exponentials
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.bridge import enter, leave
-from graphrewrite.lowering.shift_add import scalar_graph
+from graphrewrite.lowering.shift_add import scalar_graph, unroll_as_adders
 from graphrewrite.types import FixedPoint
+from graphrewrite.value import Value
 
 TERNARY, SUMS = FixedPoint(True, 2), FixedPoint(True, 12)
 
@@ -45,18 +46,47 @@ def scalar_products() -> st.SearchStrategy[Graph]:
     return st.builds(scalar_graph, matrices(), formats())
 
 
-@st.composite
-def stream_products(draw: st.DrawFn) -> Graph:
-    """A product on a stream between two tensors."""
+def _stream_product(draw: st.DrawFn) -> tuple[Graph, Value]:
     weights, element = draw(matrices()), draw(formats())
     bias = np.array(draw(st.lists(st.integers(-99, 99), min_size=len(weights), max_size=len(weights))))
     most = int(np.abs(weights).sum(axis=1).max() << element.width) + 99
     positions = draw(st.sampled_from([(), (3,), (2, 2)]))
     graph = Graph("g")
     x = graph.input("x", Tensor(element, ("N", weights.shape[1], *positions)))
-    total = matvec(enter(x), weights=weights, bias=bias, element=FixedPoint.holding(-most, most))
+    return graph, matvec(enter(x), weights=weights, bias=bias, element=FixedPoint.holding(-most, most))
+
+
+@st.composite
+def stream_products(draw: st.DrawFn) -> Graph:
+    """A product on a stream between two tensors."""
+    graph, total = _stream_product(draw)
     graph.output("z", leave(total))
     return graph
+
+
+@st.composite
+def rounded_products(draw: st.DrawFn) -> Graph:
+    """A product on a stream, rounded and limited to another format."""
+    graph, total = _stream_product(draw)
+    rows, element = total.type.channels, draw(formats())
+    places = st.integers(-1 if draw(st.integers(0, 9)) == 0 else 0, 12)
+    limits = sorted(draw(st.tuples(*[st.integers(element.minimum, element.maximum)] * 2)))
+    given = {
+        "shift": draw(st.one_of(places, st.lists(places, min_size=rows, max_size=rows))),
+        "element": element,
+        "rounding": draw(st.sampled_from(["half_even", "half_even", "half_up", "down", "to_zero"])),
+        "offset": draw(st.sampled_from([0, 0, 1, -6])),
+        **(dict(zip(("low", "high"), limits, strict=True)) if draw(st.booleans()) else {}),
+    }
+    graph.output("z", leave(requantise(total, stages=draw(st.integers(1, 2)), **given)))
+    if draw(st.integers(0, 4)) == 0:
+        graph.output("sums", leave(total))
+    return graph
+
+
+def rounded_sums() -> st.SearchStrategy[Graph]:
+    """The same after its product became a network of adders."""
+    return rounded_products().map(unroll_as_adders)
 
 
 @st.composite
@@ -96,4 +126,17 @@ def probabilities(draw: st.DrawFn) -> Graph:
     x = graph.input("x", Tensor(element, ("N", *shape)))
     form = FixedPoint(False, width, draw(st.integers(1, width)))
     graph.output("z", op.integer_softmax(leave(enter(x)), table=tuple(table.tolist()), shift=shift, element=form))
+    return graph
+
+
+@st.composite
+def split_streams(draw: st.DrawFn) -> Graph:
+    """Parts of the channels of a stream, in another order."""
+    sizes = tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=4)))
+    graph = Graph("g")
+    x = graph.input("x", Tensor(draw(formats()), ("N", sum(sizes), *draw(st.sampled_from([(), (2, 2)])))))
+    given = leave(enter(x))
+    parts = op.split(given, sizes=sizes, axis=1)
+    for i, part in enumerate(draw(st.permutations(parts if len(sizes) > 1 else [parts]))):
+        graph.output(f"z{i}", part)
     return graph

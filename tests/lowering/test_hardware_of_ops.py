@@ -13,6 +13,7 @@ from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.lowering import LoweringError, partition, to_stream
 
 S8, U4, S12 = FixedPoint(True, 8), FixedPoint(False, 4), FixedPoint(True, 12)
+U8F8 = FixedPoint(False, 8, 8)
 CHANNELS = 4
 RNG = np.random.default_rng(7)
 TABLE = RNG.integers(-99, 99, 40)
@@ -56,6 +57,12 @@ IMAGES: dict[str, Build] = {
     "concat": lambda x: op.concat(x, op.relu(x), op.clip(x, low=-3, high=3), axis=1),
     "concat with itself": lambda x: op.concat(x, x, axis=1),
     "slice": lambda x: op.slice(x, starts=(1,), ends=(3,), axes=(1,)),
+    "split": lambda x: op.concat(*reversed(op.split(x, sizes=(1, 2, 1), axis=1)), axis=1),
+    "split in two": lambda x: op.integer_mul(*op.split(x, sizes=(2, 2), axis=1)),
+    "softmax": lambda x: op.integer_softmax(x, table=(255, 94, 35, 13, 5, 2, 1, 0), shift=3, element=U8F8),
+    "straight lines": lambda x: op.integer_interpolate(
+        x, base=(8, 30, 7, -99), slope=(1, -2, 0, 3), rest=6, shift=2, element=S12, low=-128
+    ),
     "shuffle": lambda x: op.channel_shuffle(x, groups=2),
     "tile": lambda x: op.tile(x, repeats=(1, 2, 1, 1)),
     "pad": lambda x: op.pad(x, pads=(0, 0, 1, 0, 0, 0, 2, 1), fill=-7),

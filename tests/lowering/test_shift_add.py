@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,9 +14,20 @@ from graphrewrite import Graph, evaluate, rewrite
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.adder_layout import layout
 from graphrewrite.hdl.adder_network import network
+from graphrewrite.hdl.adder_results import Finish, row_ends
 from graphrewrite.hdl.components.adder_graph import adder_graph
 from graphrewrite.hdl.components.matvec import matvec
-from graphrewrite.lowering.shift_add import SHARE_SUMS, adders_of, scalar_graph, share_pairs, unroll_as_adders
+from graphrewrite.hdl.components.requantise import requantise
+from graphrewrite.lowering.bridge import enter, leave
+from graphrewrite.lowering.shift_add import (
+    SHARE_SUMS,
+    UNROLL_SHIFT_ADD,
+    adders_of,
+    fuse_requantise_into_adders,
+    scalar_graph,
+    share_pairs,
+    unroll_as_adders,
+)
 from graphrewrite.lowering.shift_add.digits import count_digits, matrix_of, rows_of
 from graphrewrite.lowering.shift_add.ops import linear_sums, shifted_sum
 from graphrewrite.types import FixedPoint, Stream, Tensor
@@ -117,6 +131,14 @@ X = Stream(FixedPoint(True, 8), (2, 5))
         ({"bias": [1, 2]}, r"bias \(2,\) does not fit 1 outputs"),
         ({"stages": 3}, "this network has use for 1 to 2 ranks"),
         ({"element": FixedPoint(True, 8)}, "sums of -256 to 254 exceed s8f0; give s9f0 or wider"),
+        ({"low": 0}, "of sums that are not shifted; give shift=0"),
+        ({"shift": -1}, "shifts to the right and rounds half_even, half_up or down; give a requantise of its own"),
+        ({"shift": 1, "rounding": "to_zero"}, "rounding 'to_zero'"),
+        ({"shift": [1, 2]}, "2 shifts do not fit the channels"),
+        ({"shift": 1, "low": 3, "high": 2}, "give low <= high"),
+        ({"shift": 47, "offset": 9}, "sums of more than 48 bits"),
+        ({"shift": 0, "stages": 3}, "this network has use for 1 to 2 ranks"),
+        ({"shift": 1, "stages": 4}, "this network has use for 1 to 3 ranks"),
     ],
 )
 def test_the_component_refuses_what_it_cannot_compute(changed, message):
@@ -164,3 +186,98 @@ def test_the_op_of_the_component_means_the_product():
     found = adder_graph(x.astype(np.int8), adders=adders, outputs=outputs, bias=bias, element=wide)
     assert (found == matvec(x.astype(np.int8), weights=weights, bias=bias, element=wide)).all()
     assert (found == np.einsum("oi,nip->nop", weights, x) + bias[:, None]).all()
+
+
+def _nearest(total: int, places: int, rounding: str) -> int:
+    """A quotient as it is defined, by exact fractions."""
+    quotient = Fraction(total, 2**places)
+    if rounding == "half_even":
+        return round(quotient)
+    return math.floor(quotient + (Fraction(1, 2) if rounding == "half_up" else 0))
+
+
+@given(
+    st.tuples(*[st.integers(-600, 600)] * 2).map(sorted),
+    st.integers(0, 8),
+    st.tuples(*[st.integers(-40, 40)] * 2).map(sorted),
+    st.integers(-5, 5),
+    st.sampled_from(["half_even", "half_up", "down"]),
+)
+def test_constants_that_join_the_bias_round_and_limit_as_requantise_does(ends, places, limits, offset, rounding):
+    """The bits of the hardware, for sums up to both ends."""
+    finish = Finish([places], *limits, offset, rounding)
+    reached = [np.array([_nearest(end, places, rounding) + offset]) for end in ends]
+    (end,) = row_ends((np.array([ends[0]]), np.array([ends[1]])), (reached[0], reached[1]), finish)
+    assert end.bits > end.places
+    for total in {*ends, *range(ends[0], ends[1], 7), *range(max(ends[0], -40), min(ends[1], 40))}:
+        held = total + end.joined
+        assert (-(1 << end.bits - 1) if end.signed else 0) <= held < 1 << end.bits - end.signed
+        found, rest = held >> places, held & ((1 << places) - 1)
+        if end.tie == 1 and rest == 0:
+            found &= ~1
+        elif end.tie == 2 and rest == (1 << places) - 1:
+            found |= 1
+        if end.limits:
+            found = min(max(found, 0), limits[1] - limits[0] if end.limits == 2 else found) + limits[0]
+        assert found == min(max(_nearest(total, places, rounding) + offset, limits[0]), limits[1])
+
+
+@given(matrices(), formats(), st.sampled_from(["half_even", "half_up", "down"]), st.integers(0, 9), st.booleans())
+def test_a_network_rounds_what_it_sums(matrix, element, rounding, places, each):
+    adders, outputs = adders_of(matrix, element)
+    bias = np.arange(len(matrix)) * 5 - 8
+    x = np.random.default_rng(places).integers(element.minimum, element.maximum, (9, matrix.shape[1]), endpoint=True)
+    shift = [places + row % 2 for row in range(len(matrix))] if each else places
+    how = {"element": FixedPoint(True, 7), "shift": shift, "low": -60, "offset": 1, "rounding": rounding}
+    found = adder_graph(x.astype(element.dtype), adders=adders, outputs=outputs, bias=bias, **how)
+    shifts = np.broadcast_to(shift, len(matrix)).tolist()
+    for sample, results in zip(x.tolist(), found.tolist(), strict=True):
+        for row, result in enumerate(results):
+            total = sum(w * v for w, v in zip(matrix[row].tolist(), sample, strict=True)) + int(bias[row])
+            assert result == min(max(_nearest(total, shifts[row], rounding) + 1, -60), 63)
+
+
+def _rounded(**given: object) -> tuple[Graph, str]:
+    graph = Graph("g")
+    x = enter(graph.input("x", Tensor(FixedPoint(True, 8), ("N", 2))))
+    total = matvec(x, weights=[[5, -3], [7, 9]], bias=[1, -4], element=FixedPoint(True, 13))
+    narrow = requantise(total, **{"shift": 3, "element": FixedPoint(False, 6), **given})
+    graph.output("z", leave(narrow))
+    return unroll_as_adders(graph), narrow.node
+
+
+def test_a_rounded_product_is_one_component():
+    graph, _ = _rounded(low=0)
+    fused = rewrite(graph, UNROLL_SHIFT_ADD)
+    kinds = [fused.nodes[node]["type"] for node in fused]
+    assert kinds.count("adder_graph") == 1
+    assert "stream_requantise" not in kinds
+    values = {"x": np.random.default_rng(0).integers(-128, 128, (50, 2)).astype(np.int8)}
+    assert (evaluate(fused, values)["z"] == evaluate(graph, values)["z"]).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"shift": -1}, "shift -1"),
+        ({"shift": [0, -2]}, "shift -2"),
+        ({"rounding": "to_zero"}, "rounding 'to_zero'"),
+    ],
+)
+def test_what_no_network_rounds_stays_a_component(given, reason):
+    graph, narrow = _rounded(**given)
+    assert reason in fuse_requantise_into_adders.explain(graph, at=narrow)
+    assert rewrite(graph, UNROLL_SHIFT_ADD) == graph
+
+
+def test_sums_that_others_read_and_rounded_ones_are_not_rounded_again():
+    graph, narrow = _rounded()
+    twice = requantise(graph.value(narrow), shift=1, element=FixedPoint(False, 4))
+    graph.output("y", leave(twice))
+    fused = rewrite(graph, UNROLL_SHIFT_ADD)
+    assert [fused.nodes[node]["type"] for node in fused].count("stream_requantise") == 1
+    assert "rounded already" in fuse_requantise_into_adders.explain(fused, at=twice.node)
+    graph, narrow = _rounded()
+    (sums,) = (node for node in graph if graph.nodes[node]["type"] == "adder_graph")
+    graph.output("sums", leave(graph.value(sums)))
+    assert rewrite(graph, UNROLL_SHIFT_ADD) == graph

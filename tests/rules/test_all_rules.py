@@ -28,7 +28,15 @@ from graphrewrite.nested import graph_op
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
 from graphrewrite.wiring import move_slot, rewire
-from tests.lowering.matrix_products import counted_products, probabilities, scalar_products, stream_products
+from tests.lowering.matrix_products import (
+    counted_products,
+    probabilities,
+    rounded_products,
+    rounded_sums,
+    scalar_products,
+    split_streams,
+    stream_products,
+)
 from tests.lowering.random_networks import networks, quantised
 
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
@@ -107,6 +115,7 @@ def _on_each(members: tuple[Rule | Pass, ...]) -> st.SearchStrategy[Graph]:
 
 ON = {
     "lowering.LOWER_TO_STREAM": _on_each(lowering.LOWER_TO_STREAM),
+    "lowering.to_stream.split_channels": split_streams(),
     "lowering.to_stream.MAP_SCALING": _on_each(MAP_SCALING),
     "rules.insert_transfers": _on_backends(),
     "lowering.to_stream.MAP_COUNTING": counted_products(),
@@ -115,7 +124,8 @@ ON = {
     "lowering.shift_add.share_pairs": scalar_products(),
     "lowering.shift_add.unroll_as_adders": stream_products(),
     "lowering.SHARE_SUMS": scalar_products(),
-    "lowering.UNROLL_SHIFT_ADD": stream_products(),
+    "lowering.shift_add.fuse_requantise_into_adders": rounded_sums(),
+    "lowering.UNROLL_SHIFT_ADD": rounded_products(),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 
@@ -246,6 +256,7 @@ LOWERINGS: dict[str, tuple[Callable[[Graph], Graph], st.SearchStrategy[Graph], f
 OTHERS = {
     "lowering.softmax_as_arg_max": "gives places instead of probabilities",
     "lowering.heads.classify": "gives places instead of scores",
+    "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
     "lowering.batch.free_batch": "gives another type, with a free batch",
     "lowering.record.recorded": "does what the rules do that it is given",
 }

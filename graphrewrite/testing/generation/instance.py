@@ -17,7 +17,7 @@ from graphrewrite.testing.generation.tables import KINDS
 from graphrewrite.testing.generation.unfolding import Unfolded, unfold
 from graphrewrite.testing.generation.varying import vary
 
-__all__ = ["NoInstanceError", "feasible_kinds", "plan_instance", "plan_reading"]
+__all__ = ["NoInstanceError", "feasible_kinds", "has_instance", "plan_instance", "plan_reading"]
 
 _ATTEMPTS = 12
 _BATCHES = ("N", "N", "N", 2, 3)
@@ -58,6 +58,21 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
             "pass a strategy of your own that makes such graphs, on=..."
         )
     return tuple(good)
+
+
+def has_instance(pattern: Pattern) -> bool:
+    """Tell whether there are graphs that contain a pattern: sooner than `feasible_kinds`, which finds all kinds.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Of a rule.
+
+    Returns
+    -------
+    bool
+    """
+    return any(_is_feasible(pattern, kind, []) for kind in KINDS) or bool(forward_plans(pattern))
 
 
 def _is_feasible(pattern: Pattern, kind: tuple[Any, int], reasons: list[str]) -> bool:

@@ -31,11 +31,12 @@ def with_weights(file: Path) -> onnx.ModelProto:
             nodes.append(node)
             continue
         shape = tuple(numpy_helper.to_array(shapes[node.input[0]]))
-        spread = np.float32(np.sqrt(2 / np.prod(shape[1:])) if len(shape) > 1 else 0.1)
-        array = np.resize(normal, shape) * spread
+        drawn = normal * np.float32(np.sqrt(2 / np.prod(shape[1:])) if len(shape) > 1 else 0.1)
         if node.output[0] in scales:
-            array = np.abs(array) + np.float32(0.5)
-        proto.graph.initializer.append(numpy_helper.from_array(array, node.output[0]))
+            drawn = np.abs(drawn) + np.float32(0.5)
+        # Written where it stays: the largest of them are half a gigabyte.
+        raw = np.resize(drawn, shape).tobytes()
+        proto.graph.initializer.add(name=node.output[0], dims=shape, data_type=onnx.TensorProto.FLOAT, raw_data=raw)
     del proto.graph.node[:]
     proto.graph.node.extend(nodes)
     proto.graph.output.extend(typed[n.input[0]] for n in nodes if n.op_type == "Softmax")

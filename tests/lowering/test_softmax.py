@@ -1,0 +1,52 @@
+"""Probabilities in hardware: within the stated bound of the real softmax, and the same bits in integers and streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, evaluate
+from graphrewrite.hdl import cosimulate, emit
+from graphrewrite.lowering import (
+    LoweringError,
+    from_onnx,
+    partition,
+    quantise,
+    softmax_bounds,
+    softmax_in_hardware,
+    to_integer,
+    to_stream,
+)
+from tests.lowering.networks import mlp, weights
+
+
+@pytest.fixture(scope="module")
+def integer() -> Graph:
+    return to_integer(quantise(from_onnx(mlp(softmax=True)), weights(20, 4, scale=1.0)))
+
+
+@pytest.mark.parametrize("sizes", [{}, {"width": 9}, {"width": 24, "table_bits": 12}, {"table_bits": 4}])
+def test_probabilities_are_within_their_bound(integer: Graph, sizes: dict[str, int]) -> None:
+    made, x = softmax_in_hardware(integer, **sizes), {"x": weights(400, 4, seed=5, scale=4.0)}
+    (bound,) = softmax_bounds(made).values()
+    found, (score,) = evaluate(made, x)["y"], (integer.operands(n)[0].node for n in integer.outputs)
+    (reading,) = integer.operands(score)
+    scores = integer.copy()
+    scores.output("scores", scores.value(reading.node))
+    powers = np.exp(evaluate(scores, x)["scores"].astype(np.float64))
+    error = np.abs(found - powers / powers.sum(axis=1, keepdims=True)).max()
+    assert 0 < error <= bound
+    parts, stream = partition(made), to_stream(made, parallelism=2)
+    decoded = parts.decode(evaluate(stream, parts.encode(x)))
+    np.testing.assert_array_equal(decoded["y"], found)
+
+
+@pytest.mark.ghdl
+def test_it_equals_ghdl(integer: Graph) -> None:
+    report = cosimulate(emit(to_stream(softmax_in_hardware(integer, width=12), parallelism=2), frames=3))
+    assert report.equal, str(report)
+
+
+def test_what_is_no_width(integer: Graph) -> None:
+    with pytest.raises(LoweringError, match="width=25: a probability has 2 to 24 bits"):
+        softmax_in_hardware(integer, width=25)
