@@ -117,15 +117,17 @@ def different_bits(rows: ArrayLike, width: int) -> int:
     return int((np.ptp(columns, axis=0) > 0).sum())
 
 
-def row_resources(given: Stream, bits: int) -> Resources:
+def row_resources(given: Stream, numbers: ArrayLike, width: int) -> Resources:
     """Return what a memory with a row of constants for each beat of a position costs; nothing if there is one beat.
 
     Parameters
     ----------
     given : Stream
         The stream that the constants meet.
-    bits : int
-        Of the constants of one lane.
+    numbers : array of int, shape [C] or [C, K]
+        The constants of each channel.
+    width : int
+        Bits of each.
 
     Returns
     -------
@@ -133,15 +135,16 @@ def row_resources(given: Stream, bits: int) -> Resources:
 
     Examples
     --------
-    >>> found = row_resources(Stream(FixedPoint(True, 8), (6, 5), 2), 10)
+    >>> found = row_resources(Stream(FixedPoint(True, 8), (6, 5), 2), [1, 2, 3, 4, 5, 6], 4)
     >>> found.registers, found.memory_bits
-    (22, 60)
+    (6, 24)
     """
     if given.folds == 1:
         return Resources()
-    row, counter = given.lanes * bits, counter_bits(given.folds)
-    pieces = Piece("rom", 1, row, given.folds), Piece("counter", 1, counter)
-    return Resources(registers=row + counter, memory_bits=row * given.folds, pieces=pieces)
+    rows = np.reshape(numbers, (given.folds, -1))
+    row, counter, different = rows.shape[1] * width, counter_bits(given.folds), different_bits(rows, width)
+    pieces = Piece("rom", 1, row, given.folds, row - different), Piece("counter", 1, counter)
+    return Resources(registers=different + counter, memory_bits=row * given.folds, pieces=pieces)
 
 
 def buffers(results: tuple[Stream, ...], schedule: Schedule) -> Resources:

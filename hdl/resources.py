@@ -11,11 +11,11 @@ class Piece(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``add``, ``compare``: two numbers. ``increment``: adds a constant. ``select``: one of ``size`` numbers.
-        ``logic``: functions of a few bits. ``counter``: counters, in look-up tables. ``product``: of two numbers that
-        change. ``constant``: sums of products by constants, in bits of partial products. ``sum``: accumulators of
-        ``size`` products a step; ``start``: the choice of what they add to. ``rank``: registers before and after
-        products. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
+        ``add``, ``compare``: two numbers. ``increment``: adds a constant; ``bound``: compares with one. ``select``: one
+        of ``size`` numbers. ``logic``: functions of a few bits. ``counter``: counters, in look-up tables. ``product``:
+        of two numbers that change. ``constant``: sums of products by constants, in bits of partial products. ``sum``:
+        accumulators of ``size`` products a step; ``start``: the choice of what these add to. ``rank``: registers before
+        and after products. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
         ``stream_buffer`` for ``size`` beats.
     times : int
         How many.
@@ -68,14 +68,14 @@ class Resources(NamedTuple):
 
     def plus(self, other: "Resources") -> "Resources":
         """Return the sum, kind by kind."""
-        counts: dict[tuple[str, int, int, int], int] = {}
-        for kind, count, *rest in (*self.pieces, *other.pieces):
-            key = (kind, *rest)
-            counts[key] = counts.get(key, 0) + count
+        counts: dict[Piece, int] = {}
+        for piece in (*self.pieces, *other.pieces):
+            one = piece._replace(times=1)
+            counts[one] = counts.get(one, 0) + piece.times
         return Resources(
             self.multipliers + other.multipliers,
             self.adders + other.adders,
             self.registers + other.registers,
             self.memory_bits + other.memory_bits,
-            tuple(Piece(kind, count, *rest) for (kind, *rest), count in counts.items() if count),
+            tuple(one._replace(times=count) for one, count in counts.items() if count),
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from graphrewrite import Graph, op
 from graphrewrite.graph import Operand
+from graphrewrite.hdl.component import streams
 from graphrewrite.hdl.components.softmax import exponentials, softmax_error
+from graphrewrite.lowering.bridge import enter
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.rules import eliminate_dead_nodes
-from graphrewrite.types import FixedPoint, Stream
+from graphrewrite.types import FixedPoint
 from graphrewrite.wiring import move_slot, rewire
 
 __all__ = ["classify", "softmax_as_arg_max", "softmax_bounds", "softmax_in_hardware"]
@@ -111,7 +113,7 @@ def softmax_in_hardware(graph: Graph, *, width: int = 16, table_bits: int = 10) 
             continue
         (whole,) = new.operands(scores.node)
         given = new.result_type(*whole).element
-        if given.fraction != read["fraction"]:
+        if not isinstance(given, FixedPoint) or given.fraction != read["fraction"]:
             continue
         table, shift = exponentials(given, bits=table_bits, width=min(width + _GUARD, _WIDEST))
         attributes = {"table": tuple(table.tolist()), "shift": shift, "element": element}
@@ -138,8 +140,8 @@ def softmax_bounds(graph: Graph) -> dict[str, float]:
     for node in graph.in_order():
         if graph.nodes[node]["type"] == "integer_softmax":
             (whole,) = graph.operands(node)
-            kind, attributes = graph.result_type(*whole), graph.attributes(node)
-            found[node] = softmax_error(Stream(kind.element, kind.shape[1:]), **attributes)
+            (given,) = streams(*enter.infer(graph.result_type(*whole)))
+            found[node] = softmax_error(given, **graph.attributes(node))
     return found
 
 

@@ -120,7 +120,7 @@ def integer_interpolate(
     element: FixedPoint,
     low: int = 0,
 ) -> np.ndarray:
-    """A function by straight lines: ``(base[s] + slope[s] * r) >> shift``, of ``x - low`` r the lowest bits, s the rest.
+    """Straight lines: ``(base[s] + slope[s] * r) >> shift``, r the lowest bits of ``x - low`` and s those above.
 
     Examples
     --------

@@ -175,7 +175,8 @@ def adder_graph(
     found = found.reshape(len(x), len(matrix), *x.shape[2:])
     if shift is None:
         return found.astype(element.dtype)
-    return requantise(found, shift=shift, element=element, low=low, high=high, offset=offset, rounding=rounding)
+    bounds = {"low": low, "high": high}
+    return np.asarray(requantise(found, shift=shift, element=element, offset=offset, rounding=rounding, **bounds))
 
 
 def _network(site: Site) -> Network:

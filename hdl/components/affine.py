@@ -104,7 +104,7 @@ def _resources(site: Site) -> Resources:
         Piece("add", max(added - products, 0), x.element.width),
     )
     own = Resources(products, added, ranks, pieces=pieces)
-    rows = [row_resources(x, number_width(v)) for v in (gains, biases)]
+    rows = [row_resources(x, v, number_width(v)) for v in (gains, biases)]
     return own.plus(rows[0]).plus(rows[1]).plus(buffers(site.results, _schedule(site)))
 
 

@@ -316,12 +316,13 @@ def _resources(site: Site) -> Resources:
             Piece("product", multipliers, x.element.width + (not x.element.signed), width),
             Piece("rank", 1, ranks),
             Piece("sum", z.lanes, z.element.width, fold.terms),
-            Piece("start", z.lanes, z.element.width if fold.parts > 1 else 0, fold.terms),
+            Piece("start", z.lanes, z.element.width if fold.parts > 1 else 0),
             Piece("rom", 1, row, fold.steps, row - kept),
             Piece("rom", 1, offsets, results, offsets - biases),
             Piece("ram", 1, again if fold.parts > 1 else 0, fold.parts),
             Piece("select", 1, again, 2),
-            Piece("counter", 1, counters),
+            # Two of them are there twice, one step ahead.
+            Piece("counter", 1, counters + counter_bits(fold.steps) + counter_bits(fold.parts)),
         )
         own = Resources(multipliers, multipliers, registers, memory, pieces)
     return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))

@@ -161,18 +161,21 @@ def _generics(site: Site) -> dict[str, Generic]:
 
 def _resources(site: Site) -> Resources:
     x, z = site.operands[0], site.results[0]
-    shifts, working, stages = _shifts(site.attributes["shift"], x), _working_width(site), site.attributes["stages"]
-    rounded = int((shifts > 0).any(axis=0).sum()) if site.attributes["rounding"] != "down" else 0
+    attributes = site.attributes
+    shifts, working, stages = _shifts(attributes["shift"], x), _working_width(site), attributes["stages"]
+    rounded = int((shifts > 0).any(axis=0).sum()) if attributes["rounding"] != "down" else 0
+    left = working - max(int(shifts.max()), 0)  # bits after rounding
     own = Resources(
         adders=rounded + 2 * z.lanes,
         registers=(stages - 1) * working * z.lanes,
         pieces=(
             Piece("increment", rounded, x.element.width),
+            Piece("bound", z.lanes if _bounds(z.element, attributes["low"], attributes["high"])[0] else 0, left),
             Piece("logic", z.lanes, z.element.width + 1),  # the number or a bound, and which
         ),
     )
     if _varies(shifts):
-        own = own.plus(row_resources(x, counter_bits(int(np.ptp(shifts)) + 1)))
+        own = own.plus(row_resources(x, shifts.max() - shifts, counter_bits(int(np.ptp(shifts)) + 1)))
     return own.plus(buffers(site.results, _schedule(site)))
 
 

@@ -167,7 +167,7 @@ def _resources(site: Site) -> Resources:
     held = (site.attributes["stages"] - 1) * x.lanes * count
     own = Resources(0, x.lanes * (2 * count - 1), held, 0, pieces)
     if folds > 1:
-        row = row_resources(x, count * width)
+        row = row_resources(x, matrix, width)
         own = own.plus(row if folds > 16 else row._replace(pieces=()))
     return own.plus(buffers(site.results, _schedule(site)))
 

@@ -22,8 +22,6 @@ class _Library(NamedTuple):
     rom_bit: float
     table: int
     """Inputs of a look-up table."""
-    joining: float = 1
-    """Look-up tables for each that holds words: the others choose among them."""
 
 
 def _shapes(deepest: int, *widths: int) -> tuple[tuple[int, int], ...]:
@@ -31,8 +29,8 @@ def _shapes(deepest: int, *widths: int) -> tuple[tuple[int, int], ...]:
 
 
 _LIBRARIES = {
-    "ice40": _Library((_Block(64, 1, ((2048, 2), (1024, 4), (512, 8), (256, 16))),), 1 / 16, 4, 2.3),
-    "ecp5": _Library((_Block(128, 1, _shapes(16384, 1, 2, 4, 9, 18, 36)),), 1 / 16, 4, 1.6),
+    "ice40": _Library((_Block(64, 1, ((2048, 2), (1024, 4), (512, 8), (256, 16))),), 1 / 16, 4),
+    "ecp5": _Library((_Block(128, 1, _shapes(16384, 1, 2, 4, 9, 18, 36)),), 1 / 16, 4),
     "xc7": _Library(
         (
             _Block(129, 0.5, _shapes(16384, 1, 2, 4, 9, 18, 36)),
@@ -59,12 +57,13 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     Returns
     -------
     Usage
-        Without the register of the read, which a block memory holds itself.
+        Without the register of the read, which a block memory holds itself; with what chooses among blocks that are
+        one below the other.
 
     Examples
     --------
     >>> memory_usage("xc7", 1280, 64, writable=False)
-    Usage(lut=0, ff=0, dsp=0, bram=3, lutram=0, carry=0)
+    Usage(lut=64, ff=0, dsp=0, bram=3, lutram=0, carry=0)
     >>> memory_usage("ecp5", 16, 12, writable=True)
     Usage(lut=0, ff=0, dsp=0, bram=0, lutram=12, carry=0)
     """
@@ -78,14 +77,14 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     )
     if not writable:
         return (
-            _tables(words, width, library.table, library.joining)
+            _tables(words, width, library.table)
             if words * width * library.rom_bit <= block[0]
             else _blocks(block, width, library.table)
         )
     cost, tables = min(_distributed(family, words, width), default=(float("inf"), 0))
     logic = words * width
     if min(block[0], cost) >= logic:
-        return Usage(ff=logic, lut=width * (words - 1) * 7 // 10)
+        return Usage(ff=logic, lut=width * (words - 1))
     # Banks are told apart by multiplexers.
     banks = words // (16 if family == "ecp5" else 64)
     return (
@@ -113,12 +112,13 @@ def _distributed(family: str, words: int, width: int) -> list[tuple[float, int]]
     return []
 
 
-def _tables(words: int, width: int, inputs: int, joining: float) -> Usage:
+def _tables(words: int, width: int, inputs: int) -> Usage:
     """A read-only memory in look-up tables of so many inputs: no more than there are functions of its address."""
     address = (words - 1).bit_length()
     functions = min(2 ** min(words - 1, 40) - 1 - address, width)
-    if words <= 2**inputs:
+    if words <= 16:
         return Usage(lut=max(functions, 0))
-    if inputs == 6:  # up to four of them join in multiplexers of their own
+    if inputs == 6 and width <= 8:  # up to four of them join in multiplexers of their own
         return Usage(lut=width * -(-words // 64))
-    return Usage(lut=int(width * words / 16 * joining))
+    # Yosys makes sums of shared products of address bits of wide ones (measured).
+    return Usage(lut=width * words // (12 if inputs == 6 else 10))

@@ -96,6 +96,11 @@ def _carried(width: int, tables: int, family: str) -> Usage:
     return Usage(lut=tables, carry=-(-width // 4) if family == "xc7" else width)
 
 
+def _bound(piece: Piece, family: str) -> Usage:
+    """A number is compared with a constant: in carry chains of xc7, three bits of it a table."""
+    return _carried(piece.width, piece.width // 3 if family == "xc7" else 0, family)
+
+
 def _increment(piece: Piece, family: str) -> Usage:
     """A constant is added: the carry chain does it without look-up tables, but on ice40."""
     return _carried(piece.width, 0 if family != "ice40" else piece.width, family)
@@ -126,8 +131,8 @@ def _sum(piece: Piece, family: str) -> Usage:
 
 
 def _start(piece: Piece, family: str) -> Usage:
-    """What an accumulator of ``size`` products adds to: a bias, or what it held."""
-    return Usage() if family == "xc7" and piece.size == 1 else _select(piece._replace(size=2), family)
+    """What an accumulator adds to, a bias or what it held: tables before carry chains of six inputs choose, too."""
+    return Usage() if family == "xc7" else _select(piece._replace(size=2), family)
 
 
 def _rank(piece: Piece, family: str) -> Usage:
@@ -147,7 +152,14 @@ def _product(piece: Piece, family: str) -> Usage:
     wide, narrow = max(piece.width, piece.size), min(piece.width, piece.size)
     if wide + narrow < least or narrow < 2:
         return Usage(lut=wide * narrow)
-    return Usage(dsp=_parts(wide, widest, part) * _parts(narrow, narrowest, narrowest))
+    across, down = _parts(wide, widest, part), _parts(narrow, narrowest, narrowest)
+    if across * down == 1:
+        return Usage(dsp=1)
+    # The upper corner of a large product may be small enough for look-up tables.
+    corner = wide + narrow - (across - 1) * (part - 1) - (down - 1) * (narrowest - 1)
+    blocks = across * down - (across > 1 < down and corner <= least + 1)
+    # The blocks' products are added (measured); those of xc7 do it themselves.
+    return Usage(lut=0 if family == "xc7" else wide + narrow, dsp=blocks)
 
 
 def _parts(width: int, most: int, part: int) -> int:
@@ -183,6 +195,7 @@ _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "add": _add,
     "compare": _compare,
     "increment": _increment,
+    "bound": _bound,
     "select": _select,
     "logic": _logic,
     "product": _product,

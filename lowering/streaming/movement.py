@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 
 import numpy as np
@@ -123,7 +123,7 @@ def map_pad(x):
     return leave(pad(x, pads=(*begins[2:], *ends[2:]), fill=fill))
 
 
-@pass_
+@partial(pass_, kind="lowering")
 def split_channels(graph):
     """Groups of channels leave a stream one after the other: the first one, and what is left.
 

@@ -3,13 +3,14 @@
 Both get the same weights, biases, formats, rounding (half up: da4ml has no half even) and saturation, and are exact:
 ours in GHDL, theirs by their own ``predict``. A layer is its product, and but for the last rectifying, rounding and
 limiting to the next one's format. da4ml's modules are plain pipelines; ours are components with handshake, whose cost
-is in the numbers.
+is in the numbers. LUT and INV are counted as Yosys does; sites are what a slice needs of look-up tables, see `_sites`.
 ``pip install da4ml==0.6.0 pyosys==0.70``; set SHIFT_ADD to the networks or layers to run (``jet8,jet16,classes``, or
 ``jet8.fc4``; the larger ones take minutes in Yosys), and SHIFT_ADD_ROUNDING=half_even for ours as lowering gives them.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import Counter
@@ -41,7 +42,7 @@ SYNTHESIS = "synth_xilinx -family xc7 -nodsp -flatten -noiopad -noclkbuf -top"
 STAGES = 2
 ROUNDING = os.environ.get("SHIFT_ADD_ROUNDING", "half_up")
 ACTIVATION = FixedPoint(False, 6, 3)
-COLUMNS = ("layer", "of", "adders", "depth", "LUT", "INV", "CARRY4", "FF", "cycles", "generation s", "Yosys s")
+COLUMNS = ("layer", "of", "adders", "depth", "LUT", "INV", "CARRY4", "FF", "sites", "cycles", "generation s", "Yosys s")
 
 
 class Layer(NamedTuple):
@@ -98,11 +99,28 @@ def _cells(folder: Path, sources: list[Path], top: str) -> tuple[Counter[str], f
     counted: Counter[str] = Counter()
     for kind, count in run_yosys(commands, top, folder, where=top).cells.items():
         counted["LUT" if kind.startswith("LUT") else "FF" if kind.startswith("FD") else kind] += count
+    counted["sites"] = _sites(folder / "netlist.json", top)
     return counted, time.perf_counter() - started
 
 
+def _sites(path: Path, top: str) -> int:
+    """Places of look-up tables that a slice must give.
+
+    One for each bit of a carry chain that is no constant, for its S comes out of one, even where Yosys has a wire or an
+    INV there; one for each LUT elsewhere. An INV at DI is the second output of the one at S, and costs nothing.
+    """
+    cells = json.loads(path.read_text())["modules"][top]["cells"].values()
+    chains = [cell["connections"] for cell in cells if cell["type"] == "CARRY4"]
+    selecting = [bit for wires in chains for bit in wires["S"] if isinstance(bit, int)]
+    absorbed = {*selecting, *(bit for wires in chains for bit in wires["DI"])}
+    tables = [cell["connections"]["O"][0] for cell in cells if cell["type"].startswith("LUT")]
+    inverters = [cell["connections"]["O"][0] for cell in cells if cell["type"] == "INV"]
+    apart = {*tables} - {*selecting} | {*inverters} - absorbed
+    return len(selecting) + len(apart)
+
+
 def _row(name: str, of: str, adders: int, depth: int, cells: Counter[str], *rest: float) -> tuple[object, ...]:
-    return (name, of, adders, depth, *(cells[kind] for kind in ("LUT", "INV", "CARRY4", "FF")), *rest)
+    return (name, of, adders, depth, *(cells[kind] for kind in ("LUT", "INV", "CARRY4", "FF", "sites")), *rest)
 
 
 def _ours(name: str, layer: Layer, folder: Path) -> tuple[object, ...]:

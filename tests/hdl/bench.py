@@ -35,6 +35,7 @@ def netlist(number: int, case: Case, folder: Path) -> Path:
     for name, stream, _ in ports(case.site):
         if stream.payload_width == 1:  # GHDL 2.0 converts a bit to a vector, which is not VHDL
             text = re.sub(rf"\b{name}_payload <= std_u?logic_vector\((wrap_\w+)\)", rf"{name}_payload(0) <= \1", text)
+    text = re.sub(r"\b((?:un)?signed)'\('([01])'\)", r"\1'(0 => '\2')", text)  # nor is a bit a vector in brackets
     # Between two delta cycles an address may lie beyond a memory whose depth is no power of two.
     text = re.sub(r"\b(n\d+)\(to_integer \(unsigned \((\w+)\)\)\)", r"\1(to_integer(unsigned(\2)) mod \1'length)", text)
     for entity in sorted(set(re.findall(r"^entity (\w+) is", text, re.MULTILINE)) - {top}):

@@ -117,6 +117,7 @@ def test_channels_are_moved_and_not_changed() -> None:
         assert [got[:, c].tolist() for c in range(got.shape[1])] == [
             part[:, c].tolist() for part in (x, y) for c in range(part.shape[1])
         ]
+        assert np.array_equal(concat(x, y[:1]), concat(x, np.repeat(y[:1], len(x), axis=0)))  # as of a constant
     for case in cases("split"):
         parts = split(*case.inputs, **case.site.attributes)
         assert [part.shape[1:] for part in parts] == [result.shape for result in case.site.results]

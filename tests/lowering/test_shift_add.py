@@ -218,7 +218,8 @@ def test_constants_that_join_the_bias_round_and_limit_as_requantise_does(ends, p
         elif end.tie == 2 and rest == (1 << places) - 1:
             found |= 1
         if end.limits:
-            found = min(max(found, 0), limits[1] - limits[0] if end.limits == 2 else found) + limits[0]
+            span = limits[1] - limits[0] if end.limits == 2 else found
+            found = max(min(found, span), 0) + limits[0]
         assert found == min(max(_nearest(total, places, rounding) + offset, limits[0]), limits[1])
 
 
@@ -237,11 +238,13 @@ def test_a_network_rounds_what_it_sums(matrix, element, rounding, places, each):
             assert result == min(max(_nearest(total, shifts[row], rounding) + 1, -60), 63)
 
 
-def _rounded(**given: object) -> tuple[Graph, str]:
+def _rounded(*, twice: bool = False, **given: object) -> tuple[Graph, str]:
     graph = Graph("g")
     x = enter(graph.input("x", Tensor(FixedPoint(True, 8), ("N", 2))))
     total = matvec(x, weights=[[5, -3], [7, 9]], bias=[1, -4], element=FixedPoint(True, 13))
     narrow = requantise(total, **{"shift": 3, "element": FixedPoint(False, 6), **given})
+    if twice:
+        narrow = requantise(narrow, shift=1, element=FixedPoint(False, 4))
     graph.output("z", leave(narrow))
     return unroll_as_adders(graph), narrow.node
 
@@ -271,13 +274,11 @@ def test_what_no_network_rounds_stays_a_component(given, reason):
 
 
 def test_sums_that_others_read_and_rounded_ones_are_not_rounded_again():
-    graph, narrow = _rounded()
-    twice = requantise(graph.value(narrow), shift=1, element=FixedPoint(False, 4))
-    graph.output("y", leave(twice))
+    graph, last = _rounded(twice=True)
     fused = rewrite(graph, UNROLL_SHIFT_ADD)
     assert [fused.nodes[node]["type"] for node in fused].count("stream_requantise") == 1
-    assert "rounded already" in fuse_requantise_into_adders.explain(fused, at=twice.node)
-    graph, narrow = _rounded()
+    assert "rounded already" in fuse_requantise_into_adders.explain(fused, at=last)
+    graph, _ = _rounded()
     (sums,) = (node for node in graph if graph.nodes[node]["type"] == "adder_graph")
     graph.output("sums", leave(graph.value(sums)))
     assert rewrite(graph, UNROLL_SHIFT_ADD) == graph

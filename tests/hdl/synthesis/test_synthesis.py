@@ -20,6 +20,7 @@ from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.design import Design
 from graphrewrite.hdl.errors import DesignError, SynthesisError
 from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise
+from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.types import FixedPoint, Stream
@@ -96,6 +97,19 @@ class TestReal:
         monkeypatch.setattr(flow, "to_verilog", changed(r"room & x_valid", "room | x_valid"))
         with pytest.raises(SynthesisError, match="act_clip_i: GHDL's Verilog does something else than the VHDL"):
             synthesise(emit(rectify(), frames=1), verified=True)
+
+    def test_constants_that_ghdl_writes_as_texts_are_numbers(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # As characters the text would be 64 bits: 0x3031... and its lowest eight those of the last character.
+        text = 'module m(output [7:0] z);\n  wire [7:0] row;\n  assign row = "01011010";\n  assign z = row;\nendmodule'
+        monkeypatch.setattr(verilog_module.ghdl, "synthesise", lambda *sources, **options: text)
+        planted = verilog_module.to_verilog([], "m")
+        assert '"' not in planted.modules["m"]
+        netlist = yosys_module.synthesise_module(planted, "m", FAMILIES["ecp5"], tmp_path, where="m")
+        (module,) = json.loads(netlist.path.read_text())["modules"].values()
+        assert netlist.constant == {"z": 8}
+        assert module["ports"]["z"]["bits"] == list(reversed("01011010"))
 
     def test_a_latch_is_refused(self, tmp_path: Path) -> None:
         latch = "module m(input e, input d, output reg q);\n  always @* if (e) q = d;\nendmodule"
