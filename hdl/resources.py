@@ -15,8 +15,8 @@ class Piece(NamedTuple):
         of ``size`` numbers. ``logic``: functions of a few bits. ``counter``: counters, in look-up tables. ``product``:
         of two numbers that change. ``constant``: sums of products by constants, in bits of partial products. ``sum``:
         accumulators of ``size`` products a step; ``start``: the choice of what these add to. ``rank``: registers before
-        and after products. ``rom``, ``ram``: memories of ``size`` words, with a registered read. ``buffer``: a
-        ``stream_buffer`` for ``size`` beats.
+        and after products. ``delay``: ``size`` registers one behind the other. ``rom``, ``ram``: memories of ``size``
+        words, with a registered read. ``buffer``: a ``stream_buffer`` for ``size`` beats.
     times : int
         How many.
     width : int

@@ -216,7 +216,7 @@ def _generics(site: Site) -> dict[str, Generic]:
         "COPY": _rows(laid.copies),
         "ENDS": _rows(np.column_stack([laid.results, [end.row for end in ends]])),
         **long_vector("OFFSET", constants, long=max(end.bits for end in ends) > 31),
-        **long_integer("LOW", low),
+        **long_integer("LEAST", low),
         **long_integer("SPAN", high - low),
     }
 

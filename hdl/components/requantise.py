@@ -164,14 +164,19 @@ def _resources(site: Site) -> Resources:
     attributes = site.attributes
     shifts, working, stages = _shifts(attributes["shift"], x), _working_width(site), attributes["stages"]
     rounded = int((shifts > 0).any(axis=0).sum()) if attributes["rounding"] != "down" else 0
+    least, most = _bounds(z.element, attributes["low"], attributes["high"])
+    ends = np.array([x.element.minimum, x.element.maximum]).reshape(2, 1, 1)
+    moved = ((ends >> np.maximum(shifts, 0)) << np.maximum(-shifts, 0)) + attributes["offset"]
+    limited = int(((moved < least) | (moved > most)).any(axis=(0, 1)).sum())
     left = working - max(int(shifts.max()), 0)  # bits after rounding
     own = Resources(
         adders=rounded + 2 * z.lanes,
         registers=(stages - 1) * working * z.lanes,
         pieces=(
             Piece("increment", rounded, x.element.width),
-            Piece("bound", z.lanes if _bounds(z.element, attributes["low"], attributes["high"])[0] else 0, left),
-            Piece("logic", z.lanes, z.element.width + 1),  # the number or a bound, and which
+            # Other bounds are seen from a few bits, without carries.
+            Piece("bound", rounded if least else 0, left),
+            Piece("logic", limited, z.element.width + 1),  # the number or a bound, and which
         ),
     )
     if _varies(shifts):

@@ -213,6 +213,7 @@ def _resources(site: Site) -> Resources:
         memory_bits=above * words if words > 1 else 0,
         pieces=(
             Piece("ram", 1, above, words if words > 1 else 0),
+            Piece("delay", (columns.extent - 1) * rows.kernel, pixel, x.folds),
             Piece("logic", pixel if rows.padded * columns.padded * x.folds > x.beats else 0, 1),
             Piece("counter", 1, 3 * sum(map(counter_bits, counters))),
         ),

@@ -118,7 +118,8 @@ def _tables(words: int, width: int, inputs: int) -> Usage:
     functions = min(2 ** min(words - 1, 40) - 1 - address, width)
     if words <= 16:
         return Usage(lut=max(functions, 0))
-    if inputs == 6 and width <= 8:  # up to four of them join in multiplexers of their own
-        return Usage(lut=width * -(-words // 64))
-    # Yosys makes sums of shared products of address bits of wide ones (measured).
+    # What tables of a bit of the words should take is more: Yosys makes sums of products of address bits, and shares
+    # these where the words are wide (measured).
+    if inputs == 6 and width <= 8:
+        return Usage(lut=width * max(words // 42, 1))
     return Usage(lut=width * words // (12 if inputs == 6 else 10))

@@ -167,6 +167,13 @@ def _parts(width: int, most: int, part: int) -> int:
     return 1 if width <= most else -(-(width - 1) // (part - 1))
 
 
+def _delay(piece: Piece, family: str) -> Usage:
+    """Shift registers: in look-up tables of xc7, from three places on."""
+    if family != "xc7" or piece.size < 3:
+        return Usage()
+    return Usage(lutram=piece.width * -(-piece.size // 32), ff=-piece.width * piece.size)
+
+
 def _rom(piece: Piece, family: str) -> Usage:
     return _memory(piece, family, False)
 
@@ -187,6 +194,9 @@ def _buffer(piece: Piece, family: str) -> Usage:
     control = Usage(lut=_CONTROL[family] + 2 * piece.size.bit_length())
     if piece.size > 4:
         memory = _memory(Piece("ram", 1, piece.width, piece.size), family, True)
+        if family == "ice40" and memory.bram:
+            # A block does not give what stood in a place that is being written: registers help.
+            memory = memory.plus(Usage(ff=2 * piece.width))
         return control.plus(memory).plus(Usage(lut=piece.width + 10 * piece.size.bit_length()))
     return control.plus(_select(piece, family))
 
@@ -204,6 +214,7 @@ _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "sum": _sum,
     "start": _start,
     "rank": _rank,
+    "delay": _delay,
     "rom": _rom,
     "ram": _ram,
     "buffer": _buffer,

@@ -14,7 +14,7 @@
 --                              2: zero and SPAN), how ties are rounded (0: as they are, 1: the lowest bit is cleared if
 --                              all that is cut off is zero, 2: it is set if all that is one)
 --           OFFSET, OFFSET_UPPER   what is added to each sum, as UPPER * 2**24 + lower: a half for rounding as well
---           LOW, LOW_UPPER     what is added to limited sums
+--           LEAST, LEAST_UPPER what is added to limited sums
 --           SPAN, SPAN_UPPER   greatest limited sum
 -- Schedule: one step a beat, which takes it and gives the result, visible STAGES cycles later.
 --
@@ -47,8 +47,8 @@ entity adder_graph is
     ENDS         : integer_vector;
     OFFSET       : integer_vector;
     OFFSET_UPPER : integer_vector := (0 => 0);
-    LOW          : integer := 0;
-    LOW_UPPER    : integer := 0;
+    LEAST        : integer := 0;
+    LEAST_UPPER  : integer := 0;
     SPAN         : integer := 0;
     SPAN_UPPER   : integer := 0
   );
@@ -123,8 +123,8 @@ architecture rtl of adder_graph is
     return result(width - 1 downto 0);
   end function;
 
-  -- A sum without its lowest places. Of a tie, which leaves only zeros or only ones there, the lowest bit is made even, or
-  -- odd where an odd number was added to the quotient.
+  -- A sum without its lowest places. Of a tie, which leaves only zeros or only ones there, the lowest bit is made even,
+  -- or odd where an odd number was added to the quotient.
   function without_places(total : unsigned; places, tie : natural) return unsigned is
     constant LENGTH : positive := total'length;
     variable value  : unsigned(LENGTH - 1 downto 0);
@@ -162,7 +162,7 @@ architecture rtl of adder_graph is
 
   constant SPAN_BITS : positive := bits_of_span;
   constant MOST      : unsigned(SPAN_BITS - 1 downto 0) := unsigned(long(SPAN_UPPER, SPAN, SPAN_BITS));
-  constant LEAST     : unsigned(Z_WIDTH - 1 downto 0) := unsigned(long(LOW_UPPER, LOW, Z_WIDTH));
+  constant BASE     : unsigned(Z_WIDTH - 1 downto 0) := unsigned(long(LEAST_UPPER, LEAST, Z_WIDTH));
 
   -- Whether limited sums are all numbers of so many bits.
   function is_all_ones return boolean is
@@ -177,29 +177,29 @@ architecture rtl of adder_graph is
 
   constant IS_FULL : boolean := is_all_ones;
 
-  -- The lowest bits of `LEAST` that are zero.
-  function zeros_of_least return natural is
+  -- The lowest bits of `BASE` that are zero.
+  function zeros_of_base return natural is
   begin
     for i in 0 to Z_WIDTH - 1 loop
-      if LEAST(i) = '1' then
+      if BASE(i) = '1' then
         return i;
       end if;
     end loop;
     return Z_WIDTH;
   end function;
 
-  constant ZEROS : natural := zeros_of_least;
+  constant ZEROS : natural := zeros_of_base;
 
-  -- A sum as a lane of z, limited to 0 .. SPAN and counted from LOW, or as it is.
-  function limited(sum : unsigned; is_signed : boolean; limits : natural) return unsigned is
-    constant LENGTH   : positive := sum'length;
+  -- A sum as a lane of z, limited to 0 .. SPAN and counted from LEAST, or as it is.
+  function limited(total : unsigned; is_signed : boolean; limits : natural) return unsigned is
+    constant LENGTH   : positive := total'length;
     variable value    : unsigned(LENGTH - 1 downto 0);
     variable result   : unsigned(Z_WIDTH - 1 downto 0);
     variable lower    : unsigned(SPAN_BITS - 1 downto 0);
     variable negative : std_logic;
     variable above    : std_logic;
   begin
-    value    := sum;
+    value    := total;
     negative := '0';
     if is_signed then
       negative := value(LENGTH - 1);
@@ -232,7 +232,7 @@ architecture rtl of adder_graph is
     end loop;
     result := fitted(lower, Z_WIDTH);
     if ZEROS < Z_WIDTH then
-      result(Z_WIDTH - 1 downto ZEROS) := result(Z_WIDTH - 1 downto ZEROS) + LEAST(Z_WIDTH - 1 downto ZEROS);
+      result(Z_WIDTH - 1 downto ZEROS) := result(Z_WIDTH - 1 downto ZEROS) + BASE(Z_WIDTH - 1 downto ZEROS);
     end if;
     return result;
   end function;

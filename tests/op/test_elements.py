@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op, verify
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.domain import ANY
-from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.types import NAMES, Element, Quantised, contradiction, element_kind, hold
+from tests.op.containing import graphs_with
 from tests.testing.former import examples_of
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure" and found.operands]
@@ -44,7 +44,7 @@ def test_it_computes_what_its_type_says_or_refuses_with_advice(tested):
     accepted = set()
 
     @examples_of(tested)
-    @given(graphs(ops=[tested]), st.data())
+    @given(graphs_with(tested), st.data())
     def examine(graph, data):
         nodes = [n for n in graph if graph.nodes[n]["type"] == tested.name]
         assume(nodes)

