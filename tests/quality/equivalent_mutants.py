@@ -30,9 +30,6 @@ EQUIVALENT = {
         "gemm_as_linear: negate condition: the opposite of b.value.ndim > 2",
         "gemm_as_linear: negate condition: the opposite of b.value.size not in (1, outputs)",
         "gemm_as_linear: off by one: 2 for 1 #2",
-        "map_arg_max: change sign: no minus in -1",
-        "map_arg_max: off by one: 2 for 1 #2",
-        "map_reshape: off by one: 3 for 2",
         "merge_clips: drop guard: no a > b in a condition",
         "merge_clips: drop guard: no c > d in a condition",
         "permute_linear_weights: off by one: 1 for 0 #4",
@@ -40,7 +37,6 @@ EQUIVALENT = {
     "It fires where the rule is more careful than it has to be, and is right there as well.": (
         "absorb_relu: drop guard: no guard rounded.fractions is not None",
         "absorb_relu: negate condition: the opposite of rounded.fractions is not None",
-        "enter_fixed: drop guard: no guard x.op_name in _COMPUTED",
         "gemm_as_linear: drop guard: no w.type.layout is not None in a condition",
         "gemm_as_linear: negate condition: the opposite of w.type.layout is not None",
         "lower_add: drop guard: no guard max(shifts) > 24",
@@ -77,7 +73,6 @@ EQUIVALENT = {
         "fold_input_offset: off by one: 2 for 1 #2",
         "fold_scale: off by one: 2 for 1 (in _scaled)",
         "gemm_as_linear: off by one: 2 for 1 #4",
-        "map_conv: off by one: 2 for 1",
     ),
     "Rounding up in place of down, a constant more or less in what is only compared: the same answer.": (
         "absorb_clip: replace op: ceil for math.floor",
@@ -85,7 +80,6 @@ EQUIVALENT = {
         "absorb_clip: replace op: ceil for math.floor #3",
         "absorb_clip: replace op: floor for math.ceil",
         "lower_clip: replace op: ceil for np.floor",
-        "map_conv: off by one: 3 for 2 (in _plane) #2",
         "permute_linear_weights: off by one: 2 for 1 #2",
         "permute_linear_weights: replace op: another sign in p - 1",
     ),
@@ -97,7 +91,6 @@ EQUIVALENT = {
         "average_pool_as_conv: off by one: 3 for 2 (in _channelwise) #2",
         "average_pool_as_conv: replace op: another sign in len(x.shape) - 2 (in _channelwise)",
         "average_pool_as_conv: swap operands: len(x.shape) - 2 turned round (in _channelwise)",
-        "map_relu: drop attribute: no high=x.type.element.maximum in clip",
     ),
     "Whether a zero has a sign does not show: sums begin at +0, or the rule keeps values within rounding.": (
         "add_bias: change sign: no minus in -0.0 (in _nothing)",
@@ -109,12 +102,6 @@ EQUIVALENT = {
         "lower_doubling: off by one: 2 for 1",
         "write_as_reshape: negate condition: the opposite of 0 not in result.shape (in _reshaped)",
         "write_as_reshape: off by one: 1 for 0 (in _reshaped)",
-        "map_conv: off by one: 1 for 0 (in _within_pads)",
-        "map_conv: off by one: 1 for 0 (in _within_pads) #2",
-        "map_conv: off by one: 2 for 1 (in _within_pads)",
-        "map_conv: off by one: 2 for 1 (in _within_pads) #2",
-        "map_conv: replace op: another sign in left + 1 - w.shape[3] (in _within_pads)",
-        "map_conv: replace op: another sign in top + 1 - w.shape[2] (in _within_pads)",
     ),
     "It folds fewer nodes, or leaves some to be removed later.": (
         "eliminate_independent_nodes: negate condition: the opposite of reader not in fixed",
@@ -137,15 +124,6 @@ IDLE = {
         "fold_pad: off by one: 1 for 0",
         "global_average_pool_as_conv: negate condition: not not sizes",
         "lower_add: negate condition: the opposite of max(shifts) > 24",
-        "map_add: negate condition: not (reason := _too_wide(x, y, total))",
-        "map_conv: negate condition: not (reason := _too_wide(x, conv))",
-        "map_conv: off by one: 3 for 2 (in _plane)",
-        "map_conv: replace op: another sign in 2 + count (in _plane)",
-        "map_doubling: negate condition: not (reason := _too_wide(x, total))",
-        "map_linear: negate condition: not (reason := _too_wide(x, layer))",
-        "map_linear: negate condition: the opposite of v.type.element.width > LANE_BITS (in _too_wide)",
-        "map_max_pool: negate condition: not has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads)",
-        "map_reshape: negate condition: not not isinstance(shaped.shape[0], str)",
         "permute_linear_weights: negate condition: the opposite of moved.shape[0] != layer.shape[0]",
         "permute_linear_weights: negate condition: the opposite of where.size != w.shape[1]",
         "transpose_as_reshape: negate condition: the opposite of moved.type.element != x.type.element",
@@ -195,20 +173,12 @@ MISSED = {
         "gemm_as_linear: off by one: 2 for 1 #3",
     ),
     "Limits that leave no number are seldom drawn on streams.": ("map_requantise: drop guard: no guard low > high",),
-    "A kernel of one place with a border behind it only, or with strides along one axis, is not drawn.": (
-        "map_conv: drop guard: no any(pads) in a condition",
-        "map_conv: off by one: 2 for 1 #4",
-    ),
     "A border around what is in another layout, before a convolution in that layout, is seldom drawn.": (
         "fold_pad: negate condition: the opposite of conv.op.arrangement((border.type,)) is not None",
-    ),
-    "Windows that lie wholly in the border are not drawn on streams.": (
-        "map_max_pool: drop guard: no guard has_window_in_border(x.shape[1:], pool.kernel, pool.strides, pool.pads)",
     ),
     "Attributes that an op came to have later, such as a pad's mode, are seldom drawn in a rule's instances.": (
         "average_pool_as_conv: drop guard: no guard pool.ceil_mode",
         "fold_pad: drop guard: no guard border.mode != 'constant'",
-        "map_max_pool: drop guard: no pool.ceil_mode in a condition",
     ),
     "Dilations of one axis, by the defaults for two, are not drawn.": ("average_pool_as_conv: off by one: 2 for 1",),
     "Tensors without entries are not drawn under reshapes.": (
@@ -238,19 +208,8 @@ MISSED = {
     "A sum that has another type than the layer below it, for a constant that broadcasts, is seldom drawn.": (
         "fold_bias: drop guard: no total.type != layer.type in a condition",
     ),
-    "Integers wider than a lane are not drawn as results, only as inputs.": (
-        "map_add: drop guard: no guard (reason := _too_wide(x, y, total))",
-        "map_arg_max: drop guard: no guard (reason := _too_wide(x))",
-        "map_conv: drop guard: no guard (reason := _too_wide(x, conv))",
-        "map_doubling: drop guard: no guard (reason := _too_wide(x, total))",
-        "map_linear: drop guard: no guard (reason := _too_wide(x, layer))",
-        "map_max_pool: drop guard: no guard (reason := _too_wide(x))",
-        "map_linear: off by one: 1 for 0 (in _too_wide)",
-        "map_linear: off by one: 1 for 0 (in _too_wide) #2",
-    ),
     "A batch norm over an axis that run time tells, and a stream's batch that a reshape moves, are not drawn.": (
         "batch_norm_as_layer: off by one: 2 for 1 #3",
-        "map_reshape: drop guard: no guard not isinstance(shaped.shape[0], str)",
     ),
 }
 """Those that are wrong, and that seed 0 with the default budget does not refute: what they need.

@@ -1,4 +1,4 @@
-"""Mutants of the library's own rules: those that are wrong are refuted, the others are known, each with a reason."""
+"""Mutants of the library's rules down to integers: those that are wrong are refuted, the others are known, each with a reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from graphrewrite import Rule
 from graphrewrite.errors import RuleError
-from graphrewrite.lowering import LOWER_BINARY_POINTS, LOWER_TO_STREAM
+from graphrewrite.lowering import LOWER_BINARY_POINTS
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.instance import NoInstanceError
@@ -33,7 +33,7 @@ AS_RIGHT = sorted(name for names in EQUIVALENT.values() for name in names)
 @cache
 def made() -> dict[str, Mutant]:
     """All mutants, by name."""
-    return {mutant.name: mutant for mutant in all_mutants((*RULES, *FOLDING, *LOWER_BINARY_POINTS, *LOWER_TO_STREAM))}
+    return {mutant.name: mutant for mutant in all_mutants((*RULES, *FOLDING, *LOWER_BINARY_POINTS))}
 
 
 @cache
