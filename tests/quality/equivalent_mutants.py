@@ -172,7 +172,6 @@ MISSED = {
     "An addend for each row, where there are as many rows as outputs, is not drawn.": (
         "gemm_as_linear: off by one: 2 for 1 #3",
     ),
-    "Limits that leave no number are seldom drawn on streams.": ("map_requantise: drop guard: no guard low > high",),
     "A border around what is in another layout, before a convolution in that layout, is seldom drawn.": (
         "fold_pad: negate condition: the opposite of conv.op.arrangement((border.type,)) is not None",
     ),

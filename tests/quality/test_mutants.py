@@ -1,4 +1,4 @@
-"""Mutants of the library's rules down to integers: those that are wrong are refuted, the others are known, each with a reason."""
+"""Mutants of the rules down to integers: those that are wrong are refuted, the others are known, each with a reason."""
 
 from __future__ import annotations
 
