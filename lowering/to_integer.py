@@ -68,7 +68,7 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
 
     Examples
     --------
-    >>> from graphrewrite import Tensor
+    >>> from graphrewrite import Tensor, op
     >>> g = Graph("g")
     >>> x = g.input("x", Tensor("f32", ("N", 2)))
     >>> half = op.quantise(x, element=FixedPoint(True, 8, 4))

@@ -135,6 +135,7 @@ IDLE = {
 MISSED = {
     "Of sums of formats of which one is a sign alone, a bit of the format is missing; they are seldom drawn.": (
         "lower_add: off by one: 1 for 0",
+        "lower_add: off by one: 1 for 0 #3",
         "lower_add: replace op: another sign in a.minimum << shifts[0]",
         "lower_add: replace op: another sign in b.minimum << shifts[1]",
     ),
