@@ -133,6 +133,9 @@ IDLE = {
 """Those that never fire, for which `assert_preserves` fails as it does for what is refuted."""
 
 MISSED = {
+    "Seed 0 draws no graph in which it shows, and did before other code gave Hypothesis other constants.": (
+        "add_bias: off by one: 1 for 0",
+    ),
     "Of sums of formats of which one is a sign alone, a bit of the format is missing; they are seldom drawn.": (
         "lower_add: off by one: 1 for 0",
         "lower_add: off by one: 1 for 0 #3",
