@@ -218,7 +218,9 @@ def __getattr__(name: str) -> Op:
     try:
         return LIBRARY[name]
     except KeyError:
-        raise AttributeError(str(UnknownOpError(f"no op is called {name!r}{did_you_mean(name, LIBRARY)}"))) from None
+        # Many a tool asks modules for names of its own that begin like this: none is near to an op.
+        near = "" if name.startswith("_") else did_you_mean(name, LIBRARY)
+        raise AttributeError(str(UnknownOpError(f"no op is called {name!r}{near}"))) from None
 
 
 def __dir__() -> list[str]:

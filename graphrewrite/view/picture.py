@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.view.dot import dot_of
-from graphrewrite.view.render import PictureError, render_png, render_svg
+from graphrewrite.view.render import render_png, render_svg
 from graphrewrite.view.scene import Scene
+from graphrewrite.view.written import PictureError, written
 
 if TYPE_CHECKING:
     import pydot
@@ -75,13 +76,7 @@ class Picture:
             content = self.dot.to_string().encode()
         else:
             raise PictureError(f"cannot write {path.name!r}: a picture's file ends in .svg, .png or .dot")
-        try:
-            path.write_bytes(content)
-        except OSError as error:
-            raise PictureError(
-                f"cannot write {str(path)!r}: {error.strerror or error}; choose a folder that exists and can be written"
-            ) from error
-        return path
+        return written(path, content)
 
     def _drawable(self) -> tuple[Scene, ...]:
         if not self.scenes:

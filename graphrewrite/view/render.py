@@ -7,18 +7,15 @@ import subprocess
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from graphrewrite.errors import GraphRewriteError, MissingDependencyError
+from graphrewrite.errors import MissingDependencyError
 from graphrewrite.view.dot import dot_of
 from graphrewrite.view.scene import Scene
+from graphrewrite.view.written import PictureError
 
-__all__ = ["PictureError", "render_png", "render_svg"]
+__all__ = ["render_png", "render_svg"]
 
 _SVG = "http://www.w3.org/2000/svg"
 _SECONDS = 60
-
-
-class PictureError(GraphRewriteError):
-    """A picture cannot be drawn or written."""
 
 
 def render_svg(scenes: Sequence[Scene], *, direction: str = "TB") -> str:

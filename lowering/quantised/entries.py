@@ -99,6 +99,8 @@ def enter_stored(x: Given, s: Constant, z: Constant | None = None):
         return decline(found, at=top)
     if zero is None or s.value.size != 1 or (s.value <= 0).any():
         return decline("its scale or zero point differs from channel to channel", at=top)
+    if s.type.element != x.type.element:
+        return decline(f"its scale is {s.type.element}, and what is divided by it {x.type.element}", at=s)
     low, high = integer_limits(top.type.element) or (0, 0)
     return reading(_entered(x, s.value.reshape(()), found[1], low - zero, high - zero), top, None)
 
@@ -121,6 +123,8 @@ def enter_quantised(x: Given, s: Constant, z: Constant, bits: Constant):
     if (z.value != 0).any() or top.rounding_mode.upper() not in ("ROUND", "HALF_EVEN") or (s.value <= 0).any():
         return decline("its zero point is not 0, or it is not rounded half to even", at=top)
     width = int(bits.value.ravel()[0])
+    if s.type.element != x.type.element:
+        return decline(f"its scale is {s.type.element}, and what is divided by it {x.type.element}", at=s)
     if width == 1 and top.signed:
         return decline("a number of one bit with a sign is -1 or 1; bipolar_quant says so", at=top)
     _, element, worth = found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.composite.axes import named
 from graphrewrite.lowering.quantised.grids import grid_of, multiples_of
 from graphrewrite.lowering.quantised.steps import Mantissas
 from graphrewrite.types import element_dtype
@@ -138,7 +139,7 @@ def _layer(
         return decline(element, at=layer)
     shape = (-1, *[1] * (len(layer.shape) - 2)) if len(units) > 1 else ()
     sums = op.mul(op.from_fixed(product(grid.whole, bias, element), fraction=0, element="f64"), units.reshape(shape))
-    real = op.cast(sums, element=layer.type.element)
+    real = named(op.cast(sums, element=layer.type.element), layer)
     if b is None or whole is not None:
         return real
     return op.add(real, b.reshape(-1, *[1] * (len(layer.shape) - 2)).astype(element_dtype(layer.type.element)))
@@ -156,7 +157,7 @@ def _named(*values: Any) -> bool:
 
 
 def _conv(x: Any, scale: np.ndarray, w: Any, b: Any, conv: Any) -> Any:
-    if _named(x, w):
+    if _named(x, w, conv):
         return decline("the axes of its operands are in another order", at=conv)
 
     def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
@@ -168,6 +169,8 @@ def _conv(x: Any, scale: np.ndarray, w: Any, b: Any, conv: Any) -> Any:
 def _rows(x: Any, scale: np.ndarray, rows: np.ndarray, b: np.ndarray | None, layer: Any) -> Any:
     if len(x.shape) != 2 or rows.ndim != 2:
         return decline("its operands are no batch of vectors and a matrix", at=layer)
+    if _named(x, layer):
+        return decline("the axes of its operands are in another order", at=layer)
 
     def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
         return op.integer_linear(x, whole, bias, element=element)
@@ -223,7 +226,7 @@ def lower_scaled_average_pool(x: Mantissas, s: Constant):
     """A mean of scaled mantissas over windows scales their sum; assumes that the float sums are exact."""
     pool = op.average_pool(op.mul(op.from_fixed(x, fraction=0), s))
     yield pool
-    if (any(pool.pads or ()) and not pool.count_include_pad) or pool.ceil_mode or _named(x):
+    if (any(pool.pads or ()) and not pool.count_include_pad) or pool.ceil_mode or _named(x, pool):
         return decline("its windows do not all count the same number of entries", at=pool)
     rank = len(pool.kernel)
     return _mean(
@@ -247,7 +250,7 @@ def lower_scaled_global_average_pool(x: Mantissas, s: Constant):
     pool = op.global_average_pool(op.mul(op.from_fixed(x, fraction=0), s))
     yield pool
     sizes = x.shape[2:]
-    if not sizes or any(isinstance(size, str) for size in sizes) or _named(x):
+    if not sizes or any(isinstance(size, str) for size in sizes) or _named(x, pool):
         return decline("its positions are symbolic, or there are none", at=pool)
     rank = len(sizes)
     return _mean(x, s.value, pool, sizes, strides=(1,) * rank, pads=(0,) * 2 * rank, dilations=(1,) * rank)

@@ -135,10 +135,8 @@ def _gap(corners: Corners, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How much room a line of a slope has between the corners above and below it, and how that grows with the slope."""
     floors = corners.levels - slope[:, None] * corners.reached
     ceilings = corners.below - slope[:, None] * corners.before
-    top, bottom = floors.argmax(axis=1)[:, None], ceilings.argmin(axis=1)[:, None]
-    room = np.take_along_axis(ceilings, bottom, 1) - np.take_along_axis(floors, top, 1)
-    growth = np.take_along_axis(corners.reached, top, 1) - np.take_along_axis(corners.before, bottom, 1)
-    return room[:, 0], growth[:, 0]
+    rows, top, bottom = np.arange(len(slope)), floors.argmax(axis=1), ceilings.argmin(axis=1)
+    return ceilings[rows, bottom] - floors[rows, top], corners.reached[rows, top] - corners.before[rows, bottom]
 
 
 def _bisect(goes_on: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -146,7 +144,10 @@ def _bisect(goes_on: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: 
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         on = goes_on(middle)
-        low, high = np.where(on, middle, low), np.where(on, high, middle)
+        lower, upper = np.where(on, middle, low), np.where(on, high, middle)
+        if (lower == low).all() and (upper == high).all():  # no float is between them: halving goes no further
+            break
+        low, high = lower, upper
     return np.asarray((low + high) / 2)
 
 

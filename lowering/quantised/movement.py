@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.composite.axes import positions
 from graphrewrite.lowering.quantised.chains import QUANTISERS
 from graphrewrite.lowering.quantised.entries import zero_of
 from graphrewrite.lowering.quantised.layers import is_single
 from graphrewrite.lowering.quantised.steps import Mantissas
+from graphrewrite.op.pooling import has_window_in_border
 
 __all__ = [
     "LEAVE_MOVED",
@@ -202,6 +204,11 @@ def _scalars(made: Any, others: Any) -> list[Any] | None:
     return [c.value.reshape(()) for c in others]
 
 
+def _has_window_in_border(pool: Any, x: Any) -> bool:
+    sizes = [x.shape[axis] for axis in positions(x)]
+    return has_window_in_border(sizes, pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
+
+
 @rule
 def quantise_first(x, others):
     """Numbers that are only moved, or of which the greatest are taken, may be quantised before."""
@@ -215,6 +222,8 @@ def quantise_first(x, others):
         return decline("its parameters differ along an axis", at=made)
     if made.op_name != "quantise" and scalars and made.op_name != "multi_threshold" and scalars[0] <= 0:
         return decline("its scale is not positive", at=made)
+    if moved.op_name == "max_pool" and _has_window_in_border(moved, x):
+        return decline("a window lies wholly in the border, whose numbers are below those of any format", at=moved)
     plain = {"data_layout": "NCHW"} if made.op_name == "multi_threshold" else {}
     return moved.op(made.op(x, *scalars, like=made, **plain), like=moved)
 

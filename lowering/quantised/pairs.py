@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.composite.axes import named
 from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
 from graphrewrite.lowering.quantised.layers import is_single
 from graphrewrite.lowering.quantised.lines import Corners, slope_through
@@ -179,7 +180,7 @@ def approach_sum_steps(x: Mantissas, y: Mantissas, s: Constant, t: Constant, par
 
 def _product(x: Any, y: Any, unit: np.ndarray, product: Any) -> Any:
     sums = op.mul(op.from_fixed(op.integer_mul(x, y), fraction=0, element="f64"), unit)
-    return op.cast(sums, element=product.type.element)
+    return named(op.cast(sums, element=product.type.element), product)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")

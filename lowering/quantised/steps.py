@@ -7,10 +7,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import FixedPoint, Tensor, decline, op, rule
+from graphrewrite.lowering.composite.axes import named
 from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
 from graphrewrite.lowering.quantised.functions import Steps, steps_of, within
 from graphrewrite.lowering.quantised.lines import line_through
 from graphrewrite.replacement import Known
+from graphrewrite.types import element_dtype
 
 __all__ = ["LOWER_STEPS", "Mantissas", "approach_sums", "certain", "lower_steps", "reading", "rescaled"]
 
@@ -195,15 +197,17 @@ def reading(made: Any, top: Any, worth: Any) -> Any:
     value
     """
     if isinstance(worth, FixedPoint):
-        return op.from_fixed(made, fraction=worth.fraction, element=top.type.element)
+        return named(op.from_fixed(made, fraction=worth.fraction, element=top.type.element), top)
     if worth is not None:
-        return op.mul(op.from_fixed(made, fraction=0, element=top.type.element), worth.astype(worth.dtype))
+        if worth.dtype != element_dtype(top.type.element):
+            return decline(f"its scale is of {worth.dtype}, and not of {top.type.element} as its result", at=top)
+        return named(op.mul(op.from_fixed(made, fraction=0, element=top.type.element), worth), top)
     real = op.from_fixed(made, fraction=0, element="f32")
     zero = top.graph.operands(top.node)[2:]
     if not zero:
-        return op.quantize_linear(real, np.float32(1), element=top.type.element)
+        return named(op.quantize_linear(real, np.float32(1), element=top.type.element), top)
     point = top.graph.nodes[zero[0].node]["value"]
-    return op.quantize_linear(real, np.ones(point.shape, np.float32), point, like=top)
+    return named(op.quantize_linear(real, np.ones(point.shape, np.float32), point, like=top), top)
 
 
 @rule(shared="keep", kind="lowering")

@@ -40,13 +40,13 @@ _TABLE_BITS = 12
 _MOST_PLACES = 60
 
 
-def _of_channels(values, shape):
-    """Constants as one for each channel of a tensor, or None where they differ within one."""
-    given = np.asarray(values, np.int64)
-    found = given.reshape(*[1] * (len(shape) - given.ndim), *given.shape)
-    if found.ndim > len(shape) or any(size != 1 for axis, size in enumerate(found.shape) if axis != 1):
+def _of_channels(values, x):
+    """Constants as one for each channel of a stream, or None where they differ within one, or broadcast the stream."""
+    given, rank = np.asarray(values, np.int64), len(x.shape) + 1
+    found = given.reshape(*[1] * (rank - given.ndim), *given.shape)
+    if found.ndim > rank or any(size != 1 for axis, size in enumerate(found.shape) if axis != 1):
         return None
-    return np.broadcast_to(found.ravel(), shape[1])
+    return np.broadcast_to(found.ravel(), x.shape[0]) if found.size in (1, x.shape[0]) else None
 
 
 def _scaled(x, gains, terms, fraction=0):
@@ -180,8 +180,10 @@ def map_square(x):
 def _with_constant(x, made, gains, terms):
     if reason := too_wide(x, made):
         return decline(reason, at=made)
-    if gains is None or terms is None or tuple(made.shape[1:]) != x.shape:
+    if gains is None or terms is None:
         return decline("its constant differs within a channel, or gives it another shape", at=made)
+    if made.type.layout is not None:
+        return decline("its constant names its axes, and those of a stream have their places", at=made)
     found = _scaled(x, gains, terms, made.type.element.fraction)
     return decline(found, at=made) if isinstance(found, str) else leave(_in_format(found, made.type.element))
 
@@ -196,7 +198,7 @@ def map_mul_constant(x, c: Constant):
     """A product with a constant of each channel."""
     product = op.integer_mul(leave(x), c)
     yield product
-    return _with_constant(x, product, _of_channels(c.value, product.shape), np.zeros(x.type.channels, np.int64))
+    return _with_constant(x, product, _of_channels(c.value, x), np.zeros(x.type.channels, np.int64))
 
 
 @rule(shared="keep", kind="lowering")
@@ -207,7 +209,7 @@ def map_add_constant(x, c: Constant):
     yield total
     first = total.graph.operands(total.node)[0].node == given.node
     by = total.shifts if first else total.shifts[::-1]
-    term, gains = _of_channels(c.value, total.shape), np.full(x.type.channels, 1 << by[0])
+    term, gains = _of_channels(c.value, x), np.full(x.type.channels, 1 << by[0])
     return _with_constant(x, total, gains, None if term is None else term << by[1])
 
 
@@ -216,7 +218,7 @@ def map_sub_constant(x, c: Constant):
     """A difference of a stream and a constant of each channel."""
     difference = op.integer_sub(leave(x), c)
     yield difference
-    by, term = difference.shifts, _of_channels(c.value, difference.shape)
+    by, term = difference.shifts, _of_channels(c.value, x)
     gains = np.full(x.type.channels, 1 << by[0])
     return _with_constant(x, difference, gains, None if term is None else -(term << by[1]))
 

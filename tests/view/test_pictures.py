@@ -16,7 +16,7 @@ import graphrewrite
 from graphrewrite import Graph, Tensor, decline, op, rule
 from graphrewrite.errors import GraphError, MissingDependencyError
 from graphrewrite.view import before_after, rule_picture, show, to_dot, to_svg
-from graphrewrite.view.render import PictureError
+from graphrewrite.view.written import PictureError
 
 pydot = pytest.importorskip("pydot")
 drawn = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is missing (Debian: apt-get install graphviz)")

@@ -1,0 +1,87 @@
+"""Display: what everything that shows itself returns; a notebook shows its HTML, a terminal prints its text."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.view.page import document, fragment
+from graphrewrite.view.written import PictureError, written
+
+__all__ = ["Display"]
+
+
+class Display:
+    """Something to look at: data that say what it shows, drawn by a template, and a text where no HTML is shown.
+
+    Parameters
+    ----------
+    data : object
+        A structured description of what it shows: a frozen dataclass, of plain values.
+    text : str
+        What a terminal prints.
+    template : str
+        File in ``view/templates`` that turns ``data`` into HTML.
+    title : str
+        Of the page, when it is saved as one.
+
+    Examples
+    --------
+    >>> from graphrewrite.view.table import Table
+    >>> fired = Table(("rule", "fired"), (("<fuse>", "12"),), frozenset({1}))
+    >>> shown = Display(fired, fired.text(), template="table.html")
+    >>> shown
+    rule    fired
+    <fuse>     12
+    >>> "<td>&lt;fuse&gt;</td>" in shown.html
+    True
+    """
+
+    def __init__(self, data: Any, text: str, *, template: str, title: str = "graphrewrite") -> None:
+        self.data, self.text, self.template, self.title = data, text, template, title
+
+    @property
+    def html(self) -> str:
+        """The display as HTML that can stand in any page; without scripts, and nothing in it is fetched."""
+        return fragment(self.template, data=self.data)
+
+    @property
+    def document(self) -> str:
+        """The display as one self-contained HTML document."""
+        return document(self.title, self.html)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the display to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .html, or in .txt for the text.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        PictureError
+            If the ending is another, or the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix == ".html":
+            return written(path, self.document.encode())
+        if path.suffix == ".txt":
+            return written(path, f"{self.text}\n".encode())
+        raise PictureError(f"cannot write {path.name!r}: this is written to a file that ends in .html or .txt")
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it; the text, and a hint, where a package is missing."""
+        try:
+            return self.html
+        except MissingDependencyError as error:
+            return f"<pre>{escape(self.text)}</pre><p>{escape(str(error))}</p>"
+
+    def __repr__(self) -> str:
+        return self.text
