@@ -60,6 +60,6 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
 
-_FUNCTIONS = frozenset({"diff", "evaluate", "rewrite", "rule", "trace", "verify"})
+_FUNCTIONS = frozenset({"diff", "evaluate", "evaluation", "rewrite", "rule", "trace", "verify"})
 """Public functions that are called as the module where they are."""
 sys.modules[__name__].__class__ = _Package

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import dis
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,12 +12,14 @@ from types import CodeType
 from typing import Any
 
 from graphrewrite import op as ops
+from graphrewrite.bytecode import steps_of
 from graphrewrite.errors import GraphRewriteError, RuleError, did_you_mean
 from graphrewrite.fused.binding import Step, Surroundings, fuse
 from graphrewrite.match.compiled import Matcher, compile_pattern
 from graphrewrite.match.several import height_of
 from graphrewrite.op.symbolic import CURRENT
 from graphrewrite.pattern import Every, Pattern, PatternNode, Repeated, Tracing, Where, Without, top_of, variables_of
+from graphrewrite.place import located
 from graphrewrite.template import Template, is_plain, matches_itself, read_template
 
 __all__ = ["Definition", "codes_of", "read_definition"]
@@ -104,7 +105,7 @@ class Definition:
 
     def complain(self, message: str) -> RuleError:
         """Return an error that names the rule and its place."""
-        return RuleError(f"rule {self.name!r} ({self.file}:{self.line}): {message}")
+        return RuleError(f"rule {self.name!r} ({located(self.file, self.line)}): {message}")
 
 
 def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) -> Definition:
@@ -130,13 +131,13 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     file, line = code.co_filename, code.co_firstlineno
 
     def complain(message: str) -> RuleError:
-        return RuleError(f"rule {function.__name__!r} ({file}:{line}): {message}")
+        return RuleError(f"rule {function.__name__!r} ({located(file, line)}): {message}")
 
     if not inspect.isgeneratorfunction(function):
         raise complain("has no yield; put the pattern above one yield and the replacement below it")
     if keeps not in ("exact", "rounding", "assumes") or shared not in ("refuse", "keep", "duplicate"):
         raise complain("keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse', 'keep' or 'duplicate'")
-    if sum(step.opname == "YIELD_VALUE" for step in dis.get_instructions(code)) > 1:
+    if sum(step.opname == "YIELD_VALUE" for step in steps_of(code)) > 1:
         raise complain("yields twice; a rule has one yield")
     pattern = _trace(function, complain)
     if _returns_nothing(code):
@@ -176,7 +177,7 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
 def _returns_nothing(code: CodeType) -> bool:
     """Tell whether a function can only return None: its author has forgotten the return."""
     returned = []
-    for before, step in pairwise(dis.get_instructions(code)):
+    for before, step in pairwise(steps_of(code)):
         if step.opname == "RETURN_CONST":
             returned.append(step.argval)
         elif step.opname == "RETURN_VALUE":
@@ -217,7 +218,7 @@ def _check_names(function: Callable[..., Any], complain: Callable[[str], RuleErr
     for code in codes_of(function.__code__):
         known = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
         previous: Any = None
-        for step in dis.get_instructions(code):
+        for step in steps_of(code):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 name = step.argval
                 # What is called may be a helper that the module defines further down.

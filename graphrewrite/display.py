@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphrewrite.summary import Summary
 
 __all__ = ["Displayed"]
 
@@ -10,14 +13,17 @@ __all__ = ["Displayed"]
 class Displayed:
     """Mixin of graphs that print and draw themselves."""
 
-    def summary(self: Any) -> str:
+    def summary(self: Any) -> Summary:
         """Return a table of the nodes with types, parameters and multiply-accumulates; see `graphrewrite.summary`."""
         from graphrewrite.summary import summary  # built on graphs
 
         return summary(self)
 
     def show(self: Any, **options: Any) -> Any:
-        """Return a picture for a notebook; see `graphrewrite.show`."""
+        """Return a picture: all, ``around=`` a node, ``between=`` two, a ``search=``, with ``values=``.
+
+        See `graphrewrite.view.graph_picture` for all options.
+        """
         from graphrewrite.view import show  # the view is a leaf that knows graphs, loaded when asked for
 
         return show(self, **options)
@@ -31,13 +37,14 @@ class Displayed:
         return f"<Graph {self.name!r}: {len(self)} nodes, {self.number_of_edges()} edges>"
 
     def _repr_svg_(self: Any) -> str | None:
-        """Let Jupyter draw the graph where pydot and Graphviz are there."""
+        """Let what shows no HTML draw the graph, where pydot and Graphviz are there."""
         from graphrewrite.view import show  # the view is a leaf that knows graphs, loaded when asked for
 
-        return show(self)._repr_svg_()
+        svg: str | None = show(self)._repr_svg_()
+        return svg
 
-    def _repr_html_(self: Any) -> str | None:
-        """Let Jupyter show the text, and a hint, where nothing can be drawn."""
+    def _repr_html_(self: Any) -> str:
+        """Let Jupyter draw the graph, or show its text and a hint where nothing can be drawn."""
         from graphrewrite.view import show  # see above
 
-        return show(self)._repr_html_()
+        return str(show(self)._repr_html_())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
@@ -14,9 +15,11 @@ from graphrewrite.errors import RewriteError
 from graphrewrite.fused import Record, Surroundings
 from graphrewrite.graph import Graph
 from graphrewrite.index import ANY, Entry, Index, entries_of
+from graphrewrite.interruption import Held
 from graphrewrite.journal import Journal
 from graphrewrite.neighbourhood import Neighbourhood
 from graphrewrite.numbering import GreatestNumbers
+from graphrewrite.progress import counting
 from graphrewrite.provenance import Provenance
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
@@ -29,6 +32,9 @@ from graphrewrite.wake import wake_of
 from graphrewrite.worklist import WorkList
 
 __all__ = ["Engine"]
+
+_LARGE, _OFTEN = 256, 63
+"""From so many nodes on it is shown how many steps are done, each time when so many places have been looked at."""
 
 
 class Engine:
@@ -54,6 +60,8 @@ class Engine:
         Is told of every step.
     journal : Journal, optional
         Keeps every step, to take it back.
+    held : Held, optional
+        Holds back interruptions while the graph is changed.
     """
 
     def __init__(
@@ -68,9 +76,10 @@ class Engine:
         limit: int,
         watcher: Any,
         journal: Journal | None,
+        held: Held | None = None,
     ) -> None:
         self.graph, self.rules, self.passes, self.strategy = graph, rules, passes, strategy
-        self.limit, self.watcher, self.journal = limit, watcher, journal
+        self.limit, self.watcher, self.journal, self.held = limit, watcher, journal, held
         # A digraph whose types are no ops' is verified where somebody says by which checks.
         wanted = (CHECKS if isinstance(graph, Graph) else ()) if isinstance(verify, bool) else verify
         self.table = Table(wanted) if verify and wanted else None
@@ -105,7 +114,8 @@ class Engine:
         changed = True
         while changed:
             steps = self.steps
-            self.sweep()
+            with counting("rewrite") if len(self.graph) >= _LARGE else nullcontext() as told:
+                self.sweep(told)
             changed = self.neighbourhood.is_unbounded and self.steps > steps and not self.strategy.is_single
             for member in self.passes:
                 changed |= self.run_pass(member)
@@ -135,9 +145,10 @@ class Engine:
             self.table.verify(self.graph, after=member.name)
         return True
 
-    def sweep(self) -> None:
+    def sweep(self, told: Callable[[int], None] | None = None) -> None:
         """Look at every place, and again at those that an edit has enabled, until nothing is left to look at."""
-        nodes, pred = self.graph._node, self.graph._pred
+        nodes, pred, held = self.graph._node, self.graph._pred, self.held
+        looked = 0
         self.pairs = [(index, WorkList(self.strategy.places(self.graph, index.kinds))) for index in self.indices]
         while True:
             for index, work in self.pairs:  # noqa: B007  # the index of the first list that holds a place is used below
@@ -146,6 +157,11 @@ class Engine:
                     break
             else:
                 return
+            looked += 1
+            if not looked & _OFTEN and told is not None:
+                told(self.steps)
+            if held:
+                held.come()
             data = nodes.get(node)
             if data is None:
                 continue
@@ -187,10 +203,10 @@ class Engine:
     def ordinary(self, entry: Entry) -> Callable[[Any], bool]:
         """Return what tries a rule the ordinary way."""
         graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
-        planned_at = attempt_of(entry, graph, self.places)
+        planned_at, held = attempt_of(entry, graph, self.places), self.held
 
         def attempt(node: Any) -> bool:
-            for match, planned in planned_at(node):
+            for match, planned in planned_at(node) if held is None else held.opened(planned_at(node)):
                 if strategy.measure is not None and isinstance(planned, Edit):
                     planned = strategy.judge(graph, planned)
                 if watcher is not None:

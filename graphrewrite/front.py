@@ -7,6 +7,7 @@ from graphrewrite.data import IrData
 from graphrewrite.diff import diff
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.evaluate import evaluate
+from graphrewrite.evaluation import evaluation
 from graphrewrite.graph import Graph
 from graphrewrite.module import Module
 from graphrewrite.op import define_op
@@ -36,6 +37,7 @@ __all__ = [
     "define_op",
     "diff",
     "evaluate",
+    "evaluation",
     "op",
     "pass_",
     "rewrite",

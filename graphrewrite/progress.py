@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from html import escape
 from typing import Any, TypeVar
 
-__all__ = ["progress"]
+__all__ = ["counting", "progress"]
 
 T = TypeVar("T")
 
@@ -50,39 +51,72 @@ def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterat
     ...     print(*letters)
     a b c
     """
+    count = total if total is not None else len(items) if isinstance(items, Sized) else None
+    with counting(label, count) as told:
+        yield items if told is None else _counted(items, told)
+
+
+def _counted(items: Iterable[T], told: Callable[[int], None]) -> Iterator[T]:
+    for done, item in enumerate(items):
+        told(done)
+        yield item
+
+
+@contextmanager
+def counting(label: str, total: int | None = None) -> Iterator[Callable[[int], None] | None]:
+    """Give a function to tell how much is done, as often as one likes; None where nothing is going to be shown.
+
+    What `progress` says of when something is shown is true of this.
+
+    Parameters
+    ----------
+    label : str
+        What the work is, in a word.
+    total : int, optional
+        How much there is to do, where that is known.
+
+    Yields
+    ------
+    callable or None
+
+    Examples
+    --------
+    >>> with counting("search") as told:
+    ...     for step in range(3):
+    ...         if told is not None:
+    ...             told(step)
+    """
     opened = _opener()
     if opened is None:
-        yield items
+        yield None
         return
-    count = total if total is not None else len(items) if isinstance(items, Sized) else None
-    bar = _Bar(items, lambda: opened(label, count))
+    bar = _Bar(lambda: opened(label, total))
     token = _IS_INSIDE.set(True)
     try:
-        yield bar
+        yield bar.told
     finally:
         _IS_INSIDE.reset(token)
         bar.close()
 
 
-class _Bar(Iterable[T]):
-    """Items, counted as they are taken."""
+class _Bar:
+    """What is shown of a number, from a while after its beginning, and not too often."""
 
-    def __init__(self, items: Iterable[T], opened: Callable[[], _Show | None]) -> None:
-        self.items, self.opened = items, opened
+    def __init__(self, opened: Callable[[], _Show | None]) -> None:
+        self.opened = opened
         self.show: _Show | None = None
+        self.due = time.perf_counter() + _PATIENCE
 
-    def __iter__(self) -> Iterator[T]:
-        due = time.perf_counter() + _PATIENCE
-        for done, item in enumerate(self.items):
-            if time.perf_counter() >= due:
-                if self.show is None:
-                    self.show = self.opened()
-                if self.show is None:
-                    due = float("inf")
-                else:
-                    self.show(done)
-                    due = time.perf_counter() + _PAUSE
-            yield item
+    def told(self, done: int) -> None:
+        if time.perf_counter() < self.due:
+            return
+        if self.show is None:
+            self.show = self.opened()
+        if self.show is None:
+            self.due = float("inf")
+        else:
+            self.show(done)
+            self.due = time.perf_counter() + _PAUSE
 
     def close(self) -> None:
         if self.show is not None:
@@ -142,9 +176,16 @@ def _in_notebook(label: str, total: int | None) -> _Show | None:
 
     def show(done: int) -> None:
         nonlocal handle
-        told = f"{label}: {done}" + ("" if total is None else f" of {total}")
-        bar = f'{label} <progress value="{done}"' + ("" if total is None else f' max="{total}"') + "></progress>"
-        seen = {"text/plain": told, "text/html": bar} if done >= 0 else {"text/plain": "", "text/html": ""}
+        of = "" if total is None else f" of {total:,}"
+        told = f"{label}: {done:,}{of}"
+        # Without a value, the bar says that nobody knows how long it takes.
+        bar = "" if total is None else f' value="{done}" max="{total}"'
+        html = (
+            f'<label style="display:flex;gap:.7em;align-items:center;font-size:13px">{escape(label)}'
+            f' <progress{bar} style="width:16em"></progress>'
+            f' <span style="font-variant-numeric:tabular-nums">{done:,}{of}</span></label>'
+        )
+        seen = {"text/plain": told, "text/html": html} if done >= 0 else {"text/plain": "", "text/html": ""}
         with suppress(Exception):  # the kernel may have lost its frontend; the work has not
             if handle is None:
                 handle = display(seen, raw=True, display_id=True)  # type: ignore[no-untyped-call]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from graphrewrite.testing.naming import Named
+    from graphrewrite.naming import Named
     from graphrewrite.testing.report import Report
 
 __all__ = ["RuleItem", "RuleSet"]
@@ -60,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
     alone = typed and config.args_source is not pytest.Config.ArgsSource.ARGS
     config.stash[_ALONE] = alone if told is None else told[_TOLD]
     try:
-        from graphrewrite.testing.naming import NamingError, named
+        import graphrewrite.testing  # noqa: F401  # asked for before anything is collected
+        from graphrewrite.naming import NamingError, named
     except Exception as error:  # hypothesis is missing
         raise pytest.UsageError(f"--check-rules: {error}") from None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import networkx as nx
@@ -16,9 +17,11 @@ from graphrewrite.fused import Record
 from graphrewrite.garbage import uncollected
 from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
+from graphrewrite.interruption import held
 from graphrewrite.journal import Journal
 from graphrewrite.module import Module
 from graphrewrite.module_rewriting import rewrite_graphs
+from graphrewrite.place import located
 from graphrewrite.replacement import Declined
 from graphrewrite.rule import Rule
 from graphrewrite.strategy import Strategy
@@ -127,7 +130,8 @@ def rewrite(
         so that two rules which undo each other come to an end.
     copy : bool
         Whether to edit a copy. If false, the graph itself is edited and returned, which saves the time and the memory
-        of the copy; if anything fails, all is taken back. Passes need a copy.
+        of the copy; if anything fails or somebody interrupts it (Ctrl-C, or the button of a notebook), all is taken
+        back, unless it was done already. Passes need a copy.
     verify : bool or iterable of Check and Rule
         Whether to check the whole graph after every step; and by which checks, where not by `verify.CHECKS`.
     limit : int, optional
@@ -187,22 +191,28 @@ def rewrite(
     options = {"verify": verify, "limit": most}
     foreign = not isinstance(graph, Graph) and any(isinstance(m, Rule) or m in passes for m in members)
     journal = None
-    try:
-        with uncollected():
-            edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
-            journal = Journal(graph) if not copy and not foreign else None
-            names = graph._node if journal is None else journal.names
-            options["watcher"] = follower = followed(edited, watcher)
-            Engine(edited, own, passes, strategy, names=names, journal=journal, **options).run()
-            if isinstance(follower, Following):
-                follower.settle()
-    except BaseException:
-        if journal is not None:
-            journal.take_back()
-        raise
-    if foreign:
-        return _like(graph, edited, copy)  # type: ignore[no-any-return]  # of the class that came in
-    return edited  # type: ignore[no-any-return]  # of the class that came in
+    with nullcontext() if copy else held() as hold:
+        try:
+            with uncollected():
+                edited: Any = Graph(graph) if foreign else graph.copy() if copy else graph
+                journal = Journal(graph) if not copy and not foreign else None
+                names = graph._node if journal is None else journal.names
+                options["watcher"] = follower = followed(edited, watcher)
+                options.update(names=names, journal=journal, held=None if journal is None else hold)
+                Engine(edited, own, passes, strategy, **options).run()
+                if isinstance(follower, Following):
+                    follower.settle()
+            if hold is not None and foreign:
+                hold.come()  # as yet, what was given is untouched
+        except BaseException:
+            if hold is not None:
+                hold.is_open = False
+            if journal is not None:
+                journal.take_back()
+            raise
+        if foreign:
+            return _like(graph, edited, copy)  # type: ignore[no-any-return]  # of the class that came in
+        return edited  # type: ignore[no-any-return]  # of the class that came in
 
 
 def _like(given: Any, edited: Graph, copy: bool) -> Any:
@@ -228,6 +238,6 @@ def _checked(rules: Rules) -> list[Any]:
         members[id(member)] = member
         other = names.setdefault(member.name, member)
         if other is not member:
-            place = ", ".join(f"{m.file}:{m.line}" for m in (other, member) if isinstance(m, Rule | GraphRewriting))
+            place = ", ".join(located(m.file, m.line) for m in (other, member) if isinstance(m, Rule | GraphRewriting))
             raise RuleError(f"two rules of the set are called {member.name!r} ({place}); rename one, or leave one out")
     return list(members.values())

@@ -8,6 +8,7 @@ from typing import Any, overload
 from graphrewrite.definition import Definition, read_definition
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError, did_you_mean
+from graphrewrite.explanation import Explanation
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.levels import wrong_kind, wrong_levels
@@ -203,8 +204,8 @@ class Rule:
             flat += given
         return flat
 
-    def explain(self, graph: Graph, *, at: str) -> str:
-        """Say in one sentence why the rule does or does not apply at a node.
+    def explain(self, graph: Graph, *, at: str) -> Explanation:
+        """Say in one sentence why the rule does or does not apply at a node; a notebook draws it.
 
         Parameters
         ----------
@@ -215,16 +216,23 @@ class Rule:
 
         Returns
         -------
-        str
+        Explanation
+            The sentence, which knows what fitted and what did not.
         """
         graph.value(at)
         obstacle = Obstacle()
+        about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
         for match in self.matches_at(graph, at, obstacle):
             planned = self.edit(graph, match)
+            fits, bound = match.fits, dict(zip(self.pattern.variables, match.values, strict=True))
             if not isinstance(planned, Declined):
-                return f"{self.name} matches at {at!r}: {match}."
-            obstacle.note(len(graph), planned.at or at, f"declined: {planned.reason}")
-        return f"{self.name} does not match at {at!r}: {obstacle.node!r} {obstacle.reason}."
+                told = f"{self.name} matches at {at!r}: {match}."
+                return Explanation(told, match=match, fits={**fits, **bound}, nodes=match.nodes, **about)
+            reason = f"declined: {planned.reason}"
+            obstacle.note(len(graph), planned.at or at, reason, at=fits, bound=bound, used=match.nodes)
+        told = f"{self.name} does not match at {at!r}: {obstacle.node!r} {obstacle.reason}."
+        about.update(node=obstacle.node, reason=obstacle.reason, term=obstacle.term, nodes=obstacle.used)
+        return Explanation(told, fits={**obstacle.at, **obstacle.bound}, **about)
 
     def __call__(self, graph: Graph) -> Graph:
         """Return the graph with this rule applied until nothing matches."""
@@ -235,17 +243,12 @@ class Rule:
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
 
-    def _repr_svg_(self) -> str | None:
-        """Let Jupyter draw the rule: pattern and replacement side by side."""
+    def _repr_html_(self) -> str:
+        """Let Jupyter show the rule: pattern and replacement side by side, and what it says in words."""
         from graphrewrite.view import show  # the view is a leaf that knows rules, loaded when asked for
 
-        return show(self)._repr_svg_()
-
-    def _repr_html_(self) -> str | None:
-        """Let Jupyter show the text, and a hint, where nothing can be drawn."""
-        from graphrewrite.view import show  # see above
-
-        return show(self)._repr_html_()
+        html: str = show(self)._repr_html_()
+        return html
 
     def __str__(self) -> str:
         return f"{self.name}: {self.pattern}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
@@ -16,13 +17,114 @@ from graphrewrite.module import Module
 from graphrewrite.nested import GraphOp
 from graphrewrite.op import find_op
 
-__all__ = ["multiply_accumulates", "parameters", "summary"]
+__all__ = ["COLUMNS", "GraphSummary", "Summary", "SummaryLine", "multiply_accumulates", "parameters", "summary"]
 
 _WIDEST = 40
+COLUMNS = ("node", "op", "operands", "result", "parameters", "multiply-accumulates")
+"""Of the table."""
 
 
-def summary(graph: nx.DiGraph | Module) -> str:
-    """Return a table of a graph as plain text: a line a node, and the totals.
+@dataclass(frozen=True)
+class SummaryLine:
+    """What a summary says of a node.
+
+    Attributes
+    ----------
+    node, op : str
+        Its name and its type.
+    operands : tuple of str
+        What it reads, constants left out.
+    result : str
+        The types of its results.
+    parameters, multiply_accumulates : int
+        What it holds and no node above it, and what it costs for one sample.
+    """
+
+    node: str
+    op: str
+    operands: tuple[str, ...]
+    result: str
+    parameters: int
+    multiply_accumulates: int
+
+
+@dataclass(frozen=True)
+class GraphSummary:
+    """What a summary says of a graph: its name, a line a node in order, and how many of them are operations."""
+
+    name: str
+    lines: tuple[SummaryLine, ...]
+    operations: int
+
+    @property
+    def parameters(self) -> int:
+        """Of the whole graph."""
+        return sum(line.parameters for line in self.lines)
+
+    @property
+    def multiply_accumulates(self) -> int:
+        """Of the whole graph, for one sample."""
+        return sum(line.multiply_accumulates for line in self.lines)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the cells of each line, and those of the total, as text."""
+        found = [
+            (
+                _plain(line.node),
+                _plain(line.op),
+                _cut(", ".join(map(_plain, line.operands))),
+                _cut(line.result),
+                f"{line.parameters:,}",
+                f"{line.multiply_accumulates:,}",
+            )
+            for line in self.lines
+        ]
+        told = f"{self.operations} operation{'s' if self.operations != 1 else ''}"
+        return [*found, ("total", told, "", "", f"{self.parameters:,}", f"{self.multiply_accumulates:,}")]
+
+    def __str__(self) -> str:
+        rows = [COLUMNS, *self.rows()]
+        widths = [max(len(row[i]) for row in (rows if i > 3 else rows[:-1])) for i in range(len(COLUMNS))]
+        return "\n".join([_plain(self.name) or "graph", *(_line(row, widths) for row in rows)])
+
+
+class Summary(str):
+    """A table as text, and what it says as data; a notebook shows it as a table.
+
+    Attributes
+    ----------
+    graphs : tuple of GraphSummary
+        One; of a module, one a graph.
+    """
+
+    graphs: tuple[GraphSummary, ...]
+
+    def __new__(cls, graphs: Iterable[GraphSummary]) -> Summary:
+        """Return the summary of some graphs."""
+        found = tuple(graphs)
+        made = super().__new__(cls, "\n\n".join(map(str, found)))
+        made.graphs = found
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]  # a str's are its text
+        return (self.graphs,)
+
+    def show(self) -> Any:
+        """Return it as a table for a notebook and for files; see `graphrewrite.view.summary_table`."""
+        from graphrewrite.view.summary_table import show_summary  # the view is a leaf, loaded when asked for
+
+        return show_summary(self)
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show the table."""
+        return str(self.show()._repr_html_())
+
+    def __repr__(self) -> str:
+        return str.__str__(self)
+
+
+def summary(graph: nx.DiGraph | Module) -> Summary:
+    """Return a table of a graph: a line a node, and the totals.
 
     Parameters
     ----------
@@ -32,8 +134,9 @@ def summary(graph: nx.DiGraph | Module) -> str:
 
     Returns
     -------
-    str
-        Multiply-accumulates are those of one sample: a size that run time decides counts once.
+    Summary
+        A `str`, whose ``graphs`` hold the same as data. Multiply-accumulates are those of one sample: a size that run
+        time decides counts once.
 
     Examples
     --------
@@ -50,35 +153,31 @@ def summary(graph: nx.DiGraph | Module) -> str:
     y         output  relu_1                       0                     0
     total     2 operations                        10                     8
     """
-    if isinstance(graph, Module):
-        return "\n\n".join(map(summary, graph.values()))
+    return Summary([_summary(each) for each in (graph.values() if isinstance(graph, Module) else (graph,))])
+
+
+def _summary(graph: nx.DiGraph) -> GraphSummary:
     given = as_graph(graph, "that has a summary")
     counted: set[Any] = set()
-    rows = [("node", "op", "operands", "result", "parameters", "multiply-accumulates")]
-    totals = [0, 0]
-    operations = 0
+    lines = []
     for node in _ordered(given):
         data = given.nodes[node]
-        sources = _sources(given, node)
         if data.get("type") == "constant" and given.succ[node]:
             continue
-        held, costs = parameters(given, node, counted), multiply_accumulates(given, node)
-        totals[0] += held
-        totals[1] += costs
-        operations += data.get("type") not in ("input", "output", "constant")
-        operands = ", ".join(_plain(s) for s in sources if given.nodes[s].get("type") != "constant")
+        operands = (source for source in _sources(given, node) if given.nodes[source].get("type") != "constant")
         result = data.get("result")
-        shown = "" if result is None else ", ".join(map(str, result if isinstance(result, tuple) else (result,)))
-        rows.append(
-            (_plain(node), _plain(data.get("type", "")), _cut(operands), _cut(shown), f"{held:,}", f"{costs:,}")
+        lines.append(
+            SummaryLine(
+                str(node),
+                str(data.get("type", "")),
+                tuple(map(str, operands)),
+                "" if result is None else ", ".join(map(str, result if isinstance(result, tuple) else (result,))),
+                parameters(given, node, counted),
+                multiply_accumulates(given, node),
+            )
         )
-    rows.append(
-        ("total", f"{operations} operation{'s' if operations != 1 else ''}", "", "", f"{totals[0]:,}", f"{totals[1]:,}")
-    )
-    widths = [max(len(row[i]) for row in rows[:-1]) for i in range(4)] + [
-        max(len(row[i]) for row in rows) for i in (4, 5)
-    ]
-    return "\n".join([_plain(given.name) or "graph", *(_line(row, widths) for row in rows)])
+    operations = sum(line.op not in ("input", "output", "constant") for line in lines)
+    return GraphSummary(str(given.name), tuple(lines), operations)
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import op as ops
+from graphrewrite.bytecode import steps_of
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.match import find_at
@@ -272,7 +272,7 @@ def _is_closed(code: CodeType, function: Callable[..., Any]) -> bool:
     if any(isinstance(c, CodeType) for c in code.co_consts):
         return False
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    for step in dis.get_instructions(code):
+    for step in steps_of(code):
         if step.opname in ("STORE_GLOBAL", "STORE_DEREF", "IMPORT_NAME", "DELETE_GLOBAL"):
             return False
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):

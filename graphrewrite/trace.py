@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -15,9 +16,12 @@ from graphrewrite.errors import RewriteError
 from graphrewrite.following import followed
 from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
-from graphrewrite.profile import Profile
+from graphrewrite.passes import Pass, Pipeline
+from graphrewrite.place import located
+from graphrewrite.profile import Profile, RuleProfile
 from graphrewrite.replacement import Declined
 from graphrewrite.rewrite import Rules, rewrite
+from graphrewrite.rule import Rule
 from graphrewrite.text import line_of_data
 
 __all__ = ["Step", "Trace", "trace"]
@@ -32,7 +36,7 @@ class Step:
     rule : str
         The rule's or the pass's name.
     source : str
-        File and line of the rule.
+        File and line of the rule, or of the pass's function.
     change : Change or Record
         What was matched, and what was changed.
     seconds : float
@@ -104,7 +108,7 @@ class Step:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """A rewrite: the graph before, the graph after, every step between, and what each rule did.
 
@@ -114,12 +118,15 @@ class Trace:
         What came in and what came out.
     profile : Profile
         Tried, matched, declined and fired, of each rule.
+    members : dict
+        Name to rule or pass.
     """
 
     before: Graph
     graph: Graph
     noted: list[tuple[str, str, Any, float]] = field(default_factory=list, repr=False)
     profile: Profile = field(default_factory=Profile)
+    members: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -161,18 +168,51 @@ class Trace:
             views.settle()
         return graph
 
+    def show(self, **options: Any) -> Any:
+        """Return the rewrite viewer: every step with the graph before and after; see `graphrewrite.view.stepper.show_trace`."""
+        from graphrewrite.view.stepper import show_trace  # the view is a leaf that knows traces, loaded when asked for
+
+        return show_trace(self, **options)
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write the rewrite viewer to a file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .html, or in .txt for the text.
+        **options
+            As for `graphrewrite.view.stepper.show_trace`.
+
+        Returns
+        -------
+        Path
+        """
+        saved: Path = self.show(**options).save(path)
+        return saved
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show the rewrite viewer; the text, and a hint, where a package is missing."""
+        shown: str = self.show()._repr_html_()
+        return shown
+
+    def __repr__(self) -> str:
+        return f"<Trace: {len(self.before)} -> {len(self.graph)} nodes in {len(self.steps)} steps>"
+
     def __str__(self) -> str:
         head = f"{len(self.before)} -> {len(self.graph)} nodes in {len(self.steps)} steps"
         return "\n".join([head, *(f"{i}. {step}" for i, step in enumerate(self.steps, start=1))])
 
 
-def trace(graph: Graph, rules: Rules, **options: Any) -> Trace:
-    r"""Return what `rewrite` does, with every step recorded.
+def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
+    r"""Return what `rewrite`, or a pipeline, does, with every step recorded.
 
     Parameters
     ----------
-    graph, rules
+    graph : Graph or networkx.DiGraph
         As for `rewrite`.
+    rules : rule set or Pipeline
+        As for `rewrite`; or a pipeline, of which a function on graphs is recorded as a pass is, as one step.
     **options
         As for `rewrite`.
 
@@ -198,23 +238,70 @@ def trace(graph: Graph, rules: Rules, **options: Any) -> Trace:
     1. drop_identity at i with x=x
     - i = identity(x) : f32[N]
     """
-    members = list(rules) if isinstance(rules, Iterable) else [rules]
     check_digraph(graph, "whose rewriting can be traced")
     before = graph if options.get("copy", True) else graph.copy()
-    recorder = _Recorder(members)
-    after = rewrite(graph, members, watcher=recorder, **options)
-    return Trace(before, after, recorder.steps, recorder.profile)
+    recorder = _Recorder()
+    for phase in _phases(rules):
+        if isinstance(phase, list):
+            recorder.expect(phase)
+            # A pass of a pipeline runs once, as it does when it is called.
+            once = {"once": True} if isinstance(rules, Pipeline) and isinstance(phase[0], Pass) else {}
+            graph = rewrite(graph, phase, watcher=recorder, **options, **once)
+        else:
+            graph = recorder.called(phase, graph)
+    return Trace(before, graph, recorder.steps, recorder.profile, recorder.members)
+
+
+def _phases(rules: Any) -> Iterator[Any]:
+    """Yield rule sets as lists, and functions on graphs."""
+    if isinstance(rules, Pipeline):
+        for phase in rules.phases:
+            yield from _phases(phase)
+    elif isinstance(rules, Iterable):
+        yield list(rules)
+    elif isinstance(rules, Rule | Pass) or hasattr(rules, "matches_at") or not callable(rules):
+        yield [rules]
+    else:
+        yield rules
+
+
+def _place(member: Any) -> str:
+    """Where a rule is written, or the function of a pass; nothing of what is no Python."""
+    if hasattr(member, "file"):
+        return located(member.file, member.line)
+    code = getattr(getattr(member, "function", member), "__code__", None)
+    return located(code.co_filename, code.co_firstlineno) if code is not None else ""
 
 
 class _Recorder:
     """Notes each step as it happens; the words are found when they are asked for."""
 
-    def __init__(self, members: list[Any]) -> None:
+    def __init__(self) -> None:
         self.steps: list[tuple[str, str, Any, float]] = []
-        self.profile = Profile(m.name for m in members if hasattr(m, "matches_at"))
-        self.sources = {m.name: f"{m.file}:{m.line}" for m in members if hasattr(m, "file")}
+        self.profile = Profile()
+        self.members: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
         self.old: Graph | None = None
         self.clock = self.last = perf_counter()
+
+    def expect(self, members: list[Any]) -> None:
+        """Take note of a rule set that is about to be applied."""
+        for member in members:
+            if hasattr(member, "name"):  # whatever has none is refused where it is applied
+                self.members[member.name] = member
+                self.sources[member.name] = _place(member)
+                if hasattr(member, "matches_at"):
+                    self.profile.setdefault(member.name, RuleProfile())
+
+    def called(self, function: Callable[[Graph], Graph], graph: Graph) -> Graph:
+        """Return what a function makes of a graph; note the difference as one step."""
+        name = getattr(function, "__name__", type(function).__name__)
+        self.passing(graph)
+        made = function(graph)
+        check_digraph(made, f"that {name!r} may return")
+        self.members[name], self.sources[name] = function, _place(function)
+        self.passed(made, name, [])
+        return made
 
     def tried(self, member: Any, node: Any, outcome: Any) -> None:
         now = perf_counter()
@@ -243,5 +330,7 @@ class _Recorder:
     def passed(self, graph: Graph, name: str, removed: list[str]) -> None:
         assert self.old is not None
         now = self.clock = perf_counter()
-        self.steps.append((name, "", Change(None, difference(self.old, graph)), now - self.last))
+        edit = difference(self.old, graph)
+        if not edit.is_empty:
+            self.steps.append((name, self.sources[name], Change(None, edit), now - self.last))
         self.last = now

@@ -84,16 +84,22 @@ class Wake:
         self.boundless |= any(isinstance(t, Repeated) for t in pattern.made)
         parents: dict[int, list[tuple[PatternNode, bool]]] = {}
         terms = [t for root in pattern.roots for t in walk(root)]
+        # Where a run may have no links, one that fits no more enables a match.
+        denied = {id(n) for t in terms if isinstance(t, Repeated) and not t.least for n in t.unit.nodes}
         for node in (t for t in terms if isinstance(t, PatternNode)):
             for operand in node.operands:
                 for term in _alternatives(operand):
-                    parents.setdefault(id(term), []).append((node, isinstance(operand, Without)))
+                    negated = isinstance(operand, Without) or id(node) in denied
+                    parents.setdefault(id(term), []).append((node, negated))
         tops = {id(top_of(root)) for root in pattern.roots}
         for repeated in (t for t in terms if isinstance(t, Repeated)):
             top, hole = repeated.unit.top, repeated.unit.hole
             # A link is read by what reads the run, and by what reads the hole of the next link.
             parents.setdefault(id(top), []).extend([*parents.get(id(repeated), []), *parents.get(id(hole), [])])
-            parents.setdefault(id(repeated.base), []).extend(parents.get(id(hole), []))
+            below = parents.setdefault(id(repeated.base), [])
+            below.extend(parents.get(id(hole), []))
+            if not repeated.least:
+                below.extend(parents.get(id(repeated), []))
         cyclic = any(isinstance(t, Repeated) for t in terms)
         made: dict[int, Position] = {}
 
@@ -241,7 +247,7 @@ def _triggers(term: Any, watched: bool, parents: list[tuple[PatternNode, bool]])
         yield from term.kinds or (ANY,)
     elif isinstance(term, Literal):
         yield "constant"
-    elif isinstance(term, Where | Without):
+    elif isinstance(term, Where | Without) or (isinstance(term, Repeated) and not term.least):
         yield ANY
     elif isinstance(term, Variable):
         if watched or term.condition is not None:

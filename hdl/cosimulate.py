@@ -7,7 +7,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrewrite.hdl import ghdl
 from graphrewrite.hdl.design import Design, read_description
@@ -16,7 +16,18 @@ from graphrewrite.hdl.errors import DesignError, SimulatorError
 __all__ = ["Difference", "Report", "cosimulate"]
 
 _NOTHING = "nothing"
+_NEAR = 8  # beats before and behind a difference that are kept to be looked at
+_WINDOW = 200  # cycles of them that are shown
 _VERDICT = "FAIL: "  # the test bench's own judgement, in contrast to an error that GHDL found
+
+
+class Near(NamedTuple):
+    """A beat near a difference: which, and cycle and payload as expected and as found; None where no beat is."""
+
+    frame: int
+    beat: int
+    expected: tuple[int, str] | None
+    actual: tuple[int, str] | None
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,8 @@ class Difference:
         Where, from 0.
     expected, actual : str
         Cycle and payload; "nothing" where no beat is.
+    near : tuple of Near
+        The beats around it.
     """
 
     port: str
@@ -38,12 +51,13 @@ class Difference:
     beat: int
     expected: str
     actual: str
+    near: tuple["Near", ...] = ()
 
     def __str__(self) -> str:
         return f"{self.port}, frame {self.frame}, beat {self.beat}: expected {self.expected}, got {self.actual}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """What a cosimulation found.
 
@@ -73,11 +87,66 @@ class Report:
         """Return the report as primitive data."""
         return asdict(self)
 
+    def show(self) -> Any:
+        """Return the verdict for a notebook: what was compared, or a waveform around the first difference."""
+        if self.difference is None or not self.difference.near:
+            return _verdict(self)
+        return _waveform(self.difference, str(self))
+
     def __str__(self) -> str:
         if self.difference is not None:
             return f"not equal: {self.difference}" + (f"; GHDL says: {self.message}" if self.message else "")
         compared = f"{self.beats} beats in {self.frames} frames, {self.cycles} cycles"
         return f"equal: values and cycles of {compared}, {self.seconds:.1f} s"
+
+    def __repr__(self) -> str:
+        return f"<Report: {self}>"
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        return str(self.show()._repr_html_())
+
+
+def _verdict(report: Report) -> Any:
+    from graphrewrite.view.display import Display  # the view is loaded when asked for
+    from graphrewrite.view.table import Table
+
+    counts = {
+        "frames": report.frames,
+        "beats": report.beats,
+        "cycles": report.cycles,
+        "seconds": f"{report.seconds:.1f}",
+    }
+    rows = tuple((name, f"{count:,}" if isinstance(count, int) else count) for name, count in counts.items())
+    verdict = "equal, values and cycles" if report.equal else f"not equal: {report.difference}"
+    table = Table(("cosimulated", verdict), rows, frozenset({1}))
+    return Display(table, str(report), template="table.html", title="cosimulation")
+
+
+def _waveform(found: Difference, verdict: str) -> Any:
+    from graphrewrite.view.waveform import Beat, Wave, show_waveform  # see above
+
+    waves, cycles = [], []
+    for name, side in (("expected", 2), ("GHDL", 3)):
+        beats = [
+            Beat(
+                move[0],
+                move[0],
+                each.frame,
+                each.beat,
+                move[1],
+                move[1],
+                (each.frame, each.beat) == (found.frame, found.beat),
+            )
+            for each in found.near
+            if (move := each[side]) is not None
+        ]
+        cycles += [(beat.start, not beat.is_wrong) for beat in beats]
+        waves.append(Wave(name, found.port, "transfers, payload as hex", (), (), tuple(beats), 0, 0))
+    wrong = min((cycle for cycle, is_right in cycles if not is_right), default=0)
+    low = max(min(cycle for cycle, _ in cycles) - 1, wrong - _WINDOW // 2, 0)
+    high = min(max(cycle for cycle, _ in cycles) + 2, low + _WINDOW)
+    return show_waveform(found.port, waves, first=low, cycles=high - low, total=high, note=verdict)
 
 
 def cosimulate(design: Design | str | os.PathLike[str], *, timeout: float | None = 600.0) -> Report:
@@ -202,6 +271,13 @@ def _compare(port: dict[str, Any], expected: list[tuple[int, str]], actual: list
             for found in (expected, actual)
         ]
         if pair[0] != pair[1]:
-            frame, beat = divmod(index, int(port["beats"]))
-            return Difference(str(port["name"]), frame, beat, pair[0], pair[1])
+            a_frame = int(port["beats"])
+            frame, beat = divmod(index, a_frame)
+            places = range(max(index - _NEAR, 0), min(index + _NEAR + 1, max(len(expected), len(actual))))
+            near = tuple(Near(*divmod(at, a_frame), _at(expected, at), _at(actual, at)) for at in places)
+            return Difference(str(port["name"]), frame, beat, pair[0], pair[1], near)
     return None
+
+
+def _at(beats: list[tuple[int, str]], index: int) -> tuple[int, str] | None:
+    return beats[index] if index < len(beats) else None

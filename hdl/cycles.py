@@ -81,6 +81,10 @@ class Cycles:
         """For each link the cycle from which each beat is valid, shape [frames, beats]."""
         return _OnDemand(self._tracks, lambda link: self._tracks[link][1].of())
 
+    def tracks(self, link: Link) -> tuple[Track, Track]:
+        """Return when the beats of a link are transferred, and from when on they are valid, without a row a frame."""
+        return self._tracks[link]
+
     @cached_property
     def high_water(self) -> Mapping[tuple[str, int], int]:
         """For each output of each component the most beats that ever were valid and not yet transferred."""

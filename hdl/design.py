@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ _MARK = "design.json"
 _GENERATOR = "graphrewrite"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Design:
     """A VHDL project.
 
@@ -31,8 +31,8 @@ class Design:
     """
 
     name: str
-    files: dict[str, str] = field(repr=False)
-    description: dict[str, Any] = field(repr=False)
+    files: dict[str, str]
+    description: dict[str, Any]
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write all files to a folder, which is complete afterwards or as it was before.
@@ -74,6 +74,24 @@ class Design:
             if staging is not None:
                 shutil.rmtree(staging, ignore_errors=True)
         return Path(folder)
+
+    def show(self) -> Any:
+        """Return a page for a notebook: instances, what they come from, what they cost, and the VHDL."""
+        from graphrewrite.view.design import show_design  # the view is loaded when asked for
+
+        return show_design(self.name, self.files, self.description)
+
+    def __str__(self) -> str:
+        return str(self.show())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Design {self.name!r}: {len(self.description.get('components', ()))} instances, {len(self.files)} files>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        return str(self.show()._repr_html_())
 
 
 def check_target(target: Path) -> None:

@@ -9,22 +9,22 @@ from numpy.typing import ArrayLike
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph import Graph
-from graphrewrite.hdl.component import Component, Resources
+from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hdl.description import describe, version
 from graphrewrite.hdl.design import Design
 from graphrewrite.hdl.entity import check_entity, source_of, template
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.generic import literal
 from graphrewrite.hdl.names import NameTable, comment, telling
 from graphrewrite.hdl.netlist import Instance, Netlist, netlist, stream_graph
-from graphrewrite.hdl.simulate import Gates, predict
+from graphrewrite.hdl.simulate import Gates
 from graphrewrite.hdl.vectors import Vectors, make_vectors, payloads
 from graphrewrite.types import Stream
 
 __all__ = ["emit"]
 
 _INLINE = 8  # constants longer than this stand in a package of their own
-_STEADY = 64  # frames after which a design's timing is described: by then its buffers have filled
 _BENCH_FILES = ("stream_source", "stream_checker", "vector_sink")
 _FIXED_NAMES = ("lanes", "stream_buffer", "testbench", "dut", "judge", *_BENCH_FILES)
 
@@ -134,7 +134,15 @@ class _Emitter:
         files["testbench/testbench.vhd"] = render("testbench.vhd.j2", **self.testbench())
         files.update(self.vector_files())
         files["compile_order.txt"] = "".join(f"{path}\n" for path in files if path.endswith(".vhd"))
-        description = self.description(sources)
+        description = describe(
+            self.found,
+            self.vectors,
+            top=self.top,
+            sources=sources,
+            ports=self.ports,
+            instances={node: f"{label}_i" for node, label in self.labels.items()},
+            generics={node: self.generics(node) for node in self.labels},
+        )
         files["README.md"] = render("README.md.j2", **description)
         files["design.json"] = json.dumps(description, indent=2) + "\n"
         return Design(self.top, files, description)
@@ -207,7 +215,7 @@ class _Emitter:
         return {
             "name": self.top,
             "comment": comment(self.found.name),
-            "version": _version(),
+            "version": version(),
             "packages": list(self.packages.values()),
             "ports": [self.port(name, stream, is_input) for name, stream, is_input in self.streams()],
             "signals": signals,
@@ -257,73 +265,10 @@ class _Emitter:
             files[f"vectors/{self.ports[name]}.txt"] = "".join(f"{c} {w}\n" for c, w in zip(cycles, words, strict=True))
         return files
 
-    # ------------------------------------------------------------------ what it is
-
-    def description(self, sources: list[str]) -> dict[str, Any]:
-        timing = predict(self.found, _STEADY)
-        total = Resources()
-        components = []
-        for node, instance in self.found.instances.items():
-            total = total.plus(instance.resources)
-            components.append(
-                {
-                    "instance": f"{self.labels[node]}_i",
-                    "entity": instance.component.entity,
-                    "node": node,
-                    "origin": list(instance.origin),
-                    "streams_in": [str(s) for s in instance.site.operands],
-                    "streams_out": [str(s) for s in instance.site.results],
-                    "resources": {**_sums(instance.resources), "pieces": [list(p) for p in instance.resources.pieces]},
-                    "occupation": round(float(timing.occupation[node]), 4),
-                    "capacity": list(self.found.network.components[node].capacity),
-                    "high_water": [timing.high_water[node, port] for port in range(len(instance.site.results))],
-                }
-            )
-        return {
-            "generator": "graphrewrite",
-            "version": _version(),
-            "name": self.top,
-            "model": self.found.name,
-            "sources": sources,
-            "testbench": "testbench",
-            "ports": [
-                {
-                    "name": self.ports[name],
-                    "model_name": name,
-                    "direction": "in" if is_input else "out",
-                    "shape": list(stream.shape),
-                    "lanes": stream.lanes,
-                    "folds": stream.folds,
-                    "beats": stream.beats,
-                    "payload_width": stream.payload_width,
-                    "format": {
-                        "signed": stream.element.signed,
-                        "width": stream.element.width,
-                        "fraction": stream.element.fraction,
-                    },
-                }
-                for name, stream, is_input in self.streams()
-            ],
-            "latency": timing.empty_latency,
-            "interval": _plain(timing.interval),
-            "frames": self.vectors.frames,
-            "resources": _sums(total),
-            "components": components,
-        }
-
-
-def _sums(resources: Resources) -> dict[str, int]:
-    return {name: number for name, number in resources._asdict().items() if name != "pieces"}
-
 
 def _beats(stream: Stream) -> str:
     told = f"{stream.beats} beats of {stream.lanes} lanes"
     return told if stream.folds == 1 else f"{told}, {stream.folds} a position"
-
-
-def _plain(number: float) -> int | float:
-    """Return a whole number as such, others to two digits."""
-    return int(number) if number == int(number) else round(number, 2)
 
 
 def _environment() -> Any:
@@ -339,9 +284,3 @@ def _environment() -> Any:
         undefined=jinja2.StrictUndefined,
     )
     return lambda name, /, **values: environment.get_template(name).render(**values)
-
-
-def _version() -> str:
-    from graphrewrite import __version__  # the package imports its public names first
-
-    return __version__

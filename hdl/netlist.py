@@ -67,6 +67,13 @@ class Netlist:
     outputs: dict[str, Stream]
     network: Network
 
+    @property
+    def streams(self) -> dict[Link, Stream]:
+        """What each link carries."""
+        results = {name: (stream,) for name, stream in self.inputs.items()}
+        results |= {name: instance.site.results for name, instance in self.instances.items()}
+        return {link: results[link.source][link.source_port] for link in self.network.links}
+
 
 def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Netlist:
     """Return the netlist of a stream graph.

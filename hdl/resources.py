@@ -12,11 +12,13 @@ class Piece(NamedTuple):
     ----------
     kind : str
         ``add``, ``compare``: two numbers. ``increment``: adds a constant; ``bound``: compares with one. ``select``: one
-        of ``size`` numbers. ``logic``: functions of a few bits. ``counter``: counters, in look-up tables. ``product``:
-        of two numbers that change. ``constant``: sums of products by constants, in bits of partial products. ``sum``:
-        accumulators of ``size`` products a step; ``start``: the choice of what these add to. ``rank``: registers before
-        and after products. ``delay``: ``size`` registers one behind the other. ``rom``, ``ram``: memories of ``size``
-        words, with a registered read. ``buffer``: a ``stream_buffer`` for ``size`` beats.
+        of ``size`` numbers; ``winner``: the greater of two that were compared, where it is compared again. ``logic``:
+        functions of a few bits. ``counter``: counters, in look-up tables. ``product``: of two numbers that change.
+        ``constant``: sums of products by constants, in bits of partial products. ``sum``: accumulators of ``size``
+        products a step; ``start``: a choice of two that carry chains add or compare. ``rank``: registers before and
+        after products. ``delay``: ``size`` registers one behind the other. ``rom``, ``ram``: memories of ``size``
+        words, with a registered read; ``ring``: a ``ram`` that may be read where it is being written. ``buffer``: a
+        ``stream_buffer`` for ``size`` beats.
     times : int
         How many.
     width : int

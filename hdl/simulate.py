@@ -1,6 +1,6 @@
 """Values and cycles of a stream graph, in numpy, as the VHDL gives them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.cycles import Cycles, predict_cycles
 from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
 from graphrewrite.hdl.network import Link
+from graphrewrite.hdl.recording import Recording
+from graphrewrite.program import compile_graph
 from graphrewrite.types import Stream
 
 __all__ = ["Gates", "Simulation", "predict", "simulate"]
@@ -23,7 +25,7 @@ Gates = Mapping[str, Sequence[int]]
 """When ports of a design may move: bit t mod length says so for cycle t. A port that is not named never stalls."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Simulation:
     """What a design does with a batch of frames.
 
@@ -35,11 +37,73 @@ class Simulation:
         By port, inputs too: the cycle in which each beat is transferred, shape [N, beats].
     timing : Cycles
         Latency, interval, occupation, high-water marks.
+    recording : Recording
+        What was simulated, from which `show` computes what is inside.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import clip
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("rectify")
+    >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (1, 3))), low=0, high=127))
+    >>> print(simulate(g, {"x": [[[-1, 2, 3]]]}, gates={"y": [1, 1, 1, 0]}).show(cycles=6))
+    rectify: cycles 0 to 5 of 6
+    cycle            0   1   2   3   4   5
+    x        valid   ____‾‾‾‾‾‾‾‾‾‾‾‾________
+    ...
     """
 
     values: dict[str, NDArray[np.integer]]
     cycles: dict[str, NDArray[np.int64]]
     timing: Cycles
+    recording: Recording
+
+    def show(
+        self,
+        *,
+        first: int = 0,
+        cycles: int = 64,
+        streams: str | Iterable[str] | None = None,
+        number: str = "decimal",
+    ) -> Any:
+        """Return a waveform for a notebook: what streams do in a window of cycles, and where they wait.
+
+        Parameters
+        ----------
+        first, cycles : int
+            The window.
+        streams : str or iterable of str, optional
+            Names of nodes, whose outputs are meant, and of ports; all streams of a small design, else its ports.
+        number : {"decimal", "real", "hex"}
+            How payloads are written: mantissas, the numbers that they stand for, or bits, lane 0 in the lowest.
+
+        Returns
+        -------
+        graphrewrite.view.display.Display
+
+        Raises
+        ------
+        EvaluationError
+            If there is no such stream or window.
+        """
+        from graphrewrite.hdl.waves import show_simulation  # built on simulations
+
+        return show_simulation(self.recording, self.timing, first=first, cycles=cycles, streams=streams, number=number)
+
+    def __str__(self) -> str:
+        return str(self.show())
+
+    def __repr__(self) -> str:
+        frames, timing = self.timing.frames, self.timing
+        told = f"{frames} frame{'s' if frames != 1 else ''}"
+        return (
+            f"<Simulation of {self.recording.name!r}: {told}, latency {timing.empty_latency},"
+            f" interval {timing.interval:g} cycles>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        return str(self.show()._repr_html_())
 
 
 def predict(
@@ -130,7 +194,10 @@ def simulate(
     if not frames:
         raise EvaluationError("there is no frame to simulate; give at least one")
     timing = predict(found, frames, gates=gates)
-    return Simulation(values, port_cycles(found, timing), timing)
+    program = compile_graph(graph, instructions=False)
+    given = {name: np.array(array) for name, array in inputs.items()}  # the caller may change them afterwards
+    recording = Recording(found.name, program, given, found.streams, dict(gates or {}))
+    return Simulation(values, port_cycles(found, timing), timing, recording)
 
 
 def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:

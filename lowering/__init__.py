@@ -4,6 +4,7 @@ Each step takes a graph and returns one that prints, draws and evaluates; betwee
 """
 
 from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS
+from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.composite import (
     LOWER_ACTIVATIONS,
     LOWER_COMPOSITE,
@@ -33,6 +34,7 @@ from graphrewrite.lowering.heads import softmax_as_arg_max, softmax_bounds, soft
 from graphrewrite.lowering.host import Partition, partition
 from graphrewrite.lowering.quantise import quantise
 from graphrewrite.lowering.quantised import (
+    APPROXIMATE_STEPS,
     ENTER_QUANTISED,
     LEAVE_MOVED,
     LOWER_PAIRS,
@@ -42,13 +44,17 @@ from graphrewrite.lowering.quantised import (
     LOWER_TRAINED,
     LOWER_UNSCALED_LAYERS,
     MOVE_SCALES,
+    TURN_OPERANDS,
 )
+from graphrewrite.lowering.quantised.approximations import function_bounds
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD
+from graphrewrite.lowering.streaming.counting import MAP_COUNTING
 from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.to_onnx import to_onnx
 from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
 
 __all__ = [
+    "APPROXIMATE_STEPS",
     "ENTER_QUANTISED",
     "LEAVE_MOVED",
     "LOWER_ACTIVATIONS",
@@ -71,8 +77,10 @@ __all__ = [
     "LOWER_TO_STREAM",
     "LOWER_TRAINED",
     "LOWER_UNSCALED_LAYERS",
+    "MAP_COUNTING",
     "MOVE_SCALES",
     "SHARE_SUMS",
+    "TURN_OPERANDS",
     "UNROLL_SHIFT_ADD",
     "Entry",
     "FoldingReport",
@@ -83,7 +91,10 @@ __all__ = [
     "Partition",
     "QuantisationError",
     "UnsupportedOpsError",
+    "enter",
     "from_onnx",
+    "function_bounds",
+    "leave",
     "lower_composite",
     "partition",
     "quantise",

@@ -12,7 +12,7 @@ from graphrewrite.rules import eliminate_dead_nodes
 from graphrewrite.types import FixedPoint
 from graphrewrite.wiring import move_slot, rewire
 
-__all__ = ["classify", "softmax_as_arg_max", "softmax_bounds", "softmax_in_hardware"]
+__all__ = ["classify", "probabilities", "softmax_as_arg_max", "softmax_bounds", "softmax_in_hardware"]
 
 _WIDEST = 24
 _GUARD = 4
@@ -66,6 +66,36 @@ def classify(graph: Graph) -> Graph:
     y = output(arg_max_1)
     """
     return _with_arg_max(graph, only_softmax=False)
+
+
+def probabilities(graph: Graph) -> Graph:
+    r"""Return a network each of whose vector outputs is a softmax, if it is none yet.
+
+    Parameters
+    ----------
+    graph : Graph
+        A network that gives a vector of scores or probabilities.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    >>> print(probabilities(Graph.parse("graph g\nx = input() : f32[N,3]\ny = output(x)")))
+    graph g
+    x = input() : f32[N,3]
+    softmax_1 = softmax(x) : f32[N,3]
+    y = output(softmax_1)
+    """
+    new = graph.copy()
+    for name in new.outputs:
+        (scores,) = new.operands(name)
+        kind = new.result_type(*scores)
+        if len(kind.shape) == 2 and kind.shape[1] != 1 and new.nodes[scores.node]["type"] != "softmax":
+            made = new.add(op.softmax, [new.value(*scores)], origin=new.origin(scores.node))
+            move_slot(new, name, 0, Operand(made.node))
+    return new
 
 
 def softmax_in_hardware(graph: Graph, *, width: int = 16, table_bits: int = 10) -> Graph:

@@ -11,6 +11,7 @@ from graphrewrite import FixedPoint, Graph, op, rewrite
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Operand
+from graphrewrite.lowering.elementwise import functions_of
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.unknown import refuse_unknown
 from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
@@ -31,6 +32,9 @@ _WIDEST = 31
 _CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "identity"})
 """Ops that keep the format of their operand."""
 
+_OF_HOST = frozenset({"sigmoid", "tanh"})
+"""Functions that the host computes if they stand alone behind the last layer, as it does a softmax."""
+
 _ACCUMULATOR = 48  # bits that an accumulator in hardware has at most
 
 
@@ -46,8 +50,9 @@ def quantise(
 
     Scale and batch norm are folded into weights first. Then each input and each layer (with the relu or clip behind it)
     is followed by one ``quantise`` node, the only place that rounds, half to even, and saturates; weights and biases
-    are rounded to grids of their own. Binary points are chosen by the least squared error over the samples. The last
-    layer keeps the exact sums of its accumulator, up to 31 bits.
+    are rounded to grids of their own. So is the end of each function: a sigmoid, a gelu, whatever ops one by one make
+    of one value. Binary points are chosen by the least squared error over the samples. The last layer keeps the exact
+    sums of its accumulator, up to 31 bits; a sigmoid, tanh or softmax behind it is left to the host.
 
     Parameters
     ----------
@@ -160,8 +165,11 @@ class _Widths:
 class _Quantiser:
     def __init__(self, graph: Graph, inputs: dict[str, np.ndarray], widths: _Widths, per_channel: bool) -> None:
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
-        self.layers = [n for n in graph.in_order() if graph.nodes[n]["type"] in LAYERS]
-        self.points = {n: self.point(n) for n in (*graph.inputs, *self.layers)}
+        found = functions_of(graph)
+        self.functions = {end for end, source in found.ends.items() if not self.is_of_host(end, source.node)}
+        layers = {n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in found.members}
+        self.layers = [n for n in graph.in_order() if n in self.functions or n in layers]
+        self.points = {n: n if n in self.functions else self.point(n) for n in (*graph.inputs, *self.layers)}
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.values = evaluate_nodes(graph, inputs, set(self.points.values()))
@@ -183,25 +191,39 @@ class _Quantiser:
             readers = list(self.graph.successors(node))
         return node
 
+    def is_of_host(self, end: str, source: str) -> bool:
+        """Whether a function is a single op between the last layer and an output, which the host computes."""
+        is_alone = self.graph.nodes[end]["type"] in _OF_HOST and self.graph.operands(end)[0].node == source
+        return is_alone and all(n in self.graph.outputs for n in self.graph.successors(end))
+
     def run(self) -> Graph:
         for node in self.graph.inputs:
             if self.graph.succ[node]:
                 self.insert(self.points[node], self.chosen(node))
         for node in self.layers:
+            if node in self.functions:
+                self.insert(node, self.chosen(node))
+                continue
             kind = self.graph.nodes[node]["type"]
             exact = self.sum_format(node) if kind == "add" else self.quantise_weights(node)
-            self.insert(self.points[node], self.at_the_end(exact) if self.is_last(node) else self.chosen(node))
+            self.insert(self.points[node], self.at_the_end(node, exact) if self.is_last(node) else self.chosen(node))
         return rewrite(self.graph, RULES)
 
-    def at_the_end(self, exact: FixedPoint) -> FixedPoint:
-        """The format of the last layer: its exact sums, or as many of their bits as a requantise can shift."""
-        surplus = exact.width - _WIDEST
+    def at_the_end(self, node: str, exact: FixedPoint) -> FixedPoint:
+        """The format of the last layer: its exact sums, or as many of their bits as a requantise can shift.
+
+        An arg_max compares floats, so that it reads no more bits than they have.
+        """
+        widest = _WIDEST
+        if any(self.graph.nodes[n]["type"] == "arg_max" for n in self.graph.downstream(node)):
+            widest = min(widest, int(np.finfo(self.values[self.points[node]].dtype).nmant) + 1 + exact.signed)
+        surplus = exact.width - widest
         if surplus <= 0:
             return exact
-        return FixedPoint(exact.signed, _WIDEST, exact.fraction - surplus)
+        return FixedPoint(exact.signed, widest, exact.fraction - surplus)
 
     def is_last(self, node: str) -> bool:
-        return not any(self.graph.nodes[n]["type"] in LAYERS for n in self.graph.downstream(self.points[node]))
+        return self.graph.downstream(self.points[node]).isdisjoint(self.layers)
 
     def chosen(self, node: str) -> FixedPoint:
         values = self.values[self.points[node]]
@@ -223,7 +245,8 @@ class _Quantiser:
             if self.graph.nodes[node]["type"] not in _CARRIERS:
                 raise QuantisationError(
                     f"is {self.graph.nodes[node]['type']}, which has no fixed-point form; "
-                    f"supported are {', '.join(sorted(LAYERS | _CARRIERS))}, and softmax at the end",
+                    f"supported are {', '.join(sorted(LAYERS | _CARRIERS))}, functions of one value, and softmax "
+                    "at the end",
                     node=node,
                 )
             node = self.graph.operands(node)[0].node

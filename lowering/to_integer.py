@@ -7,10 +7,18 @@ at its inputs and outputs.
 
 from __future__ import annotations
 
-from graphrewrite import FixedPoint, Graph
+from collections.abc import Iterable
+
+from graphrewrite import FixedPoint, Graph, Rule
 from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS, enter_fixed
 from graphrewrite.lowering.errors import LoweringError
-from graphrewrite.lowering.quantised import ENTER_QUANTISED, LEAVE_MOVED, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
+from graphrewrite.lowering.quantised import (
+    APPROXIMATE_STEPS,
+    ENTER_QUANTISED,
+    LEAVE_MOVED,
+    LOWER_TRAINED,
+    LOWER_UNSCALED_LAYERS,
+)
 from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import RULES
 from graphrewrite.trace import Step
@@ -26,9 +34,10 @@ _READING = frozenset({"mul", "cast", "add", "transpose", "quantize_linear", "deq
 """Ops by which the host reads mantissas as the numbers of the model."""
 
 
-def _why(graph: Graph, node: str) -> str:
-    """The reason for which a rule that fits a node declined it, if one did."""
-    reasons = (r.explain(graph, at=node) for r in LOWER_TO_INTEGER if r is not enter_fixed and r not in ENTER_QUANTISED)
+def _why(graphs: Iterable[Graph], node: str, rules: Iterable[Rule]) -> str:
+    """The reason for which a rule that fits a node of the first graph that has one declined it, if one did."""
+    asked = [r for r in rules if r is not enter_fixed and r not in ENTER_QUANTISED]
+    reasons = (r.explain(graph, at=node) for graph in graphs if node in graph for r in asked)
     return next(
         (f": {reason.partition('declined: ')[2].rstrip('.')}" for reason in reasons if "declined: " in reason), ""
     )
@@ -45,13 +54,16 @@ def _is_of_host(graph: Graph, node: str) -> bool:
     return len(computed) == 1
 
 
-def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
+def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | None = None) -> Graph:
     """Return a quantised network in integer arithmetic: the same numbers, bit for bit.
 
     Parameters
     ----------
     graph : Graph
-        What `quantise` gives.
+        What `quantise` gives, or a model that brings its quantisation with it.
+    approximate : bool
+        Whether functions of numbers that are too wide for a table become straight lines, within a bound that
+        `function_bounds` says. Everything else stays exact.
     steps : list of Step, optional
         Collects what each rule did.
 
@@ -82,12 +94,15 @@ def to_integer(graph: Graph, *, steps: list[Step] | None = None) -> Graph:
     y = output(from_fixed_3)
     """
     first = lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
-    if _left(first):
-        lowered = recorded(first, (*LOWER_TO_INTEGER, *LOWER_UNSCALED_LAYERS, *RULES), steps)
+    near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER
+    for rules in (near, (*near, *LOWER_UNSCALED_LAYERS))[not approximate :]:
+        if _left(lowered):
+            lowered = recorded(lowered, (*rules, *RULES), steps)
     lowered = recorded(lowered, LEAVE_MOVED, steps)
+    reasons = (*APPROXIMATE_STEPS, *LOWER_TO_INTEGER) if approximate else LOWER_TO_INTEGER
     missing = {origin for n in _left(lowered) for origin in lowered.origin(n)}
     left = [  # as they were before their operands got scales
-        f"{first.nodes[n]['type']} ({', '.join(first.origin(n))}){_why(first, n)}"
+        f"{first.nodes[n]['type']} ({', '.join(first.origin(n))}){_why((first, lowered), n, reasons)}"
         for n in _left(first)
         if missing & {*first.origin(n)}
     ]

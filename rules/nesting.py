@@ -12,6 +12,7 @@ import networkx as nx
 from graphrewrite.dataflow import Operand
 from graphrewrite.edit import Edit
 from graphrewrite.errors import RuleError, TypeMismatchError
+from graphrewrite.explanation import Explanation
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp, check_nesting
 from graphrewrite.nested.expansion import expand
@@ -103,12 +104,15 @@ class Inlining:
         """Return every node that is a graph."""
         return [place for node in graph.in_order() for place in self.matches_at(graph, node)]
 
-    def explain(self, graph: Graph, *, at: str) -> str:
+    def explain(self, graph: Graph, *, at: str) -> Explanation:
         """Say in one sentence whether a node is a graph."""
         kind = graph.nodes[graph.value(at).node].get("type")
-        if any(self.matches_at(graph, at)):
-            return f"inline matches at {at!r}: it is the graph {kind!r}."
-        return f"inline does not match at {at!r}: {kind!r} is no graph."
+        about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
+        for match in self.matches_at(graph, at):
+            told = f"inline matches at {at!r}: it is the graph {kind!r}."
+            return Explanation(told, match=match, nodes=(at,), **about)
+        told = f"inline does not match at {at!r}: {kind!r} is no graph."
+        return Explanation(told, node=at, reason=f"{kind!r} is no graph", **about)
 
     def __call__(self, graph: Graph) -> Graph:
         """Return the graph with no node that is a graph; the argument is untouched."""

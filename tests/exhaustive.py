@@ -65,6 +65,8 @@ class Reference(Assigning):
         matched = self.matched(state)
         if len(set(matched)) < len(matched):
             return
+        if not self.is_whole(state):
+            return
         roots = set(self.roots(state))
         if self.shared == "refuse":
             for node in set(matched) - roots:
@@ -80,11 +82,16 @@ class Reference(Assigning):
                 return
         yield state
 
+    def is_whole(self, state: State) -> bool:
+        """Whether no link fits where a run of no links stands, with all that is bound."""
+        empty = [t for t, run in state.runs.items() if isinstance(t, Repeated) and not run.nodes]
+        return not any(self.ways(t.unit, state.standing[t], state) for t in empty)
+
     def there(self, term: Any, values: Iterable[Operand], state: State) -> bool:
         """Whether a term that must not be there is, at one of some values and with nodes outside of the match."""
         taken = frozenset(self.matched(state))
         return any(
-            self.denies(found, state)
+            self.is_whole(found) and self.denies(found, state)
             for value in values
             for found, own in self.solutions([term], state, taken, at=value)
             if len(set(own)) == len(own)
@@ -192,6 +199,10 @@ class Reference(Assigning):
         else:
             places = [state]
         for place in places:
+            if isinstance(term, Repeated) and not term.least:
+                none = self.stands(term.base, place.standing[term], place.knows("runs", term, Several((), ())), options)
+                if none is not None:
+                    yield from self.finished(others, none, terms, options)
             for known in self.known(term.unit, place):
                 if isinstance(term, Repeated):
                     runs_of = self.runs(term, known, options, root=any(t is term for t in terms))

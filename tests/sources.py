@@ -63,7 +63,17 @@ OPERAND_FORMS = (
     "literal", "literal set", "literal range", "literal array", "value condition", "either", "without", "diamond",
 )  # fmt: skip
 RULE_FORMS = ("constant variable", "condition of a variable", "components", "forbidden", "every", "decline")
-KINDS = (*NODE_FORMS, *OPERAND_FORMS, *RULE_FORMS, "commutative", "repeated variable", "refuse", "keep", "duplicate")
+KINDS = (
+    *NODE_FORMS,
+    *OPERAND_FORMS,
+    *RULE_FORMS,
+    "commutative",
+    "repeated variable",
+    "repeated or none",
+    "refuse",
+    "keep",
+    "duplicate",
+)
 
 
 class Writer:
@@ -270,6 +280,14 @@ class Writer:
             units = ["lambda l: scale(l, by=k)"]
         return f"rule.repeated({base}, {self.rng.choice(units)}, least={self.rng.choice((1, 1, 2))})"
 
+    def perhaps_none(self, line: str, roots: list[str]) -> str:
+        """A run that is no root may have no links."""
+        run, _, made = line.partition(" = ")
+        if not made.startswith("rule.repeated(") or run in roots or self.rng.random() < 0.25:
+            return line
+        self.kinds["repeated or none"] += 1
+        return re.sub(r"least=\d", "least=0", line)
+
     def every(self) -> str:
         of = self.use(self.rng.choice(self.tops)) if self.tops and self.rng.random() < 0.3 else self.variable()
         units = ["op.relu", "op.neg", f"lambda w: op.mul({of}, w)", f"lambda w: op.sub({of}, w)",
@@ -284,6 +302,7 @@ class Writer:
         """The source of a rule; one that shrinks a graph puts a bound value in the place of all its roots."""
         self.nodes()
         roots = list(self.tops)
+        self.lines = [self.perhaps_none(line, roots) for line in self.lines]
         yielded = [*roots, *self.forbidden()]
         text = "\n".join([*self.lines, *yielded])
         names = [n for n in self.parameters if re.search(rf"\b{n}\b", text)]

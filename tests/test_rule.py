@@ -183,7 +183,7 @@ def diamond(x):
         (unscale, "a = mul(x, x)", "a", "'x' is input, and the pattern needs the constant 1"),
         (unscale, "c = constant(value=[1.0, 2.0]) : f32[2]\na = mul(x, c)", "a", "'c' is a constant, but not 1"),
         (unscale, "c = constant(value=[[[1.0]]]) : f32[1,1,1]\na = mul(x, c)", "a", "'x' declined: it broadcasts"),
-        (scale, "a = mul(x, x)", "a", "'x' 'c' must be a constant, and this is input"),
+        (scale, "a = mul(x, x)", "a", "'x' is input, and 'c' must be a constant"),
         (
             diamond,
             "n = neg(x)\nm = neg(x)\nr = relu(n)\nb = abs(m)\na = mul(r, b)",

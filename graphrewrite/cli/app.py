@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from graphrewrite import __version__
+from graphrewrite.cli.diff import diff_command
+from graphrewrite.cli.explain import explain_command
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
+from graphrewrite.cli.outputs import PAGE, output_option
+from graphrewrite.cli.show import show_command
+from graphrewrite.cli.terminal import console_for, spinner
+from graphrewrite.cli.trace import trace_command
 
 __all__ = ["app"]
 
 _CODES = """\b
 Exit codes:
-  0  done; where GHDL ran, it agrees
-  1  GHDL gives other values or cycles than predicted, or a rule is wrong or never fired
-  2  the command was used wrongly
+  0  done; where GHDL ran, it agrees; of diff: the models are equal
+  1  GHDL gives other values or cycles than predicted, a rule is wrong or never fired, or two models differ
+  2  the command was used wrongly: no such option, rule or node
   3  the model's file is missing, corrupt or contradicts itself
   4  the model has ops that are not supported
   5  calibration samples or widths do not fit
@@ -75,6 +78,12 @@ class _Parallelism(click.ParamType["str | int"]):
 )
 @click.option("--per-channel", is_flag=True, help="A binary point for each output channel of the weights.")
 @click.option(
+    "--approximate",
+    is_flag=True,
+    help="Straight lines for functions of more than 12 bits, within a bound that the report says. Default: exact, or "
+    "an error.",
+)
+@click.option(
     "--parallelism",
     type=_Parallelism(),
     metavar="full|folded|N",
@@ -123,6 +132,7 @@ def compile_command(
     calibration: Path | None,
     bits: int,
     per_channel: bool,
+    approximate: bool,
     parallelism: str | int,
     max_multipliers: int | None,
     max_memory_bits: int | None,
@@ -144,7 +154,7 @@ def compile_command(
     Example:
       graphrewrite compile digits.onnx -o build/digits --max-multipliers 300
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
-    console = _console(stderr=as_json)
+    console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.cli.pipeline import Options, compile_model
         from graphrewrite.cli.report import as_data, print_report
@@ -153,6 +163,7 @@ def compile_command(
             bits,
             per_channel,
             parallelism,
+            approximate=approximate,
             max_multipliers=max_multipliers,
             max_memory_bits=max_memory_bits,
             interval=interval,
@@ -163,7 +174,7 @@ def compile_command(
             seed=seed,
         )
         found = compile_model(
-            model, folder, calibration=calibration, options=options, progress=lambda name: _spinner(console, name)
+            model, folder, calibration=calibration, options=options, progress=lambda name: spinner(console, name)
         )
         if as_json:
             click.echo(json.dumps(as_data(found), indent=2))
@@ -181,11 +192,11 @@ def cosimulate_command(folder: Path, as_json: bool) -> None:
 
     Runs its test bench, and compares each beat with the test vectors; nothing in the folder is changed.
     """
-    console = _console(stderr=as_json)
+    console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.hdl import cosimulate
 
-        with _spinner(console, "cosimulating with GHDL"):
+        with spinner(console, "cosimulating with GHDL"):
             report = cosimulate(folder)
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
     if not report.equal:
@@ -211,7 +222,7 @@ def synth_command(folder: Path, family: str, whole: bool, clock: bool, verify: b
     Example:
       graphrewrite synth build/digits --family xc7
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
-    console = _console(stderr=as_json)
+    console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.cli.synth import print_synthesis
         from graphrewrite.hdl.synthesis import synthesise
@@ -233,7 +244,7 @@ def synth_command(folder: Path, family: str, whole: bool, clock: bool, verify: b
     type=click.IntRange(min=1),
     help="Graphs for a rule; more where it fires seldom. Default: as the profile of Hypothesis says.",
 )
-@click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write all of it to a file, too.")
+@output_option("--html", "page", endings=PAGE, told="Write all of it to a file, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def check_command(rules: tuple[str, ...], seed: int, examples: int | None, page: Path | None, as_json: bool) -> None:
     """Test every rule of RULES on generated graphs.
@@ -245,18 +256,13 @@ def check_command(rules: tuple[str, ...], seed: int, examples: int | None, page:
     Example:
       graphrewrite check graphrewrite.rules:RULES --html report.html
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
-    console = _console(stderr=as_json)
+    console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.cli.check import as_data, as_page, check_all, print_reports
-        from graphrewrite.testing.naming import NamingError
 
-        try:
-            reports = check_all(rules, seed=seed, examples=examples, progress=lambda name: _spinner(console, name))
-        except NamingError as error:
-            click.echo(f"graphrewrite: {error}", err=True)
-            raise SystemExit(2) from None
+        reports = check_all(rules, seed=seed, examples=examples, progress=lambda name: spinner(console, name))
         if page is not None:
-            page.write_text(as_page(reports), encoding="utf-8")
+            as_page(reports).save(page)
         if as_json:
             click.echo(json.dumps(as_data(reports), indent=2))
         else:
@@ -265,15 +271,5 @@ def check_command(rules: tuple[str, ...], seed: int, examples: int | None, page:
         raise SystemExit(UNEQUAL)
 
 
-def _console(*, stderr: bool) -> Console:
-    found = Console(stderr=stderr)
-    # Where nobody looks at a screen, no name is cut to fit one.
-    return found if found.is_terminal else Console(stderr=stderr, width=160)
-
-
-@contextmanager
-def _spinner(console: Console, name: str) -> Iterator[None]:
-    with console.status(f"{name} …") if console.is_terminal else nullcontext():
-        yield
-    if console.is_terminal:
-        console.print(f"[green]✓[/green] {name}")
+for _command in (diff_command, explain_command, show_command, trace_command):
+    app.add_command(_command)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from graphrewrite.naming import named
 from graphrewrite.testing import Report, check
-from graphrewrite.testing.naming import named
+from graphrewrite.testing.failure.page import ReportsPage
+from graphrewrite.view.display import Display
 
 __all__ = ["as_data", "as_page", "check_all", "print_reports"]
 
@@ -27,7 +28,7 @@ def check_all(targets: tuple[str, ...], *, seed: int, examples: int | None, prog
     Parameters
     ----------
     targets : tuple of str
-        As for `graphrewrite.testing.naming.named`.
+        As for `graphrewrite.naming.named`.
     seed : int
         Which graphs are tried.
     examples : int or None
@@ -126,8 +127,8 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
     console.print(f"{good} of {len(reports)} hold as far as they were tested{told}", markup=False, highlight=False)
 
 
-def as_page(reports: Mapping[str, Report]) -> str:
-    """Return reports as a page that needs nothing else.
+def as_page(reports: Mapping[str, Report]) -> Display:
+    """Return reports as a page.
 
     Parameters
     ----------
@@ -136,18 +137,15 @@ def as_page(reports: Mapping[str, Report]) -> str:
 
     Returns
     -------
-    str
-        HTML; what is wrong stands first.
+    Display
+        What is wrong stands first.
     """
     order = sorted(reports, key=lambda name: bool(reports[name]))
-    parts = [f"<section><h2>{escape(name)}</h2>{reports[name]._repr_html_()}</section>" for name in order]
+    page = ReportsPage(_verdict(reports), tuple((name, reports[name].page) for name in order))
+    text = "\n\n".join(f"{name}\n{reports[name]}" for name in order)
+    return Display(page, f"{page.headline}\n\n{text}", template="reports.html", title="rules")
+
+
+def _verdict(reports: Mapping[str, Report]) -> str:
     good = sum(map(bool, reports.values()))
-    style = (
-        ":root{color-scheme:light dark}body{font:15px/1.4 sans-serif;margin:2em auto;max-width:75em;padding:0 1em}"
-        "h2{font-size:1em;margin:2em 0 .4em}section{border-bottom:1px solid rgba(127,127,127,.4);padding-bottom:1em}"
-    )
-    head = f'<meta charset="utf-8"><title>rules</title><style>{style}</style>'
-    return (
-        f"<!doctype html><html><head>{head}</head><body><h1>{good} of {len(reports)} rules hold as far as they were "
-        f"tested</h1>{''.join(parts)}</body></html>\n"
-    )
+    return f"{good} of {len(reports)} rules hold as far as they were tested"

@@ -8,18 +8,23 @@ from contextlib import contextmanager
 import click
 import numpy as np
 
-from graphrewrite.errors import GraphRewriteError, MissingDependencyError
+from graphrewrite.errors import GraphError, GraphRewriteError, MissingDependencyError, ParseError, SerialError
 from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError, SynthesisError
 from graphrewrite.lowering import LoweringError, ModelError, ParallelismError, QuantisationError, UnsupportedOpsError
+from graphrewrite.naming import NamingError
+from graphrewrite.view.written import PictureError
 
-__all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes"]
+__all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes", "wrong_usage"]
 
 UNEQUAL = 1
-"""Exit code of a cosimulation or a check that found a difference."""
+"""Exit code of a cosimulation, a check or a comparison that found a difference."""
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedOpsError, 4),
     (ModelError, 3),
+    (ParseError, 3),
+    (SerialError, 3),
+    (NamingError, 2),
     (QuantisationError, 5),
     (LoweringError, 6),
     (ParallelismError, 7),
@@ -57,3 +62,15 @@ def failures_as_exit_codes() -> Iterator[None]:
             err=True,
         )
         raise SystemExit(14) from None
+
+
+@contextmanager
+def wrong_usage() -> Iterator[None]:
+    """Let an error about what the options name be one of usage: no node is called like that, no path leads there."""
+    try:
+        yield
+    except MissingDependencyError:
+        raise
+    except (GraphError, PictureError) as error:
+        click.echo(f"graphrewrite: {' '.join(str(error).split())}", err=True)
+        raise SystemExit(2) from None

@@ -23,6 +23,7 @@ from graphrewrite.lowering import (
     Partition,
     QuantisationError,
     from_onnx,
+    function_bounds,
     partition,
     quantise,
     softmax_as_arg_max,
@@ -30,7 +31,7 @@ from graphrewrite.lowering import (
     to_stream,
 )
 from graphrewrite.lowering.folding.report import FoldingReport
-from graphrewrite.lowering.heads import classify, softmax_bounds, softmax_in_hardware
+from graphrewrite.lowering.heads import classify, probabilities, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.quantised.trained import is_quantised
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
@@ -52,6 +53,8 @@ class Options:
         Whether each output channel of weights has a binary point of its own.
     parallelism : str or int
         ``"full"``, ``"folded"`` or multipliers a layer.
+    approximate : bool
+        Whether functions of more than 12 bits become straight lines, within a stated bound.
     max_multipliers, max_memory_bits : int or None
         For the whole design.
     interval : int or None
@@ -62,7 +65,8 @@ class Options:
         Whether unrolled layers do without multipliers.
     head : str
         ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does; ``"scores"``: the
-        hardware gives the scores, and a softmax is left to the host; ``"softmax"``: it gives probabilities.
+        hardware gives the scores, and a softmax is left to the host; ``"softmax"``: it gives probabilities, the softmax
+        of every vector of scores.
     frames : int
         Frames of the test bench, from the test samples.
     seed : int
@@ -72,6 +76,7 @@ class Options:
     bits: int = 8
     per_channel: bool = False
     parallelism: str | int = "full"
+    approximate: bool = False
     max_multipliers: int | None = None
     max_memory_bits: int | None = None
     interval: int | None = None
@@ -108,6 +113,8 @@ class Compiled:
         Time of each step.
     notes : list of str
         What a user should know.
+    bounds : dict of str to int
+        Of each function that straight lines stand for: how far they are from it at most, in units of the last place.
     cosimulation : Report or None
         What GHDL says; None where it is not installed.
     """
@@ -124,6 +131,7 @@ class Compiled:
     timing: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    bounds: dict[str, int] = field(default_factory=dict)
     cosimulation: Report | None = None
 
 
@@ -177,7 +185,8 @@ def compile_model(
                 cleaned, samples.calibration, bits=chosen.bits, per_channel=chosen.per_channel, steps=run.steps
             )
     with run.step("lowering to integers"):
-        integer = run.with_softmax(to_integer(fixed, steps=run.steps))
+        integer = run.with_softmax(to_integer(fixed, approximate=chosen.approximate, steps=run.steps))
+        run.note_bounds(integer)
     with run.step("lowering to streams"):
         stream = to_stream(
             integer,
@@ -226,7 +235,11 @@ class _Run:
 
     def clean(self, graph: Graph) -> Graph:
         soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] == "softmax"]
-        heads: dict[str, Callable[[Graph], Graph]] = {"auto": softmax_as_arg_max, "class": classify}
+        heads: dict[str, Callable[[Graph], Graph]] = {
+            "auto": softmax_as_arg_max,
+            "class": classify,
+            "softmax": probabilities,
+        }
         headed = heads.get(self.options.head, Graph.copy)(graph)
         if soft and self.options.head == "scores":
             self.found.notes.append(
@@ -236,11 +249,23 @@ class _Run:
             self.found.notes.append(
                 f"the softmax before {', '.join(soft)} is replaced by argmax: the hardware gives the class"
             )
+        elif headed != graph and self.options.head == "softmax":
+            self.found.notes.append("the hardware gives probabilities: the softmax of the scores")
         elif headed != graph:
             self.found.notes.append("the hardware gives the class: the place of the greatest score")
         cleaned = trace(headed, (*FOLDING, *RULES))
         self.steps.extend(cleaned.steps)
         return cleaned.graph
+
+    def note_bounds(self, integer: Graph) -> None:
+        """Say how near straight lines are to the functions that they stand for."""
+        self.found.bounds = function_bounds(integer)
+        for bound in sorted({*self.found.bounds.values()}):
+            nodes = [node for node, own in self.found.bounds.items() if own == bound]
+            self.found.notes.append(
+                f"straight lines within {bound} unit{'s' * (bound > 1)} of the last place of the model's own numbers: "
+                + ", ".join(f"{node} ({integer.origin(node)[-1]})" for node in nodes)
+            )
 
     def with_softmax(self, integer: Graph) -> Graph:
         """Let the hardware give probabilities, where that is wanted; what remains is the host's."""

@@ -39,6 +39,7 @@ def as_data(found: Compiled) -> dict[str, Any]:
         "files": sorted(found.design.files) if found.design else [],
         "cosimulation": found.cosimulation.as_dict() if found.cosimulation else None,
         "seconds": found.seconds,
+        "bounds": found.bounds,
         "notes": found.notes,
     }
 

@@ -108,7 +108,9 @@ class _Comparison:
                 place("-", NodeDiff(lost, lost, before=_line(self.a, lost)))
         kept, inserted, removed, changed, moved = (tuple(sorted_in[mark]) for mark in " +-~>")
         attributes = _entries(*({k: v for k, v in g.graph.items() if (k, v) != ("name", "")} for g in (self.a, self.b)))
-        return Diff(kept, inserted, removed, changed, moved, attributes, tuple(self.ports()), tuple(order))
+        ports = tuple(self.ports())
+        graphs = self.a, self.b
+        return Diff(kept, inserted, removed, changed, moved, attributes, ports, tuple(order), graphs)
 
     def gone(self) -> dict[Any, list[Any]]:
         """Return the nodes that went, by the node after which they are shown."""

@@ -57,7 +57,7 @@ class Entry:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diff:
     """What differs between two graphs; every node of both is in exactly one of its lists. Empty diffs are false.
 
@@ -84,8 +84,10 @@ class Diff:
     moved: tuple[NodeDiff, ...] = ()
     attributes: tuple[Entry, ...] = ()
     ports: tuple[Entry, ...] = ()
-    order: tuple[tuple[str, NodeDiff], ...] = field(default=(), repr=False, compare=False)
+    order: tuple[tuple[str, NodeDiff], ...] = field(default=(), compare=False)
     """All nodes but those that are kept, each with its mark, in the order in which they are shown."""
+    graphs: tuple[Any, Any] | None = field(default=None, compare=False)
+    """The two graphs, as they were given; for a picture."""
 
     def __bool__(self) -> bool:
         return bool(self.inserted or self.removed or self.changed or self.moved or self.attributes or self.ports)
@@ -97,18 +99,31 @@ class Diff:
         lines = [*map(str, self.attributes), *map(str, self.ports)]
         for mark, node in self.order:
             lines += _lines(mark, node)
-        counts = [
-            f"{len(nodes)} {word}"
-            for word, nodes in (
-                ("kept", self.kept),
-                ("inserted", self.inserted),
-                ("removed", self.removed),
-                ("changed", self.changed),
-                ("moved", self.moved),
-            )
-            if nodes
-        ]
-        return "\n".join([*lines, f"({', '.join(counts)})"]) if counts else "\n".join(lines)
+        counts = ", ".join(f"{count} {word}" for word, count in self.counts)
+        return "\n".join([*lines, f"({counts})"] if counts else lines)
+
+    def __repr__(self) -> str:
+        told = [f"{count} {word}" for word, count in self.counts if word != "kept"]
+        entries = len(self.attributes) + len(self.ports)
+        told += [f"{entries} of the graph itself"] if entries else []
+        return f"<diff: {', '.join(told) or 'no difference'}>"
+
+    @property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """How many nodes are kept, inserted, removed, changed and moved; what is none is left out."""
+        words = ("kept", "inserted", "removed", "changed", "moved")
+        return tuple((word, len(getattr(self, word))) for word in words if getattr(self, word))
+
+    def show(self, **options: Any) -> Any:
+        """Return the display: both graphs, what differs marked; see `graphrewrite.view.show_diff`."""
+        from graphrewrite.view import show_diff  # the view is a leaf that knows comparisons, loaded when asked for
+
+        return show_diff(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        html: str = self.show()._repr_html_()
+        return html
 
 
 def _lines(mark: str, node: NodeDiff) -> Iterator[str]:
@@ -122,7 +137,7 @@ def _lines(mark: str, node: NodeDiff) -> Iterator[str]:
         yield f"{mark}   -> {node.after}{why}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModuleDiff:
     """What differs between two modules. Empty diffs are false.
 
@@ -159,3 +174,20 @@ class ModuleDiff:
         for name, found in self.graphs.items():
             lines += [f"~ graph {name}", *(f"  {line}" for line in str(found).splitlines())]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        words = (("changed", self.graphs), ("inserted", self.inserted), ("removed", self.removed))
+        told = [f"{len(names)} {word}" for word, names in words if names]
+        told += [f"{len(self.attributes)} of the module itself"] if self.attributes else []
+        return f"<diff of modules: {', '.join(told) or 'no difference'}>"
+
+    def show(self, **options: Any) -> Any:
+        """Return the display: a comparison for each graph that differs; see `graphrewrite.view.show_diff`."""
+        from graphrewrite.view import show_diff  # see above
+
+        return show_diff(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        html: str = self.show()._repr_html_()
+        return html

@@ -9,7 +9,7 @@ from graphrewrite.graph_rule.fits import DataTest, in_words
 from graphrewrite.graph_rule.pattern import GraphPattern
 from graphrewrite.pattern.condition import Where
 
-__all__ = ["Obstacle", "in_a_sentence"]
+__all__ = ["Obstacle", "in_a_sentence", "nodes_in", "place_of"]
 
 _SHOWN = 4  # nodes that fit are listed up to so many
 
@@ -48,6 +48,50 @@ def in_a_sentence(obstacle: Obstacle, pattern: GraphPattern) -> str:
     shown = [f"{name}={node!r}" for name, node in obstacle.image.items()]
     more = f", … ({len(shown)} nodes)" if len(shown) > _SHOWN else ""
     return f"with {', '.join(shown[:_SHOWN])}{more}, {reason}"
+
+
+def nodes_in(obstacle: Obstacle, pattern: GraphPattern) -> tuple[Any, ...]:
+    """Return the nodes that fit, those of groups one by one.
+
+    Parameters
+    ----------
+    obstacle : Obstacle
+        Of a search that found nothing.
+    pattern : GraphPattern
+        What was looked for.
+
+    Returns
+    -------
+    tuple of node
+    """
+    found: dict[Any, None] = {}
+    for name, node in obstacle.image.items():
+        found.update(dict.fromkeys(node if name in pattern.groups else (node,)))
+    return tuple(found)
+
+
+def place_of(obstacle: Obstacle) -> tuple[Any, Any]:
+    """Return the node of the pattern that nothing could be, and the node of the graph that is no such; None for none.
+
+    Parameters
+    ----------
+    obstacle : Obstacle
+        Of a search that found nothing.
+
+    Returns
+    -------
+    tuple of name and node
+    """
+    match obstacle.fault:
+        case ("missing", step):
+            return step.name, obstacle.image.get(step.backs[0][0])
+        case (("node" | "few" | "many" | "outside"), name, node, *_):
+            return name, node
+        case (("edge" | "no edge" | "extra edge"), (a, b), (source, destination), *_):
+            return (a, source) if b in obstacle.image else (b, destination)
+        case ("present", _, found):
+            return None, next((node for node in found.values() if node not in obstacle.image.values()), None)
+    return None, None
 
 
 def _reason(fault: tuple[Any, ...], pattern: GraphPattern) -> str:

@@ -11,12 +11,13 @@ import networkx as nx
 from graphrewrite.dataflow import Dataflow
 from graphrewrite.edit import Edit
 from graphrewrite.errors import GraphError, RuleError, not_there
+from graphrewrite.explanation import Explanation
 from graphrewrite.graph import Graph
 from graphrewrite.graph_rule.change import Difference, check_replacement, loses_operands, plan_change
 from graphrewrite.graph_rule.fits import DataTest, PredicateError
 from graphrewrite.graph_rule.found import GraphMatch
 from graphrewrite.graph_rule.naming import Names, in_order
-from graphrewrite.graph_rule.obstacle import Obstacle, in_a_sentence
+from graphrewrite.graph_rule.obstacle import Obstacle, in_a_sentence, nodes_in, place_of
 from graphrewrite.graph_rule.pattern import GraphPattern, copy_digraph
 from graphrewrite.graph_rule.plan import (
     Plan,
@@ -32,6 +33,7 @@ from graphrewrite.graph_rule.search import Search
 from graphrewrite.graph_rule.wake import enabled_by
 from graphrewrite.op.op import Op
 from graphrewrite.pattern.condition import Where
+from graphrewrite.place import located
 from graphrewrite.replacement import Declined
 
 __all__ = ["GraphRule", "Replacement"]
@@ -107,7 +109,7 @@ class GraphRule:
 
     def complain(self, message: str) -> RuleError:
         """Return an error that names this rule and its place."""
-        return RuleError(f"rule {self.name!r} ({self.file}:{self.line}): {message}")
+        return RuleError(f"rule {self.name!r} ({located(self.file, self.line)}): {message}")
 
     # ------------------------------------------------------------------ using it
 
@@ -200,8 +202,10 @@ class GraphRule:
         search = Search(self.pattern, self._plan(self.anchor), self._sides, self._absences, graph)
         return enabled_by(search, self._routes, self._watched, self.radius, edit)
 
-    def explain(self, graph: nx.DiGraph, *, at: Any) -> str:
+    def explain(self, graph: nx.DiGraph, *, at: Any) -> Explanation:
         """Say in one sentence why the rule does or does not apply at a node, as any of the pattern's first 32 nodes.
+
+        A notebook draws it.
 
         Parameters
         ----------
@@ -212,7 +216,8 @@ class GraphRule:
 
         Returns
         -------
-        str
+        Explanation
+            The sentence, which knows what fitted and what did not.
 
         Examples
         --------
@@ -228,18 +233,24 @@ class GraphRule:
         if at not in graph:
             raise not_there(at, graph)
         told = {}
+        about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
         for name in sorted(self.pattern.single, key=lambda name: name != self.anchor)[:_STARTS]:
             obstacle = Obstacle()
             for match in self._matches(graph, name, [at], obstacle):
                 edit = self.edit(graph, match)
                 if not isinstance(edit, Declined):
-                    return f"{self.name} matches at {at!r} as {name}: {match}."
+                    sentence = f"{self.name} matches at {at!r} as {name}: {match}."
+                    return Explanation(sentence, match=match, fits=match.bindings, nodes=match.nodes, **about)
                 obstacle.note(len(self.pattern.single) + 3, ("declined", edit.reason), match.bindings)
             required = DataTest(self.pattern.graph.nodes[name])
             likely = bool(required.required) and required.failing(graph.nodes[at], at) is None
             told[name] = (likely, obstacle.progress, obstacle)
         start = max(told, key=lambda name: told[name][:2])  # of equal ones, the anchor, which comes first
-        return f"{self.name} does not match at {at!r} as {start}: {in_a_sentence(told[start][2], self.pattern)}."
+        found = told[start][2]
+        sentence = f"{self.name} does not match at {at!r} as {start}: {in_a_sentence(found, self.pattern)}."
+        term, node = place_of(found)
+        about.update(node=at if node is None else node, reason=in_a_sentence(found, self.pattern), term=term)
+        return Explanation(sentence, fits=found.image, nodes=nodes_in(found, self.pattern), **about)
 
     def __call__(self, graph: nx.DiGraph) -> nx.DiGraph:
         """Return the graph with this rule applied until nothing matches; the argument is untouched."""
@@ -247,17 +258,12 @@ class GraphRule:
 
         return rewrite(graph, (self,))
 
-    def _repr_svg_(self) -> str | None:
-        """Let Jupyter draw the rule: pattern and replacement side by side."""
+    def _repr_html_(self) -> str:
+        """Let Jupyter show the rule: pattern and replacement side by side, and what it says in words."""
         from graphrewrite.view import show  # the view is a leaf that knows rules, loaded when asked for
 
-        return show(self)._repr_svg_()
-
-    def _repr_html_(self) -> str | None:
-        """Let Jupyter show the text, and a hint, where nothing can be drawn."""
-        from graphrewrite.view import show  # see above
-
-        return show(self)._repr_html_()
+        html: str = show(self)._repr_html_()
+        return html
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"

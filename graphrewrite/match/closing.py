@@ -23,11 +23,12 @@ class Closing(State):
         node: Callable[..., Any]
         term: Callable[..., Any]
         fail: Callable[..., None]
+        whole_runs: Callable[[], Any]
         places: dict[Any, list[str]]
 
     def close(self) -> Any:
         """Accept a match or not."""
-        accepted = self.keeps_readers() and self.denies() and not self.has_forbidden()
+        accepted = self.keeps_readers() and self.whole_runs() and self.denies() and not self.has_forbidden()
         return ((),) if accepted else ()
 
     def keeps_readers(self) -> bool:
@@ -66,9 +67,9 @@ class Closing(State):
         """Tell whether every value that must not be something is not."""
         mark = len(self.trail)
         for term, value in list(self.denied.items()):
-            if next(self.solve([(self.term, term.term_, value)]), NONE) is not NONE:
+            if next(self.solve([(self.term, term.term_, value), (self.whole_runs,)]), NONE) is not NONE:
                 self.undo(mark)
-                self.fail(value.node, f"is what the pattern forbids here: {term.term_!r}", beyond=1)
+                self.fail(value.node, f"is what the pattern forbids here: {term.term_!r}", term=term, beyond=1)
                 return False
         return True
 
@@ -77,9 +78,9 @@ class Closing(State):
         mark = len(self.trail)
         for term in self.pattern.forbidden:
             for name in self.candidates(term):
-                if name not in self.used and next(self.solve([(self.node, term, name)]), NONE) is not NONE:
+                if name not in self.used and next(self.solve([(self.node, term, name), (self.whole_runs,)]), NONE) is not NONE:
                     self.undo(mark)
-                    self.fail(name, f"is there, and the pattern forbids {term!r}", beyond=1)
+                    self.fail(name, f"is there, and the pattern forbids {term!r}", term=term, beyond=1)
                     return True
         return False
 

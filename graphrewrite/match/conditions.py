@@ -21,10 +21,10 @@ class ConditionSteps(State):
         graph: Graph
         fail: Callable[..., None]
 
-    def holds(self, condition: Where, value: Operand) -> bool:
-        """Tell whether a value meets a condition."""
+    def holds(self, condition: Where, value: Operand, term: Any = None) -> bool:
+        """Tell whether a value meets a condition, which may be that of a term."""
         if not self.ask(condition, Matched(self.graph, value), value.node):
-            self.fail(value.node, f"does not meet: {condition.reason}")
+            self.fail(value.node, f"does not meet: {condition.reason}", term=condition if term is None else term)
             return False
         return True
 
@@ -44,10 +44,10 @@ class ConditionSteps(State):
         """Tell whether a value is a constant that a literal admits."""
         data = self.graph._node[value.node]
         if data.get("type") != "constant":
-            self.fail(value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}")
+            self.fail(value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}", term=term)
             return False
         if not term.admits(data["value"]):
-            self.fail(value.node, f"is a constant, but not {term!r}")
+            self.fail(value.node, f"is a constant, but not {term!r}", term=term)
             return False
         return True
 
@@ -58,7 +58,7 @@ class ConditionSteps(State):
         actual = self.graph.attributes(name)
         for key, wanted in term.attributes.items():
             if key not in actual:
-                self.fail(name, f"has no attribute {key!r}")
+                self.fail(name, f"has no attribute {key!r}", term=term)
                 return False
             found = actual[key]
             if isinstance(wanted, Variable):
@@ -70,8 +70,9 @@ class ConditionSteps(State):
                 elif same(self.bound[wanted], found):
                     continue
                 else:
+                    before = self.bound[wanted]
                     self.fail(
-                        name, f"{key} is {found!r}, and {wanted.name!r} is already bound to {self.bound[wanted]!r}"
+                        name, f"{key} is {found!r}, and {wanted.name!r} is already bound to {before!r}", term=term
                     )
                     return False
             elif isinstance(wanted, Where):
@@ -86,7 +87,7 @@ class ConditionSteps(State):
                 continue
             else:
                 reason = f"needs {wanted!r}"
-            self.fail(name, f"{key} is {found!r}, and the pattern {reason}")
+            self.fail(name, f"{key} is {found!r}, and the pattern {reason}", term=term)
             return False
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from graphrewrite.op.op import Op
 from graphrewrite.types import Type
 
 __all__ = ["Found", "Matched", "Obstacle", "Several"]
+
+_NOTHING: Mapping[Any, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +54,46 @@ class Several:
 
 
 class Obstacle:
-    """Keeps the reason that stopped the search furthest into the pattern."""
+    """Keeps the reason that stopped the search furthest into the pattern, and what was matched up to there.
+
+    Attributes
+    ----------
+    progress : int
+        How far the search came.
+    node, reason : str
+        Where it stopped, and why.
+    term : term or None
+        Of the pattern, what the node should have been.
+    at, bound : dict
+        Terms and variables of the pattern to what they were matched with.
+    used : tuple of str
+        The nodes that were matched.
+    """
 
     def __init__(self) -> None:
         self.progress = -1
         self.reason = "nothing in the graph has the type of the pattern's root"
         self.node: str | None = None
+        self.term: Any = None
+        self.at: dict[Any, Any] = {}
+        self.bound: dict[Any, Any] = {}
+        self.used: tuple[str, ...] = ()
 
-    def note(self, progress: int, node: str, reason: str) -> None:
+    def note(
+        self,
+        progress: int,
+        node: str,
+        reason: str,
+        *,
+        term: Any = None,
+        at: Mapping[Any, Any] = _NOTHING,
+        bound: Mapping[Any, Any] = _NOTHING,
+        used: Iterable[str] = (),
+    ) -> None:
         """Remember a reason if the search came further than before."""
         if progress > self.progress:
-            self.progress, self.node, self.reason = progress, node, reason
+            self.progress, self.node, self.reason, self.term = progress, node, reason, term
+            self.at, self.bound, self.used = dict(at), dict(bound), tuple(used)
 
 
 class Matched:

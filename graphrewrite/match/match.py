@@ -45,6 +45,11 @@ class Match:
         return tuple(dict.fromkeys(found))
 
     @property
+    def fits(self) -> dict[Any, Any]:
+        """Terms of the pattern to what they are."""
+        return {t: found for t, found in zip(self.rule.pattern.made, self.made, strict=True) if found is not None}
+
+    @property
     def bindings(self) -> dict[str, Any]:
         """Variable name to `Operand`, a tuple of them, an attribute's value, or None for what is missing."""
         return {v.name: value for v, value in zip(self.rule.pattern.variables, self.values, strict=True)}

@@ -32,7 +32,7 @@ class OperandSteps(State):
         if not 0 <= missing <= optional or (rests and len(values) < len(terms) - len(rests)):
             least = len(terms) - optional - len(rests)
             wanted = f"at least {least}" if rests else f"{least} to {len(terms)}" if optional else str(len(terms))
-            self.fail(name, f"has {len(values)} operands, and the pattern needs {wanted}")
+            self.fail(name, f"has {len(values)} operands, and the pattern needs {wanted}", term=term)
             return FAILED
         goals: list[Goal] = [(self.bind_missing, t) for t in terms[len(terms) - missing :]]
         terms = terms[: len(terms) - missing]
@@ -59,7 +59,8 @@ class OperandSteps(State):
     def bind_missing(self, variable: Variable) -> Options:
         """Bind an optional operand that is not there."""
         if self.bound.get(variable) is not None:
-            self.fail(node_of(self.bound[variable]), f"is bound to {variable.name!r}, which is missing elsewhere")
+            reason = f"is bound to {variable.name!r}, which is missing elsewhere"
+            self.fail(node_of(self.bound[variable]), reason, term=variable)
             return FAILED
         self.put(self.bound, variable, None)
         return DONE

@@ -174,7 +174,7 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
             return DONE
         places = self.candidates(top)
         if not places:
-            self.fail(next(iter(self.used)), f"is matched, but no node fits {top!r}")
+            self.fail(next(iter(self.used)), f"is matched, but no node fits {top!r}", term=top)
         return (((self.root, root, node),) for node in places)
 
     # ------------------------------------------------------------------ terms
@@ -204,7 +204,7 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
             case Repeated():
                 if term not in self.at:
                     return (((self.run, term, value, False),),)
-                return DONE if value == Operand(self.at[term].tops[-1]) else FAILED
+                return DONE if value == (self.empty.get(term) or Operand(self.at[term].tops[-1])) else FAILED
         raise RuleError(f"{term!r} is no operand; it can only be yielded")
 
     def variable(self, variable: Variable, value: Any) -> Options:
@@ -213,14 +213,16 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
             before = self.bound[variable]
             if before == value:
                 return DONE
-            self.fail(node_of(value), f"is not {shown(before)}, which {variable.name} stands for already")
+            self.fail(
+                node_of(value), f"is not {shown(before)}, which {variable.name} stands for already", term=variable
+            )
             return FAILED
         for each in (value,) if isinstance(value, Operand) else value:
             kind = self.graph._node[each.node].get("type")
             if variable.constant and kind != "constant":
-                self.fail(each.node, f"{variable.name!r} must be a constant, and this is {kind}")
+                self.fail(each.node, f"is {kind}, and {variable.name!r} must be a constant", term=variable)
                 return FAILED
-            if variable.condition is not None and not self.holds(variable.condition, each):
+            if variable.condition is not None and not self.holds(variable.condition, each, variable):
                 return FAILED
         self.put(self.bound, variable, value)
         return DONE
@@ -230,7 +232,7 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
     def result_of(self, term: PatternNode, index: int, value: Operand) -> Options:
         """Match one result of a pattern node with a value."""
         if value.result != index:
-            self.fail(value.node, f"gives result {value.result} here, and the pattern needs result {index}")
+            self.fail(value.node, f"gives result {value.result} here, and the pattern needs result {index}", term=term)
             return FAILED
         return self.node(term, value.node)
 
@@ -239,13 +241,13 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
         if term in self.at:
             if self.at[term] == name:
                 return DONE
-            self.fail(name, f"the pattern needs the same {term.called} here as before, {self.at[term]!r}")
+            self.fail(name, f"the pattern needs the same {term.called} here as before, {self.at[term]!r}", term=term)
             return FAILED
         if not self.admits(term, name):
             return FAILED
         operands = self.graph.operands(name)
         if self.bushy and self.is_hopeless(term, name):
-            self.fail(name, f"has no operands that the pattern's {term.called} could have")
+            self.fail(name, f"has no operands that the pattern's {term.called} could have", term=term)
             return FAILED
         if not self.attributes(term, name):
             return FAILED
@@ -257,16 +259,17 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
         """Tell whether a node has a type that a pattern node allows, and is not taken."""
         kind = self.graph._node[name].get("type")
         if (kind not in term.kinds) if term.ops else (kind in ("input", "output", "constant")):
-            self.fail(name, f"is {kind}, and the pattern needs {term.called}")
+            self.fail(name, f"is {kind}, and the pattern needs {term.called}", term=term)
             return False
         if name in self.used:
-            self.fail(name, "is already matched by another node of the pattern")
+            self.fail(name, "is already matched by another node of the pattern", term=term)
             return False
         return True
 
-    def fail(self, node: Any, reason: str, *, beyond: int = 0) -> None:
-        """Note why the search stops here, or beyond where parts of it already did."""
-        self.obstacle.note(len(self.used) + beyond, node, reason)
+    def fail(self, node: Any, reason: str, *, term: Any = None, beyond: int = 0) -> None:
+        """Note why the search stops here, at a term, or beyond where parts of it already did."""
+        here = len(self.used) + beyond
+        self.obstacle.note(here, node, reason, term=term, at=self.at, bound=self.bound, used=self.used)
 
 
 def _is_bushy(term: PatternNode) -> bool:

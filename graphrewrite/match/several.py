@@ -30,7 +30,7 @@ class SeveralSteps(State):
         value_of: Callable[[Any], Operand | None]
 
     def run(self, term: Repeated, top: Operand, root: bool) -> Any:
-        """Match a whole run from its top down; then its base.
+        """Match a whole run from its top down; then its base, which is all of it where no link is needed and none fits.
 
         Each link matches in the first way that lets the run go on, and the lowest in every way. What variables of the
         rule are in it is settled before: each binding that the top link allows has a run of its own.
@@ -42,7 +42,14 @@ class SeveralSteps(State):
             for _ in self.solve([(self.result_of, unit.top, 0, top)]):
                 way = tuple(self.bound[v] for v in free)
                 ways.setdefault(repr(way), way)
-            return tuple(((self.bind, free, way), (self.run, term, top, root)) for way in ways.values())
+            runs: Any = tuple(((self.bind, free, way), (self.linked, term, top, root)) for way in ways.values())
+        else:
+            runs = (((self.linked, term, top, root),),)
+        return runs if term.least else (*runs, ((self.no_links, term, top),))
+
+    def linked(self, term: Repeated, top: Operand, root: bool) -> Any:
+        """Match the links of a run, the lowest in every way."""
+        unit = term.unit
         links: list[Any] = []
         inside: set[str] = set()
         lower: Operand | None = top
@@ -51,6 +58,25 @@ class SeveralSteps(State):
             if root and lower is not None and len(links) == 1 and self.is_continued(unit, top.node):
                 return self.inside(top)
         return (((self.result_of, unit.top, 0, at), (self.end, term, links, root and not links)),)
+
+    def no_links(self, term: Repeated, value: Operand) -> Any:
+        """Match the base where no link may be: as long as a run can be, this one is of none."""
+        self.put(self.at, term, Several((), (), ()))
+        self.put(self.empty, term, value)
+        return (((self.term, term.base, value),),)
+
+    def whole_runs(self) -> Any:
+        """Accept runs of no links only where, with all that is bound by now, no link fits."""
+        mark = len(self.trail)
+        used, self.used = self.used, {}  # what other parts of the pattern match is a link as well
+        for term, value in list(self.empty.items()):
+            if next(self.solve([(self.result_of, term.unit.top, 0, value)]), NONE) is not NONE:
+                self.undo(mark)
+                self.used = used
+                self.fail(value.node, f"is a link, and {term!r} is as long as it can be", term=term, beyond=1)
+                return ()
+        self.used = used
+        return ((),)
 
     def bind(self, variables: list[Variable], values: tuple[Any, ...]) -> Any:
         """Bind some variables."""
@@ -75,7 +101,7 @@ class SeveralSteps(State):
         links = [link, *reversed(links)]
         if len(links) < term.least:
             reason = f"is below a run of {len(links)}, and the pattern needs {term.least} or more"
-            self.fail(value.node, reason, beyond=1)
+            self.fail(value.node, reason, term=term, beyond=1)
             return ()
         if root and self.is_continued(term.unit, links[-1][2]):
             return self.inside(Operand(links[-1][2]))
@@ -126,7 +152,7 @@ class SeveralSteps(State):
         self.forget(unit)
         value = self.value_of(term.of)
         if value is None:
-            self.fail(member, f"does not read {term.of!r}")
+            self.fail(member, f"does not read {term.of!r}", term=term)
             return ()
         # All readers of the form are members: one that is matched elsewhere as well, or shares a node, makes no match.
         used, self.used = self.used, {}
@@ -139,15 +165,15 @@ class SeveralSteps(State):
                     break  # a group is found at its first member
         self.used = used
         if self.leader and members and members[0][2] != member:
-            self.fail(member, f"is one of the group that is found at {members[0][2]!r}", beyond=1)
+            self.fail(member, f"is one of the group that is found at {members[0][2]!r}", term=term, beyond=1)
             return ()
         if len(members) < term.least or member not in {top for _, _, top in members}:
             reason = f"is one of a group of {len(members)}, and the pattern needs {term.least} or more"
-            self.fail(member, reason, beyond=1)
+            self.fail(member, reason, term=term, beyond=1)
             return ()
         for name in (name for nodes, _, _ in members for name in nodes):
             if name in self.used:
-                self.fail(name, "is already matched by another node of the pattern")
+                self.fail(name, "is already matched by another node of the pattern", term=term)
                 return ()
             self.put(self.used, name, True)
         self.put(self.at, term, _several(members))

@@ -33,6 +33,8 @@ class State:
         Nodes of the graph that are matched.
     denied : dict
         `Without` to the value that it must not match, decided at the end.
+    empty : dict
+        `Repeated` of no links to the value where no link may be, decided at the end.
     trail : list
         What to restore, the last first.
     """
@@ -42,6 +44,7 @@ class State:
         self.bound: dict[Any, Any] = {}
         self.used: dict[str, Any] = {}
         self.denied: dict[Any, Any] = {}
+        self.empty: dict[Any, Any] = {}
         self.trail: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def put(self, where: dict[Any, Any], key: Any, value: Any) -> None:

@@ -86,19 +86,23 @@ def integer_softmax(x: np.ndarray, *, table: Sequence[int], shift: int, element:
 def _infer_interpolate(
     x: Tensor,
     *,
-    base: Sequence[int],
-    slope: Sequence[int],
+    base: Sequence[int] | Sequence[Sequence[int]],
+    slope: Sequence[int] | Sequence[Sequence[int]],
     rest: int,
     shift: int,
     element: FixedPoint,
     low: int = 0,
+    bound: int | None = None,
 ) -> Tensor:
     given, starts, slopes = _format(x), np.asarray(base, np.int64), np.asarray(slope, np.int64)
-    if starts.ndim != 1 or slopes.shape != starts.shape or len(starts) << max(rest, 0) != 1 << given.width or rest < 0:
+    fits = starts.ndim > 0 and slopes.shape == starts.shape and starts.shape[:-1] in ((), x.shape[1:2])
+    if not fits or rest < 0 or starts.shape[-1] << rest != 1 << given.width:
         raise TypeMismatchError(
             f"{starts.shape} bases and {slopes.shape} slopes of segments of {rest} bits are not the range of {given}; "
-            "give one of each for each value of the bits above"
+            "give one of each for each value of the bits above, or a row of them for each channel"
         )
+    if bound is not None and bound < 0:
+        raise TypeMismatchError(f"bound={bound}: no result is nearer to a function than 0 units of its last place")
     if low != given.minimum or not 0 <= shift <= 62:
         raise TypeMismatchError(f"low={low}, shift={shift}: give low={given.minimum} and a shift of 0 to 62")
     ends = starts >> shift, (starts + slopes * ((1 << rest) - 1)) >> shift
@@ -113,14 +117,18 @@ def _infer_interpolate(
 def integer_interpolate(
     x: np.ndarray,
     *,
-    base: Sequence[int],
-    slope: Sequence[int],
+    base: Sequence[int] | Sequence[Sequence[int]],
+    slope: Sequence[int] | Sequence[Sequence[int]],
     rest: int,
     shift: int,
     element: FixedPoint,
     low: int = 0,
+    bound: int | None = None,
 ) -> np.ndarray:
     """Straight lines: ``(base[s] + slope[s] * r) >> shift``, r the lowest bits of ``x - low`` and s those above.
+
+    Bases and slopes are of shape [S], or [C, S] for a row a channel. A ``bound`` says how far that is at most from the
+    function that the lines stand for, in units of the last place.
 
     Examples
     --------
@@ -130,5 +138,8 @@ def integer_interpolate(
     """
     place = x.astype(np.int64) - low
     segment, within = place >> rest, place & ((1 << rest) - 1)
-    lines = np.asarray(base, np.int64)[segment] + np.asarray(slope, np.int64)[segment] * within
+    starts, slopes = np.asarray(base, np.int64), np.asarray(slope, np.int64)
+    channel = np.arange(len(starts)).reshape(-1, *[1] * (x.ndim - 2))
+    at = (segment,) if starts.ndim == 1 else (channel, segment)
+    lines = starts[at] + slopes[at] * within
     return np.asarray(lines >> shift).astype(element.dtype)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.axes import Axes, common_layout
-from graphrewrite.op.domain import NUMBERS, one_element
+from graphrewrite.op.domain import NUMBERS, check_kinds, one_element
 from graphrewrite.op.op import Cost, Infer, Op
 from graphrewrite.types import Dimension, Tensor
 
@@ -116,7 +116,7 @@ def define_op(
     commutative: bool = ...,
     stateful: bool = ...,
     results: int | Callable[[Mapping[str, Any]], int] = ...,
-    elements: frozenset[str] | None = ...,
+    elements: Set[str] | None = ...,
     axes: str | None = ...,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = ...,
     cost: Cost | None = ...,
@@ -131,7 +131,7 @@ def define_op(
     commutative: bool = False,
     stateful: bool = False,
     results: int | Callable[[Mapping[str, Any]], int] = 1,
-    elements: frozenset[str] | None = None,
+    elements: Set[str] | None = None,
     axes: str | None = None,
     derived: Mapping[str, str | Callable[[Any], Any]] | None = None,
     cost: Cost | None = None,
@@ -158,9 +158,10 @@ def define_op(
         Whether it has a state or an effect.
     results : int or callable
         Number of results, or a function that gives it for a mapping of attributes.
-    elements : frozenset of str, optional
-        Kinds of element types that it computes with, such as `graphrewrite.op.domain.FLOATS`; all others are refused
-        with advice. Where not given, ``infer`` decides; without that either, it computes with numbers and bool.
+    elements : set of str, optional
+        Kinds of element types that it computes with: "float", "integer", "fixed", "bool", "quantised"; sets of them are
+        in `graphrewrite.op.domain`. All others are refused with advice. Where not given, ``infer`` decides; without
+        that either, it computes with numbers and bool.
     axes : str, optional
         The order in which the function has the axes of its operands and results, as in ``"NC*, OI*, O -> NC*"``: a
         first operand whose layout is another is computed with between transposes. Where not given, ``infer`` sees
@@ -180,7 +181,7 @@ def define_op(
     Raises
     ------
     TypeMismatchError
-        If a derived name is taken, or stands for nothing.
+        If a derived name is taken, or stands for nothing, or a kind of element types is unknown.
 
     Examples
     --------
@@ -201,6 +202,8 @@ def define_op(
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
         _check_derived(derived or {}, [p.name for p in parameters])
+        check_kinds(elements or ())
+        accepted = frozenset(elements) if elements is not None else None if infer is not None else _COMPUTED
         return Op(
             name=name or body.__name__.rstrip("_"),
             function=body,
@@ -213,7 +216,7 @@ def define_op(
             commutative=commutative,
             stateful=stateful,
             results=results if isinstance(results, int) else 0,
-            elements=_COMPUTED if infer is None and elements is None else elements,
+            elements=accepted,
             axes=None if axes is None else Axes.of(axes),
             derived=dict(derived or {}),
             results_of=None if isinstance(results, int) else results,

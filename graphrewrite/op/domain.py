@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import Tensor, Type, element_kind
 
-__all__ = ["ANY", "FLOATS", "MANTISSAS", "NUMBERS", "ORDERED", "check_elements", "one_element"]
+__all__ = ["ANY", "FLOATS", "MANTISSAS", "NUMBERS", "ORDERED", "check_elements", "check_kinds", "one_element"]
 
 FLOATS = frozenset({"float"})
 """Real numbers only."""
@@ -27,6 +27,29 @@ _ADVICE = {
     "fixed": "fixed-point operands need an op of the integer level, which states the result's format",
     "quantised": "op.from_quantised(x, source=…) dequantises first",
 }
+
+
+def check_kinds(kinds: Iterable[str]) -> None:
+    """Raise unless all names are kinds of element types.
+
+    Parameters
+    ----------
+    kinds : iterable of str
+        What an op says that it computes with.
+
+    Raises
+    ------
+    TypeMismatchError
+        With the kinds that there are.
+
+    Examples
+    --------
+    >>> check_kinds({"fixed", "integer"})
+    """
+    for kind in kinds:
+        if kind not in ANY:
+            known = ", ".join(sorted(ANY))
+            raise TypeMismatchError(f"{kind!r} is no kind of element type; give some of {known}")
 
 
 def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:

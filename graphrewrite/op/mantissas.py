@@ -80,8 +80,12 @@ def integer_mul(x: np.ndarray, y: np.ndarray, *, element: FixedPoint | None = No
 
 
 def _infer_lookup(x: Tensor, table: Tensor, *, low: int = 0) -> Tensor:
-    if len(table.shape) != 1 or table.shape[0] == 0:
-        raise TypeMismatchError(f"a table is a vector with entries, not {table}")
+    if len(table.shape) not in (1, 2) or table.shape[-1] == 0:
+        raise TypeMismatchError(f"a table is a vector with entries, or a matrix with a row a channel, not {table}")
+    if len(table.shape) == 2 and (len(x.shape) < 2 or table.shape[0] != x.shape[1] or (x.layout or "NC")[1] != "C"):
+        raise TypeMismatchError(
+            f"{table.shape[0]} tables do not fit the second axis of {x}; give one, or one a channel"
+        )
     return Tensor(table.element, x.shape, x.layout)
 
 
@@ -89,12 +93,19 @@ def _infer_lookup(x: Tensor, table: Tensor, *, low: int = 0) -> Tensor:
 def lookup(x: np.ndarray, table: np.ndarray, *, low: int = 0) -> np.ndarray:
     """Entry of a table for each mantissa, ``table[x - low]``; what lies beyond its ends has the entry there.
 
+    A table is of shape [T], or [C, T] for a row a channel.
+
     Examples
     --------
     >>> lookup(np.array([-2, 1, 9], np.int8), np.array([9, 8, 7, 6]), low=-2).tolist()
     [9, 6, 6]
+    >>> lookup(np.array([[0, 1]], np.int8), np.array([[9, 8], [7, 6]])).tolist()
+    [[9, 6]]
     """
-    return table[np.clip(x.astype(np.int64) - low, 0, len(table) - 1)]
+    at = np.clip(x.astype(np.int64) - low, 0, table.shape[-1] - 1)
+    if table.ndim == 1:
+        return np.asarray(table[at])
+    return np.asarray(table[np.arange(len(table)).reshape(-1, *[1] * (x.ndim - 2)), at])
 
 
 def _infer_threshold(x: Tensor, levels: Tensor) -> Tensor:
@@ -180,12 +191,14 @@ def rescale(
     saturate: bool = True,
     low: int | None = None,
     high: int | None = None,
+    bound: int | None = None,
 ) -> np.ndarray:
     """Mantissas of another scale: ``(x * multiplier + addend) / 2**shift + offset``, rounded, saturated or wrapped.
 
     Multiplier, addend and shift are one number, or one a channel (axis 1); the quotient is rounded ``"half_even"``,
     ``"half_up"``, ``"down"`` or ``"to_zero"``; the offset is a zero point (Jacob et al. 2018, section 2.2). ``low`` and
-    ``high`` are tighter limits, where it saturates.
+    ``high`` are tighter limits, where it saturates. A ``bound`` says how far the results are at most, in units of the
+    last place, from those of a function that the scale stands for.
 
     Examples
     --------

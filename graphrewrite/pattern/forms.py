@@ -89,6 +89,7 @@ def repeated(base: Any, unit: Op | Callable[..., Any], *, least: int = 1) -> Any
     """Stand for a whole run: a unit on top of a value, the same unit on top of that, and so on.
 
     A run is as long as it can be. A value inside it that has another reader ends it, unless the rule keeps such nodes.
+    A run of no links, with ``least=0``, is its base; it is there where no link fits.
 
     Parameters
     ----------
@@ -98,13 +99,13 @@ def repeated(base: Any, unit: Op | Callable[..., Any], *, least: int = 1) -> Any
         An op of one operand, or a function from the value below to the node on top; its further parameters are
         variables that bind anew in each link.
     least : int
-        The fewest links.
+        The fewest links, from 0; from 1 where the run itself is replaced.
 
     Returns
     -------
     pattern node
         Below the yield it has ``links`` (their top nodes, lowest first), a length, and the unit's own variables as
-        tuples.
+        tuples. A variable of the rule that occurs only in its unit is not there where the run has no links.
 
     Examples
     --------
@@ -129,6 +130,8 @@ def repeated(base: Any, unit: Op | Callable[..., Any], *, least: int = 1) -> Any
     y = output(relu_1)
     """
     current = _current("repeated")
+    if isinstance(least, bool) or not isinstance(least, int) or least < 0:
+        raise RuleError(f"repeated of at least {least!r} links; give a whole number from 0")
     return current.apply_form("repeated", base, _unit_of(current, base, unit, link=True), least)
 
 

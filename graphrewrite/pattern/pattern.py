@@ -78,6 +78,8 @@ class Pattern:
         for term in given:
             if isinstance(term, Without) and isinstance(term.term_, PatternNode):
                 forbidden.append(term.term_)
+            elif isinstance(term, Repeated) and term.least < 1:
+                raise complain(f"yields {term!r}, of which nothing may be there to replace; write least=1")
             elif isinstance(term, PatternNode | Result | Repeated | Every):
                 roots.append(term)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,6 +96,44 @@ class Program:
         else:
             _run(steps, values)
         return {node: values[node][0] for node in self.results}
+
+    def watch(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
+        r"""Give the results of each node as soon as they are computed: constants and inputs first, then the calls.
+
+        What is given may be written over when the next is asked for, unless it is of a chosen node. Nodes whose
+        instructions are gathered in kernels are not seen; compile without instructions to see them all.
+
+        Parameters
+        ----------
+        inputs : mapping of str to array-like
+            One array an input, batch first.
+
+        Yields
+        ------
+        tuple
+            A node, and its results.
+
+        Raises
+        ------
+        EvaluationError
+            As of a call.
+
+        Examples
+        --------
+        >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = relu(a)\ny = output(b)")
+        >>> program = compile_graph(g, instructions=False)
+        >>> [(node, found[0].tolist()) for node, found in program.watch({"x": [1, -2]})]
+        [('x', [1.0, -2.0]), ('a', [-1.0, 2.0]), ('b', [0.0, 2.0]), ('y', [0.0, 2.0])]
+        """
+        values: Values = {**self.constants, **{name: (array,) for name, array in self._checked(inputs).items()}}
+        yield from list(values.items())
+        with progress(self.steps, "evaluate") as shown:
+            for step, dead in shown:
+                step.run(values)
+                for call in () if isinstance(step, Kernel) else (step,):
+                    yield call.node, values[call.node]
+                for node in dead:
+                    values.pop(node, None)
 
     def _steps(self, values: Values) -> Steps:
         if not self.reals or all(len(array) < MANY for (array,) in values.values() if array.ndim):

@@ -15,11 +15,13 @@ from graphrewrite.testing.failure.claims import BITS, INTERFACE, NEAR, WELL_FORM
 from graphrewrite.testing.failure.code import array_code, failing_test
 from graphrewrite.testing.failure.columns import Line, aligned, beside, lines
 from graphrewrite.testing.failure.culprit import Culprit, culprit_of, members_of, name_of, ports
-from graphrewrite.testing.failure.drawing import picture, svg_or_reason
+from graphrewrite.testing.failure.drawing import picture
 from graphrewrite.testing.failure.first_difference import FirstDifference, first_difference
-from graphrewrite.testing.failure.page import code_block, columns_page, fold, paragraphs, text_of
+from graphrewrite.testing.failure.page import CounterexamplePage
 from graphrewrite.testing.failure.values import Values, evaluated
 from graphrewrite.view import Picture
+from graphrewrite.view.display import Display
+from graphrewrite.view.drawing import Drawing
 
 __all__ = ["Counterexample"]
 
@@ -161,17 +163,22 @@ class Counterexample:
     def __repr__(self) -> str:
         return f"<counterexample of {len(self.before)} nodes: {self.reason}>"
 
-    def _repr_html_(self) -> str:
-        """Let Jupyter show both graphs side by side, the first difference ringed, and what to paste into a test."""
-        parts = [paragraphs(self.reason, self.notes)]
+    @cached_property
+    def page(self) -> CounterexamplePage:
+        """What a notebook shows, as data."""
+        given = ""
         if all(graph is not self.before for _, graph in self.sides):
-            shown = "\n".join(map(str, lines(self.before, evaluated(self.before, self.inputs))))
-            parts.append(f"<div>before</div>{code_block(shown)}")
-        svg, hint = svg_or_reason(self.picture)
-        parts.append(columns_page(self._titles, self._pairs))
-        parts.append(fold("picture", svg) if svg else f"<div>{text_of(hint)}</div>")
-        parts.append(fold("a test that fails", code_block(self.code)))
-        return f"<div>{''.join(parts)}</div>"
+            given = "\n".join(map(str, lines(self.before, evaluated(self.before, self.inputs))))
+        drawing = Drawing(self.picture.scenes)
+        return CounterexamplePage(self.reason, self.notes, given, self._titles, tuple(self._pairs), drawing, self.code)
+
+    def show(self) -> Display:
+        """Return the display of it: both graphs side by side, the first difference ringed, and what to paste into a test."""
+        return Display(self.page, str(self), template="counterexample.html", title=self.reason)
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        return self.show()._repr_html_()
 
     # ------------------------------------------------------------------ how it is found
 

@@ -11,7 +11,8 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.culprit import members_of
 from graphrewrite.testing.failure.obstacles import obstacles
-from graphrewrite.testing.failure.page import bars, fold, paragraphs, table
+from graphrewrite.testing.failure.page import Bar, ReportPage
+from graphrewrite.view.display import Display
 
 __all__ = ["Report"]
 
@@ -165,16 +166,30 @@ class Report:
         """By member, why it declined most often."""
         return [(name, _most(self.declined[name])) for name in sorted(self.declined) if self.declined[name]]
 
-    def _repr_html_(self) -> str:
-        """Let Jupyter show a small table; of what was refuted, the counterexample."""
-        rows = [*self._statistics()]
+    @property
+    def page(self) -> ReportPage:
+        """What a notebook shows, as data."""
+        rows = tuple(self._statistics())
         if self.counterexample is not None:
-            rows = [("graphs", str(self.graphs)), *rows]
-            found = self.counterexample._repr_html_()
-            return f"{paragraphs(f'{self.name}: refuted', ())}{found}{fold('what was tried', table(rows))}"
-        html = paragraphs(self.headline, self.advice)
-        rows = [row for row in rows if row[0] != "sizes"]
-        return html + table(rows) + bars("sizes", _binned(self.sizes)) if self.graphs else html
+            rows = (("graphs", str(self.graphs)), *rows)
+            return ReportPage(f"{self.name}: refuted", statistics=rows, counterexample=self.counterexample.page)
+        counts = _binned(self.sizes)
+        most = max((count for _, count in counts), default=1)
+        return ReportPage(
+            self.headline,
+            self.advice,
+            tuple(row for row in rows if row[0] != "sizes"),
+            tuple(Bar(name, count, round(100 * count / most)) for name, count in counts),
+            (str(min(self.sizes, default="")), str(max(self.sizes, default=""))),
+        )
+
+    def show(self) -> Display:
+        """Return the display of it: a small table; of what was refuted, the counterexample."""
+        return Display(self.page, str(self), template="report.html", title=self.headline)
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        return self.show()._repr_html_()
 
 
 def _most(counted: Counter[str]) -> tuple[str, int]:

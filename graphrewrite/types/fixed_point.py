@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.types.shown import Shown
 
 __all__ = ["FixedPoint"]
 
@@ -20,7 +21,7 @@ _FLOATS = {"f16": (11, -24, 15), "bf16": (8, -133, 127), "f32": (24, -149, 127),
 
 
 @dataclass(frozen=True)
-class FixedPoint:
+class FixedPoint(Shown):
     """A number format: an integer mantissa times a power of two.
 
     Parameters

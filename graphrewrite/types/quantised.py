@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.named import integer_limits, named_dtype
+from graphrewrite.types.shown import Shown
 
 __all__ = ["STORAGES", "Quantised"]
 
@@ -19,7 +20,7 @@ STORAGES: tuple[str, ...] = tuple(f"{kind}{bits}" for kind in "iu" for bits in (
 
 
 @dataclass(frozen=True)
-class Quantised:
+class Quantised(Shown):
     """A number format: ``scale * (q - zero_point)``, per tensor or per channel (ONNX specification, QuantizeLinear).
 
     Parameters

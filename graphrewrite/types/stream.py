@@ -10,13 +10,14 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.fixed_point import FixedPoint
+from graphrewrite.types.shown import Shown
 from graphrewrite.types.tensor import checked_shape
 
 __all__ = ["Stream"]
 
 
 @dataclass(frozen=True)
-class Stream:
+class Stream(Shown):
     """A stream of beats that carries one tensor (without its batch) after the other.
 
     The first dimension is the channels, the others are positions, in raster order. All channels of a position travel

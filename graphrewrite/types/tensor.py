@@ -11,6 +11,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.element import Element, check_element
 from graphrewrite.types.layout import check_layout, permuted
 from graphrewrite.types.quantised import Quantised
+from graphrewrite.types.shown import Shown
 
 __all__ = ["MOST_AXES", "Dimension", "Tensor", "checked_shape"]
 
@@ -71,7 +72,7 @@ def _checked_size(size: Any) -> Dimension:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Tensor:
+class Tensor(Shown):
     """A tensor: element type and shape, batch included where there is one, and perhaps the names of its axes.
 
     Parameters

@@ -1,24 +1,30 @@
 """Colours by family and by level: tints of the Okabe-Ito palette, which colour-blind people can tell apart.
 
-No colour is the only sign of what it means: the op's name is on the node, and levels differ in their border as well.
+No colour is the only sign of what it means: the op's name is on the node, levels differ in their border's width and
+number, and what is marked says so in a word.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from graphrewrite.levels import LEVELS, level_of
 from graphrewrite.op.op import Op
 
-__all__ = ["MARKS", "PAPER", "VARIABLES", "Look", "Mark", "look_of"]
+__all__ = ["DARK", "DIM", "EDGE", "FRAME", "INK", "MARKS", "PAPER", "SHADES", "VARIABLES", "Look", "Mark", "look_of"]
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a node is drawn: Graphviz colours, and its border's width."""
+    """How a node is drawn: colours in the light theme, its border's width and number, and what these stand for."""
 
     fill: str
     border: str
     width: float = 1.0
+    family: str = ""
+    level: str = ""
+    borders: int = 1
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,9 @@ class Mark:
     width: float = 3.0
     dashed: bool = False
 
+
+INK, DIM, EDGE, FRAME = "#1b1f24", "#57606a", "#6b7580", "#c3cad2"
+"""Of names, of what is said beside them, of arrows, and around graphs."""
 
 PAPER = Look("#ffffff", "#5f6b76")
 """Of whatever belongs to no family."""
@@ -43,48 +52,88 @@ _FAMILIES = {
     "reduction": "#f6d9e8",
 }
 _MODULES = {
-    "convolution": "weights",
-    "linear_algebra": "weights",
-    "arithmetic": "arithmetic",
-    "normalisation": "arithmetic",
-    "activation": "activation",
-    "pooling": "pooling",
-    "shapes": "shapes",
-    "reduction": "reduction",
+    **dict.fromkeys(("convolution", "transposed_convolution", "linear_algebra", "contraction"), "weights"),
+    **dict.fromkeys(("quantised_product", "recurrent"), "weights"),
+    **dict.fromkeys(("arithmetic", "elementary", "comparison", "logic", "normalisation", "training"), "arithmetic"),
+    **dict.fromkeys(("activation", "smooth_activation", "approximated"), "activation"),
+    **dict.fromkeys(("conversion", "fixed", "quantised", "quantise_linear", "qonnx", "mantissas"), "activation"),
+    **dict.fromkeys(("pooling", "window_pooling", "resizing"), "pooling"),
+    **dict.fromkeys(("shapes", "slicing", "gathering", "scattering", "rearranging", "generating"), "shapes"),
+    **dict.fromkeys(("reduce", "reduction"), "reduction"),
 }
 _OPS = {
-    "conv": "weights",
-    "linear": "weights",
-    "matvec": "weights",
-    "add": "arithmetic",
-    "maximum": "arithmetic",
-    "requantise": "activation",
-    "clip": "activation",
-    "quantise": "activation",
-    "window": "pooling",
-    "reshape": "shapes",
-    "fork": "shapes",
-    "fifo": "shapes",
-    "argmax": "reduction",
+    **dict.fromkeys(("conv", "linear", "matvec", "popcount", "adder_graph"), "weights"),
+    **dict.fromkeys(("add", "sub", "mul", "multiply", "affine", "accumulate"), "arithmetic"),
+    **dict.fromkeys(("requantise", "rescale", "clip", "quantise", "lookup", "threshold", "interpolate"), "activation"),
+    **dict.fromkeys(("window", "maximum"), "pooling"),
+    **dict.fromkeys(("reshape", "fork", "fifo", "refold", "repeat", "concat", "split", "select", "pad"), "shapes"),
+    **dict.fromkeys(("argmax", "softmax", "sum"), "reduction"),
 }
-_LEVELS = {"nn": ("#5f6b76", 1.0), "integer": ("#d55e00", 1.6), "stream": ("#0072b2", 2.2), "bridge": ("#e69f00", 1.6)}
+"""Of the integer and of the stream level, whose modules say less, without the word for their level."""
+_LEVELS = {
+    "nn": ("#5f6b76", 1.0, 1),
+    "integer": ("#d55e00", 1.6, 1),
+    "stream": ("#0072b2", 2.2, 1),
+    "bridge": ("#b87700", 1.0, 2),
+}
 
 MARKS = {
     "matched": Mark("#cc3311", "matched"),
-    "removed": Mark("#cc3311", "removed", dashed=True),
-    "added": Mark("#00805c", "new"),
+    "fits": Mark("#00734f", "fits", width=2.4),
+    "obstacle": Mark("#cc3311", "obstacle", width=4.0, dashed=True),
+    "here": Mark("#0a58a6", "here"),
+    "found": Mark("#0a58a6", "found"),
+    "removed": Mark("#b23c0a", "removed", dashed=True),
+    "added": Mark("#00734f", "new"),
+    "changed": Mark("#8a3f86", "changed"),
+    "moved": Mark("#8a3f86", "reads others", width=1.6),
     "different": Mark("#cc3311", "first difference", width=4.0),
     "forbidden": Mark("#cc3311", "must not be there", width=1.6, dashed=True),
-    "order": Mark("#5f6b76", "comes after", width=1.0, dashed=True),
-    "optional": Mark("#5f6b76", "may be missing", width=1.0, dashed=True),
+    "order": Mark(PAPER.border, "comes after", width=1.0, dashed=True),
+    "optional": Mark(PAPER.border, "may be missing", width=1.0, dashed=True),
+    "cut": Mark(EDGE, "goes on", width=1.0, dashed=True),
 }
-"""Of nodes that a match or a rewrite touches, that go wrong, and of what a pattern forbids or can do without."""
+"""Of nodes that a match, a rewrite or a search touches, that go wrong, and of what a pattern forbids or can do without;
+of arrows, those that carry nothing, and those that leave the part that is drawn."""
 
 VARIABLES = ("#cfe4f4", "#fde0b8", "#c9ebdd", "#f6d9e8", "#fdf3c4", "#dcd6f2")
 """Fill colours of a rule's variables, the same on both sides."""
 
+SHADES = ("#fff5e8", "#fee3c0", "#fdc98c", "#fbac5c", "#f28e3a")
+"""Fill colours of numbers, from the least to the greatest."""
 
-def look_of(kind: str, op: Op | None) -> Look:
+DARK = {
+    "#cfe4f4": ("weights", "#1f3d54"),
+    "#fdf3c4": ("arithmetic", "#4a4316"),
+    "#c9ebdd": ("activation", "#17473a"),
+    "#dcd6f2": ("pooling", "#362f57"),
+    "#ececec": ("shapes", "#33383e"),
+    "#f6d9e8": ("reduction", "#552c43"),
+    "#fde0b8": ("variable", "#55391a"),
+    "#ffffff": ("plain", "#1f252d"),
+    "#5f6b76": ("border", "#9aa4af"),
+    "#d55e00": ("integer", "#ff9a4d"),
+    "#0072b2": ("stream", "#5cb8f0"),
+    "#b87700": ("bridge", "#f0b94d"),
+    "#cc3311": ("matched", "#ff7b5c"),
+    "#0a58a6": ("link", "#79b8ff"),
+    "#b23c0a": ("removed", "#ff9a66"),
+    "#00734f": ("added", "#4fd1a0"),
+    "#8a3f86": ("changed", "#e3a0df"),
+    INK: ("ink", "#e6edf3"),
+    DIM: ("dim", "#9aa4af"),
+    EDGE: ("edge", "#87919c"),
+    FRAME: ("frame", "#4a545f"),
+    "#fff5e8": ("shade-0", "#2b241d"),
+    "#fee3c0": ("shade-1", "#47321c"),
+    "#fdc98c": ("shade-2", "#66401a"),
+    "#fbac5c": ("shade-3", "#854e17"),
+    "#f28e3a": ("shade-4", "#a65c12"),
+}
+"""What each colour stands for, and what it is in the dark theme."""
+
+
+def look_of(kind: str, op: Op | None, result: Any = None) -> Look:
     """Return how a node of a type is drawn.
 
     Parameters
@@ -93,6 +142,8 @@ def look_of(kind: str, op: Op | None) -> Look:
         The node's type.
     op : Op or None
         The op of that name, where the graph knows one.
+    result : Tensor, Stream or tuple of them, optional
+        The type of its result, which may be of a more specific level than the op.
 
     Returns
     -------
@@ -103,10 +154,14 @@ def look_of(kind: str, op: Op | None) -> Look:
     >>> from graphrewrite import op
     >>> look_of("relu", op.relu).fill == look_of("sigmoid", op.sigmoid).fill
     True
+    >>> look_of("integer_conv", op.integer_conv).level
+    'integer'
     """
     if op is None or op.level == "structure":
         return PAPER
     word = kind.removeprefix("stream_").removeprefix("integer_")
     family = _OPS.get(word) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
-    border, width = _LEVELS.get(op.level, _LEVELS["nn"])
-    return Look(_FAMILIES.get(family, "#ffffff"), border, width)
+    found = level_of(op, result)
+    level = "bridge" if op.level == "bridge" else "nn" if found is None else LEVELS[found]
+    border, width, borders = _LEVELS[level]
+    return Look(_FAMILIES.get(family, PAPER.fill), border, width, family, level, borders)

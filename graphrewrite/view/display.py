@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from graphrewrite.errors import MissingDependencyError
+from graphrewrite.errors import GraphRewriteError
 from graphrewrite.view.page import document, fragment
 from graphrewrite.view.written import PictureError, written
 
@@ -73,14 +73,14 @@ class Display:
         if path.suffix == ".html":
             return written(path, self.document.encode())
         if path.suffix == ".txt":
-            return written(path, f"{self.text}\n".encode())
+            return written(path, f"{self.text}\n".encode(errors="backslashreplace"))
         raise PictureError(f"cannot write {path.name!r}: this is written to a file that ends in .html or .txt")
 
     def _repr_html_(self) -> str:
-        """Let Jupyter show it; the text, and a hint, where a package is missing."""
+        """Let Jupyter show it; the text, and why, where a package is missing or nothing can be drawn."""
         try:
             return self.html
-        except MissingDependencyError as error:
+        except GraphRewriteError as error:
             return f"<pre>{escape(self.text)}</pre><p>{escape(str(error))}</p>"
 
     def __repr__(self) -> str:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import networkx as nx
 
 from graphrewrite.errors import MissingDependencyError
-from graphrewrite.view.colour import MARKS
+from graphrewrite.view.colour import DIM, EDGE, FRAME, INK, MARKS, PAPER, SHADES
+from graphrewrite.view.label import head_of, label_of, legend_label, small
 from graphrewrite.view.plain import markup
-from graphrewrite.view.scene import Box, Scene, scene_of
+from graphrewrite.view.scene import Arrow, Box, Frame, Scene, scene_of
+from graphrewrite.view.written import PictureError
 
 if TYPE_CHECKING:
     import pydot
 
-__all__ = ["dot_of", "to_dot"]
+__all__ = ["DIRECTIONS", "dot_of", "to_dot"]
 
-_FONT = "Helvetica,Arial,sans-serif"
-_GREY = "#555555"
+_FONT = "Arial"
+"""Of which both programs know the widths; `graphrewrite.view.svg` names others of the same widths."""
+_LEFT = '<BR ALIGN="LEFT"/>'
+DIRECTIONS = ("TB", "LR")
 
 
 def to_dot(graph: nx.DiGraph, *, direction: str = "TB") -> pydot.Dot:
@@ -46,7 +51,7 @@ def to_dot(graph: nx.DiGraph, *, direction: str = "TB") -> pydot.Dot:
     >>> from graphrewrite import Graph
     >>> dot = to_dot(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
     >>> [(edge.get_source(), edge.get_destination(), edge.get_label()) for edge in dot.get_edges()]
-    [('n0', 'n1', '< f32[N]>')]
+    [('n0', 'n1', '<&#160;f32[N]>')]
     """
     return dot_of([scene_of(graph)], direction=direction)
 
@@ -61,7 +66,7 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
     direction : {"TB", "LR"}
         As for `to_dot`.
     tooltips : bool
-        Whether to write tooltips; `render` adds them later and more carefully.
+        Whether to write tooltips; `graphrewrite.view.svg` adds them later and more carefully.
 
     Returns
     -------
@@ -71,105 +76,122 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
         import pydot
     except ImportError:
         raise MissingDependencyError("pictures need pydot: pip install 'graphrewrite[view]'") from None
-    if direction not in ("TB", "LR"):
-        raise ValueError(f"the direction is 'TB' or 'LR', not {direction!r}")
-    dot = pydot.Dot("picture", graph_type="digraph", rankdir=direction, bgcolor="white", nodesep="0.3", ranksep="0.35")
+    if direction not in DIRECTIONS:
+        raise PictureError(f"the direction is 'TB' or 'LR', not {direction!r}")
+    dot = pydot.Dot("picture", graph_type="digraph", rankdir=direction, bgcolor="white", nodesep="0.25", ranksep="0.3")
     dot.set_node_defaults(
-        shape="box", style='"rounded,filled"', fontname=f'"{_FONT}"', fontsize="12", margin='"0.11,0.05"', height="0.3"
+        shape="box",
+        style='"rounded,filled"',
+        fontname=f'"{_FONT}"',
+        fontsize="11",
+        fontcolor=f'"{INK}"',
+        margin='"0.09,0.04"',
+        height="0.26",
     )
-    dot.set_edge_defaults(
-        fontname=f'"{_FONT}"', fontsize="10", fontcolor=f'"{_GREY}"', color=f'"{_GREY}"', arrowsize="0.7"
-    )
-    first = [sum(len(scene.boxes) for scene in scenes[:index]) for index in range(len(scenes))]
+    dot.set_edge_defaults(fontname=f'"{_FONT}"', fontsize="9", fontcolor=f'"{DIM}"', color=f'"{EDGE}"', arrowsize="0.6")
+    legends = [scene.legend for scene in scenes if scene.legend is not None]
+    if legends:
+        _give(dot, label=f"<{legend_label(legends[0])}>", labelloc="b", fontname=_FONT, fontsize="9", fontcolor=DIM)
+    first = _first(len(scene.boxes) for scene in scenes)
+    first_frame = _first(len(scene.frames) for scene in scenes)
     # Graphviz puts the first frame on the left, and, laying out from left to right, at the bottom.
     for index in range(len(scenes)) if direction == "TB" else reversed(range(len(scenes))):
         scene = scenes[index]
         target: pydot.Graph = dot
         if len(scenes) > 1:
-            target = frame = pydot.Cluster(f"scene{index}", label=f"<<B>{markup(scene.title, 120)}</B>>", margin="12")
-            for key, value in {"style": "rounded", "color": "#bbbbbb", "fontname": _FONT, "fontsize": "13"}.items():
-                frame.set(key, f'"{value}"')
-            dot.add_subgraph(frame)  # type: ignore[arg-type]  # pydot's own way to add a cluster
+            target = _cluster(dot, f"s{index}", f"<B>{markup(scene.title, 120)}</B>", FRAME, "13")
+        inside = _frames(target, scene.frames, first_frame[index], tooltips)
         for offset, box in enumerate(scene.boxes):
-            target.add_node(_node(f"n{first[index] + offset}", box, direction, tooltips))
+            path = "" if box.frame is None else f"{scene.frames[box.frame].name}/"
+            node = _node(f"n{first[index] + offset}", box, path, direction, tooltips)
+            (target if box.frame is None else inside[box.frame]).add_node(node)
         for arrow in scene.arrows:
-            # The compass points keep arrows from running through the box that they belong to.
-            into, out = ("n", "s") if direction == "TB" else ("w", "e")
-            head = "" if arrow.port is None else f":i{arrow.port}:{into}"
-            tail = "" if scene.boxes[arrow.source].results == 1 else f":r{arrow.result}:{out}"
-            edge = pydot.Edge(f"n{first[index] + arrow.source}{tail}", f"n{first[index] + arrow.destination}{head}")
-            if arrow.label:
-                edge.set("label", f"< {markup(arrow.label, 60)}>")
-            if arrow.mark:
-                edge.set("color", f'"{MARKS[arrow.mark].colour}"')
-                edge.set("style", '"dashed"')
-            target.add_edge(edge)
+            target.add_edge(_edge(arrow, scene, first[index], direction))
     return dot
 
 
-def _node(key: str, box: Box, direction: str, tooltips: bool) -> pydot.Node:
+def _first(counts: Iterable[int]) -> list[int]:
+    return [0, *accumulate(counts)]
+
+
+def _give(target: pydot.Graph, **values: str) -> None:
+    for key, value in values.items():
+        target.set(key, value if value.startswith("<") else f'"{value}"')
+
+
+def _cluster(parent: pydot.Graph, key: str, label: str, colour: str, size: str) -> pydot.Graph:
     import pydot
 
-    border, width, style = box.look.border, box.look.width, "rounded,filled"
-    if box.mark:
-        mark = MARKS[box.mark]
-        border, width = mark.colour, mark.width
-        style += ",dashed" if mark.dashed else ""
-    given = {
-        "label": f"<{_label(box, direction)}>",
-        "fillcolor": f'"{box.look.fill}"',
-        "color": f'"{border}"',
-        "penwidth": str(width),
-    }
-    if style != "rounded,filled":
-        given["style"] = f'"{style}"'
-    if box.round:
-        given["shape"] = "oval"
-        given["style"] = f'"{style.removeprefix("rounded,")}"'
+    made: pydot.Graph = pydot.Cluster(key)
+    _give(made, label=f"<{label}>", margin="10", style="rounded", color=colour, fontname=_FONT, fontsize=size)
+    _give(made, fontcolor=INK, labeljust="l")
+    parent.add_subgraph(made)
+    return made
+
+
+def _frames(target: pydot.Graph, frames: Sequence[Frame], first: int, tooltips: bool) -> list[pydot.Graph]:
+    """The clusters of nodes that are graphs."""
+    made: list[pydot.Graph] = []
+    for index, frame in enumerate(frames):
+        parent, path = (target, "") if frame.parent is None else (made[frame.parent], f"{frames[frame.parent].name}/")
+        mark = MARKS.get(frame.mark)
+        label = head_of(frame, path)
+        label += f" {small(f'<I>{mark.word}</I>', mark.colour)}" if mark else ""
+        made.append(_cluster(parent, f"f{first + index}", label, mark.colour if mark else PAPER.border, "11"))
+        # Said of each, for a cluster has the pen of the one that it stands in.
+        dashed = "rounded,dashed" if mark is not None and mark.dashed else "rounded"
+        _give(made[-1], penwidth=str(mark.width if mark else 1.0), style=dashed)
+        if tooltips and frame.tooltip:
+            made[-1].set("tooltip", _quoted(frame.tooltip))
+    return made
+
+
+def _edge(arrow: Arrow, scene: Scene, first: int, direction: str) -> pydot.Edge:
+    import pydot
+
+    # The compass points keep arrows from running through the box that they belong to.
+    into, out = ("n", "s") if direction == "TB" else ("w", "e")
+    head = "" if arrow.port is None else f":i{arrow.port}:{into}"
+    tail = "" if scene.boxes[arrow.source].results == 1 else f":r{arrow.result}:{out}"
+    edge = pydot.Edge(f"n{first + arrow.source}{tail}", f"n{first + arrow.destination}{head}")
+    lines = [markup(arrow.label, 60)] if arrow.label else []
+    lines += [f'<FONT COLOR="{INK}">{markup(arrow.value, 60)}</FONT>'] if arrow.value else []
+    if lines:
+        edge.set("label", f"<{_LEFT.join(f'&#160;{line}' for line in lines)}{_LEFT * (len(lines) > 1)}>")
+    if arrow.mark:
+        edge.set("color", f'"{MARKS[arrow.mark].colour}"')
+        edge.set("style", '"dotted"' if arrow.mark == "cut" else '"dashed"')
+    return edge
+
+
+def _node(key: str, box: Box, path: str, direction: str, tooltips: bool) -> pydot.Node:
+    import pydot
+
+    given = {"label": f"<{label_of(box, path, direction)}>"}
+    if box.stub:
+        given |= {"shape": "plaintext", "style": '""', "margin": '"0.02,0.01"', "height": "0.1"}
+    else:
+        border, width, style = box.look.border, box.look.width, "filled" if box.round else "rounded,filled"
+        if box.mark:
+            mark = MARKS[box.mark]
+            border, width = mark.colour, mark.width
+            style += ",dashed" if mark.dashed else ""
+        fill = box.look.fill if box.shade is None else SHADES[box.shade]
+        given |= {"fillcolor": f'"{fill}"', "color": f'"{border}"', "penwidth": str(width)}
+        if style != "rounded,filled":
+            given["style"] = f'"{style}"'
+        if box.round:
+            given["shape"] = "oval"
+        if box.look.borders > 1:
+            given["peripheries"] = str(box.look.borders)
     if tooltips and box.tooltip:
-        escaped = box.tooltip.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        given["tooltip"] = f'"{escaped}"'
+        given["tooltip"] = _quoted(box.tooltip)
     node = pydot.Node(key)
     for name, value in given.items():
         node.set(name, value)
     return node
 
 
-_TABLE = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">'
-_RIM = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
-
-
-def _label(box: Box, direction: str) -> str:
-    rows = [*_head(box), *(_small(markup(note, 48)) for note in box.notes)]
-    if box.mark:
-        mark = MARKS[box.mark]
-        rows.append(_small(f"<I>{mark.word}</I>", mark.colour))
-    body = "".join(f"<TR><TD>{row}</TD></TR>" for row in rows)
-    body += "".join(f'<TR><TD ALIGN="LEFT">{_code(line)}</TD></TR>' for line in box.code)
-    ports = [f'<TD PORT="i{i}">{_small(markup(name) or " ")}</TD>' for i, name in enumerate(box.ports)]
-    results = [f'<TD PORT="r{i}">{_small(str(i))}</TD>' for i in range(box.results if box.results > 1 else 0)]
-    if direction == "TB":
-        above, below = (f"<TR><TD>{_RIM}<TR>{''.join(c)}</TR></TABLE></TD></TR>" if c else "" for c in (ports, results))
-        return f"{_TABLE}{above}{body}{below}</TABLE>"
-    if not ports and not results:
-        return f"{_TABLE}{body}</TABLE>"
-    columns = ["".join(f"<TR>{cell}</TR>" for cell in cells) for cells in (ports, results)]
-    left, right = (f"<TD>{_RIM}{column}</TABLE></TD>" if column else "" for column in columns)
-    return f"{_TABLE}<TR>{left}<TD>{_TABLE}{body}</TABLE></TD>{right}</TR></TABLE>"
-
-
-def _head(box: Box) -> list[str]:
-    """What leads is in black: of an operation its op, of a value its name."""
-    name, kind = markup(box.name), markup(box.kind)
-    if not name or not kind:
-        return [f"<B>{kind}</B>"] if kind else [name] if name else [] if box.code else [" "]
-    return [f"{name} {_small(kind)}" if box.round else f"<B>{kind}</B> {_small(name)}"]
-
-
-def _code(line: str) -> str:
-    indent = len(line) - len(line.lstrip())
-    return f'<FONT FACE="monospace" POINT-SIZE="10">{"&#160;" * indent}{markup(line.strip(), 90)}</FONT>'
-
-
-def _small(text: str, colour: str = _GREY) -> str:
-    return f'<FONT COLOR="{colour}" POINT-SIZE="10">{text}</FONT>'
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -17,16 +17,36 @@ from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import Arrow, Box, Scene
 from graphrewrite.view.source import source_of
 
-__all__ = ["graph_sketch_of"]
+__all__ = ["graph_pattern_scene", "graph_sketch_of", "requirements_of"]
 
 
-def graph_sketch_of(rule: GraphRule) -> tuple[Scene, ...]:
+def graph_pattern_scene(rule: GraphRule, *, marks: Mapping[Hashable, str] | None = None) -> Scene:
+    """Return the pattern graph of a rule, with what must not be there.
+
+    Parameters
+    ----------
+    rule : GraphRule
+        Any rule over digraphs.
+    marks : mapping, optional
+        Name in the pattern to a key of `MARKS`.
+
+    Returns
+    -------
+    Scene
+    """
+    pattern = rule.pattern
+    return _with_absent(_scene(f"{rule.name}: pattern", pattern.graph, pattern, marks or {}), pattern)
+
+
+def graph_sketch_of(rule: GraphRule, *, words: bool = True) -> tuple[Scene, ...]:
     """Return the pattern graph of a rule and its replacement, to be drawn side by side.
 
     Parameters
     ----------
     rule : GraphRule
         Any rule over digraphs.
+    words : bool
+        Whether to write the rule's name, its conditions, and what it declines, beside the pattern.
 
     Returns
     -------
@@ -47,15 +67,32 @@ def graph_sketch_of(rule: GraphRule) -> tuple[Scene, ...]:
     pattern, new = rule.pattern, rule.replacement
     known = isinstance(new, nx.DiGraph)
     gone = {n: "removed" for n in pattern.graph if n not in new} if isinstance(new, nx.DiGraph) else {}
-    before = _with_absent(_scene(f"{rule.name}: pattern", pattern.graph, pattern, gone), pattern)
-    words = [*(["no other edges between them"] if pattern.induced else [])]
-    words += [pattern.condition.reason] if pattern.condition is not None else []
-    before = _with_words(before, "where", words)
-    before = _with_words(before, "declines", [] if known else list(declines_of(new)))
+    before = graph_pattern_scene(rule, marks=gone)
+    if words:
+        before = _with_words(before, "where", list(requirements_of(pattern)))
+        before = _with_words(before, "declines", [] if known else list(declines_of(new)))
+    else:
+        before = replace(before, title="pattern")
     if not isinstance(new, nx.DiGraph):
         return before, Scene("⇒ replacement", (Box("", "", PAPER, code=source_of(new)),), ())
     fresh = {n: "added" for n in new if n not in pattern.graph}
     return before, _scene("⇒ replacement", new, pattern, fresh)
+
+
+def requirements_of(pattern: GraphPattern) -> tuple[str, ...]:
+    """Return what a pattern graph asks of a whole match, in words.
+
+    Parameters
+    ----------
+    pattern : GraphPattern
+        Of a rule over digraphs.
+
+    Returns
+    -------
+    tuple of str
+    """
+    alone = ("no other edges between them",) if pattern.induced else ()
+    return alone if pattern.condition is None else (*alone, pattern.condition.reason)
 
 
 def _scene(title: str, graph: nx.DiGraph, pattern: GraphPattern, marks: Mapping[Hashable, str]) -> Scene:

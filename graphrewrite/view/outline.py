@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,7 +60,9 @@ def wrapped(text: str) -> tuple[str, ...]:
     return tuple(textwrap.wrap(plain(text, 400).replace(" …", "\N{NO-BREAK SPACE}…"), _WIDTH))
 
 
-def outline(title: str, pattern: Pattern, terms: Iterable[Any], word: str) -> Scene:
+def outline(
+    title: str, pattern: Pattern, terms: Iterable[Any], word: str, *, marks: Mapping[int, str] | None = None
+) -> Scene:
     """Return boxes for terms and what they are made of, and a mark behind each.
 
     Parameters
@@ -73,16 +75,19 @@ def outline(title: str, pattern: Pattern, terms: Iterable[Any], word: str) -> Sc
         Roots of the pattern, what is forbidden, or what replaces the roots.
     word : str
         What becomes of them: "replaced" or "replacement".
+    marks : mapping, optional
+        Identity of a term to a key of `MARKS`.
 
     Returns
     -------
     Scene
     """
-    return _Outline(pattern).scene(title, list(terms), word)
+    return _Outline(pattern, marks or {}).scene(title, list(terms), word)
 
 
 class _Outline:
-    def __init__(self, pattern: Pattern) -> None:
+    def __init__(self, pattern: Pattern, marks: Mapping[int, str]) -> None:
+        self.marks = marks
         self.colours = colours_of(pattern)
         units = [term.unit for term in pattern.made if isinstance(term, Repeated | Every)]
         self.own = {id(v) for unit in units for v in unit.own}
@@ -125,10 +130,16 @@ class _Outline:
             case Result():
                 return self._place(term.node)
             case Without(term_=(PatternNode() | Result()) as inner):
-                return self._place(inner)
+                return self._marked(self._place(inner), term)
         if id(term) not in self.positions:
-            self.positions[id(term)] = self._draw(term)
+            self.positions[id(term)] = self._marked(self._draw(term), term)
         return self.positions[id(term)]
+
+    def _marked(self, at: int, term: Any) -> int:
+        """Mark a box as its term is; return it."""
+        if id(term) in self.marks:
+            self.boxes[at] = replace(self.boxes[at], mark=self.marks[id(term)])
+        return at
 
     def _place_variable(self, variable: Variable, *, several: bool) -> int:
         if id(variable) not in self.positions:
@@ -137,7 +148,7 @@ class _Outline:
             notes += ["a constant"] if variable.constant else []
             notes += wrapped(variable.condition.reason) if variable.condition is not None else []
             look = Look(self.colours.get(id(variable), PAPER.fill), PAPER.border)
-            mark = "optional" if variable.optional else ""
+            mark = self.marks.get(id(variable)) or ("optional" if variable.optional else "")
             name = f"*{variable.name}" if several else variable.name
             self.boxes.append(Box(name, "", look, notes=tuple(notes), mark=mark, round=True))
             self.positions[id(variable)] = len(self.boxes) - 1
@@ -201,6 +212,7 @@ class _Outline:
                 drawn.append((name, operand))
                 continue
             tucked += wrapped(f"{name}: {_words(operand)}" if name else _words(operand))
+            box = replace(box, mark=self.marks.get(id(operand)) or box.mark)
         sources = [self._place(operand) for _, operand in drawn]
         several = len(drawn) > 1
         ports = tuple(name for name, _ in drawn) if several else ()

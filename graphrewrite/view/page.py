@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import MissingDependencyError
+from graphrewrite.view.highlight import highlighted
 from graphrewrite.view.plain import plain
 
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["asset", "document", "environment", "fragment"]
+__all__ = ["as_it_is", "asset", "document", "environment", "fragment"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -24,7 +25,8 @@ def environment() -> jinja2.Environment:
     Returns
     -------
     jinja2.Environment
-        With the filter ``plain``, which writes invisible characters as escapes and takes a limit of length.
+        With the filter ``plain``, which writes invisible characters as escapes and takes a limit of length, and the
+        filter ``code``, which marks the words of source code and takes its language.
 
     Raises
     ------
@@ -43,6 +45,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters["plain"] = plain
+    made.filters["code"] = highlighted
     made.globals["asset"] = asset
     return made
 
@@ -86,7 +89,7 @@ def fragment(template: str, **values: Any) -> str:
     """
     made = environment()
     body = made.get_template(template).render(**values)
-    return made.get_template("fragment.html").render(body=_as_it_is(body))
+    return made.get_template("fragment.html").render(body=as_it_is(body))
 
 
 def document(title: str, body: str, *, head: str = "") -> str:
@@ -111,11 +114,28 @@ def document(title: str, body: str, *, head: str = "") -> str:
     return (
         environment()
         .get_template("document.html")
-        .render(title=plain(title, 200), body=_as_it_is(body), head=_as_it_is(head))
+        .render(title=plain(title, 200), body=as_it_is(body), head=as_it_is(head))
     )
 
 
-def _as_it_is(html: str) -> Any:
+def as_it_is(html: str) -> Any:
+    """Return HTML that a template is to write as it is, for whoever gives it has made it.
+
+    Parameters
+    ----------
+    html : str
+        Safe.
+
+    Returns
+    -------
+    markupsafe.Markup
+
+    Raises
+    ------
+    MissingDependencyError
+        If jinja2 is not installed.
+    """
+    environment()
     from markupsafe import Markup  # comes with jinja2
 
     return Markup(html)

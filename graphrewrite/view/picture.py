@@ -1,26 +1,53 @@
-"""Picture: what `show` returns; Jupyter draws it, a terminal prints it, `save` writes it."""
+"""Picture: a display that is drawn; `save` writes it as SVG, PNG, dot, HTML or text."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.view.display import Display
 from graphrewrite.view.dot import dot_of
+from graphrewrite.view.page import as_it_is, fragment
+from graphrewrite.view.plain import plain
 from graphrewrite.view.render import render_png, render_svg
 from graphrewrite.view.scene import Scene
+from graphrewrite.view.summary_table import SummaryTables
+from graphrewrite.view.table import Table
 from graphrewrite.view.written import PictureError, written
 
 if TYPE_CHECKING:
     import pydot
 
-__all__ = ["Picture"]
+__all__ = ["Content", "Picture"]
 
 
-class Picture:
-    """Something to look at, with a text for where nothing can be drawn.
+@dataclass(frozen=True)
+class Content:
+    """What a picture shows: scenes side by side, and below them tables and hints.
+
+    Attributes
+    ----------
+    scenes : tuple of Scene
+        What is drawn; nothing of what is too large.
+    summaries : tuple of SummaryTables
+        Of what is too large to be drawn.
+    tables : tuple of Table
+        What belongs to the picture and has no place in it.
+    hints : tuple of str
+        What part it is, and how to see another.
+    """
+
+    scenes: tuple[Scene, ...]
+    summaries: tuple[SummaryTables, ...] = ()
+    tables: tuple[Table, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+class Picture(Display):
+    """A display that is drawn, with a text for where nothing can be drawn.
 
     Parameters
     ----------
@@ -30,6 +57,8 @@ class Picture:
         What a terminal prints.
     direction : {"TB", "LR"}
         From top to bottom or from left to right.
+    summaries, tables, hints
+        As of `Content`.
 
     Examples
     --------
@@ -37,8 +66,27 @@ class Picture:
     too large to draw
     """
 
-    def __init__(self, scenes: tuple[Scene, ...], text: str, *, direction: str = "TB") -> None:
-        self.scenes, self.text, self.direction = scenes, text, direction
+    data: Content
+
+    def __init__(
+        self,
+        scenes: tuple[Scene, ...],
+        text: str,
+        *,
+        direction: str = "TB",
+        summaries: tuple[SummaryTables, ...] = (),
+        tables: tuple[Table, ...] = (),
+        hints: tuple[str, ...] = (),
+    ) -> None:
+        title = plain(next((scene.title for scene in scenes if scene.title), "graphrewrite"), 120)
+        data = Content(scenes, summaries, tables, hints)
+        super().__init__(data, "\n".join([text, *hints]), template="picture.html", title=title)
+        self.direction = direction
+
+    @property
+    def scenes(self) -> tuple[Scene, ...]:
+        """What is drawn."""
+        return self.data.scenes
 
     @property
     def dot(self) -> pydot.Dot:
@@ -50,13 +98,19 @@ class Picture:
         """The picture as SVG."""
         return render_svg(self._drawable(), direction=self.direction)
 
+    @property
+    def html(self) -> str:
+        """The picture as HTML that can stand in any page, with tooltips; in the theme of the page."""
+        svg = as_it_is(self.svg) if self.scenes else ""  # made by `graphrewrite.view.svg`
+        return fragment(self.template, data=self.data, svg=svg, text=self.text)
+
     def save(self, path: str | Path) -> Path:
         """Write the picture to a file.
 
         Parameters
         ----------
         path : str or Path
-            Ends in .svg, .png or .dot.
+            Ends in .svg, .png, .dot, .html, or .txt for the text.
 
         Returns
         -------
@@ -65,7 +119,9 @@ class Picture:
         Raises
         ------
         PictureError
-            If the ending is another, or the file cannot be written.
+            If the ending is another, there is nothing to draw, or the file cannot be written.
+        MissingDependencyError
+            If what draws is not installed.
         """
         path = Path(path)
         if path.suffix == ".svg":
@@ -74,8 +130,10 @@ class Picture:
             content = render_png(self._drawable(), direction=self.direction)
         elif path.suffix == ".dot":
             content = self.dot.to_string().encode()
+        elif path.suffix in (".html", ".txt"):
+            return super().save(path)
         else:
-            raise PictureError(f"cannot write {path.name!r}: a picture's file ends in .svg, .png or .dot")
+            raise PictureError(f"cannot write {path.name!r}: a picture's file ends in .svg, .png, .dot, .html or .txt")
         return written(path, content)
 
     def _drawable(self) -> tuple[Scene, ...]:
@@ -86,22 +144,8 @@ class Picture:
         return self.scenes
 
     def _repr_svg_(self) -> str | None:
-        """Let Jupyter draw the picture where pydot and Graphviz are there."""
+        """Let what shows no HTML draw the picture, where pydot and Graphviz are there."""
         try:
             return self.svg if self.scenes else None
         except GraphRewriteError:
             return None
-
-    def _repr_html_(self) -> str | None:
-        """Let Jupyter show the text, and why there is no picture, where none can be drawn."""
-        hint = ""
-        if self.scenes:
-            try:
-                self.svg  # noqa: B018  # drawn here, or the reason why not
-                return None
-            except GraphRewriteError as error:
-                hint = f"<p>{escape(str(error))}</p>"
-        return f"<pre>{escape(self.text)}</pre>{hint}"
-
-    def __repr__(self) -> str:
-        return self.text

@@ -31,6 +31,8 @@ def plain(text: object, limit: int = 2000) -> str:
     'a\\x00b\\u202ec'
     """
     short = shortened(str(text), limit)
+    if short.isprintable():  # most texts by far
+        return short
     return "".join(ascii(c)[1:-1] if unicodedata.category(c) in _HIDDEN else c for c in short)
 
 

@@ -1,21 +1,17 @@
-"""Layout and files: Graphviz' program ``dot``, and a clean-up of the SVG that it writes."""
+"""Scenes as files: laid out by Graphviz, and as SVG that can stand alone or inside of a page."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Sequence
-from xml.etree import ElementTree
 
-from graphrewrite.errors import MissingDependencyError
 from graphrewrite.view.dot import dot_of
+from graphrewrite.view.program import laid_out
 from graphrewrite.view.scene import Scene
-from graphrewrite.view.written import PictureError
+from graphrewrite.view.svg import cleaned
 
-__all__ = ["render_png", "render_svg"]
+__all__ = ["laid_out", "render_png", "render_svg", "render_svgs"]
 
-_SVG = "http://www.w3.org/2000/svg"
-_SECONDS = 60
+_END = b"</svg>\n"
 
 
 def render_svg(scenes: Sequence[Scene], *, direction: str = "TB") -> str:
@@ -29,32 +25,44 @@ def render_svg(scenes: Sequence[Scene], *, direction: str = "TB") -> str:
     Returns
     -------
     str
-        Without comments, identifiers and scripts; each node's tooltip is its ``title``.
+        As `graphrewrite.view.svg.cleaned` makes it.
 
     Raises
     ------
     MissingDependencyError
         If pydot or Graphviz is not installed.
     """
-    drawn = _run(dot_of(scenes, direction=direction, tooltips=False).to_string(), "svg")
-    boxes = [box for scene in scenes for box in scene.boxes]
-    ElementTree.register_namespace("", _SVG)
-    root = ElementTree.fromstring(drawn)
-    for group in root.iter(f"{{{_SVG}}}g"):
-        group.attrib.pop("id", None)
-        title = group.find(f"{{{_SVG}}}title")
-        if title is None:
-            continue
-        if group.get("class") == "node" and boxes[int((title.text or "n0")[1:])].tooltip:
-            title.text = boxes[int((title.text or "n0")[1:])].tooltip
-        else:
-            group.remove(title)
-    root.set("style", "max-width:100%;height:auto")
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
+    return render_svgs([scenes], direction=direction)[0]
+
+
+def render_svgs(pictures: Sequence[Sequence[Scene]], *, direction: str = "TB") -> list[str]:
+    """Return many pictures as SVG elements, all laid out by one process.
+
+    Parameters
+    ----------
+    pictures : sequence of sequence of Scene
+        What each of them shows.
+    direction : {"TB", "LR"}
+
+    Returns
+    -------
+    list of str
+        As `render_svg` gives each.
+
+    Raises
+    ------
+    MissingDependencyError
+        If pydot or Graphviz is not installed.
+    """
+    if not pictures:
+        return []
+    source = "\n".join(dot_of(scenes, direction=direction, tooltips=False).to_string() for scenes in pictures)
+    drawn = [part + _END for part in laid_out(source, "svg").split(_END)[:-1]]
+    return [cleaned(svg, scenes) for svg, scenes in zip(drawn, pictures, strict=True)]
 
 
 def render_png(scenes: Sequence[Scene], *, direction: str = "TB") -> bytes:
-    """Return scenes as a PNG file's content.
+    """Return scenes as a PNG file's content, in the light theme.
 
     Parameters
     ----------
@@ -70,24 +78,4 @@ def render_png(scenes: Sequence[Scene], *, direction: str = "TB") -> bytes:
     MissingDependencyError
         If pydot or Graphviz is not installed.
     """
-    return _run(dot_of(scenes, direction=direction, tooltips=False).to_string(), "png", "-Gdpi=120")
-
-
-def _run(source: str, form: str, *options: str) -> bytes:
-    program = shutil.which("dot")
-    if program is None:
-        raise MissingDependencyError(
-            "pictures need Graphviz' program dot, which is not on the path: apt-get install graphviz"
-        )
-    try:
-        done = subprocess.run(
-            [program, f"-T{form}", *options], input=source.encode(), capture_output=True, timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise PictureError(
-            f"Graphviz did not lay the graph out in {_SECONDS} s; draw a part of it, graph.subgraph(nodes)"
-        ) from None
-    if done.returncode or not done.stdout:
-        reason = done.stderr.decode(errors="replace").strip().splitlines()
-        raise PictureError(f"Graphviz failed: {reason[0] if reason else f'exit code {done.returncode}'}")
-    return done.stdout
+    return laid_out(dot_of(scenes, direction=direction, tooltips=False).to_string(), "png", "-Gdpi=120")

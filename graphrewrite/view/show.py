@@ -1,57 +1,73 @@
-"""What people call: `show`, `before_after`, `rule_picture`, `to_svg`."""
+"""What people call: `show`, which returns the display of anything that has one, and `to_svg`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
 
-from graphrewrite.errors import GraphRewriteError, not_there
+from graphrewrite.errors import did_you_mean
 from graphrewrite.given import check_digraph
-from graphrewrite.graph import Graph
-from graphrewrite.graph_rule import GraphMatch, GraphRule
+from graphrewrite.graph_rule import GraphRule
+from graphrewrite.graph_view import GraphView
 from graphrewrite.module import Module
-from graphrewrite.rule import Match, Rule
-from graphrewrite.summary import summary
-from graphrewrite.view.graph_sketch import graph_sketch_of
+from graphrewrite.passes import Pass, Pipeline
+from graphrewrite.rule import Rule
+from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
+from graphrewrite.view.display import Display
+from graphrewrite.view.gallery import show_rule, show_rules
+from graphrewrite.view.graph_picture import graph_picture
+from graphrewrite.view.module_picture import module_picture
 from graphrewrite.view.picture import Picture
-from graphrewrite.view.plain import plain
 from graphrewrite.view.render import render_svg
-from graphrewrite.view.scene import Scene, scene_of
-from graphrewrite.view.sketch import sketch_of, text_of
+from graphrewrite.view.rule_picture import rule_picture
+from graphrewrite.view.scene import scene_of
+from graphrewrite.view.type_words import show_type
+from graphrewrite.view.written import PictureError
 
-__all__ = ["before_after", "rule_picture", "show", "to_svg"]
+__all__ = ["show", "to_svg"]
 
 
-def show(
-    graph: nx.DiGraph | Module | Rule | GraphRule,
-    *,
-    highlight: Match | GraphMatch | Iterable[Any] | None = None,
-    max_nodes: int = 200,
-    direction: str = "TB",
-) -> Picture:
-    r"""Return a picture of a graph or a rule: the last line of a notebook cell draws it, a terminal prints its text.
+def _view_picture(view: GraphView, **options: Any) -> Picture:
+    return graph_picture(view.graph, **{"around": list(view), "depth": 0, **options})
+
+
+_KINDS: tuple[tuple[type | tuple[type, ...], str, Callable[..., Display]], ...] = (
+    ((Rule, GraphRule), "rules", show_rule),
+    ((Pass, Pipeline, tuple, list), "rule sets", show_rules),
+    (Module, "modules", module_picture),
+    (GraphView, "views of graphs", _view_picture),
+    ((Tensor, Stream, FixedPoint, Quantised), "types", show_type),
+    (nx.DiGraph, "graphs", graph_picture),
+)
+"""What is shown by a function; anything else is shown by its own method ``show``."""
+
+
+def show(thing: Any, **options: Any) -> Any:
+    r"""Return the display of something: the last line of a notebook cell draws it, a terminal prints its text.
 
     Parameters
     ----------
-    graph : Graph, networkx.DiGraph, Module, Rule or GraphRule
+    thing : Graph, networkx.DiGraph, Module, Rule, GraphRule, rule set, type, or anything with a method ``show``
         What to look at.
-    highlight : Match, GraphMatch or iterable of node names, optional
-        What to ring.
-    max_nodes : int
-        Of a larger graph the summary is shown.
-    direction : {"TB", "LR"}
-        From top to bottom or from left to right.
+    **options
+        Of a graph those of `graphrewrite.view.graph_picture`: ``highlight``, ``around`` and ``depth``, ``between``,
+        ``search``, ``values`` and ``by``, ``direction``, ``nested``, ``max_nodes``. Of a rule and of a rule set, which
+        is a tuple or list, a pass or a pipeline: ``on``, a graph in which to count matches, and ``direction``.
 
     Returns
     -------
-    Picture
+    Display
+        A `Picture` of what is drawn.
 
     Raises
     ------
     GraphError
-        If it is nothing that can be drawn, or a name to highlight is not in the graph.
+        If it is nothing that can be shown, or a node is not in the graph.
+    PictureError
+        If there is no such option.
 
     Examples
     --------
@@ -61,97 +77,34 @@ def show(
     ...     "Minus minus x is x."
     ...     yield op.neg(op.neg(x))
     ...     return x
-    >>> show(drop_double_negation)
-    drop_double_negation: neg(neg(x))
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = neg(a)\ny = output(b)")
     >>> picture = show(g, highlight=drop_double_negation.find(g)[0])
     >>> [box.name for box in picture.scenes[0].boxes if box.mark]
     ['a', 'b']
     """
-    if isinstance(graph, Rule | GraphRule):
-        return rule_picture(graph, direction=direction)
-    if isinstance(graph, Module):
-        scenes = tuple(scene_of(each, title=name) for name, each in graph.items())
-        if sum(len(scene.boxes) for scene in scenes) > max_nodes:
-            return Picture((), f"{summary(graph)}\nmore than max_nodes={max_nodes} nodes; show one graph of the module")
-        return Picture(tuple(scene for scene in scenes if scene.boxes), str(graph), direction=direction)
-    check_digraph(graph, "that can be drawn")
-    marks = dict.fromkeys(_chosen(graph, highlight), "matched")
-    scene = scene_of(graph, marks=marks)
-    if len(scene.boxes) > max_nodes:
-        hint = f"{len(scene.boxes)} nodes are more than max_nodes={max_nodes}, so that this is their summary;"
-        hint += " to draw a part of them: show(graph.subgraph(nodes))"
-        return Picture((), f"{summary(graph)}\n{hint}")
-    return Picture((scene,) if scene.boxes else (), _text(graph, scene), direction=direction)
+    if isinstance(thing, Display):
+        return thing
+    for kind, _, function in _KINDS:
+        if isinstance(thing, kind):
+            _check_options(thing, function, options)
+            return function(thing, **options)
+    own = getattr(thing, "show", None)
+    if callable(own) and not isinstance(thing, type):
+        return own(**options)
+    known = ", ".join(words for _, words, _ in _KINDS)
+    check_digraph(thing, f"that can be drawn, nor anything else that can be shown ({known}, traces, evaluations, …)")
+    return None
 
 
-def _chosen(graph: nx.DiGraph, highlight: Match | GraphMatch | Iterable[Any] | None) -> list[Any]:
-    if isinstance(highlight, Match | GraphMatch):
-        names: list[Any] = list(highlight.nodes)
-    else:
-        names = [highlight] if isinstance(highlight, str) else list(highlight or ())
-    for name in names:
-        if name not in graph:
-            raise not_there(name, graph)
-    return names
-
-
-def before_after(
-    before: nx.DiGraph, after: nx.DiGraph, *, titles: tuple[str, str] | None = None, direction: str = "TB"
-) -> Picture:
-    r"""Return a picture of two graphs side by side: what the second lacks is dashed in the first, what it adds is bold.
-
-    Parameters
-    ----------
-    before, after : Graph or networkx.DiGraph
-        Usually a graph and what a rewrite made of it.
-    titles : tuple of two str, optional
-        The number of nodes where not given.
-    direction : {"TB", "LR"}
-        From top to bottom, one graph beside the other, or from left to right, one above the other.
-
-    Returns
-    -------
-    Picture
-
-    Examples
-    --------
-    >>> from graphrewrite import Graph
-    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = relu(x)\nb = relu(a)\ny = output(b)")
-    >>> h = Graph.parse("graph g\nx = input() : f32[N]\na = relu(x)\ny = output(a)")
-    >>> before_after(g, h).scenes[0].box("b").mark
-    'removed'
-    """
-    gone = {node: "removed" for node in before if node not in after}
-    new = {node: "added" for node in after if node not in before}
-    heads = titles or (f"before: {_count(before)}", f"after: {_count(after)}")
-    scenes = (scene_of(before, marks=gone, title=heads[0]), scene_of(after, marks=new, title=heads[1]))
-    text = f"{plain(heads[0])}\n{_text(before, scenes[0])}\n\n{plain(heads[1])}\n{_text(after, scenes[1])}"
-    return Picture(scenes, text, direction=direction)
-
-
-def _count(graph: nx.DiGraph) -> str:
-    ops = sum(data.get("type") not in ("input", "output", "constant") for _, data in graph.nodes(data=True))
-    return f"{ops} operation{'s' if ops != 1 else ''}"
-
-
-def rule_picture(rule: Rule | GraphRule, *, direction: str = "TB") -> Picture:
-    """Return a picture of a rule: its pattern, and beside it its replacement as far as that is known without a graph.
-
-    Parameters
-    ----------
-    rule : Rule or GraphRule
-        Any rule.
-    direction : {"TB", "LR"}
-        As for `show`.
-
-    Returns
-    -------
-    Picture
-    """
-    if isinstance(rule, GraphRule):
-        return Picture(graph_sketch_of(rule), str(rule), direction=direction)
-    return Picture(sketch_of(rule), text_of(rule), direction=direction)
+def _check_options(thing: Any, function: Callable[..., Display], options: dict[str, Any]) -> None:
+    target = graph_picture if function is _view_picture else function
+    known = [name for name, p in inspect.signature(target).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            raise PictureError(
+                f"{type(thing).__name__} is not shown with an option {name!r}{did_you_mean(name, known)} "
+                f"(there are {', '.join(known) or 'none'})"
+            )
 
 
 def to_svg(graph: nx.DiGraph | Rule | GraphRule, *, direction: str = "TB") -> str:
@@ -162,7 +115,7 @@ def to_svg(graph: nx.DiGraph | Rule | GraphRule, *, direction: str = "TB") -> st
     graph : Graph, networkx.DiGraph, Rule or GraphRule
         What to draw.
     direction : {"TB", "LR"}
-        As for `show`.
+        From top to bottom or from left to right.
 
     Returns
     -------
@@ -175,19 +128,3 @@ def to_svg(graph: nx.DiGraph | Rule | GraphRule, *, direction: str = "TB") -> st
     """
     scenes = rule_picture(graph).scenes if isinstance(graph, Rule | GraphRule) else (scene_of(graph),)
     return render_svg(scenes, direction=direction)
-
-
-def _text(graph: nx.DiGraph, scene: Scene) -> str:
-    if isinstance(graph, Graph):
-        try:
-            return str(graph)
-        except GraphRewriteError:  # a graph that is broken has no text form, and is drawn all the same
-            pass
-    sources: dict[int, list[str]] = {index: [] for index in range(len(scene.boxes))}
-    for arrow in scene.arrows:
-        sources[arrow.destination].append(scene.boxes[arrow.source].name)
-    lines = [
-        f"{plain(box.name)} = {plain(box.kind) or 'node'}({', '.join(map(plain, sources[i]))})"
-        for i, box in enumerate(scene.boxes)
-    ]
-    return "\n".join([f"graph {scene.title}".strip(), *lines])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from graphrewrite.rule import Rule
 from graphrewrite.view.colour import PAPER
 from graphrewrite.view.conditions import conditions_of, declines_of
@@ -10,16 +13,37 @@ from graphrewrite.view.scene import Box, Scene
 from graphrewrite.view.source import source_of
 from graphrewrite.view.standin import replacement_of
 
-__all__ = ["sketch_of", "text_of"]
+__all__ = ["pattern_scene", "sketch_of", "text_of"]
 
 
-def sketch_of(rule: Rule) -> tuple[Scene, ...]:
+def pattern_scene(rule: Rule, *, marks: Mapping[int, str] | None = None) -> Scene:
+    """Return the pattern of a rule.
+
+    Parameters
+    ----------
+    rule : Rule
+        Any rule.
+    marks : mapping, optional
+        Identity of a term to a key of `MARKS`.
+
+    Returns
+    -------
+    Scene
+    """
+    pattern = rule.pattern
+    terms = (*pattern.roots, *pattern.forbidden)
+    return outline(f"{rule.name}: pattern", pattern, terms, "replaced", marks=marks)
+
+
+def sketch_of(rule: Rule, *, words: bool = True) -> tuple[Scene, ...]:
     """Return the pattern of a rule and its replacement, to be drawn side by side.
 
     Parameters
     ----------
     rule : Rule
         Any rule.
+    words : bool
+        Whether to write the rule's name, and what it declines, beside the pattern.
 
     Returns
     -------
@@ -42,8 +66,10 @@ def sketch_of(rule: Rule) -> tuple[Scene, ...]:
     ['x', 'c', 'd', 'fma', 'replacement']
     """
     pattern = rule.pattern
-    before = outline(f"{rule.name}: pattern", pattern, (*pattern.roots, *pattern.forbidden), "replaced")
-    declines = declines_of(rule.function)
+    before = pattern_scene(rule)
+    if not words:
+        before = replace(before, title="pattern")
+    declines = declines_of(rule.function) if words else ()
     if declines:
         lines = tuple(line for reason in declines for line in wrapped(f"· {reason}"))
         before = Scene(before.title, (*before.boxes, Box("", "declines", PAPER, notes=lines)), before.arrows)

@@ -1,17 +1,22 @@
-"""Lines of source, where a replacement cannot be drawn."""
+"""Source: of rules and passes, and lines of it where a replacement cannot be drawn."""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from graphrewrite.place import located
 from graphrewrite.view.plain import plain
 
-__all__ = ["source_of"]
+__all__ = ["place_of", "source_of", "written_source"]
 
 _LINES = 12
+_PACKAGE = Path(__file__).parents[1]
 
 
 def source_of(function: Callable[..., Any], *, below: str = "") -> tuple[str, ...]:
@@ -43,3 +48,77 @@ def source_of(function: Callable[..., Any], *, below: str = "") -> tuple[str, ..
     at = next((i for i, line in enumerate(lines) if below and line.strip().startswith(below)), -1)
     shown = [plain(line, 120) for line in textwrap.dedent("\n".join(lines[at + 1 :])).splitlines() if line.strip()]
     return tuple(shown[:_LINES] + (["…"] if len(shown) > _LINES else []))
+
+
+def written_source(member: Any) -> str:
+    """Return the source of a rule, a pass or a function; of a rule that is made of graphs, the statement that makes it.
+
+    Parameters
+    ----------
+    member : Rule, GraphRule, Pass or callable
+        A member of a rule set.
+
+    Returns
+    -------
+    str
+        Empty where there is none to be found.
+
+    Examples
+    --------
+    >>> from graphrewrite.rules import drop_identity
+    >>> print(written_source(drop_identity).splitlines()[0])
+    @rule
+    """
+    function = getattr(member, "function", member)
+    if inspect.isfunction(function):
+        try:
+            return textwrap.dedent(inspect.getsource(function))
+        except (OSError, TypeError):  # typed at a prompt
+            return ""
+    file, line = getattr(member, "file", ""), getattr(member, "line", 0)
+    text = "".join(linecache.getlines(file)) if line else ""
+    try:
+        statements = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.stmt)]
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    around = [s for s in statements if s.lineno <= line <= (s.end_lineno or s.lineno)]
+    inner = max(around, key=lambda s: s.lineno, default=None)
+    if inner is None:
+        return ""
+    return textwrap.dedent("\n".join(text.splitlines()[inner.lineno - 1 : inner.end_lineno]))
+
+
+def place_of(member: Any) -> str:
+    """Return file and line where a member of a rule set is written, as short as it is clear.
+
+    Parameters
+    ----------
+    member : Rule, GraphRule, Pass or callable
+        A member of a rule set.
+
+    Returns
+    -------
+    str
+        The file as seen from the package or from the current folder, where it is inside of it; empty where there is
+        none.
+
+    Examples
+    --------
+    >>> from graphrewrite.rules import drop_identity
+    >>> place_of(drop_identity).partition(":")[0]
+    'graphrewrite/rules/identities.py'
+    """
+    file, line = getattr(member, "file", None), getattr(member, "line", None)
+    if file is None:
+        code = getattr(getattr(member, "function", member), "__code__", None)
+        if code is None:
+            return ""
+        file, line = code.co_filename, code.co_firstlineno
+    if not line:
+        return ""
+    path, shown = Path(file), str(file)
+    for folder in (_PACKAGE.parent, Path.cwd()):
+        if path.is_relative_to(folder):
+            shown = path.relative_to(folder).as_posix()
+            break
+    return located(file if shown == str(file) else shown, int(line))

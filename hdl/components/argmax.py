@@ -81,9 +81,12 @@ def _resources(site: Site) -> Resources:
     joins = x.lanes - 1 + (x.folds > 1)
     pieces = (
         Piece("compare", joins, x.element.width),
-        Piece("select", max(x.lanes - 1 - (x.folds == 1), 0), x.element.width, 2),  # nobody sees the last winner
+        Piece("winner", max(x.lanes - 1 - (x.folds == 1), 0), x.element.width),  # nobody sees the last one
         Piece("select", joins, (counter_bits(x.channels) + 1) // 2, 2),
-        Piece("counter", 1, counter_bits(x.folds)),
+        Piece("logic", 1, 5),
+        # The best of the beats before: what is kept unless a beat is better, and its place.
+        Piece("start", 1, (x.element.width + 1) // 2 if x.folds > 1 else 0),
+        Piece("counter", 1, counter_bits(x.folds) + 3 * counter_bits(x.channels) if x.folds > 1 else 0),
     )
     own = Resources(0, joins, ranks + best, 0, pieces)
     return own.plus(buffers(site.results, _schedule(site)))

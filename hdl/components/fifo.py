@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, streams
+from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -51,7 +52,9 @@ def _generics(site: Site) -> dict[str, Generic]:
 
 
 def _resources(site: Site) -> Resources:
-    return buffer_resources(site.operands[0].payload_width, site.attributes["depth"])
+    depth = site.attributes["depth"]
+    pieces = (Piece("logic", 1, 10 if 1 < depth <= 4 else 1),)
+    return Resources(pieces=pieces).plus(buffer_resources(site.operands[0].payload_width, depth))
 
 
 FIFO = Component(fifo, "fifo.vhd", _generics, _schedule, _resources)

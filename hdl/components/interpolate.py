@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, varying_bits
-from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, per_beat, streams
+from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, counter_bits, per_beat, streams
 from graphrewrite.hdl.generic import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -30,15 +30,18 @@ def _infer(
     (given,) = streams(x)
     (result,) = streams(Stream(element, given.shape, given.lanes))
     starts, slopes = np.asarray(base), np.asarray(slope)
-    if starts.ndim != 1 or slopes.shape != starts.shape or not {starts.dtype.kind, slopes.dtype.kind} <= {"i", "u"}:
+    kinds = {starts.dtype.kind, slopes.dtype.kind}
+    if starts.ndim not in (1, 2) or slopes.shape != starts.shape or not kinds <= {"i", "u"}:
         raise TypeMismatchError(
             f"bases {starts.dtype}{list(starts.shape)} and slopes {slopes.dtype}{list(slopes.shape)} are no lines; "
-            "give vectors of whole numbers, one of each a segment"
+            "give vectors of whole numbers, one of each a segment, or matrices with a row a channel"
         )
-    bits = given.element.width - rest
-    if rest < 1 or not 1 <= bits <= 16 or len(starts) != 1 << bits or low != given.element.minimum:
+    if starts.ndim == 2 and len(starts) != given.channels:
+        raise TypeMismatchError(f"lines of {len(starts)} channels do not fit {given}; give one, or {given.channels}")
+    bits, segments = given.element.width - rest, starts.shape[-1]
+    if rest < 1 or not 1 <= bits <= 16 or segments != 1 << bits or low != given.element.minimum:
         raise TypeMismatchError(
-            f"{len(starts)} segments of {rest} bits from {low} on are not the range of {given.element}; give a power "
+            f"{segments} segments of {rest} bits from {low} on are not the range of {given.element}; give a power "
             f"of two of them, as many bits as are left, and low={given.element.minimum}"
         )
     if number_width(starts) > LANE_BITS or number_width(slopes) > 30 or not 0 <= shift < LANE_BITS:
@@ -73,9 +76,9 @@ def interpolate(
     Parameters
     ----------
     x : ndarray of int, shape [N, C, *positions]
-    base, slope : array of int, shape [S]
-        The line of each segment, from the least numbers to the greatest; S is a power of two. To round to the nearest,
-        a base contains ``2**(shift - 1)``.
+    base, slope : array of int, shape [S] or [C, S]
+        The line of each segment, from the least numbers to the greatest, for all channels or for each; S is a power of
+        two. To round to the nearest, a base contains ``2**(shift - 1)``.
     rest : int
         Bits of a number that say where in its segment it is.
     shift : int
@@ -109,16 +112,20 @@ def _schedule(site: Site) -> Schedule:
 def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
     base, slope = (np.asarray(site.attributes[name], np.int64) for name in ("base", "slope"))
-    half = len(base) // 2 if x.element.signed else 0  # in the order of the bits: the negative ones behind the others
+    # In the order of the bits: the negative ones behind the others.
+    half = base.shape[-1] // 2 if x.element.signed else 0
+    words, slopes = (np.roll(lines, half, axis=-1).ravel() for lines in (base, slope))
     return {
+        "CHANNELS": x.channels,
         "LANES": x.lanes,
+        "TABLES": len(np.atleast_2d(base)),
         "X_WIDTH": x.element.width,
         "REST": site.attributes["rest"],
         "Z_WIDTH": z.element.width,
         "BASE_WIDTH": number_width(base),
-        **long_vector("BASES", np.roll(base, half), long=number_width(base) > 31),
+        **long_vector("BASES", words, long=number_width(base) > 31),
         "SLOPE_WIDTH": number_width(slope),
-        "SLOPES": np.roll(slope, half),
+        "SLOPES": slopes,
         "SHIFT": site.attributes["shift"],
         "STAGES": site.attributes["stages"],
         "CAPACITY": _schedule(site).capacity[0],
@@ -130,11 +137,18 @@ def _resources(site: Site) -> Resources:
     starts, slopes = number_width(site.attributes["base"]), number_width(site.attributes["slope"])
     word, rest = starts + slopes, site.attributes["rest"]
     product = (site.attributes["stages"] - 1) * (slopes + rest + starts)
-    count = len(site.attributes["base"])
+    base = np.asarray(site.attributes["base"])
+    folds = x.folds if base.ndim == 2 else 1
+    count = folds * base.shape[-1]
     # A block of a multiplier adds the base to its product.
     held = varying_bits(site.attributes["base"]) + varying_bits(site.attributes["slope"])
-    pieces = Piece("rom", x.lanes, held, count), Piece("product", x.lanes, slopes, rest + 1)
-    own = Resources(x.lanes, x.lanes, x.lanes * (word + rest + product), x.lanes * word * count, pieces)
+    pieces = (
+        Piece("rom", x.lanes, held, count),
+        Piece("product", x.lanes, slopes, rest + 1),
+        Piece("counter", 1, counter_bits(folds)),
+    )
+    registers = x.lanes * (word + rest + product) + counter_bits(folds)
+    own = Resources(x.lanes, x.lanes, registers, x.lanes * word * count, pieces)
     return own.plus(buffers(site.results, _schedule(site)))
 
 

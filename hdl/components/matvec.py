@@ -26,7 +26,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.integer import exact_matmul
 from graphrewrite.types import FixedPoint, Stream, Type
 
-__all__ = ["MATVEC", "Fold", "fold_of", "matvec"]
+__all__ = ["MATVEC", "Fold", "check_shapes", "fold_of", "matvec", "products", "schedule_of"]
 
 _OVER = ("position", "frame")
 _INTEGER_BITS = 31  # where all numbers have so few bits, the entity computes with VHDL's integers
@@ -96,6 +96,41 @@ def fold_of(outputs: int, inputs: int, groups: int, lanes_in: int, lanes_out: in
     return Fold(groups // together, 1, 1, columns)
 
 
+def check_shapes(given: Stream, matrix: NDArray[Any], offset: NDArray[Any], *, groups: int, over: str) -> int:
+    """Raise unless a product's weights and bias fit a stream; return how many numbers of it the product sees.
+
+    Parameters
+    ----------
+    given : Stream
+    matrix, offset : ndarray
+        Weights and bias.
+    groups : int
+    over : "position" or "frame"
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    TypeMismatchError
+    """
+    if over not in _OVER:
+        raise TypeMismatchError(f"over={over!r} is neither 'position' nor 'frame'")
+    inputs = given.channels * (given.positions if over == "frame" else 1)
+    if groups < 1 or inputs % groups or (over == "frame" and groups != 1):
+        raise TypeMismatchError(
+            f"groups={groups} does not divide the {inputs} columns for {given}; give 1 or a divisor"
+        )
+    if matrix.ndim != 2 or not matrix.size or matrix.shape[1] != inputs // groups or offset.shape != matrix.shape[:1]:
+        raise TypeMismatchError(
+            f"weights {matrix.shape} and bias {offset.shape} do not fit {given}; give [O,{inputs // groups}] and [O]"
+        )
+    if len(matrix) % groups:
+        raise TypeMismatchError(f"groups={groups} does not divide the {len(matrix)} rows of the weights; give a divisor")
+    return inputs
+
+
 def _infer(
     x: Type,
     *,
@@ -109,20 +144,7 @@ def _infer(
 ) -> Stream:
     (given,) = streams(x)
     matrix, offset = np.asarray(weights, np.int64), np.asarray(bias, np.int64)
-    if over not in _OVER:
-        raise TypeMismatchError(f"over={over!r} is neither 'position' nor 'frame'")
-    inputs = given.channels * (given.positions if over == "frame" else 1)
-    if groups < 1 or inputs % groups or (over == "frame" and groups != 1):
-        raise TypeMismatchError(
-            f"groups={groups} does not divide the {inputs} columns for {given}; give 1 or a divisor"
-        )
-    if matrix.ndim != 2 or not matrix.size or matrix.shape[1] != inputs // groups or offset.shape != matrix.shape[:1]:
-        raise TypeMismatchError(
-            f"weights {matrix.shape} and bias {offset.shape} do not fit {given}; give [O,{inputs // groups}] and [O]"
-        )
-    outputs = len(matrix)
-    if outputs % groups:
-        raise TypeMismatchError(f"groups={groups} does not divide the {outputs} rows of the weights; give a divisor")
+    inputs, outputs = check_shapes(given, matrix, offset, groups=groups, over=over), len(matrix)
     shape = (outputs, *(given.shape[1:] if over == "position" else ()))
     (result,) = streams(Stream(element, shape, outputs if lanes is None else lanes))
     fold = fold_of(outputs, inputs, groups, given.lanes, result.lanes)
@@ -199,6 +221,27 @@ def matvec(
     >>> matvec(x, weights=[[1], [2], [3], [4]], bias=[0, 0, 0, 0], element=element, groups=2).tolist()
     [[1, 2, 6, 8], [3, 6, 12, 16]]
     """
+    return products(x, weights, bias, groups=groups, over=over).astype(element.dtype)
+
+
+def products(x: NDArray[Any], weights: ArrayLike, bias: ArrayLike, *, groups: int, over: str) -> NDArray[np.int64]:
+    """Return ``weights @ x + bias`` at every position, or of a whole frame; see `matvec`.
+
+    Parameters
+    ----------
+    x : ndarray of int, shape [N, C, *positions]
+    weights, bias, groups, over
+        As for `matvec`.
+
+    Returns
+    -------
+    ndarray of int64, shape [N, O, *positions] or [N, O]
+
+    Examples
+    --------
+    >>> products(np.array([[1, 2]]), [[3], [4]], [0, 1], groups=2, over="position").tolist()
+    [[3, 9]]
+    """
     matrix = np.asarray(weights, np.int64)
     batch, channels, *positions = x.shape
     rows = np.moveaxis(x.reshape(batch, channels, -1), 1, 2)
@@ -208,7 +251,7 @@ def matvec(
     # Each product is a whole number of at most 53 bits, or an integer already.
     sums = np.stack([exact_matmul(grouped[:, :, g], m.T) for g, m in enumerate(np.split(matrix, groups))], axis=2)
     found = sums.astype(np.int64).reshape(batch, -1, len(matrix)) + np.asarray(bias, np.int64)
-    return np.moveaxis(found, 1, 2).reshape(batch, len(matrix), *positions).astype(element.dtype)
+    return np.moveaxis(found, 1, 2).reshape(batch, len(matrix), *positions)
 
 
 def _fold(site: Site) -> Fold:
@@ -222,12 +265,29 @@ def _latency(site: Site) -> int:
 
 
 def _schedule(site: Site) -> Schedule:
-    fold = _fold(site)
-    products = site.operands[0].beats // (fold.blocks * fold.parts)
-    block = np.arange(products * fold.blocks) * (fold.passes * fold.parts)
+    return schedule_of(_fold(site), site.operands[0].beats, _latency(site))
+
+
+def schedule_of(fold: Fold, beats: int, latency: int) -> Schedule:
+    """Return when a product takes and gives beats: of each block, the steps of the first result take one.
+
+    Parameters
+    ----------
+    fold : Fold
+    beats : int
+        Of a frame of its operand.
+    latency : int
+        Cycles from a result's last step to when it is seen.
+
+    Returns
+    -------
+    Schedule
+    """
+    count = beats // (fold.blocks * fold.parts)
+    block = np.arange(count * fold.blocks) * (fold.passes * fold.parts)
     takes = block[:, None] + np.arange(fold.parts)
     gives = block[:, None] + np.arange(fold.passes) * fold.parts + fold.parts - 1
-    return spaced(products * fold.steps, takes.ravel(), gives.ravel(), _latency(site))
+    return spaced(count * fold.steps, takes.ravel(), gives.ravel(), latency)
 
 
 def _weight_width(weights: ArrayLike) -> int:

@@ -15,15 +15,13 @@ from graphrewrite.hdl.component import (
     Site,
     buffer_resources,
     counter_bits,
-    spaced,
     streams,
 )
-from graphrewrite.hdl.components.matvec import Fold, fold_of
+from graphrewrite.hdl.components.matvec import Fold, check_shapes, fold_of, products, schedule_of
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
-from graphrewrite.op.integer import exact_matmul
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["POPCOUNT", "popcount"]
@@ -41,29 +39,24 @@ def _infer(
     element: FixedPoint,
     coding: str = "bipolar",
     lanes: int | None = None,
+    groups: int = 1,
     over: str = "position",
     stages: int = 1,
 ) -> Stream:
     (given,) = streams(x)
     matrix, offset = np.asarray(weights), np.asarray(bias, np.int64)
-    if coding not in _CODINGS or over not in ("position", "frame"):
-        raise TypeMismatchError(
-            f"coding={coding!r}, over={over!r}: give one of {', '.join(_CODINGS)}, and 'position' or 'frame'"
-        )
+    if coding not in _CODINGS:
+        raise TypeMismatchError(f"coding={coding!r}: give one of {', '.join(_CODINGS)}")
     if (given.element.signed, given.element.width) != (_CODINGS[coding].signed, _CODINGS[coding].width):
         raise TypeMismatchError(f"{given} does not hold {coding} numbers; requantise to {_CODINGS[coding]}")
-    inputs = given.channels * (given.positions if over == "frame" else 1)
-    if matrix.ndim != 2 or not matrix.size or matrix.shape[1] != inputs or offset.shape != matrix.shape[:1]:
-        raise TypeMismatchError(
-            f"weights {matrix.shape} and bias {offset.shape} do not fit {given}; give [O,{inputs}] and [O]"
-        )
+    inputs = check_shapes(given, matrix, offset, groups=groups, over=over)
     if matrix.dtype.kind not in "iu" or not np.isin(matrix, (-1, 0, 1)).all():
         raise TypeMismatchError("a weight is not -1, 0 or 1; use matvec")
     if element.width > 31:
         raise TypeMismatchError(f"{element} has more than the 31 bits that a sum may have; give a narrower format")
     shape = (len(matrix), *(given.shape[1:] if over == "position" else ()))
     (result,) = streams(Stream(element, shape, len(matrix) if lanes is None else lanes))
-    fold = fold_of(len(matrix), inputs, 1, given.lanes, result.lanes)
+    fold = fold_of(len(matrix), inputs, groups, given.lanes, result.lanes)
     check_stages(stages, _most_stages(fold))
     reach = np.abs(matrix.astype(np.int64)).sum(axis=1)
     least = offset - (reach if coding != "binary" else (matrix < 0).sum(axis=1))
@@ -93,6 +86,7 @@ def popcount(
     element: FixedPoint,
     coding: str = "bipolar",
     lanes: int | None = None,
+    groups: int = 1,
     over: str = "position",
     stages: int = 1,
 ) -> NDArray[np.integer]:
@@ -105,7 +99,7 @@ def popcount(
     ----------
     x : ndarray of int, shape [N, C, *positions]
     weights : array of int, shape [O, I]
-        Of -1, 0 and 1. I is C; over a frame, its numbers position by position: column ``p * C + c``.
+        Of -1, 0 and 1. I is C / groups; over a frame, its numbers position by position: column ``p * C + c``.
     bias : array of int, shape [O]
     element : FixedPoint
         Format of the sums, of up to 31 bits.
@@ -114,6 +108,8 @@ def popcount(
         not occur; it would count as 0.
     lanes : int, optional
         Lanes of the result; all rows where not given.
+    groups : int
+        Rows ``g * O / groups`` and on see channels ``g * I`` and on.
     over : "position" or "frame"
         Whether each position is a vector, or all of a frame together.
     stages : int
@@ -129,27 +125,18 @@ def popcount(
     >>> popcount(np.array([[1, 0, 1]]), weights=[[1, 1, 1], [1, -1, 0]], bias=[0, 1], element=s4).tolist()
     [[1, 3]]
     """
-    matrix = np.asarray(weights, np.int64)
     numbers = 2 * x.astype(np.int8) - 1 if coding == "bipolar" else np.where(x == -2, 0, x).astype(np.int8)
-    batch, channels, *positions = x.shape
-    rows = np.moveaxis(numbers.reshape(batch, channels, -1), 1, 2)
-    if over == "frame":
-        rows, positions = rows.reshape(batch, 1, -1), []
-    sums = exact_matmul(rows.reshape(-1, matrix.shape[1]), matrix.T).astype(np.int64) + np.asarray(bias, np.int64)
-    found = sums.reshape(batch, -1, len(matrix))
-    return np.moveaxis(found, 1, 2).reshape(batch, len(matrix), *positions).astype(element.dtype)
+    return products(numbers, weights, bias, groups=groups, over=over).astype(element.dtype)
 
 
 def _fold(site: Site) -> Fold:
-    outputs, inputs = np.shape(site.attributes["weights"])
-    return fold_of(outputs, inputs, 1, site.operands[0].lanes, site.results[0].lanes)
+    outputs, columns = np.shape(site.attributes["weights"])
+    groups = site.attributes["groups"]
+    return fold_of(outputs, columns * groups, groups, site.operands[0].lanes, site.results[0].lanes)
 
 
 def _schedule(site: Site) -> Schedule:
-    fold = _fold(site)
-    products = site.operands[0].beats // fold.parts
-    steps = np.arange(products * fold.steps).reshape(products, fold.passes, fold.parts)
-    return spaced(steps.size, steps[:, 0].ravel(), steps[:, :, -1].ravel(), 1 + int(site.attributes["stages"]))
+    return schedule_of(_fold(site), site.operands[0].beats, 1 + int(site.attributes["stages"]))
 
 
 def _is_masked(site: Site) -> bool:
@@ -160,11 +147,12 @@ def _is_masked(site: Site) -> bool:
 def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
     matrix = np.asarray(site.attributes["weights"], np.int64)
-    outputs, inputs = matrix.shape
+    outputs, columns = matrix.shape
     bipolar = site.attributes["coding"] == "bipolar"
     return {
-        "INPUTS": inputs,
+        "INPUTS": columns * site.attributes["groups"],
         "OUTPUTS": outputs,
+        "GROUPS": site.attributes["groups"],
         "X_LANES": x.lanes,
         "Z_LANES": z.lanes,
         "X_WIDTH": x.element.width,
@@ -203,13 +191,14 @@ def _resources(site: Site) -> Resources:
     )
     if fold.steps > 1:
         kept = x.payload_width * fold.parts if fold.passes > 1 else 0
-        counters = sum(map(counter_bits, (fold.steps, 2 * fold.passes, fold.parts)))
-        biases = z.payload_width * fold.passes
-        registers = row + counters + (z.payload_width if fold.passes > 1 else 0) + (x.payload_width if kept else 0)
-        memory = row * fold.steps + (biases if fold.passes > 1 else 0) + (kept if fold.parts > 1 else 0)
+        results = fold.blocks * fold.passes
+        counters = sum(map(counter_bits, (fold.steps, results, fold.passes, fold.parts)))
+        biases = z.payload_width * results
+        registers = row + counters + (z.payload_width if results > 1 else 0) + (x.payload_width if kept else 0)
+        memory = row * fold.steps + (biases if results > 1 else 0) + (kept if fold.parts > 1 else 0)
         pieces = (
             Piece("rom", 1, row, fold.steps),
-            Piece("rom", 1, z.payload_width if fold.passes > 1 else 0, fold.passes),
+            Piece("rom", 1, z.payload_width if results > 1 else 0, results),
             Piece("select", 1, z.payload_width if fold.parts > 1 else 0, 2),
             Piece("ram", 1, x.payload_width if kept and fold.parts > 1 else 0, fold.parts),
             Piece("select", 1, x.payload_width if kept else 0, 2),

@@ -99,7 +99,7 @@ def _resources(site: Site) -> Resources:
         memory, place = stored * x.payload_width if stored > 1 else 0, counter_bits(stored)
         pieces = (
             Piece("select", 1, x.payload_width, 3 if past else 2),
-            Piece("ram", 1, x.payload_width if memory else 0, stored),
+            Piece("ring" if past else "ram", 1, x.payload_width if memory else 0, stored),
             Piece("counter", 1, counters),
             Piece("logic", 1, 2 * place + 8),
         )

@@ -70,7 +70,7 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     library = _LIBRARIES[family]
     words = 1 << (words - 1).bit_length() if writable else words
     block = min(
-        (block.cost * count, block.bram * count, -(-words // deep))
+        (block.cost * count + _choice(words, deep, width), block.bram * count, -(-words // deep))
         for block in library.blocks
         for deep, wide in block.shapes
         for count in (-(-words // deep) * -(-width // wide),)
@@ -86,10 +86,14 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     if min(block[0], cost) >= logic:
         return Usage(ff=logic, lut=width * (words - 1))
     # Banks are told apart by multiplexers.
-    banks = words // (16 if family == "ecp5" else 64)
-    return (
-        Usage(lutram=tables, lut=width * max(banks - 1, 0)) if cost < block[0] else _blocks(block, width, library.table)
-    )
+    others = max(words // (16 if family == "ecp5" else 64) - 1, 0)
+    chosen = width * -(-others * (2 if family == "ecp5" else 1) // 3)
+    return Usage(lutram=tables, lut=chosen) if cost < block[0] else _blocks(block, width, library.table)
+
+
+def _choice(words: int, deep: int, width: int) -> float:
+    """The cost of what chooses among memories that are one below the other."""
+    return width * (-(-words // deep) - 1) / 2
 
 
 def _blocks(block: tuple[float, float, int], width: int, inputs: int) -> Usage:
@@ -103,10 +107,13 @@ def _distributed(family: str, words: int, width: int) -> list[tuple[float, int]]
     """Costs of memories in look-up tables, and how many of these they take."""
     if family == "ecp5":
         units = -(-words // 16) * -(-width // 4)
-        return [(4 * units, 4 * units)]
+        return [(4 * units + _choice(words, 16, width), 4 * units)]
     if family == "xc7":  # a wide one costs as much as is used of it
         return [
-            (8 * -(-words // deep) * max(width / wide, 1), 4 * -(-words // deep) * -(-width // wide))
+            (
+                8 * -(-words // deep) * width / wide + _choice(words, deep, width),
+                4 * -(-words // deep) * -(-width // wide),
+            )
             for deep, wide in ((32, 6), (64, 3))
         ]
     return []

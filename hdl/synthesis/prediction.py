@@ -15,6 +15,11 @@ _DSP = {"ice40": (16, 16, 16, 11), "ecp5": (18, 18, 18, 0), "xc7": (25, 18, 18, 
 """Of a multiplier block: bits of the wider and the narrower factor, of a part of a wider one; least of a product."""
 _CONTROL = {"ice40": 6, "ecp5": 6, "xc7": 5}
 """Look-up tables that count the beats of an output buffer, and let them in and out."""
+_RING = {"ice40": (13, -8), "ecp5": (13, 8), "xc7": (4, 10)}
+"""The same of a buffer in a memory: so many for each bit of a place in it, and so many more (measured)."""
+_EMULATED = {"ice40": 3, "ecp5": 2}
+"""A block that does not give what stood in a place that is being written gets registers for both words and the place,
+and so many more."""
 
 
 def predicted_usage(component: Mapping[str, Any], family: Family) -> Usage:
@@ -87,7 +92,7 @@ def _add(piece: Piece, family: str) -> Usage:
 
 
 def _compare(piece: Piece, family: str) -> Usage:
-    return _carried(piece.width, piece.width * 2 // 3 if family == "xc7" else piece.width // 2, family)
+    return _carried(piece.width, piece.width * 2 // 3 if family == "xc7" else piece.width * 7 // 8, family)
 
 
 def _carried(width: int, tables: int, family: str) -> Usage:
@@ -112,6 +117,11 @@ def _select(piece: Piece, family: str) -> Usage:
         return Usage(lut=piece.width * -(-(ways - 1) // 3))
     wide = ways if family == "ice40" else 2 * (ways - 1)
     return Usage(lut=piece.width * (ways - 1 if ways <= 4 else wide))
+
+
+def _winner(piece: Piece, family: str) -> Usage:
+    """What chooses comes late, out of a carry chain: small tables are doubled for its sake (measured)."""
+    return Usage(lut=piece.width * {"ice40": 10, "ecp5": 15, "xc7": 6}[family] // 6)
 
 
 def _logic(piece: Piece, family: str) -> Usage:
@@ -182,6 +192,14 @@ def _ram(piece: Piece, family: str) -> Usage:
     return _memory(piece, family, True)
 
 
+def _ring(piece: Piece, family: str) -> Usage:
+    found = _ram(piece, family)
+    if found.bram and family in _EMULATED:
+        held = 2 * piece.width + (piece.size - 1).bit_length()
+        found = found.plus(Usage(lut=piece.width, ff=held + _EMULATED[family]))
+    return found
+
+
 def _memory(piece: Piece, family: str, writable: bool) -> Usage:
     found = memory_usage(family, piece.size, piece.width, writable=writable)
     if found.bram:
@@ -191,14 +209,13 @@ def _memory(piece: Piece, family: str, writable: bool) -> Usage:
 
 
 def _buffer(piece: Piece, family: str) -> Usage:
-    control = Usage(lut=_CONTROL[family] + 2 * piece.size.bit_length())
-    if piece.size > 4:
-        memory = _memory(Piece("ram", 1, piece.width, piece.size), family, True)
-        if family == "ice40" and memory.bram:
-            # A block does not give what stood in a place that is being written: registers help.
-            memory = memory.plus(Usage(ff=2 * piece.width))
-        return control.plus(memory).plus(Usage(lut=piece.width + 10 * piece.size.bit_length()))
-    return control.plus(_select(piece, family))
+    if piece.size <= 4:
+        return Usage(lut=_CONTROL[family] + 2 * piece.size.bit_length()).plus(_select(piece, family))
+    place = (piece.size - 1).bit_length()
+    each, more = _RING[family]
+    if family == "ecp5" and piece.size == 1 << place:
+        each -= 2  # its places begin again by themselves
+    return _ring(piece, family).plus(Usage(lut=each * place + more + piece.width))
 
 
 _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
@@ -207,6 +224,7 @@ _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "increment": _increment,
     "bound": _bound,
     "select": _select,
+    "winner": _winner,
     "logic": _logic,
     "product": _product,
     "constant": _constant,
@@ -217,5 +235,6 @@ _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "delay": _delay,
     "rom": _rom,
     "ram": _ram,
+    "ring": _ring,
     "buffer": _buffer,
 }

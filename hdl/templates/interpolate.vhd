@@ -1,11 +1,14 @@
 -- interpolate: a function of one number, by a straight line for each segment of its range.
 --
--- Generics: LANES                          lanes of x and z
+-- Generics: CHANNELS                       of a position
+--           LANES                          lanes of x and z; a position is CHANNELS / LANES beats
+--           TABLES                         1: the same lines for all; CHANNELS: lines of each channel
 --           X_WIDTH                        bits of a lane of x
 --           REST                           bits of x that say where in a segment it is; those above say which
 --           Z_WIDTH                        bits of a lane of z; every result fits
 --           BASE_WIDTH, BASES, BASES_UPPER bits of a base, two's complement, and the bases, BASES_UPPER * 2**24 + BASES,
---                                          in the order of the upper bits of x as an unsigned number
+--                                          in the order of the upper bits of x as an unsigned number, a table after
+--                                          the other
 --           SLOPE_WIDTH, SLOPES            the same of the slopes
 --           SHIFT                          bits of a base that z is without
 --           STAGES                         ranks of registers behind the table: the output buffer, one for products
@@ -22,7 +25,9 @@ use work.lanes.all;
 
 entity interpolate is
   generic (
+    CHANNELS    : positive;
     LANES       : positive;
+    TABLES      : positive := 1;
     X_WIDTH     : positive;
     REST        : positive;
     Z_WIDTH     : positive;
@@ -48,30 +53,48 @@ entity interpolate is
 end entity;
 
 architecture rtl of interpolate is
-  constant SEGMENTS  : positive := 2 ** (X_WIDTH - REST);
+  function groups return positive is
+  begin
+    if TABLES = 1 then
+      return 1;
+    end if;
+    return CHANNELS / LANES;
+  end function;
+
+  constant FOLDS     : positive := groups;                        -- tables of a lane
+  constant SEGMENTS  : positive := 2 ** (X_WIDTH - REST);         -- lines of a table
+  constant DEPTH     : positive := memory_depth(FOLDS) * SEGMENTS;
   constant PRODUCT   : positive := SLOPE_WIDTH + REST + 1;
   constant SUM_WIDTH : positive := maximum(maximum(BASE_WIDTH, PRODUCT) + 1, SHIFT + Z_WIDTH);
 
   subtype line_t is std_logic_vector(BASE_WIDTH + SLOPE_WIDTH - 1 downto 0);
-  type memory_t is array (0 to SEGMENTS - 1) of line_t;
+  type memory_t is array (0 to DEPTH - 1) of line_t;
 
-  function all_lines return memory_t is
+  function memory_of(first : natural) return memory_t is
+    variable at     : natural;
     variable upper  : integer;
     variable result : memory_t;
   begin
-    for i in 0 to SEGMENTS - 1 loop
-      upper := 0;
-      if BASES_UPPER'length = BASES'length then
-        upper := BASES_UPPER(BASES_UPPER'low + i);
-      end if;
-      result(i)(BASE_WIDTH - 1 downto 0) := std_logic_vector(long(upper, BASES(BASES'low + i), BASE_WIDTH));
-      result(i)(BASE_WIDTH + SLOPE_WIDTH - 1 downto BASE_WIDTH) := low_bits(SLOPES(SLOPES'low + i), SLOPE_WIDTH);
+    for f in 0 to memory_depth(FOLDS) - 1 loop
+      for i in 0 to SEGMENTS - 1 loop
+        result(f * SEGMENTS + i) := (others => '0');
+        if f < FOLDS then
+          at := first + f * LANES * SEGMENTS + i;
+          upper := 0;
+          if BASES_UPPER'length = BASES'length then
+            upper := BASES_UPPER(BASES_UPPER'low + at);
+          end if;
+          result(f * SEGMENTS + i)(BASE_WIDTH - 1 downto 0) :=
+            std_logic_vector(long(upper, BASES(BASES'low + at), BASE_WIDTH));
+          result(f * SEGMENTS + i)(BASE_WIDTH + SLOPE_WIDTH - 1 downto BASE_WIDTH) :=
+            low_bits(SLOPES(SLOPES'low + at), SLOPE_WIDTH);
+        end if;
+      end loop;
     end loop;
     return result;
   end function;
 
-  constant MEMORY : memory_t := all_lines;
-
+  signal fold      : natural range 0 to FOLDS - 1 := 0;
   signal under_way : std_logic_vector(0 to STAGES);
   signal room      : std_logic;
   signal step      : std_logic;
@@ -90,13 +113,31 @@ begin
     if rising_edge(clk) then
       if rst = '1' then
         under_way(1 to STAGES) <= (others => '0');
+        fold <= 0;
       else
         under_way(1 to STAGES) <= under_way(0 to STAGES - 1);
+        if step = '1' then
+          if fold = FOLDS - 1 then
+            fold <= 0;
+          else
+            fold <= fold + 1;
+          end if;
+        end if;
       end if;
     end if;
   end process;
 
   functions_of_lanes : for c in 0 to LANES - 1 generate
+    function first return natural is
+    begin
+      if TABLES = 1 then
+        return 0;
+      end if;
+      return c * SEGMENTS;
+    end function;
+
+    constant MEMORY   : memory_t := memory_of(first);
+    signal address    : natural range 0 to DEPTH - 1;
     signal x          : std_logic_vector(X_WIDTH - 1 downto 0);
     signal line       : line_t;                                 -- without an initial value, for block RAM
     signal within     : std_logic_vector(REST - 1 downto 0);
@@ -107,10 +148,17 @@ begin
   begin
     x <= x_payload((c + 1) * X_WIDTH - 1 downto c * X_WIDTH);
 
+    one_table : if FOLDS = 1 generate
+      address <= to_integer(unsigned(x(X_WIDTH - 1 downto REST)));
+    end generate;
+    several_tables : if FOLDS > 1 generate
+      address <= to_integer(to_unsigned(fold, 14) & unsigned(x(X_WIDTH - 1 downto REST)));
+    end generate;
+
     read : process (clk)
     begin
       if rising_edge(clk) then
-        line   <= MEMORY(to_integer(unsigned(x(X_WIDTH - 1 downto REST))));
+        line   <= MEMORY(address);
         within <= x(REST - 1 downto 0);
       end if;
     end process;

@@ -1,18 +1,20 @@
 -- popcount: a matrix of -1, 0 and 1 times bits or ternary numbers, exact, by counting where they agree.
 --
 -- Generics: INPUTS, OUTPUTS    numbers of x and of z: columns and rows of W
---           X_LANES, Z_LANES   of a beat: columns and rows that one step works on; they divide INPUTS and OUTPUTS
+--           GROUPS             rows g * OUTPUTS / GROUPS and on of W see numbers g * INPUTS / GROUPS and on of x
+--           X_LANES, Z_LANES   of a beat: columns and rows that one step works on. They divide those of a group, or
+--                              hold as many whole groups
 --           X_WIDTH            1: a bit; 2: -1, 0 or 1 in two's complement
 --           BIPOLAR            whether a bit stands for -1 (0) and 1 (1), and not for 0 and 1
 --           Z_WIDTH            bits of a lane of z, at most 31; every sum fits
 --           MASKED             whether a weight is 0
---           WEIGHTS            W, row by row
+--           WEIGHTS            W, row by row: OUTPUTS * INPUTS / GROUPS numbers
 --           BIAS               b, one a row; for bipolar bits less the number of weights of the row that are not 0
 --           STAGES             ranks of registers: 1 for the sums, 2 for counts too, 3 for agreements too, 4 for counts
 --                              of up to 36 agreements too
 --           CAPACITY           beats in the output buffer
--- Schedule: for each beat of results, one step for each beat of x. The steps of the first result take a beat; the last of
---           each result gives one, visible STAGES + 1 cycles later.
+-- Schedule: for each block of groups, for each beat of its results, one step for each beat of its x. The steps of a
+--           block's first result take a beat; the last of each result gives one, visible STAGES + 1 cycles later.
 --
 -- z = b + 2 * (agreements) for bipolar bits, else b + (agreements) - (disagreements) where neither is 0. Weights and
 -- biases are memories of rows, read one step ahead; with a single step they are constants. A beat of x that is needed
@@ -27,6 +29,7 @@ entity popcount is
   generic (
     INPUTS   : positive;
     OUTPUTS  : positive;
+    GROUPS   : positive := 1;
     X_LANES  : positive;
     Z_LANES  : positive;
     X_WIDTH  : positive;
@@ -51,12 +54,17 @@ entity popcount is
 end entity;
 
 architecture rtl of popcount is
-  constant PARTS  : positive := INPUTS / X_LANES;      -- steps of a sum
-  constant PASSES : positive := OUTPUTS / Z_LANES;     -- beats of z
-  constant STEPS  : positive := PASSES * PARTS;
-  constant PAIRS  : positive := Z_LANES * X_LANES;     -- weights of a step
-  constant CHUNK  : positive := 36;
-  constant CHUNKS : positive := (X_LANES + CHUNK - 1) / CHUNK;
+  constant COLUMNS  : positive := INPUTS / GROUPS;                -- of a group
+  constant ROWS     : positive := OUTPUTS / GROUPS;
+  constant TERMS    : positive := minimum(X_LANES, COLUMNS);      -- numbers that a step counts for a sum
+  constant TOGETHER : positive := X_LANES / TERMS;                -- groups that a step works on
+  constant PARTS    : positive := COLUMNS / TERMS;                -- steps of a sum
+  constant PASSES   : positive := TOGETHER * ROWS / Z_LANES;      -- beats of z from a block of groups
+  constant RESULTS  : positive := GROUPS / TOGETHER * PASSES;     -- beats of z from one x
+  constant STEPS    : positive := RESULTS * PARTS;
+  constant PAIRS    : positive := Z_LANES * TERMS;                -- weights of a step
+  constant CHUNK    : positive := 36;
+  constant CHUNKS   : positive := (TERMS + CHUNK - 1) / CHUNK;
 
   function bits_of(number : positive) return positive is
     variable result : positive;
@@ -70,11 +78,11 @@ architecture rtl of popcount is
     return result;
   end function;
 
-  constant COUNT_BITS : positive := bits_of(X_LANES);
+  constant COUNT_BITS : positive := bits_of(TERMS);
 
   subtype sum_t is unsigned(Z_WIDTH - 1 downto 0);
   type sums_t is array (0 to Z_LANES - 1) of sum_t;
-  type biases_t is array (0 to PASSES - 1) of sums_t;
+  type biases_t is array (0 to RESULTS - 1) of sums_t;
   subtype row_t is std_logic_vector(2 * PAIRS - 1 downto 0);      -- whether weights are negative; and whether not 0
   type rows_t is array (0 to STEPS - 1) of row_t;
   subtype pairs_t is std_logic_vector(PAIRS - 1 downto 0);
@@ -87,13 +95,13 @@ architecture rtl of popcount is
     variable weight : integer;
     variable result : rows_t;
   begin
-    for s in 0 to PASSES - 1 loop
+    for s in 0 to RESULTS - 1 loop
       for part in 0 to PARTS - 1 loop
         for p in 0 to Z_LANES - 1 loop
-          for k in 0 to X_LANES - 1 loop
-            weight := WEIGHTS(WEIGHTS'low + (s * Z_LANES + p) * INPUTS + part * X_LANES + k);
-            result(s * PARTS + part)(p * X_LANES + k) := to_std_logic(weight < 0);
-            result(s * PARTS + part)(PAIRS + p * X_LANES + k) := to_std_logic(weight /= 0);
+          for k in 0 to TERMS - 1 loop
+            weight := WEIGHTS(WEIGHTS'low + (s * Z_LANES + p) * COLUMNS + part * TERMS + k);
+            result(s * PARTS + part)(p * TERMS + k) := to_std_logic(weight < 0);
+            result(s * PARTS + part)(PAIRS + p * TERMS + k) := to_std_logic(weight /= 0);
           end loop;
         end loop;
       end loop;
@@ -104,7 +112,7 @@ architecture rtl of popcount is
   function all_biases return biases_t is
     variable result : biases_t;
   begin
-    for s in 0 to PASSES - 1 loop
+    for s in 0 to RESULTS - 1 loop
       for p in 0 to Z_LANES - 1 loop
         result(s)(p) := unsigned(low_bits(BIAS(BIAS'low + s * Z_LANES + p), Z_WIDTH));
       end loop;
@@ -271,11 +279,11 @@ begin
     end process;
   end generate;
 
-  several_results : if PASSES > 1 generate
-    signal sum_no    : natural range 0 to PASSES - 1 := 0;
-    signal following : natural range 0 to PASSES - 1;
+  several_results : if RESULTS > 1 generate
+    signal sum_no    : natural range 0 to RESULTS - 1 := 0;
+    signal following : natural range 0 to RESULTS - 1;
   begin
-    following <= 0 when rst = '1' or sum_no = PASSES - 1 else sum_no + 1;
+    following <= 0 when rst = '1' or sum_no = RESULTS - 1 else sum_no + 1;
 
     bias_memory : process (clk)
     begin
@@ -333,6 +341,7 @@ begin
   -- The only row is no signal: GHDL 2.0 writes one that is constant as a text in Verilog.
   compare : process (beat, row)
     variable signs    : row_t;
+    variable lane     : natural range 0 to X_LANES - 1;
     variable negative : std_logic;
     variable counted  : std_logic;
     variable differs  : std_logic;
@@ -342,45 +351,46 @@ begin
       signs := WEIGHT_ROWS(0);
     end if;
     for p in 0 to Z_LANES - 1 loop
-      for k in 0 to X_LANES - 1 loop
+      for k in 0 to TERMS - 1 loop
+        lane    := p * TOGETHER / Z_LANES * TERMS + k;            -- a row sees the numbers of its group
         counted := '1';
         if MASKED then
-          counted := signs(PAIRS + p * X_LANES + k);
+          counted := signs(PAIRS + p * TERMS + k);
         end if;
         if BIPOLAR then
-          negative := not beat(k * X_WIDTH);
+          negative := not beat(lane * X_WIDTH);
         else
-          counted  := counted and beat(k * X_WIDTH);
+          counted  := counted and beat(lane * X_WIDTH);
           negative := '0';
           if X_WIDTH > 1 then
-            negative := beat((k + 1) * X_WIDTH - 1);
+            negative := beat((lane + 1) * X_WIDTH - 1);
           end if;
         end if;
-        differs := negative xor signs(p * X_LANES + k);
-        agree(p * X_LANES + k)    <= counted and not differs;
-        disagree(p * X_LANES + k) <= counted and differs;
+        differs := negative xor signs(p * TERMS + k);
+        agree(p * TERMS + k)    <= counted and not differs;
+        disagree(p * TERMS + k) <= counted and differs;
       end loop;
     end loop;
   end process;
 
   rows_of_beat : for p in 0 to Z_LANES - 1 generate
-    subtype flags_t is std_logic_vector(X_LANES - 1 downto 0);
+    subtype flags_t is std_logic_vector(TERMS - 1 downto 0);
     signal good, bad             : flags_t;
     signal good_parts, bad_parts : part_counts_t(0 to CHUNKS - 1);
     signal good_now, bad_now     : part_counts_t(0 to CHUNKS - 1);
   begin
 
     cut_before_counts : if STAGES > 2 generate
-      good <= agree((p + 1) * X_LANES - 1 downto p * X_LANES) when rising_edge(clk);
-      bad  <= disagree((p + 1) * X_LANES - 1 downto p * X_LANES) when rising_edge(clk);
+      good <= agree((p + 1) * TERMS - 1 downto p * TERMS) when rising_edge(clk);
+      bad  <= disagree((p + 1) * TERMS - 1 downto p * TERMS) when rising_edge(clk);
     end generate;
     no_cut_before_counts : if STAGES <= 2 generate
-      good <= agree((p + 1) * X_LANES - 1 downto p * X_LANES);
-      bad  <= disagree((p + 1) * X_LANES - 1 downto p * X_LANES);
+      good <= agree((p + 1) * TERMS - 1 downto p * TERMS);
+      bad  <= disagree((p + 1) * TERMS - 1 downto p * TERMS);
     end generate;
 
     chunks_of_row : for i in 0 to CHUNKS - 1 generate
-      constant TOP : positive := minimum((i + 1) * CHUNK, X_LANES);
+      constant TOP : positive := minimum((i + 1) * CHUNK, TERMS);
     begin
       good_parts(i) <= ones(good(TOP - 1 downto i * CHUNK), 6);
       bad_parts(i)  <= ones(bad(TOP - 1 downto i * CHUNK), 6);
@@ -411,7 +421,7 @@ begin
         if adds = '1' then
           if begins = '0' then
             sum := sums(p);
-          elsif PASSES = 1 then
+          elsif RESULTS = 1 then
             sum := BIASES(0)(p);
           else
             sum := biases_now(p);

@@ -8,14 +8,17 @@ function, found with the model's own arithmetic and proved for each number.
 
 from __future__ import annotations
 
+from graphrewrite.lowering.quantised.approximations import APPROXIMATE_STEPS
 from graphrewrite.lowering.quantised.entries import ENTER_QUANTISED
 from graphrewrite.lowering.quantised.layers import LOWER_SCALED_LAYERS, LOWER_UNSCALED_LAYERS
 from graphrewrite.lowering.quantised.movement import LEAVE_MOVED, MOVE_SCALES
 from graphrewrite.lowering.quantised.pairs import LOWER_PAIRS
 from graphrewrite.lowering.quantised.steps import LOWER_STEPS
 from graphrewrite.lowering.quantised.stored import LOWER_STORED
+from graphrewrite.lowering.quantised.turned import TURN_OPERANDS
 
 __all__ = [
+    "APPROXIMATE_STEPS",
     "ENTER_QUANTISED",
     "LEAVE_MOVED",
     "LOWER_PAIRS",
@@ -25,7 +28,16 @@ __all__ = [
     "LOWER_TRAINED",
     "LOWER_UNSCALED_LAYERS",
     "MOVE_SCALES",
+    "TURN_OPERANDS",
 ]
 
-LOWER_TRAINED = (*ENTER_QUANTISED, *MOVE_SCALES, *LOWER_SCALED_LAYERS, *LOWER_STORED, *LOWER_PAIRS, *LOWER_STEPS)
+LOWER_TRAINED = (
+    *ENTER_QUANTISED,
+    *MOVE_SCALES,
+    *LOWER_SCALED_LAYERS,
+    *LOWER_STORED,
+    *LOWER_PAIRS,
+    *TURN_OPERANDS,
+    *LOWER_STEPS,
+)
 """From quantised models, as they come from training, to integers."""

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphrewrite import Constant, FixedPoint, op
-from graphrewrite.types import element_dtype, element_kind, integer_limits
+from graphrewrite import Constant, op
+from graphrewrite.types import element_kind
 
-__all__ = ["ELEMENTWISE", "QUANTISERS", "Chain", "chain_of", "link", "quantised_as"]
+__all__ = [
+    "ELEMENTWISE",
+    "ONE_BY_ONE",
+    "Chain",
+    "chain_of",
+    "channels_of",
+    "link",
+    "traced",
+    "way",
+]
 
-QUANTISERS = op.quantize_linear | op.quant | op.bipolar_quant | op.trunc | op.multi_threshold | op.quantise
-"""Ops that give the numbers of a grid, or where they are stored."""
 _RISING = (
     *("relu", "clip", "hard_tanh", "hard_sigmoid", "identity", "round", "floor", "ceil", "name_axes"),
     *("add", "minimum", "maximum", "dequantize_linear"),
@@ -26,10 +33,14 @@ _STRAIGHT = ("mul", "div", "sub", "neg", "batch_norm", "leaky_relu", "cast")
 """Ops that keep or turn the order of numbers, each channel by itself, with operands that `_is_monotone` looks at."""
 _CURVED = (
     *("sigmoid", "tanh", "hard_swish", "gelu", "softplus", "silu", "mish", "elu", "selu", "celu", "prelu", "abs"),
-    *("softsign", "threshold", "exp", "log", "sqrt", "reciprocal", "erf", "pow", "sign", "sin", "cos"),
+    *("softsign", "threshold", "exp", "log", "sqrt", "reciprocal", "erf", "pow", "sign", "sin", "cos", "tan"),
+    *("sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh"),
+    *("where", "greater", "greater_or_equal", "less", "less_or_equal"),
 )
-ELEMENTWISE = reduce(or_, [getattr(op, name) for name in (*_RISING, *_STRAIGHT, *_CURVED)])
-"""Any op of numbers one by one that is no quantiser."""
+ONE_BY_ONE = (*_RISING, *_STRAIGHT, *_CURVED)
+"""Names of ops of numbers one by one that are no quantisers."""
+ELEMENTWISE = reduce(or_, [getattr(op, name) for name in ONE_BY_ONE])
+"""Any of them."""
 
 
 def link(below, others: Constant):
@@ -47,6 +58,23 @@ def link(below, others: Constant):
     pattern node
     """
     return ELEMENTWISE(below, *others)  # type: ignore[misc]  # a variable stands for any number of operands
+
+
+def way(below, others):
+    """Return the pattern of an op of numbers one by one, on one of the ways up to the end of a function.
+
+    Parameters
+    ----------
+    below : value of a pattern
+        Its first operand, or its second one.
+    others : variable of a pattern
+        The rest: constants, or what is made of the same numbers; `chain_of` tells.
+
+    Returns
+    -------
+    pattern node
+    """
+    return ELEMENTWISE(below, *others)
 
 
 _CHANNELS = {"batch_norm": 1, "prelu": 1}
@@ -71,66 +99,150 @@ class Chain:
     is_monotone: bool
 
 
-def chain_of(real: Any, links: Sequence[Any], *, starts_at_reals: bool = False) -> Chain | str:
-    """Return what a run of ops makes of mantissas, or in words why it is no function of one mantissa.
+class _Step(NamedTuple):
+    """An op of a function, whose operands are constants, or nodes by name."""
+
+    node: str
+    op: Any
+    operands: list[str | np.ndarray]
+    attributes: dict[str, Any]
+
+    @property
+    def constants(self) -> list[np.ndarray | None]:
+        return [one if isinstance(one, np.ndarray) else None for one in self.operands]
+
+
+def traced(x: Any, real: Any, top: Any) -> tuple[Any, Chain] | str:
+    """Return the mantissas of which a node is a function, and the function; in words why there are none.
+
+    Parameters
+    ----------
+    x : value of a match
+        Mantissas; what they were before they were rectified or limited may be read as well.
+    real : node of a match
+        The ``from_fixed`` that reads them.
+    top : node of a match
+        The last op.
+
+    Returns
+    -------
+    tuple of value and Chain, or str
+    """
+    chain = chain_of(real, top, start=x.node)
+    given = x
+    while isinstance(chain, str) and given.op_name in ("relu", "clip"):
+        given = type(given)(given.replay, given.graph.operands(given.node)[0])
+        lower = chain_of(real, top, start=given.node)
+        if not isinstance(lower, str):
+            return given, lower
+    return chain if isinstance(chain, str) else (given, chain)
+
+
+def chain_of(real: Any, top: Any, *, start: str | None = None) -> Chain | str:
+    """Return what ops one by one make of mantissas, or in words why it is no function of one mantissa.
 
     Parameters
     ----------
     real : node of a match
         The ``from_fixed`` that reads them.
-    links : sequence of nodes of a match
-        Lowest first.
-    starts_at_reals : bool
-        The function takes the numbers that the first argument gives, whatever node that is.
+    top : node of a match
+        The last op; several ways may lead there from ``real``.
+    start : str, optional
+        The mantissas of which it is a function, by name; where not given, it is one of the numbers that ``real`` gives,
+        whatever node that is.
 
     Returns
     -------
     Chain or str
     """
-    kind, graph = real.type, real.graph
+    kind = real.type
     rank = len(kind.shape)
     if rank < 2 or not isinstance(kind.shape[1], int) or (kind.layout or "NC")[1] != "C":
         return "the second axis of its operand are no channels"
-    below, steps, channels = real.node, [], 1
-    for link in links:
-        operands: list[np.ndarray | None] = []
-        for operand in graph.operands(link.node):
-            data = graph.nodes[operand.node]
-            if operand.node != below and data["type"] != "constant":
-                return f"{link.op_name} has a second operand that is computed"
-            operands.append(None if operand.node == below else data["value"])
-        attributes = {name: link.data[name] for name in link.op.attributes if name in link.data}
-        found = _channels_of(link.op_name, operands, attributes, rank, kind.shape[1])
+    first = real.node if start is None else start
+    steps = _steps(real.graph, first, top.node)
+    if isinstance(steps, str):
+        return steps
+    channels = 1
+    for step in steps:
+        found = channels_of(step.op.name, step.constants, step.attributes, rank, kind.shape[1])
         if found is None:
-            return f"an operand of {link.op_name} differs along other axes than the channels"
+            return f"an operand of {step.op.name} differs along other axes than the channels"
         channels = max(channels, found)
-        steps.append((link.op, operands, attributes))
-        below = link.node
 
     def function(numbers: np.ndarray, *, precisely: bool = False) -> np.ndarray:
         shape = (len(numbers), channels, *[1] * (rank - 2))
         value = np.broadcast_to(numbers, shape[:2]).reshape(shape)
-        if not starts_at_reals:
-            element = "f64" if precisely else real.element
-            (value,) = op.from_fixed.compute([value], {"fraction": real.fraction, "element": element})
+        values = {first: value}
         with np.errstate(all="ignore"):
-            for applied, operands, attributes in steps:
-                given = [value if one is None else _widened(one) if precisely else one for one in operands]
-                if not (precisely and applied.name == "cast" and element_kind(attributes["element"]) == "float"):
-                    (value,) = applied.compute(given, attributes)
-        return value.reshape(shape[:2])
+            for node, applied, operands, attributes in steps:
+                given = [
+                    values[one] if isinstance(one, str) else _widened(one) if precisely else one for one in operands
+                ]
+                if precisely and applied.name == "cast" and element_kind(attributes["element"]) == "float":
+                    values[node] = given[0]
+                else:
+                    wider = {"element": "f64"} if precisely and applied.name == "from_fixed" else {}
+                    (values[node],) = applied.compute(given, attributes | wider)
+        return np.broadcast_to(values[top.node], shape).reshape(shape[:2])
 
-    return Chain(function, channels, all(_is_monotone(*step) for step in steps))
+    return Chain(function, channels, all(_is_monotone(step.op, step.constants, step.attributes) for step in steps))
+
+
+def _steps(graph: Any, start: str, top: str) -> list[_Step] | str:
+    """The ops from one node to another, each behind its operands; in words what else one of them reads."""
+    found: dict[str, _Step] = {}
+    stack = [top]
+    while stack:
+        node = stack[-1]
+        data, applied = graph.nodes[node], graph.op(node)
+        if node != top and data["type"] not in (*ONE_BY_ONE, "from_fixed"):
+            return f"{data['type']} is among its operands, so that it is no function of one number"
+        read = [(o.node, graph.nodes[o.node]) for o in graph.operands(node)]
+        below = [name for name, given in read if given["type"] != "constant" and name not in (start, *found)]
+        if below:
+            stack += below
+            continue
+        stack.pop()
+        if node not in found:
+            operands = [given["value"] if given["type"] == "constant" else name for name, given in read]
+            attributes = {name: data[name] for name in applied.attributes if name in data}
+            found[node] = _Step(node, applied, operands, attributes)
+    return list(found.values())
 
 
 def _widened(constant: np.ndarray) -> np.ndarray:
     return constant.astype(np.float64) if constant.dtype.kind == "f" else constant
 
 
-def _channels_of(
-    name: str, operands: Sequence[np.ndarray | None], attributes: dict[str, Any], rank: int, channels: int
+def channels_of(
+    name: str, operands: Sequence[np.ndarray | None], attributes: Mapping[str, Any], rank: int, channels: int
 ) -> int | None:
-    """How many channels constants tell apart; None if they differ along other axes."""
+    """Return how many channels the constants of an op tell apart; None if they differ along other axes.
+
+    Parameters
+    ----------
+    name : str
+        The op.
+    operands : sequence of ndarray or None
+        Constants, and None where an operand is computed.
+    attributes : mapping
+        Of the node.
+    rank : int
+        Axes of what is computed.
+    channels : int
+        Entries of its second axis.
+
+    Returns
+    -------
+    int or None
+
+    Examples
+    --------
+    >>> slope = np.zeros((3, 1, 1))
+    >>> channels_of("mul", [None, slope], {}, 4, 3), channels_of("mul", [None, slope], {}, 3, 1)
+    (3, None)
+    """
     constants = [one for one in operands if one is not None]
     if name == "multi_threshold":
         last = str(attributes.get("data_layout", "NCHW"))[-1] == "C" and rank != 2
@@ -169,89 +281,6 @@ def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes
         return operands[0] is None
     if name == "leaky_relu":
         return bool(attributes.get("alpha", 0.01) >= 0)
-    return name in (*_RISING, "mul", "sub", "neg", "batch_norm", "bipolar_quant", "quantise")
-
-
-def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray], FixedPoint, Any] | str:
-    """Return how a quantiser's values are whole numbers: their distance from the zero point.
-
-    Parameters
-    ----------
-    top : node of a match
-        The quantiser.
-    rank : int
-        Axes of what it quantises.
-
-    Returns
-    -------
-    tuple of callable, FixedPoint and scale, or str
-        From values to whole numbers, the format that holds them, and what one of them is worth: an array that
-        broadcasts; None for stored numbers, which have no scale yet. Or in words why they are none.
-    """
-    constants = [o.value for o in _operands(top)[1:] if o.is_constant]
-    if len(constants) < len(_operands(top)) - 1:
-        return "its scale or zero point is computed"
-    if top.op_name not in ("quantise", "multi_threshold") and not _is_positive(constants[0]):
-        return "its scale is not positive"
-    if top.op_name == "quantise":
-        if top.fractions is not None:
-            return "its result has a format for each channel"
-        return lambda v: np.rint(np.ldexp(v.astype(np.float64), top.element.fraction)), top.element, top.element
-    if top.op_name == "quantize_linear":
-        limits = integer_limits(top.type.element)
-        if limits is None or limits[1] >= 1 << 16:
-            return f"its numbers are stored as {top.type.element}"
-        zero = constants[1].astype(np.int64) if len(constants) > 1 else np.zeros((), np.int64)
-        element = FixedPoint.holding(min(0, limits[0] - int(zero.max())), limits[1] - int(zero.min()))
-        return lambda v: v.astype(np.int64) - zero.reshape(-1), element, None
-    if top.op_name == "multi_threshold":
-        return _of_thresholds(top, constants[0].shape[1])
-    step = constants[0]
-    if top.op_name == "bipolar_quant":
-        element, whole = FixedPoint(True, 2), step
-    else:
-        bits = constants[2 if top.op_name == "quant" else 3]
-        zero = float(constants[1].max())
-        if bits.size != 1 or zero != constants[1].min() or zero != np.rint(zero) or float(bits.ravel()[0]) % 1:
-            return "its zero point or bit width is no whole number, or differs from channel to channel"
-        width = int(bits.ravel()[0])
-        if not 1 <= width <= 16:
-            return f"it has {width} bits, and quantised numbers have 1 to 16"
-        whole = step
-        if top.op_name == "trunc":
-            if len(constants) > 4:
-                whole = constants[4]
-            if zero:
-                return "its zero point is not 0"
-        low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if top.signed else (0, (1 << width) - 1)
-        if width == 1 and top.signed:
-            high = 1
-        element = FixedPoint.holding(min(0, low - int(zero)), max(high - int(zero), 1))
-    if not _is_per_channel(whole, rank):
-        return "its scale differs along other axes than the channels"
-    units = whole.astype(np.float64).reshape(-1)
-    return lambda v: np.rint(v.astype(np.float64) / units), element, whole
-
-
-def _of_thresholds(top: Any, steps: int) -> tuple[Callable[[np.ndarray], np.ndarray], FixedPoint, Any] | str:
-    scale, bias = float(top.out_scale), float(top.out_bias)
-    for part in (1.0, 2.0) if 0 < scale < np.inf and np.isfinite(bias) else ():
-        first = bias * part / scale
-        if first == np.rint(first) and abs(first) < 1 << 16:
-            element = FixedPoint.holding(min(0, int(first)), max(1, int(first + part * steps)))
-            worth = np.asarray(scale / part, element_dtype(top.type.element))
-            return lambda v, unit=float(worth): np.rint(v.astype(np.float64) / unit), element, worth
-    return f"its bias {bias} is no multiple of half its scale {scale}"
-
-
-def _is_positive(scale: np.ndarray) -> bool:
-    return bool(scale.size and scale.dtype.kind == "f" and (np.isfinite(scale) & (scale > 0)).all())
-
-
-def _operands(node: Any) -> list[Any]:
-    return [type(node)(node.replay, operand) for operand in node.graph.operands(node.node)]
-
-
-def _is_per_channel(values: np.ndarray, rank: int) -> bool:
-    along = (1,) * (rank - values.ndim) + values.shape
-    return values.ndim <= rank and all(size == 1 for axis, size in enumerate(along) if axis != 1)
+    if name == "prelu":
+        return operands[0] is None and bool((constants[0] >= 0).all())
+    return name in (*_RISING, "from_fixed", "mul", "sub", "neg", "batch_norm", "bipolar_quant", "quantise")

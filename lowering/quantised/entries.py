@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.quantised.chains import quantised_as
+from graphrewrite.lowering.quantised.quantisers import quantised_as
 from graphrewrite.lowering.quantised.steps import Mantissas, reading
 from graphrewrite.types import element_dtype, integer_limits
 

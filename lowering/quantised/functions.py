@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite.lowering.quantised.lines import Corners
 
-__all__ = ["Steps", "steps_of", "within"]
+__all__ = ["Steps", "part_of", "steps_of", "within"]
 
 _MOST_NUMBERS = 1 << 20
 """So many numbers, those of each channel counted, are all looked at."""
@@ -40,7 +40,9 @@ class Steps(NamedTuple):
     most: int
 
 
-def steps_of(function: Any, low: int, high: int, channels: int, *, is_monotone: bool) -> Steps | str:
+def steps_of(
+    function: Any, low: int, high: int, channels: int, *, is_monotone: bool, most: int = _MOST_NUMBERS
+) -> Steps | str:
     """Return where a function of whole numbers steps, or in words why that is not found.
 
     Parameters
@@ -53,6 +55,8 @@ def steps_of(function: Any, low: int, high: int, channels: int, *, is_monotone: 
         How many there are.
     is_monotone : bool
         Whether it is certain to rise or to fall in each channel; otherwise all numbers are looked at.
+    most : int
+        So many levels, those of each channel counted, are searched for.
 
     Returns
     -------
@@ -67,20 +71,49 @@ def steps_of(function: Any, low: int, high: int, channels: int, *, is_monotone: 
     if (high - low + 1) * channels <= _MOST_NUMBERS:
         numbers = np.broadcast_to(np.arange(low, high + 1)[:, None], (high - low + 1, channels))
         table = function(numbers).astype(np.int64)
-        rises, falls = (np.diff(table, axis=0) >= 0).all(axis=0), (np.diff(table, axis=0) <= 0).all(axis=0)
-        least, most = int(table.min()), int(table.max())
-        if not (rises | falls).all():
-            return Steps(low, high, table, [], [], least, most)
-        signs = np.where(rises, 1, -1).tolist()
-        found = []
-        for column, sign in zip(table.T, signs, strict=True):
-            values, first = (column, low) if sign > 0 else (column[::-1], -high)
-            at = np.nonzero(np.diff(values))[0]
-            found.append(_corners(at + first + 1, values[at], values[at + 1], values, first, least, most))
-        return Steps(low, high, table, found, signs, least, most)
+        return _of_table(table, low)
     if not is_monotone:
         return "it neither rises nor falls everywhere, and has too many operands to look at each"
-    return _searched(function, low, high, channels)
+    return _searched(function, low, high, channels, most)
+
+
+def _of_table(table: np.ndarray, low: int) -> Steps:
+    """The steps of a function of which every value is known, from a number on."""
+    high = low + len(table) - 1
+    rises, falls = (np.diff(table, axis=0) >= 0).all(axis=0), (np.diff(table, axis=0) <= 0).all(axis=0)
+    least, most = int(table.min()), int(table.max())
+    if not (rises | falls).all():
+        return Steps(low, high, table, [], [], least, most)
+    signs = np.where(rises, 1, -1).tolist()
+    found = []
+    for column, sign in zip(table.T, signs, strict=True):
+        values, first = (column, low) if sign > 0 else (column[::-1], -high)
+        at = np.nonzero(np.diff(values))[0]
+        found.append(_corners(at + first + 1, values[at], values[at + 1], values, first, least, most))
+    return Steps(low, high, table, found, signs, least, most)
+
+
+def part_of(found: Steps, low: int, high: int) -> Steps | None:
+    """Return a step function between two of its numbers; None where not every value is known.
+
+    Parameters
+    ----------
+    found : Steps
+        The function.
+    low, high : int
+        Where the part begins and ends.
+
+    Returns
+    -------
+    Steps or None
+
+    Examples
+    --------
+    >>> bent = steps_of(abs, -3, 5, 1, is_monotone=False)
+    >>> bent.corners, part_of(bent, -3, 0).signs, part_of(bent, 0, 5).corners[0].reached.tolist()
+    ([], [-1], [1, 2, 3, 4, 5])
+    """
+    return None if found.table is None else _of_table(found.table[low - found.low : high + 1 - found.low], low)
 
 
 def _corners(
@@ -95,12 +128,12 @@ def _corners(
     return Corners(*(each.astype(np.int64) for each in (reached, levels, before, below)))
 
 
-def _searched(function: Any, low: int, high: int, channels: int) -> Steps | str:
+def _searched(function: Any, low: int, high: int, channels: int, limit: int) -> Steps | str:
     """Steps of a monotone function, each found by halving the interval in which it must be."""
     ends = function(np.array([[low] * channels, [high] * channels])).astype(np.int64)
     least, most = int(ends.min()), int(ends.max())
     signs = np.where(ends[1] >= ends[0], 1, -1)
-    if (most - least) * channels > _MOST_NUMBERS:
+    if (most - least) * channels > limit:
         return f"its {most - least + 1} levels in {channels} channels are too many"
     starts, stops = np.where(signs > 0, low, -high), np.where(signs > 0, high, -low)
     wanted = np.arange(least + 1, most + 1)[:, None]

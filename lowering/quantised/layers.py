@@ -121,7 +121,7 @@ def _layer(
     if len(units) not in (1, x.shape[1]):
         return decline("its scale is broadcast", at=layer)
     if len(units) > 1 and (groups == 1 or inner != 1):
-        w, units = _absorbed(w, units), np.ones(1)
+        w, units = _absorbed(w, units, groups), np.ones(1)
     elif len(units) > 1:
         units = np.repeat(units, outputs // groups)
     grid = grid_of(w)
@@ -145,9 +145,10 @@ def _layer(
     return op.add(real, b.reshape(-1, *[1] * (len(layer.shape) - 2)).astype(element_dtype(layer.type.element)))
 
 
-def _absorbed(w: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Weights with the scale of the channel that each is multiplied with."""
-    return np.asarray(w * units.reshape(-1, *[1] * (w.ndim - 2)).astype(w.dtype))
+def _absorbed(w: np.ndarray, units: np.ndarray, groups: int) -> np.ndarray:
+    """Weights with the scale of the channel that each is multiplied with: rows of a group see the group's channels."""
+    of_rows = np.repeat(units.reshape(groups, -1), len(w) // groups, axis=0)
+    return np.asarray(w * of_rows.reshape(*w.shape[:2], *[1] * (w.ndim - 2)).astype(w.dtype))
 
 
 def _named(*values: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Corners", "Line", "line_through", "slope_through"]
+__all__ = ["Corners", "Line", "line_near", "line_through", "slope_through"]
 
 _WIDEST = 1 << 24
 """Multipliers stay below."""
@@ -85,6 +85,54 @@ def line_through(channels: Sequence[Corners]) -> Line | None:
     if (widest > 1e-9).all():
         return _rounded_down(corners, best, steepest)
     return _half_even(corners, best) if (widest > -1e-6).all() else None
+
+
+def line_near(channels: Sequence[Corners], most: int) -> tuple[Line, int]:
+    """Return a line that passes the corners of every channel as near as it can, and by how many levels it fails.
+
+    The slope is that of least squares. Between corners neither changes more than at them: what is returned is proved.
+
+    Parameters
+    ----------
+    channels : sequence of Corners
+        For each channel.
+    most : int
+        The greatest absolute number that the line is for: a product with its addend has at most 48 bits.
+
+    Returns
+    -------
+    tuple of Line and int
+
+    Examples
+    --------
+    >>> t, k = np.array([2, 5, 9, 11]), np.array([1, 2, 3, 5])
+    >>> line, bound = line_near([Corners(t, k, t - 1, k)], 11)
+    >>> bound, [(x * line.multipliers[0] + line.addends[0]) >> line.shifts[0] for x in (1, 2, 5, 9, 11)]
+    (1, [0, 0, 2, 3, 4])
+    """
+    corners = _stacked(channels)
+    slopes = np.array([_slope(each) for each in channels])
+    greatest = min(float(_WIDEST - 1), (_WORD >> 1) / max(most, 1))
+    room = np.floor(np.log2(greatest / np.maximum(slopes, 2.0**-_MOST_PLACES))).astype(np.int64)
+    shifts = np.clip(room, 0, _MOST_PLACES)
+    factors = np.rint(np.ldexp(slopes, shifts)).astype(np.int64)
+    low, high = _addends(corners, factors, shifts, 0)
+    addends = (low + high) >> 1
+    line = Line(tuple(factors.tolist()), tuple(addends.tolist()), tuple(shifts.tolist()), "down")
+    bound = 0
+    for x, levels, sign in ((corners.reached, corners.levels, 1), (corners.before, corners.below - 1, -1)):
+        whole = (x * factors[:, None] + addends[:, None]) >> shifts[:, None]
+        off = np.where(np.abs(levels) < _NEVER - 1, sign * (levels - whole), 0)
+        bound = max(bound, int(off.max()))
+    return line, bound
+
+
+def _slope(corners: Corners) -> float:
+    """The slope of least squares through where a channel reaches its levels."""
+    if len(corners.reached) < 2:
+        return 0.0
+    x, y = corners.reached - corners.reached.mean(), corners.levels - corners.levels.mean()
+    return float((x * y).sum() / max(float((x * x).sum()), 1.0))
 
 
 def slope_through(corners: Corners) -> float | None:

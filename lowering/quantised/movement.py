@@ -10,9 +10,9 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import positions
-from graphrewrite.lowering.quantised.chains import QUANTISERS
 from graphrewrite.lowering.quantised.entries import zero_of
 from graphrewrite.lowering.quantised.layers import is_single
+from graphrewrite.lowering.quantised.quantisers import QUANTISERS
 from graphrewrite.lowering.quantised.steps import Mantissas
 from graphrewrite.op.pooling import has_window_in_border
 
@@ -234,7 +234,8 @@ def transpose_later(x: Mantissas, others):
     moved = op.transpose(x)
     made = _STEPS(moved, *others)
     yield made
-    if any(isinstance(made.data.get(name), tuple | list) for name in ("multiplier", "addend", "shift")):
+    attributes = (made.data.get(name) for name in ("multiplier", "addend", "shift"))
+    if any(isinstance(given, tuple | list) for given in attributes) or any(len(other.shape) > 1 for other in others):
         return decline("it differs from channel to channel", at=made)
     return op.transpose(made.op(x, *others, like=made), perm=moved.perm)
 

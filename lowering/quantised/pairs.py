@@ -9,9 +9,10 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import named
-from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
+from graphrewrite.lowering.quantised.chains import chain_of, link
 from graphrewrite.lowering.quantised.layers import is_single
 from graphrewrite.lowering.quantised.lines import Corners, slope_through
+from graphrewrite.lowering.quantised.quantisers import QUANTISERS, quantised_as
 from graphrewrite.lowering.quantised.steps import Mantissas, certain, reading
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "lower_scaled_square",
     "lower_sum",
     "lower_sum_steps",
+    "widened",
 ]
 
 _MOST_PAIRS = 18
@@ -80,7 +82,7 @@ def common_grid(scales: tuple[float, float], x: np.ndarray, y: np.ndarray, level
 
 def _corners(sums: np.ndarray, levels: np.ndarray) -> Corners | None:
     """Where results change along sums; None if they do not rise with them."""
-    order = np.lexsort((levels, sums))
+    order = np.argsort(sums)  # equal sums need equal results: in which order they stand is all the same
     found, results = sums[order], levels[order]
     steps = np.diff(results)
     if (steps < 0).any() or ((np.diff(found) == 0) & (steps != 0)).any():
@@ -89,14 +91,14 @@ def _corners(sums: np.ndarray, levels: np.ndarray) -> Corners | None:
     return Corners(found[at + 1], results[at + 1], found[at], results[at] + 1)
 
 
-def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, links: Any, top: Any, *, precisely: bool = False) -> Any:
+def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, top: Any, *, precisely: bool = False) -> Any:
     """A sum of scaled mantissas and what follows up to a quantiser, proved for every pair."""
     one, other = x.type.element, y.type.element
     if one.width + other.width > _MOST_PAIRS:
         return decline(f"its operands have {one.width} and {other.width} bits, too many for all pairs", at=total)
     if x.shape != y.shape or not is_single(s, x) or not is_single(t, y):
         return decline("one operand broadcasts, or has a scale for each channel", at=total)
-    chain, grid = chain_of(total, (*links, top), starts_at_reals=True), quantised_as(top, len(x.shape))
+    chain, grid = chain_of(total, top), quantised_as(top, len(x.shape))
     if isinstance(chain, str):
         return decline(chain, at=top)
     if isinstance(grid, str):
@@ -115,7 +117,7 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, links: Any, top: Any, *,
     found = common_grid((float(s.value.reshape(())), sign * float(t.value.reshape(()))), a, b, levels)
     if found is None:
         return decline("no factors of 28 bits bring its operands on one grid", at=total)
-    first, second = _widened(x, found.factors[0]), _widened(y, found.factors[1])
+    first, second = widened(x, found.factors[0]), widened(y, found.factors[1])
     ends = [
         u * found.factors[0] + v * found.factors[1]
         for u in (one.minimum, one.maximum)
@@ -131,8 +133,20 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, links: Any, top: Any, *,
     return reading(made, top, worth)
 
 
-def _widened(x: Any, factor: int) -> Any:
-    """Mantissas times a factor, exactly."""
+def widened(x: Any, factor: int) -> Any:
+    """Return mantissas times a factor, exactly.
+
+    Parameters
+    ----------
+    x : value of a match
+        Mantissas.
+    factor : int
+        The factor.
+
+    Returns
+    -------
+    value
+    """
     if factor == 1:
         return x
     ends = [x.type.element.minimum * factor, x.type.element.maximum * factor]
@@ -146,7 +160,7 @@ def lower_sum(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parameters):
     total = (op.add | op.sub)(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
     stored = QUANTISERS(total, *parameters)
     yield stored
-    return _summed(x, y, s, t, total, (), stored)
+    return _summed(x, y, s, t, total, stored)
 
 
 @rule(shared="keep", kind="lowering")
@@ -156,7 +170,7 @@ def lower_sum_steps(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parame
     run = rule.repeated(total, link)
     stored = QUANTISERS(run, *parameters)
     yield stored
-    return _summed(x, y, s, t, total, run.links, stored)
+    return _summed(x, y, s, t, total, stored)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -165,7 +179,7 @@ def approach_sum(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parameter
     total = (op.add | op.sub)(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
     stored = QUANTISERS(total, *parameters)
     yield stored
-    return _summed(x, y, s, t, total, (), stored, precisely=True)
+    return _summed(x, y, s, t, total, stored, precisely=True)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -175,7 +189,7 @@ def approach_sum_steps(x: Mantissas, y: Mantissas, s: Constant, t: Constant, par
     run = rule.repeated(total, link)
     stored = QUANTISERS(run, *parameters)
     yield stored
-    return _summed(x, y, s, t, total, run.links, stored, precisely=True)
+    return _summed(x, y, s, t, total, stored, precisely=True)
 
 
 def _product(x: Any, y: Any, unit: np.ndarray, product: Any) -> Any:

@@ -2,115 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
 
-from graphrewrite import FixedPoint, Tensor, decline, op, rule
+from graphrewrite import FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import named
-from graphrewrite.lowering.quantised.chains import QUANTISERS, chain_of, link, quantised_as
-from graphrewrite.lowering.quantised.functions import Steps, steps_of, within
-from graphrewrite.lowering.quantised.lines import line_through
-from graphrewrite.replacement import Known
+from graphrewrite.lowering.quantised.chains import traced, way
+from graphrewrite.lowering.quantised.functions import steps_of, within
+from graphrewrite.lowering.quantised.quantisers import QUANTISERS, quantised_as
+from graphrewrite.lowering.quantised.rescaling import MOST_LEVELS, rescaled
 from graphrewrite.types import element_dtype
 
-__all__ = ["LOWER_STEPS", "Mantissas", "approach_sums", "certain", "lower_steps", "reading", "rescaled"]
+__all__ = ["LOWER_STEPS", "NOWHERE", "Mantissas", "approach_sums", "certain", "lower_steps", "reading"]
 
 Mantissas = Annotated[
     Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
 ]
-_NOWHERE = float(1 << 40)
-_TABLE = 12
-"""Bits of a mantissa for which a function may be a table."""
-_MOST_LEVELS = 255
+NOWHERE = float(1 << 40)
+"""Stands for results that are no numbers."""
 _FEW_LEVELS = 15
 """So many thresholds are no dearer than a multiplier."""
-
-
-def rescaled(x: Any, found: Steps, element: FixedPoint, *, levels: int = _MOST_LEVELS) -> Any:
-    """Return integer ops that compute a step function of mantissas, or in words why there are none.
-
-    A line if one passes all corners; else a table of up to 12 bits if channels are alike; else up to 255 levels.
-
-    Parameters
-    ----------
-    x : value of a match
-        Mantissas.
-    found : Steps
-        The function.
-    element : FixedPoint
-        The format of the result.
-    levels : int
-        Thresholds, at most.
-
-    Returns
-    -------
-    value or str
-    """
-    line = line_through(found.corners) if found.corners else None
-    bounds = {
-        "low": found.least if found.least > element.minimum else None,
-        "high": found.most if found.most < element.maximum else None,
-    }
-    bounds = {name: bound for name, bound in bounds.items() if bound is not None}
-    if line is not None:
-        factors = [m * sign for m, sign in zip(line.multipliers, found.signs, strict=True)]
-        if (factors, *line[1:]) == ([1], (0,), (0,), "down") and x.type.element == element and not bounds:
-            return x
-        if set(factors) == {1} and not any(line.addends) and line.rounding == "half_even":
-            return op.requantise(x, shift=_one(line.shifts), element=element, **bounds)
-        return op.rescale(
-            x,
-            multiplier=_one(factors),
-            addend=_one(line.addends),
-            shift=_one(line.shifts),
-            rounding=line.rounding,
-            element=element,
-            **bounds,
-        )
-    table = found.table
-    if table is not None and table.shape[1] == 1 and x.type.element.width <= _TABLE:
-        return op.lookup(x, _as(element, table[:, 0], x), low=found.low)
-    if not found.corners:
-        return "it neither rises nor falls everywhere, which a table of up to 12 bits for all channels alike could say"
-    if found.most - found.least > levels:
-        return (
-            f"no multiplier of 24 bits gives its {found.most - found.least + 1} levels, and thresholds do for "
-            f"{_MOST_LEVELS + 1}; quantise it to 8 bits"
-        )
-    counted = op.integer_threshold(_turned(x, found.signs), _thresholds(found))
-    return op.rescale(counted, multiplier=1, shift=0, offset=found.least, element=element)
-
-
-def _one(values: Any) -> int | tuple[int, ...]:
-    return int(values[0]) if len(set(values)) == 1 else tuple(map(int, values))
-
-
-def _as(element: FixedPoint, values: np.ndarray, x: Any) -> Any:
-    """A table whose entries are of a format."""
-    return Known(x.replay, values.astype(element.dtype), Tensor(element, values.shape))
-
-
-def _turned(x: Any, signs: list[int]) -> Any:
-    """Mantissas, negated where the function falls."""
-    if min(signs) > 0:
-        return x
-    element = x.type.element
-    wide = FixedPoint.holding(min(element.minimum, -element.maximum), max(element.maximum, -element.minimum))
-    return op.rescale(x, multiplier=_one(signs), shift=0, element=wide)
-
-
-def _thresholds(found: Steps) -> np.ndarray:
-    """From which number on each level is reached, a row a channel; a level that is not, beyond the greatest number."""
-    wanted = np.arange(found.least + 1, found.most + 1)
-    rows = []
-    for corners in found.corners:
-        order = np.argsort(corners.levels, kind="stable")
-        levels, reached = corners.levels[order], corners.reached[order]
-        place = np.searchsorted(levels, wanted)
-        beyond = max(found.high, -found.low) + 1
-        rows.append(np.append(reached, beyond)[place])
-    return np.array(rows, np.int64).reshape(len(rows), len(wanted))
 
 
 def _reach(x: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -149,19 +62,19 @@ def certain(values: np.ndarray) -> np.ndarray:
     """
     if values.dtype.kind != "f":
         return values.astype(np.int64)
-    return np.clip(np.where(np.isnan(values), _NOWHERE, values), -_NOWHERE, _NOWHERE).astype(np.int64)
+    return np.clip(np.where(np.isnan(values), NOWHERE, values), -NOWHERE, NOWHERE).astype(np.int64)
 
 
-def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
-    is_sum = real.element == "f64" and [link.op_name for link in run.links[:2]] == ["mul", "cast"]
+def _lowered(x: Any, real: Any, top: Any, *, precisely: bool, links: Sequence[Any] = ()) -> Any:
+    is_sum = real.element == "f64" and [link.op_name for link in links[:2]] == ["mul", "cast"]
     if precisely and not is_sum:
         return decline("its operand is no sum of products", at=real)
-    chain = chain_of(real, (*run.links, top))
-    grid = quantised_as(top, len(x.shape))
-    if isinstance(chain, str):
-        return decline(chain, at=top)
+    function, grid = traced(x, real, top), quantised_as(top, len(x.shape))
+    if isinstance(function, str):
+        return decline(function, at=top)
     if isinstance(grid, str):
         return decline(grid, at=top)
+    x, chain = function
     whole, element, worth = grid
     given = x.type.element
     found = steps_of(
@@ -173,10 +86,12 @@ def _lowered(x: Any, real: Any, run: Any, top: Any, *, precisely: bool) -> Any:
     )
     if isinstance(found, str):
         return decline(found, at=top)
+    if found.most >= NOWHERE:
+        return decline("for some of its operands it has no value (NaN); op.clip keeps them where it has one", at=top)
     if not element.minimum <= found.least <= found.most <= element.maximum:
         return decline(f"its values from {found.least} to {found.most} are not those of {element}", at=top)
     found = within(found, *_reach(x))
-    made = rescaled(x, found, element, levels=_FEW_LEVELS if is_sum and not precisely else _MOST_LEVELS)
+    made = rescaled(x, found, element, levels=_FEW_LEVELS if is_sum and not precisely else MOST_LEVELS)
     return decline(made, at=top) if isinstance(made, str) else reading(made, top, worth)
 
 
@@ -217,10 +132,10 @@ def lower_steps(x: Mantissas, parameters):
     Where the result changes is found with the model's own arithmetic, and proved for each number that there is.
     """
     real = op.from_fixed(x)
-    run = rule.repeated(real, link)
+    run = rule.repeated(real, way)
     stored = QUANTISERS(run, *parameters)
     yield stored
-    return _lowered(x, real, run, stored, precisely=False)
+    return _lowered(x, real, stored, precisely=False, links=run.links)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -230,10 +145,10 @@ def approach_sums(x: Mantissas, parameters):
     Their order, and the runtime, change those last bits as well.
     """
     real = op.from_fixed(x)
-    run = rule.repeated(real, link, least=2)
+    run = rule.repeated(real, way, least=2)
     stored = QUANTISERS(run, *parameters)
     yield stored
-    return _lowered(x, real, run, stored, precisely=True)
+    return _lowered(x, real, stored, precisely=True, links=run.links)
 
 
 LOWER_STEPS = (lower_steps, approach_sums)

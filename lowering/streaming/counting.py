@@ -59,8 +59,8 @@ def _least(graph: Graph, value: Operand) -> int:
 
 def _without(product, *names):
     """Attributes that a count of the same rows has too."""
-    found = {name: getattr(product, name) for name in ("bias", "element", "over", "lanes", "stages")}
-    defaults = {"over": "position", "lanes": None, "stages": 1}
+    found = {name: getattr(product, name) for name in ("bias", "element", "groups", "over", "lanes", "stages")}
+    defaults = {"groups": 1, "over": "position", "lanes": None, "stages": 1}
     return {k: v for k, v in found.items() if k not in names and (k not in defaults or v != defaults[k])}
 
 
@@ -69,8 +69,8 @@ def count_agreements(x):
     """A product of bits or ternary numbers with weights of -1, 0 and 1 counts where they agree."""
     product = matvec(x)
     yield product
-    if product.groups != 1 or not np.isin(product.weights, (-1, 0, 1)).all():
-        return decline("its weights are not all -1, 0 or 1, or it has groups", at=product)
+    if not np.isin(product.weights, (-1, 0, 1)).all():
+        return decline("its weights are not all -1, 0 or 1", at=product)
     if product.element.width > _SUM_BITS:
         return decline(f"a count has at most {_SUM_BITS} bits", at=product)
     (given,), form = product.graph.operands(product.node), (x.type.element.signed, x.type.element.width)
@@ -108,14 +108,25 @@ def _switch(function, given):
 _PIECES = reduce(or_, (affine, threshold))
 
 
+def _channels_seen(windows, product, channels):
+    """Which channel each column of a product reads, a row for each group."""
+    seen = np.arange(channels)
+    if windows is not None:  # group by group, tap by tap, channel by channel
+        taps = windows.type.channels // channels
+        seen = np.tile(seen.reshape(windows.groups, 1, -1), (1, taps, 1)).ravel()
+    positions = np.shape(product.weights)[1] * product.groups // len(seen)
+    return np.tile(seen, positions).reshape(product.groups, -1)
+
+
 def _counted(signs, windows, product, turned=None, **coding):
     """A count of other signs under the same window, if there is one, or of the opposite ones in some channels."""
     if windows is not None:
         given = windows.graph.nodes[windows.node]
         signs = window(signs, **{k: v for k, v in windows.graph.attributes(windows.node).items() if k in given})
     weights = np.asarray(product.weights, np.int64)
-    if turned is not None:  # columns are numbered channel by channel within a position
-        weights = weights * np.tile(np.where(turned, -1, 1), weights.shape[1] // len(turned))
+    if turned is not None:
+        signs_of = np.where(turned, -1, 1)[_channels_seen(windows, product, len(turned))]
+        weights = weights * np.repeat(signs_of, len(weights) // product.groups, axis=0)
     return popcount(signs, weights=weights, **_without(product), **coding)
 
 

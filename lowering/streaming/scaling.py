@@ -119,7 +119,7 @@ def map_lookup(x, table: Constant):
     if x.type.element.width > _TABLE_BITS:
         # What lies beyond the ends of the table has the entry there.
         low = min(max(entry.low, x.type.element.minimum), x.type.element.maximum)
-        high = min(max(entry.low + len(table.value) - 1, low), x.type.element.maximum)
+        high = min(max(entry.low + table.value.shape[-1] - 1, low), x.type.element.maximum)
         narrow = FixedPoint.holding(low, high, x.type.element.fraction)
         if narrow.width > _TABLE_BITS:
             return decline(f"its table has entries for numbers of more than {_TABLE_BITS} bits", at=entry)

@@ -78,9 +78,10 @@ def _lookup(case: Case) -> np.ndarray:
 
 def _interpolate(case: Case) -> np.ndarray:
     at = case.site.attributes
-    base, slope = np.asarray(at["base"]).tolist(), np.asarray(at["slope"]).tolist()
+    bases, slopes = np.atleast_2d(at["base"]).tolist(), np.atleast_2d(at["slope"]).tolist()
 
-    def number(_: int, x: int) -> int:
+    def number(channel: int, x: int) -> int:
+        base, slope = bases[channel % len(bases)], slopes[channel % len(slopes)]
         segment, within = divmod(x - at["low"], 2 ** at["rest"])
         return math.floor(Fraction(base[segment] + slope[segment] * within, 2 ** at["shift"]))
 
@@ -199,6 +200,7 @@ LINES = {"base": [0, 0], "slope": [0, 0], "rest": 7, "shift": 0, "low": -128, "e
         ({"low": 0}, "and low=-128"),
         ({"slope": [1]}, r"slopes int64\[1\] are no lines"),
         ({"base": [0.0, 0.0]}, "are no lines; give vectors of whole numbers"),
+        ({"base": [[0, 64]], "slope": [[0, 1]]}, "lines of 1 channels do not fit .*; give one, or"),
         ({"shift": 48}, "the shift exceeds 48 bits"),
         ({"slope": [2, 0]}, "results of 0 to 254 exceed s8f0; give u8f0 or wider"),
         ({"stages": 3}, "1 to 2 ranks"),

@@ -29,7 +29,9 @@ def test_the_meaning_equals_its_definition() -> None:
             vectors = [places.ravel()] if at["over"] == "frame" else list(places)
             for p, vector in enumerate(vectors):
                 numbers = [VALUES[at["coding"]][int(v)] for v in vector]
-                sums = [sum(w * v for w, v in zip(row, numbers, strict=True)) for row in weights]
+                rows, columns = len(weights) // at["groups"], len(weights[0])
+                seen = [numbers[r // rows * columns :][:columns] for r in range(len(weights))]
+                sums = [sum(w * v for w, v in zip(*each, strict=True)) for each in zip(weights, seen, strict=True)]
                 assert got[n].reshape(len(weights), -1)[:, p].tolist() == [
                     s + b for s, b in zip(sums, bias, strict=True)
                 ], case
@@ -43,7 +45,7 @@ GOOD = {"weights": np.ones((2, 6), np.int64), "bias": [0, 0], "element": FixedPo
     ("wrong", "told"),
     [
         ({"coding": "ternary"}, "does not hold ternary numbers; requantise to s2f0"),
-        ({"coding": "xnor"}, "coding='xnor', over='position': give one of bipolar, binary, ternary"),
+        ({"coding": "xnor"}, "coding='xnor': give one of bipolar, binary, ternary"),
         ({"weights": np.ones((2, 5), np.int64)}, r"weights \(2, 5\) .* give \[O,6\] and \[O\]"),
         ({"weights": np.full((2, 6), 2)}, "a weight is not -1, 0 or 1; use matvec"),
         ({"weights": np.ones((2, 6))}, "a weight is not -1, 0 or 1; use matvec"),
@@ -51,6 +53,9 @@ GOOD = {"weights": np.ones((2, 6), np.int64), "bias": [0, 0], "element": FixedPo
         ({"element": FixedPoint(True, 32)}, "has more than the 31 bits"),
         ({"stages": 4}, "stages=4: this computation has use for 1 to 3 ranks"),
         ({"lanes": 3}, "3 lanes do not divide the 2 channels"),
+        ({"over": "frames"}, "over='frames' is neither 'position' nor 'frame'"),
+        ({"groups": 4}, "groups=4 does not divide the 6 columns"),
+        ({"groups": 2, "weights": np.ones((3, 3), np.int64), "bias": [0, 0, 0]}, "does not divide the 3 rows"),
     ],
 )
 def test_it_refuses_what_it_cannot_do(wrong: dict[str, Any], told: str) -> None:

@@ -91,8 +91,12 @@ def rounded_sums() -> st.SearchStrategy[Graph]:
 
 @st.composite
 def counted_products(draw: st.DrawFn) -> Graph:
-    """A product of bits, ternary numbers or signs with weights of -1, 0 and 1, perhaps under a sliding window."""
-    channels, positions = draw(st.integers(1, 4)), draw(st.sampled_from([(), (3,), (3, 2)]))
+    """A product of bits, ternary numbers or signs with weights of -1, 0 and 1, perhaps under a sliding window.
+
+    Of all channels, or of groups of them; the window keeps as many groups together, or others.
+    """
+    groups = draw(st.sampled_from([1, 1, 2]))
+    channels, positions = groups * draw(st.integers(1, 4 // groups)), draw(st.sampled_from([(), (3,), (3, 2)]))
     element = draw(st.builds(FixedPoint, st.booleans(), st.sampled_from([1, 2, 5])))
     graph, random = Graph("g"), np.random.default_rng(draw(st.integers(0, 99)))
     x = enter(graph.input("x", Tensor(element, ("N", channels, *positions))))
@@ -110,9 +114,13 @@ def counted_products(draw: st.DrawFn) -> Graph:
         x = requantise(x, shift=0, element=TERNARY, low=-1)
     if positions and draw(st.booleans()):
         border = draw(st.sampled_from([None, (1,) * (2 * len(positions))]))
-        x = window(x, kernel=(2,) * len(positions), pads=border)
-    weights = random.choice([-1, 1] if draw(st.booleans()) else [-1, 0, 1], (draw(st.integers(1, 4)), x.type.channels))
-    graph.output("z", leave(matvec(x, weights=weights, bias=random.integers(-9, 9, len(weights)), element=SUMS)))
+        together = draw(st.sampled_from([groups, groups, 1, channels]))
+        x = window(x, kernel=(2,) * len(positions), pads=border, groups=together)
+    over = "frame" if groups == 1 and draw(st.integers(0, 3)) == 0 else "position"
+    columns = x.type.channels * (x.type.positions if over == "frame" else 1) // groups
+    weights = random.choice([-1, 1] if draw(st.booleans()) else [-1, 0, 1], (groups * draw(st.integers(1, 4)), columns))
+    bias = random.integers(-9, 9, len(weights))
+    graph.output("z", leave(matvec(x, weights=weights, bias=bias, element=SUMS, groups=groups, over=over)))
     return graph
 
 

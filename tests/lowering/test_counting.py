@@ -18,12 +18,13 @@ def weights(*shape: int, seed: int = 0, zeros: bool = False) -> np.ndarray:
 
 
 def network() -> Graph:
-    """A binary convolution, one of signs with a border, a ternary one, and a dense layer of signs of a whole frame."""
+    """Binary convolutions, of groups, depthwise, and with a border of zeros; a dense layer of signs of a whole frame."""
     g, random = Graph("binary"), np.random.default_rng(3)
     x = op.bipolar_quant(g.input("x", Tensor("f32", ("N", *SHAPE))), np.float32(1))
-    for seed, (channels, border) in enumerate([(4, 0), (6, 1)]):
-        w = weights(channels, x.type.shape[1], 2, 2, seed=seed).astype(np.float32)
-        x = op.conv(x, w, np.zeros(channels, np.float32), pads=(border,) * 4, strides=(1, 1), dilations=(1, 1))
+    for seed, (channels, border, groups) in enumerate([(4, 0, 1), (8, 0, 2), (8, 0, 8), (6, 1, 1)]):
+        w = weights(channels, x.type.shape[1] // groups, 2, 2, seed=seed).astype(np.float32)
+        given = {"pads": (border,) * 4, "strides": (1, 1), "dilations": (1, 1), "groups": groups}
+        x = op.conv(x, w, np.zeros(channels, np.float32), **given)
         gains, terms = random.normal(size=(channels, 1, 1)), random.normal(size=(channels, 1, 1))
         x = op.bipolar_quant(op.add(op.mul(x, gains.astype(np.float32)), terms.astype(np.float32)), np.float32(1))
     x = op.reshape(x, shape=(-1, int(np.prod(x.type.shape[1:]))))
@@ -48,8 +49,9 @@ def test_a_binary_network_has_no_multiplier(integer: Graph, options: dict[str, i
     stream, parts = to_stream(integer, reports=reports, **options), partition(integer)
     kinds = [stream.nodes[n]["type"] for n in stream.in_order()]
     assert "matvec" not in kinds
-    assert counts(stream) == [("bipolar", "position"), ("ternary", "position"), ("bipolar", "frame")]
-    assert [layer.multipliers for layer in reports[0].layers.values()] == [0, 0, 0]
+    on_positions = [("bipolar", "position")] * 3 + [("ternary", "position")]
+    assert counts(stream) == [*on_positions, ("bipolar", "frame")]
+    assert [layer.multipliers for layer in reports[0].layers.values()] == [0] * 5
     if "parallelism" in options:
         layers = [p.site for p in netlist(stream).instances.values() if p.component.op.name == "popcount"]
         assert all(site.operands[0].lanes * site.results[0].lanes <= 4 for site in layers)

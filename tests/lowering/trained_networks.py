@@ -157,6 +157,15 @@ def trained_network(seed: int) -> Graph:
     return graph
 
 
+def parts_with_binary_points() -> Graph:
+    """Two parts on grids of powers of two, joined."""
+    graph = Graph("parts")
+    x, y = (op.quantise(graph.input(n, Tensor("f32", ("N", 2))), element=FixedPoint(True, 6, 4)) for n in "xy")
+    join = op.concat(op.quantise(op.tanh(x), element=FixedPoint(False, 5, 4)), y, axis=1)
+    graph.output("z", join)
+    return graph
+
+
 def states(member: Rule, others: Iterable[Rule | Pass], seeds: Iterable[int]) -> st.SearchStrategy[Graph]:
     """Where the lowering of some networks gets to without a rule, of those where it then has something to do."""
     rest = [other for other in others if other is not member]

@@ -109,8 +109,8 @@ def _on_backends(draw: st.DrawFn) -> Graph:
 
 def _on_each(members: tuple[Rule | Pass, ...]) -> st.SearchStrategy[Graph]:
     """Graphs that contain one of some rules; probabilities are of a format that no other op asks for."""
-    own = [graphs(containing=m) for m in members if isinstance(m, Rule) and m is not map_softmax]
-    return st.one_of([*own, probabilities()])
+    own = [m for m in members if isinstance(m, Rule) and m is not map_softmax]
+    return st.deferred(lambda: st.one_of([*[graphs(containing=m) for m in own], probabilities()]))
 
 
 ON = {
@@ -142,7 +142,11 @@ def _fewer(name: str) -> Iterator[None]:
         settings.load_profile(profile)
 
 
-TRAINED = {*quantised_rules.LOWER_TRAINED, *quantised_rules.LOWER_UNSCALED_LAYERS}
+TRAINED = {
+    *quantised_rules.LOWER_TRAINED,
+    *quantised_rules.LOWER_UNSCALED_LAYERS,
+    *quantised_rules.APPROXIMATE_STEPS,
+}
 """Rules of quantised models fire on what others of them make: tests/lowering/test_trained_models.py has such graphs."""
 SETS_OF_ANY = [name for name, found in SETS.items() if not isinstance(found, tuple) or not TRAINED & {*found}]
 
@@ -225,7 +229,7 @@ def _float_layers() -> st.SearchStrategy[Graph]:
     def is_float(graph: Graph) -> bool:
         return all(graph.result_type(n).element in ("f32", "f64") for n in graph if n not in graph.outputs)
 
-    return graphs(containing=rules.fold_bias, ops=["relu"]).filter(is_float)
+    return st.deferred(lambda: graphs(containing=rules.fold_bias, ops=["relu"])).filter(is_float)
 
 
 def _quantised() -> st.SearchStrategy[Graph]:
@@ -256,6 +260,7 @@ LOWERINGS: dict[str, tuple[Callable[[Graph], Graph], st.SearchStrategy[Graph], f
 OTHERS = {
     "lowering.softmax_as_arg_max": "gives places instead of probabilities",
     "lowering.heads.classify": "gives places instead of scores",
+    "lowering.heads.probabilities": "gives probabilities instead of scores",
     "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
     "lowering.batch.free_batch": "gives another type, with a free batch",
     "lowering.record.recorded": "does what the rules do that it is given",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrewrite.testing.naming import NamingError, named
+from graphrewrite.naming import NamingError, named
 
 RULES = """
 from graphrewrite import Pipeline, define_op, op, pass_, rule
@@ -155,11 +155,11 @@ def test_what_pytest_is_asked_for_holds(shop):
         ("shopp:RULES", "there is no module 'shopp'; did you mean 'shop'?"),
         ("shop.rules:RULES", "'shop' is a module and no package: write shop:rules"),
         ("shop:NUMBER", "'shop:NUMBER' is of type int; name a rule, a pass, a pipeline, "),
-        ("shop:EMPTY", "'shop:EMPTY' is empty, so that there is nothing to test"),
+        ("shop:EMPTY", "'shop:EMPTY' is empty; name another, or put a rule into it"),
         ("shop:BROKEN", "'shop:BROKEN' is of type int; name a rule"),
         ("shop:Pipeline", "'shop:Pipeline' is the class Pipeline; name a rule"),
         ("shop:RULES.first", "'tuple' has no 'first'"),
-        ("json", "'json' offers no rules, passes or pipelines; name what to test: json:RULES"),
+        ("json", "'json' offers no rules, passes or pipelines; name one: json:RULES"),
         ("raising", "'raising' cannot be imported: ZeroDivisionError: division by zero (" ),
         ("needing", "'needing' needs the module 'nothing_like_it', which is not installed"),
     ],

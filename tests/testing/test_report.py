@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -51,7 +52,9 @@ class Page(HTMLParser):
 
 
 def words(html: str) -> str:
-    return " ".join(" ".join(Page(html).text).split())
+    """The text of a page as it is read, without its style sheets."""
+    bare = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+    return " ".join("".join(Page(bare).text).split())
 
 
 def test_a_property_that_holds():

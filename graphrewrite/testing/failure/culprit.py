@@ -13,6 +13,7 @@ from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.passes import Pass, Pipeline
+from graphrewrite.place import located
 from graphrewrite.rewrite import GraphRewriting
 from graphrewrite.rule import Rule
 from graphrewrite.testing.equality import agreeing
@@ -104,7 +105,7 @@ def place_of(member: Any) -> str:
         file, line = code.co_filename, code.co_firstlineno
     path = Path(file)
     here = Path.cwd()
-    return f"{path.relative_to(here).as_posix() if path.is_relative_to(here) else file}:{line}"
+    return located(path.relative_to(here).as_posix() if path.is_relative_to(here) else file, line)
 
 
 def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound: float | None = None) -> Culprit | None:

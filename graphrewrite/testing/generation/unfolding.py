@@ -169,8 +169,7 @@ class _Reading:
         if isinstance(root, Every):
             return self.every(root)
         port = self.port(root, self.top)
-        if not isinstance(port, Output):  # a run of no links is its base
-            raise Unfit("repeated: no link, so that there is nothing to replace")
+        assert isinstance(port, Output)  # the run that is a root has a link
         if isinstance(root, PatternNode):
             return [Output(port.node, index) for index in range(port.node.op.results)]
         return [port]
@@ -205,9 +204,8 @@ class _Reading:
         raise Unfit(f"{type(term).__name__.lower()}: {term!r} is no operand")
 
     def repeated(self, term: Repeated, scope: _Scope) -> Leaf | Output:
-        least = max(term.least, 1)
         port = self.port(term.base, scope)
-        for _ in range(self.pick(range(least, max(least + 1, _MORE) + 1))):
+        for _ in range(self.pick(range(term.least, max(term.least + 1, _MORE) + 1))):
             inner = _Scope((*term.unit.nodes, *term.unit.own, term.unit.hole), scope)
             inner.found[id(term.unit.hole)] = port
             port = self.port(term.unit.top, inner)

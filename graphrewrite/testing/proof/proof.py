@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
+from graphrewrite.testing.failure.page import ProofPage
+from graphrewrite.view.display import Display
 
 __all__ = ["Instance", "Proof"]
 
@@ -99,10 +100,16 @@ class Proof:
         rows = [f"- {sentence}" for sentence in self.assumed]
         return "\n".join([self._headline(), *(["Assumed:", *rows] if rows else [])])
 
+    @property
+    def page(self) -> ProofPage:
+        """What a notebook shows, as data."""
+        found = self.counterexample
+        return ProofPage(self._headline(), self.assumed, None if found is None else found.page)
+
+    def show(self) -> Display:
+        """Return the display of it: the verdict with what it rests on, or with the two graphs that refute it."""
+        return Display(self.page, str(self), template="proof.html", title=self._headline())
+
     def _repr_html_(self) -> str:
-        """Let Jupyter show the verdict with what it rests on, or with the two graphs that refute it."""
-        shown = f"<p>{html.escape(self._headline())}</p>"
-        if self.counterexample is not None:
-            return shown + self.counterexample._repr_html_()
-        rows = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.assumed)
-        return f"<div>{shown}<div>Assumed:</div><ul>{rows}</ul></div>" if rows else shown
+        """Let Jupyter show it."""
+        return self.show()._repr_html_()

@@ -28,14 +28,17 @@ def draw(rng: Rng) -> Site:
             break
     bits = int(rng.integers(1, min(x.element.width, 7)))
     rest = x.element.width - bits
-    base = values(rng, FixedPoint(True, int(rng.integers(2, 47))), (1 << bits,))
-    slope = values(rng, FixedPoint(True, int(rng.integers(2, min(31, 47 - rest)))), (1 << bits,))
+    shape = (x.channels, 1 << bits) if rng.integers(2) else (1 << bits,)
+    base = values(rng, FixedPoint(True, int(rng.integers(2, 47))), shape)
+    slope = values(rng, FixedPoint(True, int(rng.integers(2, min(31, 47 - rest)))), shape)
     return _site(x, base, slope, rest, int(rng.integers(47)), int(rng.integers(3)), int(rng.integers(1, 3)))
 
 
 def corners() -> Iterator[Site]:
     yield _site(Stream(FixedPoint(True, 2), (1, 20)), [1, -1], [-1, 1], rest=1, shift=0)
     yield _site(Stream(S8, (2, 20), 1), [0, 64], [0, 1], rest=7, shift=1)
+    yield _site(Stream(S8, (3, 20), 1), [[0, 64], [9, -64], [-7, 0]], [[0, 1], [-1, 1], [2, -2]], rest=7, shift=1)
+    yield _site(Stream(S8, (6, 9), 2), np.arange(24).reshape(6, 4), np.arange(24).reshape(6, 4) % 5, rest=6, shift=2)
     yield _site(Stream(S8, (1, 60)), -np.arange(128), np.arange(128), rest=1, shift=20)
     for given, low in ((S24, -(2**11)), (U24, 0)):
         whole = np.arange(low, low + 2**12) << 12

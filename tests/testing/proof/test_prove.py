@@ -269,14 +269,16 @@ def test_what_one_assumes_is_told():
     assert str(proof).startswith(
         "drop_requantise: proved for all values of the inputs of 20 graphs.\nAssumed:\n- these graphs"
     )
-    assert proof._repr_html_().startswith("<div><p>drop_requantise: proved")
-    assert "<li>" in proof._repr_html_()
+    assert proof.page.headline.startswith("drop_requantise: proved")
+    assert proof.page.assumed == proof.assumed
+    assert proof._repr_html_().count("<li>") == len(proof.assumed)
 
 
 def test_a_notebook_shows_what_refutes_a_rule():
-    shown = prove(sign_lost, elements=NUMBERS)._repr_html_()
-    assert shown.startswith("<p>sign_lost: refuted: output y")
-    assert "a test that fails" in shown
+    proof = prove(sign_lost, elements=NUMBERS)
+    assert proof.page.headline.startswith("sign_lost: refuted: output y")
+    assert proof.page.counterexample == proof.counterexample.page
+    assert "a test that fails" in proof._repr_html_()
 
 
 def test_it_is_deterministic():

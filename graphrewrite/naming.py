@@ -1,4 +1,4 @@
-"""What is tested, by its name: ``package.module:RULES``, as the command and the pytest plugin are given it."""
+"""Rules by their names: ``package.module:RULES``, as commands and the pytest plugin are given them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SHOWN = 8
 
 
 class NamingError(GraphRewriteError):
-    """A name leads to nothing that can be tested; says what is there instead."""
+    """A name leads to no rule, pass or pipeline; says what is there instead."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """One thing to test.
+    """A rule, or what stands for several.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Named:
     name : str
         What it is called; of two of one name in a target, the second has a number.
     subject : Rule, GraphRule, Pass, Pipeline or callable
-        What to test.
+        What it stands for.
     """
 
     target: str
@@ -53,7 +53,7 @@ def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
     ----------
     targets : iterable of str
         ``package.module:NAME`` of a rule, a pass, a pipeline, a function on graphs, or a tuple or list of them, whose
-        members are tested one by one; or ``package.module`` for everything of this kind, but functions, that the module
+        members are given one by one; or ``package.module`` for everything of this kind, but functions, that the module
         makes or offers.
     folder : Path, optional
         Where modules are looked for as well.
@@ -65,7 +65,7 @@ def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
     Raises
     ------
     NamingError
-        If a module cannot be imported, or holds no such name, or nothing that can be tested.
+        If a module cannot be imported, or holds no such name, or nothing of this kind.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
     >>> named(["graphrewrite.rules:RULLES"])
     Traceback (most recent call last):
     ...
-    graphrewrite.testing.naming.NamingError: 'graphrewrite.rules' has no 'RULLES'; did you mean 'RULES'?
+    graphrewrite.naming.NamingError: 'graphrewrite.rules' has no 'RULLES'; did you mean 'RULES'?
     """
     found: list[Named] = []
     for target in dict.fromkeys(targets):
@@ -142,7 +142,7 @@ def _attribute(module: ModuleType, name: str, target: str) -> Any:
             if not hint and isinstance(found, ModuleType):
                 here = sorted(word for word in known if _is_subject(getattr(found, word, None)))
                 hint = (
-                    f"; what can be tested there: {', '.join(here[:8])}{' …' if len(here) > 8 else ''}" if here else ""
+                    f"; there is: {', '.join(here[:8])}{' …' if len(here) > 8 else ''}" if here else ""
                 )
             raise NamingError(f"{holder!r} has no {part!r}{hint}") from None
     return found
@@ -160,7 +160,7 @@ def _members(thing: Any, target: str) -> Iterable[Any]:
         if isinstance(thing, set | frozenset):
             members.sort(key=_called)  # sets have no order that can be relied on
         if not members:
-            raise NamingError(f"{target!r} is empty, so that there is nothing to test")
+            raise NamingError(f"{target!r} is empty; name another, or put a rule into it")
         return members
     if callable(thing) and not isinstance(thing, type):
         return (thing,)
@@ -189,7 +189,7 @@ def _all(module: ModuleType, target: str) -> Iterable[Any]:
             found.setdefault(id(member), member)
     if not found:
         name = module.__name__
-        raise NamingError(f"{name!r} offers no rules, passes or pipelines; name what to test: {name}:RULES")
+        raise NamingError(f"{name!r} offers no rules, passes or pipelines; name one: {name}:RULES")
     return found.values()
 
 

@@ -1,0 +1,47 @@
+"""``graphrewrite explain``: why a rule does or does not apply at a node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
+from graphrewrite.cli.outputs import PICTURE, output_option
+from graphrewrite.cli.terminal import console_for
+
+__all__ = ["explain_command"]
+
+
+@click.command("explain")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--rule", "target", required=True, metavar="PACKAGE.MODULE:RULE", help="The rule.")
+@click.option("--at", required=True, metavar="NODE", help="The node that should be the root of its pattern.")
+@click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
+@output_option(
+    "-o", "--output", "output", endings=PICTURE, told="A file for the picture: .html, .svg, .dot, .png; or .txt."
+)
+def explain_command(model: Path, target: str, at: str, name: str | None, output: Path | None) -> None:
+    """Say why a rule does or does not apply at a node of MODEL.
+
+    Tells how far the pattern fits, and what hinders first. MODEL is as for show.
+
+    \b
+    Example:
+      graphrewrite explain digits.onnx --rule graphrewrite.rules:drop_identity --at relu_1 -o why.html
+    """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
+    with failures_as_exit_codes():
+        from graphrewrite.cli.sources import graph_in, read_model, rule_named
+
+        rule = rule_named(target)
+        read = read_model(model)
+        with wrong_usage():
+            found = rule.explain(graph_in(read, model, name), at=at)
+        if output is not None:
+            found.show().save(output)
+        console = console_for()
+        if console.is_terminal:
+            style = "green" if found.is_match else "red"
+            console.print(str(found), markup=False, highlight=False, soft_wrap=True, style=style)
+        else:
+            click.echo(str(found))

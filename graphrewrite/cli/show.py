@@ -1,0 +1,100 @@
+"""``graphrewrite show``: look at a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
+from graphrewrite.cli.outputs import PICTURE, output_option
+from graphrewrite.cli.terminal import console_for
+
+__all__ = ["show_command"]
+
+
+@click.command("show")
+@click.argument("model", type=click.Path(path_type=Path))
+@output_option(
+    "-o", "--output", "output", endings=PICTURE, told="A file for the picture: .svg, .html, .dot, .png; or .txt."
+)
+@click.option("--around", multiple=True, metavar="NODE", help="Only what is near a node (may be repeated).")
+@click.option("--depth", type=click.IntRange(min=0), help="How many steps around it. Default: 2, of a search 1.")
+@click.option("--between", nargs=2, metavar="NODE NODE", help="Only the paths from one node to another.")
+@click.option("--search", metavar="TEXT", help="Only nodes with this in their name, op or attributes.")
+@click.option("--level", type=click.Choice(["nn", "integer", "stream"]), help="Only nodes of a level.")
+@click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
+@click.option("--direction", type=click.Choice(["TB", "LR"]), help="Draw from top to bottom, or from left to right.")
+@click.option(
+    "--max-nodes", type=click.IntRange(min=1), default=200, show_default=True, help="Of more, the summary is shown."
+)
+def show_command(
+    model: Path,
+    output: Path | None,
+    around: tuple[str, ...],
+    depth: int | None,
+    between: tuple[str, str] | None,
+    search: str | None,
+    level: str | None,
+    name: str | None,
+    direction: str | None,
+    max_nodes: int,
+) -> None:
+    """Show MODEL: a tree in a terminal, text in a pipe, a picture in a file.
+
+    MODEL is an ONNX file (.onnx), the text form of a graph or module (.txt, .graph), or its JSON (.json).
+
+    \b
+    Example:
+      graphrewrite show digits.onnx --around conv_2 --depth 3 -o part.svg
+    """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
+    with failures_as_exit_codes():
+        from graphrewrite import Module
+        from graphrewrite.cli.sources import graph_in, read_model
+        from graphrewrite.cli.tree import tree_of
+        from graphrewrite.view import show
+        from graphrewrite.view.scene.part import part_of
+
+        read = read_model(model)
+        asked: dict[str, Any] = {
+            "around": list(around) or None,
+            "depth": depth,
+            "between": between or None,
+            "search": search,
+        }
+        if level is not None:
+            asked.update(search=_at_level(read, level, search), depth=depth or 0)
+        part = {key: value for key, value in asked.items() if value is not None}
+        with wrong_usage():
+            shown = graph_in(read, model, name) if name is not None or part else read
+            options = {"max_nodes": max_nodes, **({} if direction is None else {"direction": direction})}
+            picture = show(shown, **part, **options)
+        if output is not None:
+            picture.save(output)
+            return
+        console = console_for()
+        if not console.is_terminal or not picture.scenes:
+            click.echo(str(picture))
+            return
+        chosen = None if isinstance(shown, Module) else part_of(shown, **part)
+        console.print(tree_of(shown, None if chosen is None else chosen.nodes), highlight=False, soft_wrap=True)
+        for hint in picture.data.hints:
+            console.print(hint, markup=False, highlight=False, style="dim", soft_wrap=True)
+
+
+def _at_level(model: Any, level: str, search: str | None) -> Any:
+    """A search for nodes of a level that hold a word."""
+    from graphrewrite.levels import LEVELS, level_of
+    from graphrewrite.op import find_op
+
+    known = {} if isinstance(model, Mapping) else model.ops
+    word = (search or "").casefold()
+
+    def is_meant(name: Any, data: Mapping[str, Any]) -> bool:
+        found = level_of(find_op(data.get("type", ""), known), data.get("result"))
+        held = not word or any(word in f"{key}={value}".casefold() for key, value in {"name": name, **data}.items())
+        return found is not None and LEVELS[found] == level and held
+
+    return is_meant

@@ -1,0 +1,44 @@
+"""Where commands print to: a terminal gets colour, a pipe plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from rich.console import Console
+
+__all__ = ["console_for", "spinner"]
+
+
+def console_for(*, stderr: bool = False) -> Console:
+    """Return the console of a command.
+
+    Parameters
+    ----------
+    stderr : bool
+        Whether people look at the other stream, as programs read this one.
+
+    Returns
+    -------
+    Console
+    """
+    found = Console(stderr=stderr)
+    # Where nobody looks at a screen, no name is cut to fit one.
+    return found if found.is_terminal else Console(stderr=stderr, width=160)
+
+
+@contextmanager
+def spinner(console: Console, name: str) -> Iterator[None]:
+    """Tell in a terminal what is being done, until the end of the block.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    name : str
+        What is done.
+    """
+    with console.status(f"{name} …") if console.is_terminal else nullcontext():
+        yield
+    if console.is_terminal:
+        console.print(f"[green]✓[/green] {name}")

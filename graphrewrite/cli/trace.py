@@ -1,0 +1,102 @@
+"""``graphrewrite trace``: every step of a rewrite."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from graphrewrite.cli.failures import failures_as_exit_codes
+from graphrewrite.cli.outputs import PAGE, output_option
+from graphrewrite.cli.terminal import console_for, spinner
+
+if TYPE_CHECKING:
+    from graphrewrite.naming import Named
+    from graphrewrite.trace import Trace
+
+__all__ = ["trace_command"]
+
+_STYLES = {"-": "red", "+": "green", "~": "yellow"}
+
+
+@click.command("trace")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--rules",
+    "targets",
+    multiple=True,
+    metavar="PACKAGE.MODULE:RULES",
+    help="Rules, passes, pipelines or functions on graphs (may be repeated). Default: graphrewrite.rules:RULES.",
+)
+@click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
+@output_option("-o", "--output", "output", endings=PAGE, told="A file for the rewrite viewer: .html; or .txt.")
+def trace_command(model: Path, targets: tuple[str, ...], name: str | None, output: Path | None) -> None:
+    """Rewrite MODEL, and show each step.
+
+    With -o trace.html, writes the rewrite viewer: a page to step through, that needs no network and no server.
+    Otherwise prints the steps, and what each rule did. MODEL is as for show.
+
+    \b
+    Example:
+      graphrewrite trace digits.onnx --rules graphrewrite.rules:FOLDING -o trace.html
+    """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
+    with failures_as_exit_codes():
+        from graphrewrite import trace
+        from graphrewrite.cli.sources import graph_in, read_model, rules_named
+
+        rules = _rules(rules_named(targets or ("graphrewrite.rules:RULES",)))
+        graph = graph_in(read_model(model), model, name)
+        console = console_for()
+        with spinner(console, "rewriting"):
+            found = trace(graph, rules)
+        if output is not None:
+            with spinner(console, f"writing {output}"):
+                found.save(output)
+            click.echo(f"{_head(found)}: {output}")
+        elif console.is_terminal:
+            _print(found, console)
+        else:
+            click.echo(f"{found}\n\n{found.profile}")
+
+
+def _rules(found: list[Named]) -> Any:
+    """One rule set of what belongs together; phases where pipelines or functions stand between."""
+    from graphrewrite import Pass, Pipeline
+
+    phases: list[Any] = []
+    for is_member, group in groupby(found, key=lambda each: isinstance(each.subject, Pass) or _is_rule(each.subject)):
+        subjects = [each.subject for each in group]
+        phases += [tuple({id(subject): subject for subject in subjects}.values())] if is_member else subjects
+    return phases[0] if len(phases) == 1 and isinstance(phases[0], tuple) else Pipeline(*phases)
+
+
+def _is_rule(subject: Any) -> bool:
+    return hasattr(subject, "matches_at")
+
+
+def _head(found: Trace) -> str:
+    return f"{len(found.before)} -> {len(found.graph)} nodes in {len(found.steps)} steps"
+
+
+def _print(found: Trace, console: Console) -> None:
+    console.print(Text(_head(found), style="bold"))
+    for number, step in enumerate(found.steps, start=1):
+        head, *lines = str(step).split("\n")
+        console.print(Text.assemble((f"{number}. ", "dim"), (head, "bold")), soft_wrap=True)
+        for line in lines:
+            console.print(Text(f"   {line}", style=_STYLES.get(line[:1], "")), soft_wrap=True)
+    table = Table()
+    for heading in ("rule", "tried", "matched", "declined", "fired", "µs/try"):
+        table.add_column(heading, justify="left" if heading == "rule" else "right", overflow="fold")
+    for row in found.profile.rows:
+        if row[1]:
+            table.add_row(*map(str, row))
+    console.print(table)
+    for name, profile in found.profile.items():
+        for reason, count in profile.declined.most_common():
+            console.print(Text(f"{name} declined {count} times: {reason}", style="yellow"), soft_wrap=True)

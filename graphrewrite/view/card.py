@@ -1,0 +1,172 @@
+"""Cards: what is told of a rule, or of a pass that stands among rules."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphrewrite.graph_rule import GraphRule
+from graphrewrite.levels import LEVELS, level_of
+from graphrewrite.passes import Pass
+from graphrewrite.rule import Rule
+from graphrewrite.view.conditions import conditions_of, declines_of
+from graphrewrite.view.drawing import Drawing, drawings
+from graphrewrite.view.graph_sketch import graph_sketch_of, requirements_of
+from graphrewrite.view.scene import Scene
+from graphrewrite.view.sketch import sketch_of
+from graphrewrite.view.source import place_of, written_source
+
+__all__ = ["KEEPS", "Card", "cards_of"]
+
+KEEPS = {
+    "exact": "keeps every bit",
+    "rounding": "keeps values up to the rounding of floats",
+    "assumes": "keeps values under the assumption that its text states",
+}
+"""What a rule keeps, in words."""
+_SHARED = {
+    "keep": "an inner node that something else reads stays for that reader",
+    "duplicate": "an inner node that something else reads stays, and its copy goes on",
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is told of a member of a rule set.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    kind : str
+        ``"transformation"``, ``"lowering"``, ``"rule over digraphs"``, ``"pass"`` or ``"function"``.
+    doc : tuple of str
+        Its docstring in paragraphs.
+    keeps, level, family : str
+        What it keeps; the level of what it looks for; the module that it is written in. Empty where not known.
+    place : str
+        File and line.
+    notes : tuple of str
+        What it requires and declines.
+    source : str
+        Its source.
+    drawing : Drawing or None
+        Its pattern, and what takes its place.
+    computed : str
+        Lines of the source, where what takes its place cannot be drawn.
+    matches : str
+        How often it matches a graph, if it was given one.
+    """
+
+    name: str
+    kind: str
+    doc: tuple[str, ...]
+    keeps: str
+    level: str
+    family: str
+    place: str
+    notes: tuple[str, ...]
+    source: str
+    drawing: Drawing | None
+    computed: str = ""
+    matches: str = ""
+
+    @property
+    def kept(self) -> str:
+        """What it keeps, in words."""
+        return KEEPS.get(self.keeps, "")
+
+
+def cards_of(members: Iterable[Any], direction: str = "TB") -> tuple[Card, ...]:
+    """Return cards of rules, passes and functions, whose pictures one process lays out together.
+
+    Parameters
+    ----------
+    members : iterable of Rule, GraphRule, Pass or callable
+        Of a rule set.
+    direction : {"TB", "LR"}
+        Of the pictures.
+
+    Returns
+    -------
+    tuple of Card
+
+    Examples
+    --------
+    >>> from graphrewrite.rules import drop_identity
+    >>> card, = cards_of([drop_identity])
+    >>> card.kind, card.keeps, card.level, card.family
+    ('transformation', 'exact', 'nn', 'identities')
+    """
+    given = list(members)
+    sketched = {
+        index: graph_sketch_of(member, words=False) if isinstance(member, GraphRule) else sketch_of(member, words=False)
+        for index, member in enumerate(given)
+        if isinstance(member, Rule | GraphRule)
+    }
+    # A replacement that cannot be drawn is lines of source, which are shown as such.
+    code = {index: "\n".join(scenes[1].boxes[0].code) for index, scenes in sketched.items() if _is_code(scenes[1])}
+    pictures = (scenes[:1] if index in code else scenes for index, scenes in sketched.items())
+    drawn = dict(zip(sketched, drawings(pictures, direction), strict=True))
+    return tuple(
+        replace(_card(member), drawing=drawn.get(index), computed=code.get(index, ""))
+        for index, member in enumerate(given)
+    )
+
+
+def _is_code(scene: Scene) -> bool:
+    return len(scene.boxes) == 1 and bool(scene.boxes[0].code)
+
+
+def _card(member: Any) -> Card:
+    function = getattr(member, "function", member)
+    module = getattr(function, "__module__", None) or getattr(inspect.getmodule(type(member)), "__name__", "")
+    return Card(
+        name=str(getattr(member, "name", None) or getattr(member, "__name__", None) or type(member).__name__),
+        kind=_kind(member),
+        doc=_paragraphs(member),
+        keeps=str(getattr(member, "keeps", "")),
+        level=_level(member),
+        family="" if isinstance(member, GraphRule) else str(module).rpartition(".")[2],
+        place=place_of(member),
+        notes=_notes(member),
+        source=written_source(member),
+        drawing=None,
+    )
+
+
+def _kind(member: Any) -> str:
+    if isinstance(member, GraphRule):
+        return "rule over digraphs"
+    if isinstance(member, Pass):
+        return "pass" if member.kind == "transformation" else f"pass, {member.kind}"
+    return str(getattr(member, "kind", "rule" if hasattr(member, "matches_at") else "function"))
+
+
+def _paragraphs(member: Any) -> tuple[str, ...]:
+    if isinstance(member, GraphRule):
+        return ()
+    text = inspect.cleandoc(getattr(member, "__doc__", None) or "")
+    return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+
+
+def _level(member: Any) -> str:
+    if not isinstance(member, Rule):
+        return ""
+    found = {level_of(op) for node in member.pattern.nodes for op in node.ops} - {None}
+    return " and ".join(LEVELS[level] for level in sorted(level for level in found if level is not None))
+
+
+def _notes(member: Any) -> tuple[str, ...]:
+    if isinstance(member, Rule):
+        shared = (_SHARED[member.shared],) if member.shared in _SHARED else ()
+        return (*conditions_of(member), *shared)
+    if isinstance(member, GraphRule):
+        declined = declines_of(member.replacement) if callable(member.replacement) else ()
+        return (
+            *(f"requires: {word}" for word in requirements_of(member.pattern)),
+            *(f"declines: {reason}" for reason in declined),
+        )
+    return ()

@@ -1,0 +1,98 @@
+"""Drawings within displays: what they show as data; laid out when the display is, many by one process."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.view.render import render_svgs
+from graphrewrite.view.scene import Scene
+
+__all__ = ["Drawing", "drawings"]
+
+
+class Drawing:
+    r"""A drawing in a display.
+
+    Parameters
+    ----------
+    scenes : tuple of Scene
+        What it shows, beside one another.
+    direction : {"TB", "LR"}
+        From top to bottom or from left to right.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> from graphrewrite.view.scene import scene_of
+    >>> Drawing((scene_of(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")),))
+    <drawing of 2 boxes>
+    """
+
+    def __init__(self, scenes: tuple[Scene, ...], direction: str = "TB") -> None:
+        self.scenes, self.direction = scenes, direction
+        self._sheet = _Sheet((self,), direction)
+
+    @property
+    def svg(self) -> Any:
+        """The drawing as `markupsafe.Markup`; empty where it cannot be drawn."""
+        from markupsafe import Markup  # comes with jinja2, which asks for this
+
+        return Markup(self._sheet.drawn[0].get(id(self), ""))  # made by `render_svgs`
+
+    @property
+    def hint(self) -> str:
+        """Why it cannot be drawn; empty where it can."""
+        return self._sheet.drawn[1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Drawing) and (self.scenes, self.direction) == (other.scenes, other.direction)
+
+    def __hash__(self) -> int:
+        return hash((self.scenes, self.direction))
+
+    def __repr__(self) -> str:
+        count = sum(len(scene.boxes) for scene in self.scenes)
+        return f"<drawing of {count} box{'' if count == 1 else 'es'}>"
+
+
+class _Sheet:
+    """Drawings that are laid out together, when the first of them is asked for."""
+
+    def __init__(self, drawings: tuple[Drawing, ...], direction: str) -> None:
+        self.drawings, self.direction = drawings, direction
+
+    @cached_property
+    def drawn(self) -> tuple[dict[int, str], str]:
+        shown = [drawing for drawing in self.drawings if any(scene.boxes for scene in drawing.scenes)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what draws may use what its own libraries have deprecated
+            try:
+                svgs = render_svgs([drawing.scenes for drawing in shown], direction=self.direction)
+            except GraphRewriteError as error:
+                return {}, f"no picture: {error}"
+        return {id(drawing): svg for drawing, svg in zip(shown, svgs, strict=True)}, ""
+
+
+def drawings(pictures: Iterable[tuple[Scene, ...]], direction: str = "TB") -> tuple[Drawing, ...]:
+    """Return drawings that one process lays out together.
+
+    Parameters
+    ----------
+    pictures : iterable of tuple of Scene
+        What each shows.
+    direction : {"TB", "LR"}
+        Of all of them.
+
+    Returns
+    -------
+    tuple of Drawing
+    """
+    made = tuple(Drawing(scenes, direction) for scenes in pictures)
+    sheet = _Sheet(made, direction)
+    for drawing in made:
+        drawing._sheet = sheet
+    return made

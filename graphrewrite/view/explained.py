@@ -1,0 +1,178 @@
+"""Explanations as displays: what fits in green, what hinders in red, in the graph and beside it in the pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.explanation import Explanation
+from graphrewrite.graph import Operand
+from graphrewrite.graph_rule import GraphRule
+from graphrewrite.match.found import Several
+from graphrewrite.pattern import Variable
+from graphrewrite.rule import Rule
+from graphrewrite.view.card import Card, cards_of
+from graphrewrite.view.drawing import Drawing, drawings
+from graphrewrite.view.graph_sketch import graph_pattern_scene
+from graphrewrite.view.illustrated import Illustrated
+from graphrewrite.view.picture import Picture
+from graphrewrite.view.plain import plain
+from graphrewrite.view.scene import Scene, scene_of
+from graphrewrite.view.scene.box import is_tucked
+from graphrewrite.view.scene.part import around_nodes
+from graphrewrite.view.sketch import pattern_scene
+
+__all__ = ["ExplanationPage", "explained"]
+
+_MOST = 60
+"""Nodes of a graph that are drawn; of more, only what fits and what hinders."""
+
+
+@dataclass(frozen=True)
+class ExplanationPage:
+    """What the display of an explanation shows.
+
+    Attributes
+    ----------
+    sentence : str
+        All of it in words.
+    is_match : bool
+        Whether the rule applies.
+    card : Card
+        The rule.
+    graph : Drawing
+        The neighbourhood, with what fits and what hinders.
+    pattern : Drawing or None
+        What was looked for.
+    fits : tuple of tuple of str
+        What stands for what: names in the pattern, and nodes.
+    """
+
+    sentence: str
+    is_match: bool
+    card: Card
+    graph: Drawing
+    pattern: Drawing | None
+    fits: tuple[tuple[str, str], ...]
+
+
+def explained(found: Explanation) -> Illustrated:
+    r"""Return the display of an explanation.
+
+    Parameters
+    ----------
+    found : Explanation
+        What `Rule.explain` returned.
+
+    Returns
+    -------
+    Illustrated
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> from graphrewrite.rules import drop_repeated_relu
+    >>> graph = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nr = relu(a)\ny = output(r)")
+    >>> shown = explained(drop_repeated_relu.explain(graph, at="r"))
+    >>> {box.name: box.mark for box in shown.data.graph.scenes[0].boxes if box.mark}
+    {'a': 'obstacle', 'r': 'fits'}
+    >>> shown.data.fits
+    (('relu', 'r'),)
+    """
+    graph = _graph_scene(found)
+    pattern = _pattern_scene(found)
+    scenes = (graph,) if pattern is None else (graph, pattern)
+    drawn = drawings((scene,) for scene in scenes)
+    (card,) = cards_of([found.rule])
+    page = ExplanationPage(
+        str(found), found.is_match, card, drawn[0], drawn[1] if len(drawn) > 1 else None, tuple(_fits(found))
+    )
+    title = f"{card.name} at {plain(found.at, 60)}"
+    return Illustrated(page, str(found), template="explained.html", title=title, picture=Picture(scenes, str(found)))
+
+
+def _graph_scene(found: Explanation) -> Scene:
+    """The neighbourhood of what fits and of what does not; of the graph as it is now."""
+    graph = found.graph
+    fits = [node for node in (*found.nodes, *_read(found)) if node in graph]
+    centre = dict.fromkeys([*fits, *(node for node in (found.at, found.node) if node is not None and node in graph)])
+    marks = dict.fromkeys(fits, "fits")
+    if not found.is_match:
+        marks.update(dict.fromkeys(_blamed(graph, found, list(centre)), "obstacle"))
+    if not centre:
+        return Scene(plain(graph.name, 120), (), ())
+    near = around_nodes(graph, centre, 1)
+    shown = near if len(near) <= _MOST else set(centre)
+    return scene_of(graph, marks=marks, nodes=shown, title=f"{plain(graph.name, 80)}: around {plain(found.at, 60)}")
+
+
+def _read(found: Explanation) -> list[Any]:
+    """Nodes whose values variables stand for."""
+    bound = [value for term, value in found.fits.items() if isinstance(term, Variable)]
+    given = [operand for value in bound for operand in (value if _is_several(value) else (value,))]
+    return [operand.node for operand in given if isinstance(operand, Operand)]
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, tuple) and not isinstance(value, Operand)
+
+
+def _blamed(graph: nx.DiGraph, found: Explanation, centre: list[Any]) -> list[Any]:
+    """The node that does not fit; of a constant that is a line of its readers, those of them that were tried."""
+    if found.node is None or found.node not in graph:
+        return []
+    if not is_tucked(graph, found.node):
+        return [found.node]
+    return [reader for reader in graph.succ[found.node] if reader in centre]
+
+
+def _pattern_scene(found: Explanation) -> Scene | None:
+    rule = found.rule
+    if isinstance(rule, GraphRule):
+        named = dict.fromkeys(found.fits, "fits")
+        if not found.is_match and found.term is not None:
+            named[found.term] = "obstacle"
+        return graph_pattern_scene(rule, marks=named)
+    if not isinstance(rule, Rule):
+        return None
+    marks = {id(term): "fits" for term, value in found.fits.items() if value is not None}
+    if not found.is_match:
+        blamed = found.term if found.term is not None else _term_of(found)
+        if blamed is not None:
+            marks[id(blamed)] = "obstacle"
+    return pattern_scene(rule, marks=marks)
+
+
+def _term_of(found: Explanation) -> Any:
+    """The term that the node in the way is, where it fits and hinders as well."""
+    return next((term for term, value in found.fits.items() if value == found.node), None)
+
+
+def _fits(found: Explanation) -> list[tuple[str, str]]:
+    """What stands for what, in words: named terms and variables, or the names of a pattern graph."""
+    rows = []
+    for term, value in found.fits.items():
+        if value is None:
+            continue
+        name = term if isinstance(found.rule, GraphRule) else _called(term)
+        if name is not None:
+            rows.append((plain(name, 60), plain(_shown(value), 200)))
+    return rows
+
+
+def _called(term: Any) -> str | None:
+    name = getattr(term, "name", None) or getattr(term, "called", None)
+    return str(name) if name else None
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case Operand():
+            return value.node if not value.result else f"{value.node}, result {value.result}"
+        case Several():
+            return ", ".join(map(str, value.tops))
+        case tuple():
+            return ", ".join(map(_shown, value)) or "none"
+    return str(value)

@@ -1,0 +1,86 @@
+"""The program that lays pictures out: Graphviz' ``dot``, or the one of the package ``graphviz-pure``."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.view.written import PictureError
+
+__all__ = ["find_program", "laid_out"]
+
+_SECONDS = 60
+_PURE = "graphviz-pure"
+
+
+def find_program() -> str:
+    """Return the program that lays graphs out: the system's, or the one that pip installs.
+
+    Returns
+    -------
+    str
+        A path.
+
+    Raises
+    ------
+    MissingDependencyError
+        If there is neither.
+    """
+    # A script stands beside the interpreter, in the folder of scripts, or in the user's, whether on the path or not.
+    folders = {
+        Path(sys.executable).parent: None,
+        Path(sysconfig.get_path("scripts")): None,
+        Path(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))): None,
+    }
+    beside = (shutil.which(_PURE, path=str(folder)) for folder in folders)
+    found = shutil.which("dot") or next(filter(None, beside), None) or shutil.which(_PURE)
+    if found is None:
+        raise MissingDependencyError(
+            "pictures need Graphviz' program dot: pip install 'graphrewrite[view]' brings one for most machines, "
+            "elsewhere apt-get install graphviz"
+        )
+    return found
+
+
+def laid_out(source: str, form: str, *options: str) -> bytes:
+    """Return what Graphviz makes of graphs in its language.
+
+    Parameters
+    ----------
+    source : str
+        One graph, or several, one after the other.
+    form : str
+        ``"svg"``, ``"png"``, or ``"plain"`` for the geometry alone.
+    *options : str
+        Of the program ``dot``.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    MissingDependencyError
+        If Graphviz is not installed.
+    PictureError
+        If it fails.
+    """
+    program = find_program()
+    try:
+        done = subprocess.run(
+            [program, f"-T{form}", *options], input=source.encode(), capture_output=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise PictureError(
+            f"Graphviz did not lay the graph out in {_SECONDS} s; draw a part of it: show(graph, around=…, depth=2)"
+        ) from None
+    except OSError as error:
+        raise PictureError(f"cannot run {program!r}: {error.strerror or error}; install Graphviz anew") from error
+    if done.returncode or not done.stdout:
+        reason = done.stderr.decode(errors="replace").strip().splitlines()
+        raise PictureError(f"{program!r} failed: {reason[0] if reason else f'exit code {done.returncode}'}")
+    return done.stdout

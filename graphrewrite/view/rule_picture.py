@@ -1,0 +1,36 @@
+"""A rule as a picture."""
+
+from __future__ import annotations
+
+from graphrewrite.graph_rule import GraphRule
+from graphrewrite.rule import Rule
+from graphrewrite.view.graph_sketch import graph_sketch_of
+from graphrewrite.view.picture import Picture
+from graphrewrite.view.sketch import sketch_of, text_of
+
+__all__ = ["rule_picture"]
+
+
+def rule_picture(rule: Rule | GraphRule, *, direction: str = "TB") -> Picture:
+    """Return a picture of a rule: its pattern, and beside it its replacement as far as that is known without a graph.
+
+    Parameters
+    ----------
+    rule : Rule or GraphRule
+        Any rule.
+    direction : {"TB", "LR"}
+        As for `graphrewrite.view.show`.
+
+    Returns
+    -------
+    Picture
+
+    Examples
+    --------
+    >>> from graphrewrite.rules import drop_identity
+    >>> [scene.title for scene in rule_picture(drop_identity).scenes]
+    ['drop_identity: pattern', '⇒ replacement']
+    """
+    if isinstance(rule, GraphRule):
+        return Picture(graph_sketch_of(rule), str(rule), direction=direction)
+    return Picture(sketch_of(rule), text_of(rule), direction=direction)

@@ -1,0 +1,182 @@
+"""The box of a node: its name, its op, and lines for constants and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import RESERVED, Graph
+from graphrewrite.marks import attributes_in
+from graphrewrite.op.op import Op
+from graphrewrite.text import format_attribute
+from graphrewrite.view.colour import look_of
+from graphrewrite.view.plain import plain
+from graphrewrite.view.scene.content import Box
+
+__all__ = ["Feed", "box_of", "feeds_of", "is_order", "is_tucked", "op_of", "operand_name", "tooltip_of"]
+
+Feed = tuple[int | None, Any, int]
+"""Slot, source and result of an operand; no slot in graphs that do not number them."""
+
+_SAID = ("implementation", "backend", "operator")
+"""What nodes say of themselves beside attributes, and what a reader may look for."""
+
+
+def feeds_of(graph: nx.DiGraph, node: Any) -> list[Feed]:
+    """Return the operands of a node in order, of any graph."""
+    found: list[Feed] = []
+    for source, data in graph.pred[node].items():
+        if is_order(data):
+            continue
+        slots = data.get("slots")
+        found += [(slot, source, result) for slot, result in slots] if slots else [(None, source, 0)]
+    return sorted(found, key=lambda feed: (feed[0] is None, feed[0] or 0))
+
+
+def is_order(data: Mapping[str, Any]) -> bool:
+    """Whether an edge says what comes after what, and nothing else."""
+    return "kind" in data and not data.get("slots")
+
+
+def is_tucked(graph: nx.DiGraph, node: Any) -> bool:
+    """Whether a node is a constant that all its readers can hold."""
+    readers = graph.succ[node]
+    return (
+        graph.nodes[node].get("type") == "constant"
+        and bool(readers)
+        and all(graph.nodes[r].get("type") != "output" and not is_order(data) for r, data in readers.items())
+    )
+
+
+def op_of(graph: nx.DiGraph, node: Any) -> Op | None:
+    """Return the op of a node, of any graph, where there is one of that name."""
+    if isinstance(graph, Graph):
+        try:
+            return graph.op(node)
+        except GraphRewriteError:
+            return None
+    from graphrewrite.op import LIBRARY
+
+    kind = graph.nodes[node].get("type")
+    return LIBRARY.get(kind) if isinstance(kind, str) else None
+
+
+def operand_name(op: Op | None, slot: int | None, count: int) -> str:
+    """Return what an operand is called; its slot where it has no name."""
+    if slot is None:
+        return ""
+    if op is None or not op.operands:
+        return str(slot)
+    if op.variadic and slot >= len(op.operands) - 1 and count > len(op.operands):
+        return f"{op.operands[-1]}[{slot - len(op.operands) + 1}]"
+    return op.operands[slot] if slot < len(op.operands) else str(slot)
+
+
+def box_of(
+    graph: nx.DiGraph,
+    node: Any,
+    feeds: Iterable[Feed],
+    tucked: Iterable[Any],
+    *,
+    path: str = "",
+    frame: int | None = None,
+    mark: str = "",
+    shade: int | None = None,
+) -> Box:
+    """Return the box of a node.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph.
+    node : object
+        A node of it.
+    feeds : iterable of Feed
+        Its operands.
+    tucked : container
+        Constants that are lines of their readers.
+    path : str
+        What its name stands behind.
+    frame, mark, shade
+        As of `Box`.
+
+    Returns
+    -------
+    Box
+    """
+    data, op = graph.nodes[node], op_of(graph, node)
+    kind = str(data.get("type", ""))
+    defaults = {} if op is None else op.attributes
+    shown = {
+        k: v
+        for k, v in data.items()
+        if k not in RESERVED and k not in ("index", "value") and not _equal(v, defaults.get(k))
+    }
+    feeds, tucked = list(feeds), set(tucked)
+    names = [operand_name(op, slot, len(feeds)) for slot, _, _ in feeds]
+    held = [(name, _constant(graph.nodes[s])) for name, (_, s, _) in zip(names, feeds, strict=True) if s in tucked]
+    ports = tuple(name for name, (_, s, _) in zip(names, feeds, strict=True) if s not in tucked)
+    notes = [*_grouped(held), *(f"{k} = {format_attribute(v)}" for k, v in shown.items())]
+    notes += [f"{key}: {data[key]}" for key in _SAID if key in data]
+    if kind == "constant":
+        notes.append(_constant(data))
+    elif "shared" in data:
+        notes.append(f"shared {data['shared']}")
+    result = data.get("result")
+    return Box(
+        name=f"{path}{node}",
+        kind=kind,
+        look=look_of(kind, op, result),
+        ports=ports if len(ports) > 1 and any(ports) else (),
+        results=len(result) if isinstance(result, tuple) else 1,
+        notes=tuple(plain(note, 200) for note in notes),
+        tooltip=tooltip_of(graph, node),
+        mark=mark,
+        round=kind in ("input", "output", "constant"),
+        frame=frame,
+        shade=shade,
+    )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a is b or (not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray) and bool(a == b))
+
+
+def _constant(data: Mapping[str, Any]) -> str:
+    """The value of a small constant, the type of a large one, and its name where graphs share it."""
+    value = np.asarray(data.get("value"))
+    told = format_attribute(value) if value.size <= 4 or data.get("result") is None else str(data["result"])
+    return f"shared {data['shared']}, {told}" if "shared" in data else told
+
+
+def _grouped(constants: Iterable[tuple[str, str]]) -> list[str]:
+    """One line for all constants in a row that are described by the same words."""
+    lines: list[tuple[str, str]] = []
+    for name, text in constants:
+        if lines and lines[-1][1] == text and "[" in text:
+            lines[-1] = (f"{lines[-1][0]}, {name}", text)
+        else:
+            lines.append((name, text))
+    return [f"{name}: {text}" if name else text for name, text in lines]
+
+
+def tooltip_of(graph: nx.DiGraph, node: Any) -> str:
+    """Return all that is known of a node: op and level, types, attributes with their defaults, where it comes from."""
+    data, op = graph.nodes[node], op_of(graph, node)
+    result = data.get("result")
+    level = look_of(str(data.get("type", "")), op, result).level or ("" if op is None else op.level)
+    lines = [f"{node}: {data.get('type', 'no type')}{f', level {level}' if level else ''}"]
+    if result is not None:
+        lines.append("result: " + ", ".join(map(str, result if isinstance(result, tuple) else (result,))))
+    attributes = {**({} if op is None else op.attributes), **attributes_in(data)}
+    lines += [f"{k} = {format_attribute(v)}" for k, v in attributes.items() if k != "index"]
+    lines += [f"{key}: {data[key]}" for key in (*_SAID, "shared") if key in data]
+    origin = data.get("origin")
+    if origin:
+        names = origin if isinstance(origin, tuple | list) else (origin,)
+        lines.append(f"origin: {', '.join(map(str, names))}")
+    return "\n".join(plain(line, 400) for line in lines)

@@ -1,0 +1,248 @@
+"""What a picture of a graph shows: its nodes, or some of them, and the graphs that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.nested import GraphOp
+from graphrewrite.view.colour import PAPER, Look
+from graphrewrite.view.plain import plain
+from graphrewrite.view.scene.box import Feed, box_of, feeds_of, is_order, is_tucked, op_of, tooltip_of
+from graphrewrite.view.scene.content import Arrow, Box, Frame, Scene
+from graphrewrite.view.scene.shading import Shading
+
+__all__ = ["drawn_nodes", "in_order", "scene_of"]
+
+_DEEPEST = 8
+"""Graphs within graphs that are drawn; dot needs long for more, and nobody can see them."""
+_STUB = Look("none", "none")
+
+
+def scene_of(
+    graph: nx.DiGraph,
+    *,
+    marks: Mapping[Any, str] | None = None,
+    title: str | None = None,
+    nodes: Collection[Any] | None = None,
+    nested: int = 0,
+    shading: Shading | None = None,
+) -> Scene:
+    r"""Return what a picture of a graph shows.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph, well formed or not: a picture of a broken graph is worth most.
+    marks : mapping, optional
+        Node to a key of `MARKS`.
+    title : str, optional
+        The graph's name where not given.
+    nodes : collection, optional
+        The nodes to draw; all where not given. What they read and who reads them is told by stubs.
+    nested : int
+        Nodes that are graphs are drawn as these, as deep as the boxes do not become more than so many.
+    shading : Shading, optional
+        Numbers, to be shown by colours and on arrows.
+
+    Returns
+    -------
+    Scene
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\nc = constant(value=2.0) : f32[]\nm = mul(x, c)\ny = output(m)")
+    >>> scene = scene_of(g)
+    >>> [box.name for box in scene.boxes], scene.box("m").notes
+    (['x', 'm', 'y'], ('y: 2.0',))
+    >>> scene_of(g, nodes=["m"]).boxes[1].notes
+    ('… x',)
+    """
+    chosen = None if nodes is None else set(nodes)
+    drawn = [node for node in drawn_nodes(graph) if chosen is None or node in chosen]
+    builder = _Builder(marks or {}, shading)
+    builder.add(graph, drawn, _depth_within(graph, drawn, nested))
+    builder.add_stubs(graph, drawn)
+    return Scene(
+        plain(graph.name if title is None else title, 120),
+        tuple(builder.boxes),
+        tuple(builder.arrows),
+        tuple(builder.frames),
+        None if shading is None else shading.legend(),
+    )
+
+
+def drawn_nodes(graph: nx.DiGraph) -> list[Any]:
+    """Return the nodes that get a box, in the order of the graph: all but constants that are lines of their readers."""
+    return [node for node in in_order(graph) if not is_tucked(graph, node)]
+
+
+def in_order(graph: nx.DiGraph) -> list[Any]:
+    """Return the nodes of any graph, operands first where the graph allows it."""
+    if isinstance(graph, Graph):
+        try:
+            return list(graph.in_order())
+        except GraphRewriteError:  # a cycle, or slots that collide: drawn all the same
+            pass
+    return list(graph)
+
+
+Places = Mapping[Any, "int | _Inside"]
+"""The box of each node, or what is inside of the frame that it is."""
+
+
+class _Builder:
+    """Boxes, arrows and frames, as they are added."""
+
+    def __init__(self, marks: Mapping[Any, str], shading: Shading | None) -> None:
+        self.marks, self.shading = marks, shading
+        self.boxes: list[Box] = []
+        self.arrows: list[Arrow] = []
+        self.frames: list[Frame] = []
+        self.position: dict[Any, int] = {}
+
+    def add(
+        self, graph: nx.DiGraph, drawn: Iterable[Any], depth: int, path: str = "", frame: int | None = None
+    ) -> Places:
+        """Add nodes of a graph, those that are graphs as frames, and the arrows between them."""
+        drawn, outer = list(drawn), frame is None
+        feeds = {node: feeds_of(graph, node) for node in drawn}
+        inner = {node: body for node in drawn if depth and (body := _body(graph, node, feeds[node])) is not None}
+        # A constant cannot be a line of a frame.
+        held = {c for c in graph if is_tucked(graph, c) and not any(reader in inner for reader in graph.succ[c])}
+        drawn = [c for c in in_order(graph) if c in feeds or (c not in held and any(r in inner for r in graph.succ[c]))]
+        feeds.update({node: [] for node in drawn if node not in feeds})
+        places: dict[Any, int | _Inside] = {}
+        for node in drawn:
+            mark = self.marks.get(node, "") if outer else ""
+            if node in inner:
+                self.frames.append(
+                    Frame(f"{path}{node}", str(graph.nodes[node]["type"]), frame, tooltip_of(graph, node), mark)
+                )
+                places[node] = _Inside(
+                    inner[node],
+                    self.add(inner[node], drawn_nodes(inner[node]), depth - 1, f"{path}{node}/", len(self.frames) - 1),
+                )
+                continue
+            shade = self.shading.of_node(node) if self.shading is not None and outer else None
+            places[node] = len(self.boxes)
+            box = box_of(graph, node, feeds[node], held, path=path, frame=frame, mark=mark, shade=shade)
+            if self.shading is not None and shade is None:  # its family's colour would be taken for a shade
+                box = replace(box, look=replace(box.look, fill=PAPER.fill))
+            self.boxes.append(box)
+        for node in drawn:
+            self._connect(graph, node, feeds[node], places, outer)
+        if outer:
+            self.position = {node: place for node, place in places.items() if isinstance(place, int)}
+        return places
+
+    def _connect(self, graph: nx.DiGraph, node: Any, feeds: list[Feed], places: Places, outer: bool) -> None:
+        ports = [feed for feed in feeds if not is_tucked(graph, feed[1]) or feed[1] in places]
+        for index, (slot, source, result) in enumerate(ports):
+            if source not in places:
+                continue  # a stub, later
+            port = index if len(ports) > 1 and slot is not None else None
+            start, its_result = _from(places[source], result)
+            end, its_port = _to(places[node], slot, port)
+            label = plain(_type_of(graph, source, result), 60)
+            value = self.shading.on_edge(source, result) if self.shading is not None and outer else ""
+            self.arrows.append(Arrow(start, end, its_result, its_port, label, value=value))
+        for source, data in graph.pred[node].items():
+            if is_order(data) and source in places:
+                kind = "" if data["kind"] == "control" else plain(data["kind"], 60)
+                start, end = _from(places[source], 0)[0], _to(places[node], 0, None)[0]
+                self.arrows.append(Arrow(start, end, label=kind, mark="order"))
+
+    def add_stubs(self, graph: nx.DiGraph, drawn: Collection[Any]) -> None:
+        """Add what the nodes that are drawn read, and who reads them, where that is not drawn, as a word."""
+        if len(drawn) == len(graph):
+            return
+        there = set(drawn)
+        for node, place in list(self.position.items()):
+            ports = [feed for feed in feeds_of(graph, node) if not is_tucked(graph, feed[1])]
+            cut = [(index, feed) for index, feed in enumerate(ports) if feed[1] not in there]
+            if cut:
+                stub = self._stub([source for _, (_, source, _) in cut])
+                for index, (slot, source, result) in cut:
+                    port = index if len(ports) > 1 and slot is not None else None
+                    label = plain(_type_of(graph, source, result), 60)
+                    self.arrows.append(Arrow(stub, place, port=port, label=label, mark="cut"))
+            for result, readers in _readers(graph, node).items():
+                away = [reader for reader in readers if reader not in there]
+                if away:
+                    self.arrows.append(Arrow(place, self._stub(away), result, mark="cut"))
+
+    def _stub(self, names: Iterable[Any]) -> int:
+        found = list(dict.fromkeys(names))
+        note = f"… {plain(found[0], 40)}" if len(found) == 1 else f"… {len(found)} more"
+        tooltip = "not drawn: " + ", ".join(plain(name, 60) for name in found[:20])
+        tooltip += f" and {len(found) - 20} more" if len(found) > 20 else ""
+        self.boxes.append(Box("", "", _STUB, notes=(note,), tooltip=tooltip, stub=True))
+        return len(self.boxes) - 1
+
+
+class _Inside:
+    """Where the operands of a node that is drawn as a graph end, and where its results start."""
+
+    def __init__(self, body: Graph, places: Places) -> None:
+        self.inputs = [places[name] for name in body.inputs]
+        self.outputs = [places[name] for name in body.outputs]
+
+
+def _from(place: int | _Inside, result: int) -> tuple[int, int]:
+    if isinstance(place, int):
+        return place, result
+    return _first(place.outputs[result] if place.outputs else place.inputs[0]), 0
+
+
+def _to(place: int | _Inside, slot: int | None, port: int | None) -> tuple[int, int | None]:
+    if isinstance(place, int):
+        return place, port
+    return _first(place.inputs[slot or 0] if place.inputs else place.outputs[0]), None
+
+
+def _first(place: int | _Inside) -> int:
+    return place if isinstance(place, int) else _from(place, 0)[0]
+
+
+def _body(graph: nx.DiGraph, node: Any, feeds: Iterable[Feed]) -> Graph | None:
+    """The graph that a node is, where each operand and each result has its place in it; None where not."""
+    op = op_of(graph, node)
+    body = op.library.get(op.name) if isinstance(op, GraphOp) else None
+    if body is None or not (body.inputs or body.outputs):
+        return None
+    fits = all(slot is not None and 0 <= slot < len(body.inputs) for slot, _, _ in feeds)
+    return body if fits and all(0 <= r < len(body.outputs) for r in _readers(graph, node)) else None
+
+
+def _readers(graph: nx.DiGraph, node: Any) -> dict[int, list[Any]]:
+    """Who reads each result of a node that is read."""
+    found: dict[int, list[Any]] = {}
+    for reader, data in graph.succ[node].items():
+        for _, result in data.get("slots") or ((0, 0),):
+            found.setdefault(result, []).append(reader)
+    return found
+
+
+def _depth_within(graph: nx.DiGraph, drawn: Iterable[Any], most: int) -> int:
+    """How deep graphs can be drawn for the boxes to be no more than so many."""
+    bodies = [body for node in drawn if (body := _body(graph, node, feeds_of(graph, node))) is not None]
+    count = len(list(drawn))
+    for depth in range(_DEEPEST):
+        count += sum(map(len, bodies))
+        if not bodies or count > most:
+            return depth
+        bodies = [inner for body in bodies for n in body if (inner := _body(body, n, feeds_of(body, n))) is not None]
+    return _DEEPEST
+
+
+def _type_of(graph: nx.DiGraph, node: Any, result: int) -> str:
+    found = graph.nodes[node].get("result")
+    if isinstance(found, tuple):
+        found = found[result] if result < len(found) else None
+    return "" if found is None else str(found)

@@ -1,0 +1,212 @@
+"""Parts of a graph to look at: around nodes, between two nodes, and what a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.errors import GraphError, did_you_mean, not_there
+from graphrewrite.marks import RESERVED
+from graphrewrite.text import format_attribute
+from graphrewrite.view.plain import plain
+from graphrewrite.view.scene.box import is_tucked
+
+__all__ = ["Part", "Search", "around_nodes", "between_nodes", "found_nodes", "names_in", "part_of"]
+
+Search = str | Callable[[Any, Mapping[str, Any]], object]
+"""A part of a name, an op or an attribute; or what tells of a node and its data whether it is meant."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some nodes of a graph.
+
+    Attributes
+    ----------
+    nodes : frozenset
+        To be drawn.
+    marks : mapping
+        Node to a key of `MARKS`.
+    words : str
+        What part it is.
+    """
+
+    nodes: frozenset[Any]
+    marks: Mapping[Any, str]
+    words: str
+
+
+def part_of(
+    graph: nx.DiGraph,
+    *,
+    around: Any = None,
+    depth: int | None = None,
+    between: tuple[Any, Any] | None = None,
+    search: Search | None = None,
+) -> Part | None:
+    r"""Return the part of a graph that is asked for.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph.
+    around : node or iterable of nodes, optional
+        What to stand near.
+    depth : int, optional
+        How many steps away; 2 around nodes and 1 around what a search finds where not given.
+    between : tuple of two nodes, optional
+        Ends of paths.
+    search : str or callable, optional
+        A part of a name, an op or an attribute, in small letters or capitals; or a predicate on name and data.
+
+    Returns
+    -------
+    Part or None
+        None where nothing is asked for.
+
+    Raises
+    ------
+    GraphError
+        If a node is not there, no path leads from one to the other, nothing is found, or two things are asked for.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = relu(x)\nb = exp(a)\nc = neg(b)\ny = output(c)")
+    >>> sorted(part_of(g, around="b", depth=1).nodes)
+    ['a', 'b', 'c']
+    >>> sorted(part_of(g, between=("a", "c")).nodes)
+    ['a', 'b', 'c']
+    >>> part_of(g, search="RELU", depth=0).marks
+    {'a': 'found'}
+    """
+    asked = [name for name, x in (("around", around), ("between", between), ("search", search)) if x is not None]
+    if len(asked) > 1:
+        raise GraphError(f"{' and '.join(asked)} are two parts of the graph; ask for one")
+    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 0):
+        raise GraphError(f"the depth is a number of steps, 0 or more, not {depth!r}")
+    if around is not None:
+        names, steps = names_in(graph, around), 2 if depth is None else depth
+        return Part(around_nodes(graph, names, steps), dict.fromkeys(names, "here"), f"{_steps(steps)} {_told(names)}")
+    if between is not None:
+        ends = between_nodes(graph, between)
+        return Part(ends, {}, f"all paths from {_told(between[:1])} to {_told(between[1:])}")
+    if search is not None:
+        names, steps = found_nodes(graph, search), 1 if depth is None else depth
+        what = f"{len(names)} found by {plain(search, 40)!r}" if isinstance(search, str) else f"{len(names)} found"
+        return Part(around_nodes(graph, names, steps), dict.fromkeys(names, "found"), what)
+    if depth is not None:
+        raise GraphError("a depth says how far to look around nodes; give around= or search=")
+    return None
+
+
+def names_in(graph: nx.DiGraph, given: Any) -> list[Any]:
+    """Return nodes that are given one by one, or as an iterable, or as a match.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        Whose nodes they should be.
+    given : node, iterable of nodes, Match or GraphMatch
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    GraphError
+        If one of them is not there; with the one that may have been meant.
+    """
+    given = getattr(given, "nodes", given)
+    if isinstance(given, str) or (isinstance(given, Hashable) and given in graph) or not isinstance(given, Iterable):
+        found = [given]
+    else:
+        found = list(given)
+    for name in found:
+        if name not in graph:
+            raise not_there(name, graph)
+    return found
+
+
+def around_nodes(graph: nx.DiGraph, names: Iterable[Any], depth: int) -> frozenset[Any]:
+    """Return the nodes that are at most so many steps away from some, in either direction.
+
+    Constants that are lines of their readers are no way from one reader to another.
+    """
+    seen = set(names)
+    layer = set(seen)
+    for _ in range(depth):
+        near = {m for n in layer for side in (graph.succ[n], graph.pred[n]) for m in side}
+        layer = {m for m in near - seen if not is_tucked(graph, m)}
+        if not layer:
+            break
+        seen |= layer
+    return frozenset(seen)
+
+
+def between_nodes(graph: nx.DiGraph, ends: Any) -> frozenset[Any]:
+    """Return all nodes on paths from one node to another.
+
+    Raises
+    ------
+    GraphError
+        If it is no pair of nodes, or there is no path.
+    """
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
+        raise GraphError(f"between is a pair of nodes, as in between=('a', 'b'), not {ends!r}")
+    for end in ends:
+        if end not in graph:
+            raise not_there(end, graph)
+    first, last = ends
+    below, above = nx.descendants(graph, first) | {first}, nx.ancestors(graph, last) | {last}
+    if last not in below:
+        back = "; there is one the other way" if first in nx.descendants(graph, last) else ""
+        raise GraphError(f"no path leads from {first!r} to {last!r}{back}; look around one of them with around=")
+    return frozenset(below & above)
+
+
+def found_nodes(graph: nx.DiGraph, search: Search) -> list[Any]:
+    """Return the nodes that a search finds, in the order of the graph.
+
+    Raises
+    ------
+    GraphError
+        If there are none; with a word that may have been meant.
+    """
+    nodes = graph.nodes(data=True)
+    if callable(search):
+        found = [node for node, data in nodes if search(node, data)]
+    else:
+        word = search.casefold()
+        found = [node for node, data in nodes if any(word in text.casefold() for text in _words(node, data))]
+    found = [reader for node in found for reader in (graph.succ[node] if is_tucked(graph, node) else (node,))]
+    if not found:
+        words = {str(word) for node, data in nodes for word in (node, data.get("type", ""))}
+        if callable(search):
+            raise GraphError("the predicate is true of no node of the graph; it gets a node's name and its data")
+        hint = did_you_mean(search, words)
+        raise GraphError(f"no name, op or attribute of the graph holds {plain(search, 60)!r}{hint}")
+    return list(dict.fromkeys(found))
+
+
+def _words(node: Any, data: Mapping[str, Any]) -> Iterable[str]:
+    yield str(node)
+    yield str(data.get("type", ""))
+    for key, value in data.items():
+        if key == "origin":
+            yield from map(str, value if isinstance(value, tuple | list) else (value,))
+        elif key not in RESERVED and key != "value":
+            yield f"{key} = {format_attribute(value)}"
+
+
+def _told(names: Iterable[Any]) -> str:
+    shown = [plain(name, 40) for name in names]
+    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+
+
+def _steps(depth: int) -> str:
+    return f"{depth} step{'' if depth == 1 else 's'} around"

@@ -1,0 +1,211 @@
+"""What the rewrite viewer shows, as data: frames, and in each the boxes and arrows before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from graphrewrite.view.scene import Box
+from graphrewrite.view.table import Table
+
+__all__ = ["Binding", "Card", "Frame", "Line", "Link", "Place", "Shape", "Stepper"]
+
+
+class Place(NamedTuple):
+    """Where a box is drawn: its centre and its size, in pixels."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A node in a frame.
+
+    Attributes
+    ----------
+    node : int
+        Its number in `Stepper.nodes`.
+    before, after : Box or None
+        As it is drawn on each side; None where it is not there, or tucked into its readers.
+    mark_before, mark_after : str
+        ``"matched"``, ``"removed"``, ``"added"`` or nothing.
+    is_matched : bool
+        Whether it is ringed before the step.
+    hidden_before, hidden_after : tuple of two int
+        How many of its operands and of its readers are outside of the frame.
+    """
+
+    node: int
+    before: Box | None
+    after: Box | None
+    mark_before: str = ""
+    mark_after: str = ""
+    is_matched: bool = False
+    hidden_before: tuple[int, int] = (0, 0)
+    hidden_after: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Link:
+    """An operand in a frame.
+
+    Attributes
+    ----------
+    source, destination : int
+        Positions in `Frame.shapes`.
+    result, port : int, int or None
+        As of an `graphrewrite.view.scene.Arrow`.
+    state : str
+        ``"kept"``, ``"removed"`` or ``"added"``.
+    before, after : str
+        What it carries on each side.
+    is_order : bool
+        Whether it says what comes after what, and carries nothing.
+    """
+
+    source: int
+    destination: int
+    result: int
+    port: int | None
+    state: str
+    before: str = ""
+    after: str = ""
+    is_order: bool = False
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a match bound: a name of the rule, what it stands for in words, and the nodes that it is."""
+
+    name: str
+    text: str
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the difference: ``-`` or ``+``, or a space for a remark; and the node that it is of."""
+
+    sign: str
+    text: str
+    node: int | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One step.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    card : int
+        The rule or pass, as a position in `Stepper.cards`.
+    place : str
+        The nodes whose values it replaces.
+    seconds : float
+        Since the step before.
+    nodes_before, nodes_after : int
+        How many the whole graph has.
+    matched, removed, added, changed : tuple of int
+        Nodes, by their number; all of them, drawn or not.
+    bindings : tuple of Binding
+    diff : tuple of Line
+    shapes : tuple of Shape
+    links : tuple of Link
+    left_out : tuple of two int
+        How many nodes that the step touches are not drawn, before and after.
+    places : tuple of Place
+        Of each shape, the same on both sides; empty where nothing could be laid out.
+    curves : tuple of tuple of int
+        Of each link, x and y in turn, three points for each bend after the first.
+    """
+
+    number: int
+    card: int
+    place: str
+    seconds: float
+    nodes_before: int
+    nodes_after: int
+    matched: tuple[int, ...]
+    removed: tuple[int, ...]
+    added: tuple[int, ...]
+    changed: tuple[int, ...]
+    bindings: tuple[Binding, ...]
+    diff: tuple[Line, ...]
+    shapes: tuple[Shape, ...] = ()
+    links: tuple[Link, ...] = ()
+    left_out: tuple[int, int] = (0, 0)
+    places: tuple[Place, ...] = ()
+    curves: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """A rule or a pass.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        ``"rule"`` or ``"pass"``.
+    place : str
+        File and line; empty where that is not known.
+    doc : str
+        Its docstring.
+    source : str
+        Its lines of Python; empty where they are not known.
+    pattern : str
+        What it looks for, in one line; empty for a pass.
+    fired : int
+        How many steps are its.
+    """
+
+    name: str
+    kind: str
+    place: str
+    doc: str
+    source: str
+    pattern: str
+    fired: int
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """A trace as the viewer shows it.
+
+    Attributes
+    ----------
+    title : str
+        ``"31 → 18 nodes in 9 steps"``.
+    graph : str
+        The graph's name.
+    told : str
+        What is left out, in words; empty where nothing is.
+    table : Table
+        What each rule did.
+    reasons : Table
+        Why rules declined.
+    idle : tuple of str
+        Rules that were never tried, as their root was nowhere to be found.
+    cards : tuple of Card
+    nodes : tuple of str
+        Names of all nodes that a frame shows or names.
+    frames : tuple of Frame
+    hint : str
+        Why no graph is drawn; empty where graphs are.
+    """
+
+    title: str
+    graph: str
+    told: str
+    table: Table
+    reasons: Table
+    idle: tuple[str, ...]
+    cards: tuple[Card, ...]
+    nodes: tuple[str, ...]
+    frames: tuple[Frame, ...]
+    hint: str = ""

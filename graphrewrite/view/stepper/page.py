@@ -1,0 +1,172 @@
+"""Show a trace: as a page in a file, and in a notebook as that page within a frame of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.garbage import uncollected
+from graphrewrite.trace import Trace
+from graphrewrite.view.display import Display
+from graphrewrite.view.page import asset, document, environment, fragment
+from graphrewrite.view.plain import plain
+from graphrewrite.view.stepper.cards import Cards
+from graphrewrite.view.stepper.compact import compact, script_data
+from graphrewrite.view.stepper.content import Frame, Stepper
+from graphrewrite.view.stepper.geometry import placed
+from graphrewrite.view.stepper.replay import Numbers, frames_of
+from graphrewrite.view.table import Table
+from graphrewrite.view.written import PictureError
+
+__all__ = ["StepperDisplay", "show_trace", "stepper_of"]
+
+_NAME = 300
+
+
+class StepperDisplay(Display):
+    """The rewrite viewer: in a notebook a frame with its own style and script, as a file one document."""
+
+    data: Stepper
+
+    @cached_property
+    def html(self) -> str:
+        """What each rule did, and the steps within a frame."""
+        # Within quotation marks of this kind, an attribute may hold all of a page but two letters.
+        page = self._page(is_framed=True).replace("&", "&amp;").replace("'", "&#39;") if self.data.frames else ""
+        return fragment("trace.html", data=self.data, frame=_as_it_is(page))
+
+    @cached_property
+    def document(self) -> str:
+        """The rewrite viewer as one self-contained HTML document."""
+        return self._page(is_framed=False) if self.data.frames else document(self.title, self.html)
+
+    def _page(self, *, is_framed: bool) -> str:
+        data = script_data(compact(self.data))
+        body = _part("stepper.html", data=self.data, script_data=_as_it_is(data), is_framed=is_framed)
+        return document(self.title, body, head=f"<style>{asset('stepper.css')}</style>")
+
+
+def show_trace(trace: Trace, *, steps: slice | None = None, most: int = 2000) -> StepperDisplay:
+    r"""Return the rewrite viewer: each step with the graph before and after, its rule, bindings and difference.
+
+    Parameters
+    ----------
+    trace : Trace
+        What `graphrewrite.trace` gives.
+    steps : slice, optional
+        Which steps to show, counted from 0; all where not given.
+    most : int
+        So many steps at most.
+
+    Returns
+    -------
+    StepperDisplay
+        Its ``data`` say what is shown; a notebook draws it, a terminal prints its text, ``save`` writes a file.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph, op, rule, trace
+    >>> @rule
+    ... def drop_identity(x):
+    ...     "The identity is its operand."
+    ...     yield op.identity(x)
+    ...     return x
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ni = identity(x)\ny = output(i)")
+    >>> shown = show_trace(trace(g, [drop_identity]))
+    >>> shown.data.title
+    '3 → 2 nodes in 1 step'
+    >>> [(line.sign, line.text) for line in shown.data.frames[0].diff]
+    [('-', 'i = identity(x) : f32[N]'), (' ', 'and of nodes that stay:'), ('-', 'y = output(i)'), ('+', 'y = output(x)')]
+    """
+    shown = stepper_of(trace, range(len(trace.steps))[steps or slice(None)], most=most)
+    return StepperDisplay(shown, str(trace), template="trace.html", title=f"{shown.graph or 'trace'}: {shown.title}")
+
+
+def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
+    """Return what the viewer shows of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+    chosen : sequence of int
+        Positions of steps.
+    most : int
+        So many steps at most.
+
+    Returns
+    -------
+    Stepper
+    """
+    numbers, cards = Numbers(), Cards(trace)
+    hint = ""
+    with uncollected():
+        shown = sorted(chosen)[:most]
+        try:
+            frames = placed(frames_of(trace, shown, cards, numbers))
+        except (MissingDependencyError, PictureError) as error:
+            hint = f"no graphs are drawn: {error}"
+            numbers, cards = Numbers(), Cards(trace)
+            found = frames_of(trace, shown, cards, numbers)
+            frames = [replace(frame, shapes=(), links=(), left_out=(0, 0)) for frame in found]
+    count = len(trace.steps)
+    return Stepper(
+        title=f"{len(trace.before)} → {len(trace.graph)} nodes in {count:,} step{'' if count == 1 else 's'}",
+        graph=plain(trace.before.graph.get("name", ""), 120),
+        told=_left_out(frames, count),
+        table=_table(trace),
+        reasons=_reasons(trace),
+        idle=tuple(plain(name, _NAME) for name in trace.profile.never_met),
+        cards=tuple(cards.made),
+        nodes=tuple(plain(node, _NAME) for node in numbers),
+        frames=tuple(frames),
+        hint=hint,
+    )
+
+
+def _left_out(frames: Sequence[Frame], count: int) -> str:
+    if len(frames) == count or not frames:
+        return ""
+    first, last = frames[0].number, frames[-1].number
+    return (
+        f"Shown are {len(frames):,} of {count:,} steps, from {first:,} to {last:,}; "
+        f"show others: trace.show(steps=slice({last}, {min(last + len(frames), count)}))"
+    )
+
+
+def _table(trace: Trace) -> Table:
+    profile = trace.profile
+    met = {name: found for name, found in profile.items() if found.tried}
+    rows: list[tuple[str, ...]] = [
+        (name, *(f"{n:,}" for n in (p.tried, p.matched, sum(p.declined.values()), p.fired)), _seconds(p.seconds))
+        for name, p in sorted(met.items(), key=lambda entry: (-entry[1].fired, -entry[1].matched))
+    ]
+    runs = {name: fired for name, fired in trace.counts.items() if name not in profile}
+    spent = {name: sum(step.seconds for step in trace.steps if step.rule == name) for name in runs}
+    rows += [(f"{name} (pass)", "", "", "", f"{fired:,}", _seconds(spent[name])) for name, fired in runs.items()]
+    return Table(("rule", "tried", "matched", "declined", "fired", "seconds"), tuple(rows), frozenset(range(1, 6)))
+
+
+def _reasons(trace: Trace) -> Table:
+    rows = [
+        (name, f"{count:,}", reason)
+        for name, found in trace.profile.items()
+        for reason, count in found.declined.most_common()
+    ]
+    return Table(("declined", "times", "because"), tuple(rows), frozenset({1}))
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.4f}"
+
+
+def _part(template: str, **values: Any) -> str:
+    return environment().get_template(template).render(**values)
+
+
+def _as_it_is(text: str) -> Any:
+    from markupsafe import Markup  # comes with jinja2
+
+    return Markup(text)  # noqa: S704  # made by templates, or escaped

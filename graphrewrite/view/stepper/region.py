@@ -1,0 +1,53 @@
+"""Which part of a graph a frame shows: what a step touches, and what is around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from graphrewrite.view.stepper.drawn import Drawn
+
+__all__ = ["region"]
+
+_SIDE = 12
+"""So many neighbours on each side of a node are looked at."""
+
+
+def region(core: Iterable[Any], sides: Iterable[Drawn], *, radius: int, most: int) -> dict[Any, None]:
+    r"""Return the nodes of a frame, nearest first.
+
+    Parameters
+    ----------
+    core : iterable of node
+        What the step touches, the most important first.
+    sides : iterable of Drawn
+        The graph before and after.
+    radius : int
+        How many edges away from the core.
+    most : int
+        So many nodes at most.
+
+    Returns
+    -------
+    dict of node
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = exp(a)\nc = abs(b)\ny = output(c)")
+    >>> list(region(["b"], [Drawn(g)], radius=1, most=10))
+    ['b', 'a', 'c']
+    """
+    sides = tuple(sides)
+    found = dict.fromkeys(node for node in core if any(node in s.graph and s[node] is not None for s in sides))
+    found = dict.fromkeys(list(found)[:most])
+    layer = list(found)
+    for _ in range(radius):
+        around: dict[Any, None] = {}
+        for node in layer:
+            for side in sides:
+                if node in side.graph:
+                    around.update(dict.fromkeys(n for n in side.neighbours(node, _SIDE) if n not in found))
+        layer = list(around)[: most - len(found)]
+        found.update(dict.fromkeys(layer))
+    return found

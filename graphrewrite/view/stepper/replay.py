@@ -1,0 +1,202 @@
+"""A trace once more, edit by edit: what each step's frame shows, before anything is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from graphrewrite.edit import Edit, carry_out
+from graphrewrite.graph import Graph
+from graphrewrite.trace import Step, Trace
+from graphrewrite.view.plain import plain
+from graphrewrite.view.stepper.content import Frame, Link, Shape
+from graphrewrite.view.stepper.drawn import Drawn, Node, concerned
+from graphrewrite.view.stepper.region import region
+from graphrewrite.view.stepper.words import bindings_of, difference_of
+
+__all__ = ["Numbers", "frames_of"]
+
+RADIUS = 2
+MOST = 40
+"""Boxes of a frame that shows a part of a graph."""
+WHOLE = 60
+"""Nodes of a graph that is shown whole, as long as all steps together have no more than `ALL` boxes."""
+ALL = 12_000
+_LINKS = 160
+"""Arrows of a frame."""
+
+
+class Numbers(dict[Any, int]):
+    """Nodes by number, in the order in which they are met.
+
+    Examples
+    --------
+    >>> numbers = Numbers()
+    >>> numbers("b"), numbers("a"), numbers("b"), list(numbers)
+    (0, 1, 0, ['b', 'a'])
+    """
+
+    def __call__(self, node: Any) -> int:
+        return self.setdefault(node, len(self))
+
+
+def frames_of(trace: Trace, chosen: Collection[int], card_of: Callable[[Step], int], numbers: Numbers) -> Iterator[Frame]:
+    """Yield what is shown of some steps of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        Replayed once, whatever is shown of it.
+    chosen : collection of int
+        Positions of steps.
+    card_of : callable
+        From a step to the position of its rule.
+    numbers : Numbers
+        Of nodes; filled.
+
+    Yields
+    ------
+    Frame
+        Not laid out.
+    """
+    old, new = trace.before.copy(), trace.before.copy()
+    if isinstance(old, Graph) and isinstance(trace.graph, Graph):
+        # Ops that rules have brought along are drawn by their level and family, too.
+        old.ops = new.ops = {**trace.graph.ops, **old.ops}
+    numbers.update((node, i) for i, node in enumerate(old))
+    drawn = Drawn(old)
+    last = max(chosen, default=-1)
+    size = max(len(trace.before), len(trace.graph))
+    most = WHOLE if size <= WHOLE and size * len(chosen) <= ALL else MOST
+    for index, step in enumerate(trace.steps[: last + 1]):
+        carry_out(new, _again(step.edit))
+        moved = concerned(step.edit, old, new)
+        after = Drawn(new, drawn, moved)
+        if index in chosen:
+            yield _Framing(step, drawn, after, moved, numbers, most).frame(index + 1, card_of(step))
+        carry_out(old, _again(step.edit))
+        drawn.follow(after)
+
+
+def _again(edit: Edit) -> Edit:
+    """An edit that can be carried out, and leaves the recorded one as it is."""
+    added = [(name, dict(data)) for name, data in edit.added]
+    return Edit(added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched)
+
+
+class _Framing:
+    """One step between two graphs."""
+
+    def __init__(
+        self, step: Step, before: Drawn, after: Drawn, moved: Collection[Any], numbers: Numbers, most: int
+    ) -> None:
+        edit = step.edit
+        self.step, self.before, self.after, self.numbers = step, before, after, numbers
+        self.old, self.new = before.graph, after.graph
+        self.matched = [n for n in (step.match.nodes if step.match is not None else ()) if n in self.old]
+        self.ringed = set(self.matched)
+        gone = set(edit.removed)
+        self.removed = list(dict.fromkeys([*(n for n in edit.matched if n in gone), *edit.removed]))
+        self.added = [name for name, _ in edit.added]
+        self.changed = [name for name, _ in edit.changed]
+        ends = [end for a, b, *_ in (*edit.linked, *edit.unlinked) for end in (b, a)]
+        core = dict.fromkeys([*self.matched, *self.removed, *self.added, *self.changed])
+        # Constants are drawn within their readers.
+        held = [r for n in core for g in (self.old, self.new) if _is_constant(g, n) for r in g.succ[n]]
+        self.touched = dict.fromkeys([*core, *held, *ends])
+        radius = WHOLE if most == WHOLE else RADIUS
+        self.region = region(self.touched, (before, after), radius=radius, most=most)
+        if most == WHOLE and len(self.region) < most:
+            rest = [n for g in (self.old, self.new) for n in g if n not in self.region]
+            sides = (before, after)
+            shown = (n for n in rest if any(n in side.graph and side[n] is not None for side in sides))
+            self.region.update(dict.fromkeys(list(dict.fromkeys(shown))[: most - len(self.region)]))
+        # Nodes that stay, and may read something else or have other attributes.
+        self.kept = sorted((n for n in moved if n in self.old and n in self.new), key=numbers.__call__)
+
+    def frame(self, number: int, card: int) -> Frame:
+        """Return what is shown."""
+        order = sorted(self.region, key=self.numbers.__call__)
+        place = {node: i for i, node in enumerate(order)}
+        links = self._links(place)
+        left_out = [
+            sum(1 for n in nodes if n not in place and n in side.graph and side[n] is not None)
+            for nodes, side in (
+                (dict.fromkeys([*self.matched, *self.removed]), self.before),
+                (self.added, self.after),
+            )
+        ]
+        step = self.step
+        roots = step.match.roots if step.match is not None else ()
+        return Frame(
+            number=number,
+            card=card,
+            place=plain(", ".join(map(str, roots)), 120),
+            seconds=step.seconds,
+            nodes_before=len(self.old),
+            nodes_after=len(self.new),
+            matched=self._numbered(self.matched),
+            removed=self._numbered(self.removed),
+            added=self._numbered(self.added),
+            changed=self._numbered(self.changed),
+            bindings=bindings_of(step.match, self.numbers),
+            diff=difference_of(self.old, self.new, self.removed, self.added, self.kept, self.numbers),
+            shapes=tuple(self._shape(node, place) for node in order),
+            links=tuple(links[:_LINKS]),
+            left_out=(left_out[0], left_out[1]),
+        )
+
+    def _numbered(self, nodes: Iterable[Any]) -> tuple[int, ...]:
+        return tuple(map(self.numbers, nodes))
+
+    def _shape(self, node: Any, place: dict[Any, int]) -> Shape:
+        before = self.before[node] if node in self.old else None
+        after = self.after[node] if node in self.new else None
+        is_matched, is_gone = node in self.ringed, node not in self.new
+        return Shape(
+            self.numbers(node),
+            None if before is None else before.box,
+            None if after is None else after.box,
+            mark_before="removed" if is_gone else "matched" if is_matched else "",
+            mark_after="added" if node not in self.old else "",
+            is_matched=is_matched,
+            hidden_before=_hidden(self.before, node, before, place),
+            hidden_after=_hidden(self.after, node, after, place),
+        )
+
+    def _links(self, place: dict[Any, int]) -> list[Link]:
+        sides = [dict(_inlets(side, place)) for side in (self.before, self.after)]
+        found = []
+        for key in dict.fromkeys([*sides[0], *sides[1]]):
+            labels = [side.get(key) for side in sides]
+            state = "kept" if None not in labels else "added" if labels[0] is None else "removed"
+            source, destination, result, port, is_order = key
+            found.append(Link(source, destination, result, port, state, labels[0] or "", labels[1] or "", is_order))
+        # What changes is drawn even where there is no room for all.
+        return sorted(found, key=lambda link: link.state == "kept")
+
+
+_Key = tuple[int, int, int, int | None, bool]
+
+
+def _inlets(side: Drawn, place: dict[Any, int]) -> Iterator[tuple[_Key, str]]:
+    for node, at in place.items():
+        found = side[node] if node in side.graph else None
+        if found is None:
+            continue
+        for source, arrow in found.inlets:
+            if source in place:
+                yield (place[source], at, arrow.result, arrow.port, arrow.mark == "order"), arrow.label
+
+
+def _hidden(side: Drawn, node: Any, found: Node | None, place: dict[Any, int]) -> tuple[int, int]:
+    if found is None:
+        return (0, 0)
+    above = {source for source, _ in found.inlets if source not in place}
+    readers = side.graph.succ[node]
+    few = readers if len(readers) < len(place) else place
+    return len(above), len(readers) - sum(1 for n in few if n in readers and n in place)
+
+
+def _is_constant(graph: Any, node: Any) -> bool:
+    return node in graph and graph.nodes[node].get("type") == "constant"

@@ -1,0 +1,132 @@
+"""What a step says in words: bindings, and the difference of the text forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Operand
+from graphrewrite.match import Match
+from graphrewrite.text import format_attribute, line_of
+from graphrewrite.view.plain import plain
+from graphrewrite.view.stepper.content import Binding, Line
+
+__all__ = ["bindings_of", "difference_of"]
+
+_LETTERS = 400
+_LINES = 200
+"""Lines with one sign that a step shows."""
+
+Number = Callable[[Any], int]
+"""From a node to its number in the viewer."""
+
+
+def bindings_of(match: Any, number: Number) -> tuple[Binding, ...]:
+    """Return what a match bound: its variables, and what the rule calls the matched nodes.
+
+    Parameters
+    ----------
+    match : Match, GraphMatch or None
+        None for a pass.
+    number : callable
+        From a node to its number.
+
+    Returns
+    -------
+    tuple of Binding
+    """
+    if match is None:
+        return ()
+    if not isinstance(match, Match):
+        found = ((str(name), node if isinstance(node, tuple) else (node,)) for name, node in match.bindings.items())
+        return tuple(_bound(name, ", ".join(map(str, nodes)), nodes, number) for name, nodes in found)
+    told = [_bound(name, _value(value), _nodes(value), number) for name, value in match.bindings.items()]
+    known = set(match.bindings)
+    for term, made in zip(match.rule.pattern.made, match.made, strict=True):
+        name = getattr(term, "name", None)
+        if name and name not in known and isinstance(made, str):
+            known.add(name)
+            told.append(_bound(name, made, (made,), number))
+    return tuple(told)
+
+
+def _bound(name: str, text: str, nodes: Iterable[Any], number: Number) -> Binding:
+    return Binding(plain(name, 80), plain(text, _LETTERS), tuple(map(number, nodes)))
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "not there"
+    if isinstance(value, Operand):
+        return f"{value.node}:{value.result}" if value.result else str(value.node)
+    if isinstance(value, tuple) and any(isinstance(each, Operand) for each in value):
+        return ", ".join(map(_value, value))
+    return format_attribute(value)
+
+
+def _nodes(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Operand):
+        return (value.node,)
+    if isinstance(value, tuple):
+        return tuple(node for each in value for node in _nodes(each))
+    return ()
+
+
+def difference_of(
+    old: nx.DiGraph, new: nx.DiGraph, removed: Iterable[Any], added: Iterable[Any], kept: Iterable[Any], number: Number
+) -> tuple[Line, ...]:
+    """Return what a step changes in the text form of a graph.
+
+    Parameters
+    ----------
+    old, new : networkx.DiGraph
+        Before and after.
+    removed, added : iterable of node
+    kept : iterable of node
+        Those whose line may be another.
+    number : callable
+        From a node to its number.
+
+    Returns
+    -------
+    tuple of Line
+        What goes, what comes, and of nodes that stay the line before and the line after.
+    """
+    gone = (("-", old, node) for node in removed)
+    come = (("+", new, node) for node in added)
+    rewired = _bounded(_changed(old, new, kept, number))
+    remark = [Line(" ", "and of nodes that stay:")] if rewired else []
+    return (*_lines(gone, number), *_lines(come, number), *remark, *rewired)
+
+
+def _lines(entries: Iterable[tuple[str, nx.DiGraph, Any]], number: Number) -> list[Line]:
+    return _bounded(Line(sign, _line(graph, node), number(node)) for sign, graph, node in entries)
+
+
+def _changed(old: nx.DiGraph, new: nx.DiGraph, kept: Iterable[Any], number: Number) -> Iterator[Line]:
+    for node in kept:
+        before, after = _line(old, node), _line(new, node)
+        if before != after:
+            yield Line("-", before, number(node))
+            yield Line("+", after, number(node))
+
+
+def _bounded(lines: Iterable[Line]) -> list[Line]:
+    found: list[Line] = []
+    left_out = 0
+    for line in lines:
+        if len(found) < _LINES:
+            found.append(line)
+        else:
+            left_out += 1
+    return [*found, *([Line(" ", f"… {left_out} more")] if left_out else [])]
+
+
+def _line(graph: nx.DiGraph, node: Any) -> str:
+    try:
+        return plain(line_of(graph, node), _LETTERS)
+    except GraphRewriteError:  # what has no text form is shown all the same
+        return plain(f"{node} = {graph.nodes[node].get('type', '')}(…)", _LETTERS)

@@ -1,0 +1,282 @@
+"""A waveform: clock, and valid, ready and payload of streams in a window of cycles, with what holds them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from graphrewrite.view.display import Display
+from graphrewrite.view.plain import plain
+
+__all__ = ["MOST_CYCLES", "Beat", "Wave", "Waveform", "show_waveform"]
+
+MOST_CYCLES = 1000
+"""Of a window."""
+_LINE = 110
+"""Letters of a line of text."""
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A beat on a stream.
+
+    Attributes
+    ----------
+    start, end : int
+        The cycle from which it is offered, and that of its transfer.
+    frame, beat : int
+        Which it is; beat 0 begins a frame.
+    text, full : str
+        Its payload in short, and in full.
+    is_wrong : bool
+        Whether it is to be ringed.
+    """
+
+    start: int
+    end: int
+    frame: int
+    beat: int
+    text: str
+    full: str
+    is_wrong: bool = False
+
+
+@dataclass(frozen=True)
+class Wave:
+    """A stream in a window.
+
+    Attributes
+    ----------
+    name, reader : str
+        Where it comes from, and where it goes to.
+    type : str
+        What it carries.
+    valid, ready : tuple of bool
+        For each cycle of the window; empty where they are not known.
+    beats : tuple of Beat
+        Those that are offered in the window.
+    begins, ends : int
+        The cycles of the first offer and of the last transfer of the whole run: only between them a stream starves.
+    """
+
+    name: str
+    reader: str
+    type: str
+    valid: tuple[bool, ...]
+    ready: tuple[bool, ...]
+    beats: tuple[Beat, ...]
+    begins: int
+    ends: int
+
+    def states(self, first: int) -> list[str]:
+        """Return for each cycle ``"moves"``, ``"waits"`` (for ready), ``"starves"`` (its reader does) or nothing.
+
+        Parameters
+        ----------
+        first : int
+            The first cycle of the window.
+
+        Returns
+        -------
+        list of str
+        """
+        return [
+            ("moves" if ready else "waits")
+            if valid
+            else "starves"
+            if ready and self.begins <= first + index <= self.ends
+            else ""
+            for index, (valid, ready) in enumerate(zip(self.valid, self.ready, strict=True))
+        ]
+
+
+@dataclass(frozen=True)
+class Waveform:
+    """What a waveform shows.
+
+    Attributes
+    ----------
+    name : str
+        Of the design.
+    first, cycles, total : int
+        The window, and how many cycles the run has.
+    waves : tuple of Wave
+    hidden : tuple of str
+        Streams that are not shown.
+    note : str
+        What there is to say about it.
+    """
+
+    name: str
+    first: int
+    cycles: int
+    total: int
+    waves: tuple[Wave, ...]
+    hidden: tuple[str, ...] = ()
+    note: str = ""
+    cell: int = field(init=False, default=0)
+    """Width of a cycle, in pixels."""
+
+    def __post_init__(self) -> None:
+        longest = max((len(b.text) / (b.end - b.start + 1) for w in self.waves for b in w.beats), default=0)
+        object.__setattr__(self, "cell", int(min(max(24, 6.8 * longest + 12), 58)))
+
+    @property
+    def told(self) -> str:
+        """The window in words."""
+        end = self.first + self.cycles - 1
+        return f"cycles {self.first} to {end} of {self.total}"
+
+    def runs(self, wave: Wave) -> list[tuple[str, int, int]]:
+        """Return what holds a stream up: ``"waits"`` or ``"starves"``, from which place in the window, how long."""
+        found, place = [], 0
+        for state, group in groupby(wave.states(self.first)):
+            length = len(list(group))
+            if state in ("waits", "starves"):
+                found.append((state, place, length))
+            place += length
+        return found
+
+    def counts(self, wave: Wave) -> str:
+        """Return in words how often a stream moves, waits and starves in the window."""
+        states = wave.states(self.first)
+        moves, waits, starves = (states.count(state) for state in ("moves", "waits", "starves"))
+        told = [f"{moves} beat{'s' if moves != 1 else ''}"]
+        told += [f"waits {waits} cycle{'s' if waits != 1 else ''} for ready"] if waits else []
+        told += [f"starves {starves} cycle{'s' if starves != 1 else ''}"] if starves else []
+        return ", ".join(told)
+
+    def line(self, bits: Sequence[bool], high: float, low: float) -> str:
+        """Return a signal as the path of an SVG.
+
+        Parameters
+        ----------
+        bits : sequence of bool
+            A cycle each.
+        high, low : float
+            Where 1 and 0 are drawn.
+
+        Returns
+        -------
+        str
+        """
+        if not bits:
+            return ""
+        parts = [f"M0 {high if bits[0] else low:g}"]
+        for bit, group in groupby(bits):
+            parts.append(f"V{high if bit else low:g}h{len(list(group)) * self.cell}")
+        return "".join(parts)
+
+    def place(self, beat: Beat) -> tuple[int, int]:
+        """Return where a beat is drawn: its left and right end, in pixels, cut at the window."""
+        left = max(beat.start - self.first, 0)
+        right = min(beat.end + 1 - self.first, self.cycles)
+        return left * self.cell, right * self.cell
+
+    def fitting(self, beat: Beat) -> str:
+        """Return as much of a beat's payload as there is room for."""
+        left, right = self.place(beat)
+        return _cut(beat.text, max(int((right - left - 9) / 6.7), 1))
+
+
+def show_waveform(
+    name: str,
+    waves: Sequence[Wave],
+    *,
+    first: int,
+    cycles: int,
+    total: int,
+    hidden: Sequence[str] = (),
+    note: str = "",
+) -> Display:
+    """Return a waveform.
+
+    Parameters
+    ----------
+    name : str
+        Of the design.
+    waves : sequence of Wave
+        Streams.
+    first, cycles, total : int
+        The window, and how many cycles the run has.
+    hidden : sequence of str
+        Streams that are not shown.
+    note : str
+        What there is to say about it.
+
+    Returns
+    -------
+    Display
+
+    Examples
+    --------
+    >>> wave = Wave("x", "relu_1", "stream u8f0[1]", (False, True, True, False), (True, False, True, False),
+    ...             (Beat(1, 2, 0, 0, "17", "17"),), 1, 2)
+    >>> shown = show_waveform("top", [wave], first=0, cycles=4, total=4)
+    >>> shown
+    top: cycles 0 to 3 of 4
+    cycle      0   1   2   3
+    x valid    ____‾‾‾‾‾‾‾‾____
+      ready    ‾‾‾‾____‾‾‾‾____
+      payload      |17     |
+    x -> relu_1, stream u8f0[1]: 1 beat, waits 1 cycle for ready
+    >>> shown.data.runs(wave)
+    [('waits', 1, 1)]
+    """
+    data = Waveform(name, first, cycles, total, tuple(waves), tuple(hidden), note)
+    return Display(data, _text(data), template="waveform.html", title=f"{name}: waveform")
+
+
+def _text(data: Waveform) -> str:
+    told = [f"{plain(data.name, 80)}: {data.told}", *([plain(data.note)] if data.note else [])]
+    names = [plain(wave.name, 24) for wave in data.waves]
+    left = max(map(len, names), default=0) + 10
+    longest = max((len(b.text) / (b.end - b.start + 1) for w in data.waves for b in w.beats), default=0)
+    cell = int(min(max(4, longest + 2), 9))
+    for start in range(0, data.cycles, _LINE // cell):
+        cycles = range(start, min(start + _LINE // cell, data.cycles))
+        numbers = "".join(str(data.first + cycle).ljust(cell) for cycle in cycles)
+        told += [f"{'cycle':{left}} {numbers}".rstrip()]
+        for name, wave in zip(names, data.waves, strict=True):
+            rows = [("valid", _levels(wave.valid, cycles, cell)), ("ready", _levels(wave.ready, cycles, cell))]
+            rows.append(("payload", _payload(wave, data.first, cycles, cell)))
+            for index, (word, row) in enumerate(rows):
+                if row:
+                    head = f"{'' if index else name:{left - 9}} {word}"
+                    told.append(f"{head:{left}} {row}".rstrip())
+    for name, wave in zip(names, data.waves, strict=True):
+        told.append(f"{name} -> {plain(wave.reader, 24)}, {plain(wave.type, 60)}: {data.counts(wave)}")
+    if data.hidden:
+        told.append(_hidden(data.hidden))
+    return "\n".join(told)
+
+
+def _hidden(names: Sequence[str]) -> str:
+    listed = ", ".join(plain(name, 40) for name in names[:12]) + (", …" if len(names) > 12 else "")
+    return f"not shown, choose by streams=[…]: {listed}"
+
+
+def _levels(bits: tuple[bool, ...], cycles: range, cell: int) -> str:
+    return "".join(("‾" if bits[cycle] else "_") * cell for cycle in cycles) if bits else ""
+
+
+def _payload(wave: Wave, first: int, cycles: range, cell: int) -> str:
+    row = [" "] * (len(cycles) * cell + 1)
+    for start, end, text in _pieces(wave, first + cycles.start, first + cycles.stop):
+        room = (end - start) * cell
+        row[start * cell : end * cell + 1] = "|" + _cut(plain(text), room - 1).ljust(room - 1) + "|"
+    return "".join(row)
+
+
+def _pieces(wave: Wave, low: int, high: int) -> Iterator[tuple[int, int, str]]:
+    """The beats between two cycles: from and to where, and what they say."""
+    for beat in wave.beats:
+        start, end = max(beat.start, low), min(beat.end + 1, high)
+        if start < end:
+            yield start - low, end - low, f"{beat.text}{' <- differs' if beat.is_wrong else ''}"
+
+
+def _cut(text: str, most: int) -> str:
+    """The beginning of a text: of several lanes, the first ones."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,120 @@
+"""A waveform of a simulation: valid, ready and payload of streams in a window of cycles."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrewrite.errors import EvaluationError
+from graphrewrite.hdl.cycles import Cycles
+from graphrewrite.hdl.network import Link
+from graphrewrite.hdl.recording import Recording
+from graphrewrite.hdl.signals import Signals
+from graphrewrite.hdl.vectors import payloads
+from graphrewrite.types import Stream
+
+__all__ = ["show_simulation"]
+
+_FEW, _MANY = 8, 64
+"""Lanes that are written in a beat, and in full."""
+
+_Texts = Callable[[int], tuple[str, str]]
+
+
+def show_simulation(
+    recording: Recording,
+    timing: Cycles,
+    *,
+    first: int,
+    cycles: int,
+    streams: str | Iterable[str] | None,
+    number: str,
+) -> Any:
+    """Return a waveform.
+
+    Parameters
+    ----------
+    recording : Recording
+        What was simulated.
+    timing : Cycles
+        When each beat moves.
+    first, cycles, streams, number
+        As for `Simulation.show`.
+
+    Returns
+    -------
+    graphrewrite.view.display.Display
+
+    Raises
+    ------
+    EvaluationError
+        If there is no such stream or window.
+    """
+    from graphrewrite.view.waveform import MOST_CYCLES, show_waveform  # the view is loaded when asked for
+
+    if number not in ("decimal", "real", "hex"):
+        raise EvaluationError(f"numbers are written as 'decimal', 'real' or 'hex', not as {number!r}")
+    if first < 0 or not 1 <= cycles <= MOST_CYCLES:
+        raise EvaluationError(
+            f"a window starts at cycle 0 or later and has 1 to {MOST_CYCLES} cycles, not first={first}, cycles={cycles}"
+        )
+    links = recording.chosen(streams)
+    signals = Signals(timing, recording.gates, first, cycles)
+    beats = {link: signals.beats(link) for link in links}
+    frames = [n // timing.network.beats(link) for link, span in beats.items() if span for n in (span[0], span[-1])]
+    base = min(frames, default=0)
+    values = recording.values(links, base, max(frames) + 1) if frames else {}
+    last = max(int(timing.tracks(link)[0].of(-1, -1)) for link in timing.network.links)
+    shown = []
+    for link in links:
+        texts = _texts(recording.streams[link], values.get(link), number)
+        shown.append(_wave(signals, link, beats[link], texts, base, str(recording.streams[link])))
+    left = [link for link in recording.streams if link not in links]
+    return show_waveform(
+        recording.name, shown, first=first, cycles=cycles, total=last + 1, hidden=[_name(link) for link in left]
+    )
+
+
+def _name(link: Link) -> str:
+    return link.source if not link.source_port else f"{link.source}:{link.source_port}"
+
+
+def _wave(signals: Signals, link: Link, span: range, texts: _Texts, base: int, kind: str) -> Any:
+    from graphrewrite.view.waveform import Beat, Wave  # see above
+
+    a_frame, numbers = signals.network.beats(link), np.array(span, np.int64)
+    starts, ends = signals.starts(link, numbers).tolist(), signals.ends(link, numbers).tolist()
+    shown = [
+        Beat(start, end, *divmod(number, a_frame), *texts(number - base * a_frame))
+        for number, start, end in zip(span, starts, ends, strict=True)
+    ]
+    left, seen = signals.timing.tracks(link)
+    return Wave(
+        name=_name(link),
+        reader=link.sink,
+        type=kind,
+        valid=tuple(signals.valid(link).tolist()),
+        ready=tuple(signals.ready(link).tolist()),
+        beats=tuple(shown),
+        begins=int(seen.of(0, 0)),
+        ends=int(left.of(-1, -1)),
+    )
+
+
+def _texts(stream: Stream, values: NDArray[Any] | None, number: str) -> _Texts:
+    """The payload of a beat, by its number from the first frame on: short, and in full."""
+    if values is None:
+        return lambda _: ("", "")
+    if number == "hex":
+        words = payloads(stream, values)
+        return lambda beat: (words[beat], f"0x{words[beat]}")
+    beats, step = stream.to_beats(values).reshape(-1, stream.lanes), stream.element.step
+
+    def told(beat: int) -> tuple[str, str]:
+        lanes = beats[beat, :_MANY].tolist()
+        each = [f"{lane * step:.6g}" if number == "real" else str(lane) for lane in lanes]
+        more = [f"… {stream.lanes} lanes"] if stream.lanes > _MANY else []
+        return " ".join(each[:_FEW] + ["…"] * (len(each) > _FEW)), " ".join(each + more)
+
+    return told
