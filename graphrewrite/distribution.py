@@ -210,11 +210,13 @@ def error_between(values: np.ndarray, reference: np.ndarray, node: str) -> Error
     if not off.size or not off.any():
         return Error(0.0, 0.0, 0.0, 0, node)
     largest = float(off.max())
-    unit = largest if np.isfinite(largest) else 1.0  # squares of small numbers would be zero, of great ones infinite
     known = reference[np.isfinite(reference)]
-    power = float(np.sum(np.square(known / unit)))
-    relative = math.sqrt(float(np.sum(np.square(off / unit))) / power) if power else math.inf
-    return Error(largest, float(off.mean()), relative, int(np.count_nonzero(off)), node)
+    most = float(np.abs(known).max(initial=0.0))
+    relative = math.inf
+    if math.isfinite(largest) and most:  # squares of very small and very great numbers would be zero and infinite
+        powers = [float(np.sum(np.square(each / top))) for each, top in ((off, largest), (known, most))]
+        relative = largest / most * math.sqrt(powers[0] / powers[1])
+    return Error(largest, _mean(off), relative, int(np.count_nonzero(off)), node)
 
 
 def _mean(finite: np.ndarray) -> float:

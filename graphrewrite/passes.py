@@ -59,6 +59,10 @@ class Pass:
     def __repr__(self) -> str:
         return f"<pass {self.name}>"
 
+    def _repr_html_(self) -> str:
+        """Let Jupyter show what it says and keeps."""
+        return _html(self)
+
 
 def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact", kind: str = "transformation") -> Pass:
     """Make a pass of a function that changes the graph that it is given and returns the nodes that went.
@@ -140,3 +144,14 @@ class Pipeline:
 
     def __repr__(self) -> str:
         return f"<pipeline {self.name}: {len(self.phases)} phases>"
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show its phases, and the rules of each."""
+        return _html(self)
+
+
+def _html(shown: Pass | Pipeline) -> str:
+    from graphrewrite.view import show  # the view is a leaf that knows passes, loaded when asked for
+
+    html: str = show(shown)._repr_html_()
+    return html

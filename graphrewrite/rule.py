@@ -220,7 +220,7 @@ class Rule:
             The sentence, which knows what fitted and what did not.
         """
         graph.value(at)
-        obstacle = Obstacle()
+        obstacle = Obstacle(patience=1000)
         about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
         for match in self.matches_at(graph, at, obstacle):
             planned = self.edit(graph, match)

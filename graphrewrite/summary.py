@@ -106,7 +106,7 @@ class Summary(str):
         made.graphs = found
         return made
 
-    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]  # a str's are its text
+    def __getnewargs__(self) -> tuple[Any, ...]:  # a str's are its text
         return (self.graphs,)
 
     def show(self) -> Any:

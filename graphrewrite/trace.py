@@ -154,6 +154,7 @@ class Trace:
         if not 0 <= steps <= len(self.steps):
             raise RewriteError(f"there is no step {steps}; the trace has {len(self.steps)}")
         graph = self.before.copy()
+        graph.ops |= self.graph.ops  # those of nodes that rules have made
         views = followed(graph)
         for step in self.steps[:steps]:
             edit = step.edit
@@ -169,7 +170,7 @@ class Trace:
         return graph
 
     def show(self, **options: Any) -> Any:
-        """Return the rewrite viewer: every step with the graph before and after; see `graphrewrite.view.stepper.show_trace`."""
+        """Return the rewrite viewer, to step through; see `graphrewrite.view.stepper.show_trace`."""
         from graphrewrite.view.stepper import show_trace  # the view is a leaf that knows traces, loaded when asked for
 
         return show_trace(self, **options)
@@ -245,7 +246,7 @@ def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
         if isinstance(phase, list):
             recorder.expect(phase)
             # A pass of a pipeline runs once, as it does when it is called.
-            once = {"once": True} if isinstance(rules, Pipeline) and isinstance(phase[0], Pass) else {}
+            once: dict[str, Any] = {"once": True} if isinstance(rules, Pipeline) and isinstance(phase[0], Pass) else {}
             graph = rewrite(graph, phase, watcher=recorder, **options, **once)
         else:
             graph = recorder.called(phase, graph)

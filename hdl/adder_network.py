@@ -7,6 +7,7 @@ that is known: a difference is a sum with a complement, ``~b = 2**w - 1 - b``, s
 and an adder costs as many bits as its operands overlap. All constants meet at the end, where the bias is added anyway.
 """
 
+from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -97,9 +98,23 @@ class Network(NamedTuple):
         return [k for k in range(len(self.sums)) if inputs + k in reached]
 
     @property
-    def bits(self) -> int:
-        """Bits in which the operands of the adders overlap: full adders that a synthesis tool must build."""
-        return sum(overlap(self.held, self.sums[k]) for k in self.used)
+    def overlaps(self) -> Counter[int]:
+        """Adders by the bits in which their operands overlap: full adders that a synthesis tool must build."""
+        return Counter(overlap(self.held, self.sums[k]) for k in self.used)
+
+    @property
+    def inverted(self) -> int:
+        """Bits of the numbers whose complements are added: inverters, unless a carry chain has them at its inputs."""
+        read = {
+            number
+            for k in self.used
+            for number, is_inverted in (
+                (self.sums[k].low, self.sums[k].low_inverted),
+                (self.sums[k].high, self.sums[k].high_inverted),
+            )
+            if is_inverted
+        }
+        return sum(self.held[number].width for number in read)
 
 
 def overlap(held: tuple[Held, ...], added: HeldSum) -> int:
@@ -139,8 +154,8 @@ def network(adders: ArrayLike, outputs: ArrayLike, inputs: int, element: FixedPo
     Examples
     --------
     >>> found = network([[0, 1, 0, 2, 1]], [[2, 0, 1], [2, 1, -1], [0, 0, 0]], 2, FixedPoint(True, 8))
-    >>> found.weights.tolist(), found.levels, found.bits
-    ([[1, -4], [-2, 8], [0, 0]], 2, 6)
+    >>> found.weights.tolist(), found.levels, found.overlaps, found.inverted
+    ([[1, -4], [-2, 8], [0, 0]], 2, Counter({6: 1}), 8)
     """
     rows, ends = np.asarray(adders, np.int64).reshape(-1, 5), np.asarray(outputs, np.int64)
     if ends.ndim != 2 or ends.shape[1] != 3 or not len(ends):

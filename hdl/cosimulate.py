@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,13 +112,8 @@ def _verdict(report: Report) -> Any:
     from graphrewrite.view.display import Display  # the view is loaded when asked for
     from graphrewrite.view.table import Table
 
-    counts = {
-        "frames": report.frames,
-        "beats": report.beats,
-        "cycles": report.cycles,
-        "seconds": f"{report.seconds:.1f}",
-    }
-    rows = tuple((name, f"{count:,}" if isinstance(count, int) else count) for name, count in counts.items())
+    counts = {"frames": report.frames, "beats": report.beats, "cycles": report.cycles}
+    rows = (*((name, f"{count:,}") for name, count in counts.items()), ("seconds", f"{report.seconds:.1f}"))
     verdict = "equal, values and cycles" if report.equal else f"not equal: {report.difference}"
     table = Table(("cosimulated", verdict), rows, frozenset({1}))
     return Display(table, str(report), template="table.html", title="cosimulation")
@@ -127,21 +123,13 @@ def _waveform(found: Difference, verdict: str) -> Any:
     from graphrewrite.view.waveform import Beat, Wave, show_waveform  # see above
 
     waves, cycles = [], []
-    for name, side in (("expected", 2), ("GHDL", 3)):
-        beats = [
-            Beat(
-                move[0],
-                move[0],
-                each.frame,
-                each.beat,
-                move[1],
-                move[1],
-                (each.frame, each.beat) == (found.frame, found.beat),
-            )
-            for each in found.near
-            if (move := each[side]) is not None
-        ]
-        cycles += [(beat.start, not beat.is_wrong) for beat in beats]
+    for name, moves in (("expected", [n.expected for n in found.near]), ("GHDL", [n.actual for n in found.near])):
+        beats = []
+        for each, move in zip(found.near, moves, strict=True):
+            if move is not None:
+                is_wrong = (each.frame, each.beat) == (found.frame, found.beat)
+                beats.append(Beat(move[0], move[0], each.frame, each.beat, move[1], move[1], is_wrong))
+                cycles.append((move[0], not is_wrong))
         waves.append(Wave(name, found.port, "transfers, payload as hex", (), (), tuple(beats), 0, 0))
     wrong = min((cycle for cycle, is_right in cycles if not is_right), default=0)
     low = max(min(cycle for cycle, _ in cycles) - 1, wrong - _WINDOW // 2, 0)
@@ -211,12 +199,14 @@ def _run(folder: Path, timeout: float | None) -> Report:
     missing = [s.relative_to(folder).as_posix() for s in sources if not s.is_file()]
     if missing:
         raise DesignError(f"{', '.join(missing)} of compile_order.txt are missing; compile the model again")
+    results = {name: folder / f"{name}_results.txt" for name in expected}
     failure = None
     try:
-        ghdl.run(sources, bench, folder=folder, timeout=timeout)
+        total = sum(map(len, expected.values()))
+        ghdl.run(sources, bench, folder=folder, timeout=timeout, done=lambda: _count(results.values()), total=total)
     except SimulatorError as error:
         failure = SimulatorError(str(error).replace(f"{folder}/", ""))
-    actual = {name: _results(folder / f"{name}_results.txt") for name in expected}
+    actual = {name: _results(path) for name, path in results.items()}
     seconds = time.perf_counter() - started
     found = [d for p in ports if (d := _compare(p, expected[p["name"]], actual[p["name"]])) is not None]
     # Beats that came and differ tell more than those that are missing because GHDL stopped.
@@ -262,6 +252,11 @@ def _results(path: Path) -> list[tuple[int, str]]:
     if not path.is_file():
         return []
     return [_beat(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def _count(paths: Iterable[Path]) -> int:
+    """The beats that a simulation has written so far."""
+    return sum(path.read_bytes().count(b"\n") for path in paths if path.is_file())
 
 
 def _compare(port: dict[str, Any], expected: list[tuple[int, str]], actual: list[tuple[int, str]]) -> Difference | None:

@@ -4,11 +4,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from graphrewrite.hdl.errors import GhdlMissingError, SimulatorError
+from graphrewrite.hdl.process import run_program
 
 __all__ = ["GHDL_HINT", "analyse", "find_ghdl", "run", "synthesise"]
 
@@ -67,6 +68,8 @@ def run(
     stop_time: str | None = None,
     timeout: float | None = None,
     waves: str | os.PathLike[str] | None = None,
+    done: Callable[[], int] | None = None,
+    total: int | None = None,
 ) -> str:
     """Analyse files, elaborate an entity and simulate it, in a temporary work library.
 
@@ -84,6 +87,10 @@ def run(
         Seconds of real time after which to give up.
     waves : path, optional
         Where to write what every signal does, in the format FST.
+    done : callable, optional
+        Says how far the simulation is, while it runs.
+    total : int, optional
+        What it says at the end.
 
     Returns
     -------
@@ -104,8 +111,10 @@ def run(
         options = [_STANDARD, f"--workdir={work}"]
         # A large read-only memory is computed by a function, beyond the 128 kB that GHDL allows for a variable.
         limits = ["--ieee-asserts=disable-at-0", "--max-stack-alloc=0"]
-        shown = [] if waves is None else [f"--fst={Path(waves).resolve()}"]
-        return _call(["--elab-run", *options, top, *limits, *stop, *shown], cwd=folder or work, timeout=timeout)
+        traced = [] if waves is None else [f"--fst={Path(waves).resolve()}"]
+        shown = {"label": "simulating", "done": done, "total": total}
+        arguments = ["--elab-run", *options, top, *limits, *stop, *traced]
+        return _call(arguments, cwd=folder or work, timeout=timeout, shown=shown)
 
 
 def synthesise(
@@ -146,18 +155,21 @@ def synthesise(
         return _call(["--synth", *options, *map(str, files), "-e", top], cwd=work, timeout=timeout)
 
 
-def _call(arguments: Sequence[str], cwd: str | os.PathLike[str] | None = None, timeout: float | None = None) -> str:
+def _call(
+    arguments: Sequence[str],
+    cwd: str | os.PathLike[str] | None = None,
+    timeout: float | None = None,
+    shown: Mapping[str, Any] | None = None,
+) -> str:
     ghdl = find_ghdl()
     if ghdl is None:
         raise GhdlMissingError(GHDL_HINT)
     try:
-        # The messages come first: GHDL reports assertions on the standard output, its own errors on the other.
-        done = subprocess.run(
-            [ghdl, *arguments], cwd=cwd, timeout=timeout, check=False, text=True, capture_output=True, errors="replace"
-        )
+        ended = run_program([ghdl, *arguments], cwd=cwd, timeout=timeout, **(shown or {}))
     except subprocess.TimeoutExpired:
         raise SimulatorError(f"ghdl {arguments[0]} did not end within {timeout} s; raise `timeout`") from None
-    if done.returncode:
-        told = (done.stderr.strip() + "\n" + done.stdout.strip()).strip()
+    if ended.code:
+        # The messages come first: GHDL reports assertions on the standard output, its own errors on the other.
+        told = (ended.errors.strip() + "\n" + ended.output.strip()).strip()
         raise SimulatorError(f"ghdl {arguments[0]} failed; correct the design where GHDL points:\n{told[-4000:]}")
-    return done.stdout if arguments[0] == "--synth" else done.stdout + done.stderr
+    return ended.output if arguments[0] == "--synth" else ended.output + ended.errors

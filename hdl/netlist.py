@@ -70,7 +70,7 @@ class Netlist:
     @property
     def streams(self) -> dict[Link, Stream]:
         """What each link carries."""
-        results = {name: (stream,) for name, stream in self.inputs.items()}
+        results: dict[str, tuple[Stream, ...]] = {name: (stream,) for name, stream in self.inputs.items()}
         results |= {name: instance.site.results for name, instance in self.instances.items()}
         return {link: results[link.source][link.source_port] for link in self.network.links}
 

@@ -11,8 +11,9 @@ class Piece(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``add``, ``compare``: two numbers. ``increment``: adds a constant; ``bound``: compares with one. ``select``: one
-        of ``size`` numbers; ``winner``: the greater of two that were compared, where it is compared again. ``logic``:
+        ``add``, ``compare``: two numbers. ``increment``: adds a constant; ``bound``: compares with one. ``invert``:
+        numbers whose complement is added. ``select``: one of ``size`` numbers; ``winner``: the greater of two that were
+        compared, where it is compared again. ``decode``: enables of as many places as ``width`` says. ``logic``:
         functions of a few bits. ``counter``: counters, in look-up tables. ``product``: of two numbers that change.
         ``constant``: sums of products by constants, in bits of partial products. ``sum``: accumulators of ``size``
         products a step; ``start``: a choice of two that carry chains add or compare. ``rank``: registers before and

@@ -173,7 +173,7 @@ def _refuse_rest(graph: Graph, rules: Sequence[Rule]) -> None:
     left = []
     for node in graph.in_order():
         if graph.op(node).level not in ("stream", "bridge", "structure"):
-            reasons = [
+            reasons: list[str] = [
                 r.explain(graph, at=node) for r in rules if graph.nodes[node]["type"] in (r.definition.root_kinds or ())
             ]
             # The last of the rules that fit is the most general one.

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Generator
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -23,13 +24,20 @@ settings.register_profile(
 settings.load_profile("ci")
 
 GHDL = shutil.which("ghdl")
+CHROMIUM = shutil.which("chromium") if find_spec("playwright") is not None else None
+TOOLS = {
+    "ghdl": (GHDL, "GHDL is missing (Debian: apt-get install ghdl-mcode)"),
+    "browser": (CHROMIUM, "Chromium or Playwright is missing (Debian: apt-get install chromium; extra: test)"),
+}
+"""Marker of tests to the program that they need, and what is said where it is missing."""
 COMPILED = "GRAPHREWRITE_TESTS_COMPILED"
 """Variable of the surroundings: the folder of compiled modules of this run."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--require-ghdl`: a test that needs GHDL fails where it would be skipped; and what hardware is drawn."""
-    parser.addoption("--require-ghdl", action="store_true", help="a skipped test of GHDL is a failed test")
+    """Add `--require-ghdl` and its like: a test that needs a program fails where it would be skipped."""
+    for tool in TOOLS:
+        parser.addoption(f"--require-{tool}", action="store_true", help=f"a skipped test of {tool} is a failed test")
     parser.addoption("--hdl-seed", type=int, default=0, metavar="N", help="seed of random components and networks")
     parser.addoption(
         "--hdl-count",
@@ -66,8 +74,11 @@ def hdl_count(request: pytest.FixtureRequest) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Let the processes that tests start keep compiled modules, in a folder of this run: many of them import it all.
 
-    The workers of pytest-xdist share the folder, and have no use for it: what was installed is compiled already.
+    The workers of pytest-xdist share the folder, and have no use for it: what was installed is compiled already. Each
+    of them multiplies matrices on one thread: there is a worker for every core, and threads that wait keep it busy.
     """
+    if config.getoption("dist", "no") != "no":
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "PYTHONPYCACHEPREFIX" in os.environ or not sys.dont_write_bytecode:
         return
     if COMPILED not in os.environ:
@@ -101,19 +112,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip what this machine or this profile cannot run."""
     slow = config.getoption("--hypothesis-profile") == "slow"
     for item in items:
-        if item.get_closest_marker("ghdl") and GHDL is None:
-            item.add_marker(pytest.mark.skip(reason="GHDL is missing (Debian: apt-get install ghdl-mcode)"))
+        for tool, (program, missing) in TOOLS.items():
+            if item.get_closest_marker(tool) and program is None:
+                item.add_marker(pytest.mark.skip(reason=missing))
         if item.get_closest_marker("thorough") and not slow:
             item.add_marker(pytest.mark.skip(reason="runs with --hypothesis-profile=slow"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn a skipped test of GHDL into a failed one, if `--require-ghdl` was given."""
+    """Turn a test that is skipped for want of a program into a failed one, if its option was given."""
     report = yield
-    wanted = item.get_closest_marker("ghdl") and not item.get_closest_marker("thorough")
-    missing = report.skipped and "GHDL is missing" in str(report.longrepr)
-    if missing and wanted and item.config.getoption("--require-ghdl"):
-        report.outcome = "failed"
-        report.longrepr = f"{item.nodeid}: skipped, but --require-ghdl was given: {report.longrepr}"
+    for tool, (_, missing) in TOOLS.items():
+        wanted = item.get_closest_marker(tool) and not item.get_closest_marker("thorough")
+        if wanted and report.skipped and missing in str(report.longrepr) and item.config.getoption(f"--require-{tool}"):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid}: skipped, but --require-{tool} was given: {report.longrepr}"
     return report

@@ -120,14 +120,15 @@ def test_raised_in_the_middle(run):
     assert state(graph) == before
 
 
-def test_a_rule_that_does_not_end_is_interrupted():
-    graph = chain(3)
+def test_a_rule_that_thinks_for_long_is_interrupted():
+    graph = Graph.parse("graph g\nx = input() : f32[2]\nc = constant(value=1.0) : f32[]\na = add(x, c)\ny = output(a)")
     before = state(graph)
 
     @rule
-    def think(x):
-        yield op.identity(x)
-        while x is not None:
+    def think(x, c: rule.Constant):
+        yield op.add(x, c)
+        until = perf_counter() + 30 * float(c.value)
+        while perf_counter() < until:
             pass
         return x
 

@@ -77,6 +77,7 @@ LAZY = {
     ("display", "view"): "a graph draws itself",
     ("evaluation", "view"): "an evaluation draws itself",
     ("nested", "evaluate"): "a graph that is an op computes itself",
+    ("passes", "view"): "a pass and a pipeline draw themselves",
     ("rule", "view"): "a rule draws itself",
     ("rule", "rewrite"): "a rule applies itself",
     ("summary", "view"): "a summary shows itself as a table",

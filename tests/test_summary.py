@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+
 import networkx as nx
 import numpy as np
+import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, op
 from graphrewrite.nested import graph_op
@@ -78,3 +81,23 @@ def test_a_graph_that_is_a_node_counts_its_parameters_once_and_its_products_each
     assert found["block_1"][-2:] == ["20", "16"]
     assert found["block_2"][-2:] == ["0", "16"]
     assert found["total"][-2:] == ["20", "32"]
+
+
+def test_a_summary_is_its_text_and_shows_itself_as_a_table(tmp_path):
+    graph = Graph("net")
+    value = graph.input("<b>x</b>", Tensor("f32", ("N", 4)))
+    for i in range(40):
+        value = op.linear(value, np.ones((4, 4), np.float32)) if i % 4 == 0 else op.relu(value)
+    graph.output("y", value)
+    found = graph.summary()
+    assert isinstance(found, str)
+    assert (repr(found), found.splitlines()[0]) == (str(found), "net")
+    assert (found.graphs[0].parameters, found.graphs[0].operations) == (160, 40)
+    assert pickle.loads(pickle.dumps(found)).graphs == found.graphs
+    pytest.importorskip("jinja2")
+    shown = found.show()
+    assert shown.data[0].ops.rows[:2] == (("relu", "30", "0", "0"), ("linear", "10", "160", "160"))
+    html = found._repr_html_()
+    assert "<td>linear_1</td><td>linear</td><td>&lt;b&gt;x&lt;/b&gt;</td>" in html
+    assert "<b>x</b>" not in html
+    assert shown.save(tmp_path / "s.txt").read_text() == f"{found}\n"

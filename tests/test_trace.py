@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Rule, Tensor, decline, op, rewrite, rule, trace
+from graphrewrite import Graph, Rule, Tensor, decline, define_op, op, rewrite, rule, trace
 from graphrewrite.edit import Edit, carry_out, difference, take_back
 from graphrewrite.rules import RULES
 from graphrewrite.testing import graphs
@@ -38,6 +38,21 @@ def test_steps_lead_from_the_graph_that_came_in_to_the_one_that_came_out(seed):
 def test_passes_are_steps_as_well(graph):
     found = trace(graph, RULES)
     assert shape(found.graph_after(len(found.steps))) == shape(found.graph) == shape(rewrite(graph, RULES))
+
+
+def test_graphs_between_steps_know_the_ops_that_rules_have_made():
+    @define_op(infer=lambda x: x)
+    def twice(x):
+        return x + x
+
+    @rule
+    def double(x):
+        yield op.neg(x)
+        return twice(x)
+
+    graph = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = neg(a)\ny = output(b)")
+    found = trace(graph, [double])
+    assert [found.graph_after(i).op(n).name for i, n in ((1, "twice_1"), (2, "twice_2"))] == ["twice", "twice"]
 
 
 def test_what_is_done_to_a_graph_later_does_not_change_its_trace():

@@ -78,7 +78,8 @@ class Closing(State):
         mark = len(self.trail)
         for term in self.pattern.forbidden:
             for name in self.candidates(term):
-                if name not in self.used and next(self.solve([(self.node, term, name), (self.whole_runs,)]), NONE) is not NONE:
+                goals = [(self.node, term, name), (self.whole_runs,)]
+                if name not in self.used and next(self.solve(goals), NONE) is not NONE:
                     self.undo(mark)
                     self.fail(name, f"is there, and the pattern forbids {term!r}", term=term, beyond=1)
                     return True

@@ -56,6 +56,11 @@ class Several:
 class Obstacle:
     """Keeps the reason that stopped the search furthest into the pattern, and what was matched up to there.
 
+    Parameters
+    ----------
+    patience : int
+        How often the search may go on where it knows that there is no match, to find out what is wrong there.
+
     Attributes
     ----------
     progress : int
@@ -70,7 +75,8 @@ class Obstacle:
         The nodes that were matched.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: int = 0) -> None:
+        self.patience = patience
         self.progress = -1
         self.reason = "nothing in the graph has the type of the pattern's root"
         self.node: str | None = None

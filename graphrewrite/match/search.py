@@ -248,7 +248,9 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
         operands = self.graph.operands(name)
         if self.bushy and self.is_hopeless(term, name):
             self.fail(name, f"has no operands that the pattern's {term.called} could have", term=term)
-            return FAILED
+            if self.obstacle.patience <= 0:
+                return FAILED
+            self.obstacle.patience -= 1
         if not self.attributes(term, name):
             return FAILED
         self.put(self.at, term, name)

@@ -173,7 +173,7 @@ class Counterexample:
         return CounterexamplePage(self.reason, self.notes, given, self._titles, tuple(self._pairs), drawing, self.code)
 
     def show(self) -> Display:
-        """Return the display of it: both graphs side by side, the first difference ringed, and what to paste into a test."""
+        """Return the display of it: both graphs, the first difference ringed, and what to paste into a test."""
         return Display(self.page, str(self), template="counterexample.html", title=self.reason)
 
     def _repr_html_(self) -> str:

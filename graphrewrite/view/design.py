@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import accumulate
 from typing import Any
 
 from graphrewrite.view.display import Display
@@ -14,7 +15,7 @@ from graphrewrite.view.table import Table
 
 __all__ = ["DesignPage", "Layer", "Part", "Section", "SourceFile", "show_design"]
 
-_LONG, _ALL = 60_000, 600_000
+_LONG, _ALL = 60_000, 300_000
 """Letters of one file, and of all files, that are shown; a longer file is shown without its middle."""
 _COSTS = ("multipliers", "adders", "registers", "memory_bits")
 _MOST_GENERIC = 200
@@ -158,7 +159,7 @@ def show_design(name: str, files: Mapping[str, str], description: Mapping[str, A
     for part in parts:
         for layer in part.origin:
             layers.setdefault(layer, []).append((part.name, part.anchor))
-    told = [f"{word} {description[word]} cycles" for word in ("latency", "interval") if word in description]
+    told = [f"{word} {plain(description[word], 40)} cycles" for word in ("latency", "interval") if word in description]
     told.append(f"{len(parts)} instance{'s' if len(parts) != 1 else ''}")
     others = tuple((path, f"{len(text.splitlines()):,}") for path, text in files.items() if path not in anchors)
     data = DesignPage(
@@ -221,7 +222,7 @@ def _sections(text: str, instances: list[str], place: str) -> Iterator[tuple[str
         if found:
             starts.append((found.start(), index, name))
     starts.sort()
-    ends = [start for start, _, _ in starts[1:]] + [len(text)]
+    ends = [*(start for start, _, _ in starts[1:]), *[len(text)] * bool(starts)]
     yield "", Section(text[: starts[0][0]] if starts else text)
     for (start, index, name), end in zip(starts, ends, strict=True):
         yield name, Section(text[start:end].rstrip("\n"), f"{place}-t{index}", name, f"{place}-i{index}")
@@ -251,10 +252,15 @@ def _files(
 
 def _cut(text: str, most: int) -> str:
     """Whole lines of a text that is too long, from its beginning and its end."""
-    each = most // 2
-    head, tail = text[:each].rpartition("\n")[0], text[len(text) - each :].partition("\n")[2]
-    left = text.count("\n") - head.count("\n") - tail.count("\n") - 1
-    return f"{head}\n-- … {left} lines are not shown …\n{tail}"
+    lines = text.split("\n")
+    head, tail = _fitting(lines, most // 2), _fitting(lines[::-1], most // 2)
+    left = len(lines) - head - tail
+    return "\n".join([*lines[:head], f"-- … {left:,} lines are not shown …", *lines[len(lines) - tail :]])
+
+
+def _fitting(lines: list[str], most: int) -> int:
+    """How many lines have so many letters."""
+    return sum(total <= most for total in accumulate(len(line) + 1 for line in lines))
 
 
 def _text(data: DesignPage, files: Mapping[str, str]) -> str:

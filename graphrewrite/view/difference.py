@@ -104,7 +104,8 @@ def show_diff(found: Diff | ModuleDiff, *, direction: str = "TB", max_nodes: int
     """
     if isinstance(found, Diff):
         picture = _picture(found, direction, max_nodes)
-        page = _page(found, picture, Drawing(picture.scenes, direction) if picture.scenes else None)
+        drawing = Drawing(picture.scenes, direction) if picture.scenes else None
+        page = _page(found, picture, drawing)
         return Illustrated(page, str(found), template="diff.html", title="comparison", picture=picture)
     pictures = [_picture(each, direction, max_nodes) for each in found.graphs.values()]
     drawn = iter(drawings((picture.scenes for picture in pictures), direction))
@@ -114,8 +115,8 @@ def show_diff(found: Diff | ModuleDiff, *, direction: str = "TB", max_nodes: int
     )
     words = ("kept", "inserted", "removed", "changed")
     counts = tuple((word, len(getattr(found, word))) for word in words if getattr(found, word))
-    page = ModuleDiffPage(counts, _entries(found.attributes), found.inserted, found.removed, graphs)
-    return Display(page, str(found), template="module_diff.html", title="comparison of modules")
+    pages = ModuleDiffPage(counts, _entries(found.attributes), found.inserted, found.removed, graphs)
+    return Display(pages, str(found), template="module_diff.html", title="comparison of modules")
 
 
 def _picture(found: Diff, direction: str, max_nodes: int) -> Picture:

@@ -125,7 +125,7 @@ def _cluster(parent: pydot.Graph, key: str, label: str, colour: str, size: str) 
     made: pydot.Graph = pydot.Cluster(key)
     _give(made, label=f"<{label}>", margin="10", style="rounded", color=colour, fontname=_FONT, fontsize=size)
     _give(made, fontcolor=INK, labeljust="l")
-    parent.add_subgraph(made)
+    parent.add_subgraph(made)  # type: ignore[arg-type]  # pydot's own way to add a cluster
     return made
 
 

@@ -1,4 +1,4 @@
-"""Drawings within displays: what they show as data; laid out when the display is, many by one process."""
+"""Drawings within displays: what they show, as data; laid out when the display is drawn, many by one process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.view.render import render_svgs
+from graphrewrite.view.page import as_it_is
+from graphrewrite.view.render import render_svg, render_svgs
 from graphrewrite.view.scene import Scene
 
 __all__ = ["Drawing", "drawings"]
@@ -37,11 +38,14 @@ class Drawing:
         self._sheet = _Sheet((self,), direction)
 
     @property
-    def svg(self) -> Any:
-        """The drawing as `markupsafe.Markup`; empty where it cannot be drawn."""
-        from markupsafe import Markup  # comes with jinja2, which asks for this
+    def panels(self) -> tuple[tuple[str, Any], ...]:
+        """The title and the SVG, as `markupsafe.Markup`, of each scene; none if they cannot be drawn.
 
-        return Markup(self._sheet.drawn[0].get(id(self), ""))  # made by `render_svgs`
+        Scenes are laid out one by one: side by side they would be frames, which Graphviz lays out now so, now so, when
+        it has others before them.
+        """
+        svgs = self._sheet.drawn[0]
+        return tuple((scene.title, as_it_is(svgs[id(scene)])) for scene in self.scenes if id(scene) in svgs)
 
     @property
     def hint(self) -> str:
@@ -67,14 +71,18 @@ class _Sheet:
 
     @cached_property
     def drawn(self) -> tuple[dict[int, str], str]:
-        shown = [drawing for drawing in self.drawings if any(scene.boxes for scene in drawing.scenes)]
+        """SVG by the identity of a scene, and why there are none."""
+        shown = [scene for drawing in self.drawings for scene in drawing.scenes if scene.boxes]
+        framed = [scene for scene in shown if scene.frames]
+        plain = [scene for scene in shown if not scene.frames]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what draws may use what its own libraries have deprecated
             try:
-                svgs = render_svgs([drawing.scenes for drawing in shown], direction=self.direction)
+                svgs = render_svgs([(scene,) for scene in plain], direction=self.direction)
+                svgs += [render_svg((scene,), direction=self.direction) for scene in framed]
             except GraphRewriteError as error:
                 return {}, f"no picture: {error}"
-        return {id(drawing): svg for drawing, svg in zip(shown, svgs, strict=True)}, ""
+        return {id(scene): svg for scene, svg in zip((*plain, *framed), svgs, strict=True)}, ""
 
 
 def drawings(pictures: Iterable[tuple[Scene, ...]], direction: str = "TB") -> tuple[Drawing, ...]:

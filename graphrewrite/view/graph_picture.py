@@ -105,7 +105,8 @@ def graph_picture(
     ringed = [] if highlight is None else names_in(graph, highlight)
     part = part_of(graph, around=around, depth=depth, between=between, search=search)
     drawn = drawn_nodes(graph)
-    shading = None if values is None else Shading(_evaluation(graph, values), by, drawn)
+    numbers = None if values is None else _evaluation(graph, values)
+    shading = None if numbers is None else Shading(numbers, by, drawn)
     if part is None and ringed and len(drawn) > max_nodes:
         part = part_of(graph, around=ringed, depth=1)
     marks = {**({} if part is None else part.marks), **dict.fromkeys(ringed, "matched")}
@@ -121,6 +122,8 @@ def graph_picture(
         shading=shading,
     )
     text = text_of_graph(graph) if part is None else "\n".join(_line(graph, node) for node in chosen)
+    if numbers is not None:
+        text += f"\n\n{numbers}"
     return Picture((scene,) if scene.boxes else (), text, direction=direction or direction_for(scene), hints=words)
 
 

@@ -136,8 +136,8 @@ class _Outline:
         return self.positions[id(term)]
 
     def _marked(self, at: int, term: Any) -> int:
-        """Mark a box as its term is; return it."""
-        if id(term) in self.marks:
+        """Mark a box as its term is, unless something in it hinders; return it."""
+        if id(term) in self.marks and self.boxes[at].mark != "obstacle":
             self.boxes[at] = replace(self.boxes[at], mark=self.marks[id(term)])
         return at
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import os
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,6 @@ from graphrewrite.view.plain import plain
 __all__ = ["place_of", "source_of", "written_source"]
 
 _LINES = 12
-_PACKAGE = Path(__file__).parents[1]
 
 
 def source_of(function: Callable[..., Any], *, below: str = "") -> tuple[str, ...]:
@@ -99,8 +100,8 @@ def place_of(member: Any) -> str:
     Returns
     -------
     str
-        The file as seen from the package or from the current folder, where it is inside of it; empty where there is
-        none.
+        The file as seen from a folder of Python's path or the current one, where it is inside of it; empty where there
+        is none.
 
     Examples
     --------
@@ -116,9 +117,7 @@ def place_of(member: Any) -> str:
         file, line = code.co_filename, code.co_firstlineno
     if not line:
         return ""
-    path, shown = Path(file), str(file)
-    for folder in (_PACKAGE.parent, Path.cwd()):
-        if path.is_relative_to(folder):
-            shown = path.relative_to(folder).as_posix()
-            break
-    return located(file if shown == str(file) else shown, int(line))
+    # No page tells how a machine is laid out: a file is named by what stands behind the folder that Python finds it in.
+    folders = [str(Path(folder or ".").resolve()) + os.sep for folder in (*sys.path, "")]
+    found = max((folder for folder in folders if str(file).startswith(folder)), key=len, default="")
+    return located(str(file)[len(found) :].replace(os.sep, "/") if found else str(file), int(line))

@@ -30,13 +30,13 @@ class Bits:
         What they are of.
     count : int
         How many.
-    weights : str
-        What they count, the highest first.
+    weights : tuple of str
+        What each counts, the highest first; of wide formats from the highest to the lowest, in one.
     """
 
     kind: str
     count: int
-    weights: str
+    weights: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class TypeWords:
         -------
         str
         """
-        layout = " | ".join(f"{b.kind} {b.weights}" for b in self.bits)
+        layout = " | ".join(f"{b.kind} {', '.join(b.weights)}" for b in self.bits)
         body = [f"  {name}: {value}" for name, value in self.facts.rows]
         return "\n".join([f"{self.title}: {self.sentence}", *body, *([f"  bits: {layout}"] if layout else [])])
 
@@ -226,10 +226,11 @@ def _bits(kind: FixedPoint) -> tuple[Bits, ...]:
             continue
         exponents = range(first, first - count, -1)
         if kind.width <= _SINGLE:
-            weights = ", ".join(_number(math.ldexp(-1.0 if word == "sign" else 1.0, e)) for e in exponents)
+            sign = -1.0 if word == "sign" else 1.0
+            weights: tuple[str, ...] = tuple(f"{math.ldexp(sign, e):.12g}" for e in exponents)
         else:
             ends = f"2**{exponents[0]}" if count == 1 else f"2**{exponents[0]} to 2**{exponents[-1]}"
-            weights = f"-{ends}" if word == "sign" else ends
+            weights = (f"-{ends}" if word == "sign" else ends,)
         found.append(Bits(word, count, weights))
     return tuple(found)
 

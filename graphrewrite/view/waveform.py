@@ -140,6 +140,8 @@ class Waveform:
 
     def counts(self, wave: Wave) -> str:
         """Return in words how often a stream moves, waits and starves in the window."""
+        if not wave.valid:
+            return f"{len(wave.beats)} beats"
         states = wave.states(self.first)
         moves, waits, starves = (states.count(state) for state in ("moves", "waits", "starves"))
         told = [f"{moves} beat{'s' if moves != 1 else ''}"]
@@ -238,13 +240,14 @@ def _text(data: Waveform) -> str:
         cycles = range(start, min(start + _LINE // cell, data.cycles))
         numbers = "".join(str(data.first + cycle).ljust(cell) for cycle in cycles)
         told += [f"{'cycle':{left}} {numbers}".rstrip()]
-        for name, wave in zip(names, data.waves, strict=True):
+        for stem, wave in zip(names, data.waves, strict=True):
+            name = stem
             rows = [("valid", _levels(wave.valid, cycles, cell)), ("ready", _levels(wave.ready, cycles, cell))]
             rows.append(("payload", _payload(wave, data.first, cycles, cell)))
-            for index, (word, row) in enumerate(rows):
+            for word, row in rows:
                 if row:
-                    head = f"{'' if index else name:{left - 9}} {word}"
-                    told.append(f"{head:{left}} {row}".rstrip())
+                    told.append(f"{f'{name:{left - 9}} {word}':{left}} {row}".rstrip())
+                    name = ""
     for name, wave in zip(names, data.waves, strict=True):
         told.append(f"{name} -> {plain(wave.reader, 24)}, {plain(wave.type, 60)}: {data.counts(wave)}")
     if data.hidden:
@@ -274,7 +277,7 @@ def _pieces(wave: Wave, low: int, high: int) -> Iterator[tuple[int, int, str]]:
     for beat in wave.beats:
         start, end = max(beat.start, low), min(beat.end + 1, high)
         if start < end:
-            yield start - low, end - low, f"{beat.text}{' <- differs' if beat.is_wrong else ''}"
+            yield start - low, end - low, f"{'≠' if beat.is_wrong else ''}{beat.text}"
 
 
 def _cut(text: str, most: int) -> str:

@@ -1,5 +1,6 @@
 """adder_graph: a constant matrix times all channels of each position, as a network of shifts and additions."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -233,8 +234,9 @@ def _resources(site: Site) -> Resources:
     limits = sum((z.element.width if end.limits else 0) + bool(end.tie) for end in ends)
     sums = sum(end.bits - end.places for end in ends) if laid.last_rank else 0
     pieces = (
-        Piece("add", 1, found.bits),
-        Piece("increment", 1, sum(end.bits for end in ends)),
+        *(Piece("add", count, width) for width, count in sorted(found.overlaps.items())),
+        *(Piece("increment", count, width) for width, count in sorted(Counter(end.bits for end in ends).items())),
+        Piece("invert", 1, found.inverted),
         Piece("select", 1, x.payload_width, 2),
         Piece("logic", 2 * stages + 2 + limits, 1),
     )

@@ -81,7 +81,7 @@ def _resources(site: Site) -> Resources:
     own = Resources()
     if z.beats > 1:
         index = counter_bits(z.beats)
-        pieces = (Piece("rom", 1, z.payload_width, z.beats), Piece("counter", 1, index))
+        pieces = (Piece("rom", 1, z.payload_width, z.beats), Piece("counter", 1, 4 * index))
         own = Resources(0, 0, z.payload_width + index, z.beats * z.payload_width, pieces)
     # Of a beat that never changes nothing is left but that it is there.
     return own.plus(buffer_resources(z.payload_width if z.beats > 1 else 1, per_beat(site).capacity[0]))

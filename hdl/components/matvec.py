@@ -127,7 +127,9 @@ def check_shapes(given: Stream, matrix: NDArray[Any], offset: NDArray[Any], *, g
             f"weights {matrix.shape} and bias {offset.shape} do not fit {given}; give [O,{inputs // groups}] and [O]"
         )
     if len(matrix) % groups:
-        raise TypeMismatchError(f"groups={groups} does not divide the {len(matrix)} rows of the weights; give a divisor")
+        raise TypeMismatchError(
+            f"groups={groups} does not divide the {len(matrix)} rows of the weights; give a divisor"
+        )
     return inputs
 
 

@@ -81,8 +81,8 @@ def _resources(site: Site) -> Resources:
     x, z = site.operands[0].payload_width, site.results[0].payload_width
     held = x + 1 + counter_bits(narrower) if narrower > 1 else z - x
     chosen = Piece("select", 1, z if narrower > 1 else 0, narrower)
-    counter = Piece("counter", 1, 3 * (counter_bits(narrower * wider) + wider - 1))
-    own = Resources(registers=held + counter_bits(narrower * wider), pieces=(chosen, counter))
+    pieces = (chosen, Piece("counter", 1, 3 * counter_bits(narrower)), Piece("decode", 1, wider if wider > 1 else 0))
+    own = Resources(registers=held + counter_bits(narrower * wider), pieces=pieces)
     return own.plus(buffer_resources(z, _schedule(site).capacity[0]))
 
 

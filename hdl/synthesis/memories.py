@@ -77,7 +77,7 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
     )
     if not writable:
         return (
-            _tables(words, width, library.table)
+            _tables(family, words, width)
             if words * width * library.rom_bit <= block[0]
             else _blocks(block, width, library.table)
         )
@@ -119,14 +119,17 @@ def _distributed(family: str, words: int, width: int) -> list[tuple[float, int]]
     return []
 
 
-def _tables(words: int, width: int, inputs: int) -> Usage:
-    """A read-only memory in look-up tables of so many inputs: no more than there are functions of its address."""
+def _tables(family: str, words: int, width: int) -> Usage:
+    """A read-only memory in look-up tables: no more than there are functions of its address."""
     address = (words - 1).bit_length()
-    functions = min(2 ** min(words - 1, 40) - 1 - address, width)
     if words <= 16:
-        return Usage(lut=max(functions, 0))
-    # What tables of a bit of the words should take is more: Yosys makes sums of products of address bits, and shares
-    # these where the words are wide (measured).
-    if inputs == 6 and width <= 8:
-        return Usage(lut=width * max(words // 42, 1))
-    return Usage(lut=width * words // (12 if inputs == 6 else 10))
+        return Usage(lut=max(min(2 ** min(words - 1, 40) - 1 - address, width), 0))
+    # What tables of a bit of the words should take is more: Yosys makes sums of products of address bits, worse ones
+    # where a table has some words only, and shares these where the words are wide (measured).
+    if family == "xc7":
+        if width > 8:
+            return Usage(lut=width * words // 12)
+        return Usage(lut=width * max(words // (18 if words % 64 else 42), 1))
+    if family == "ice40":
+        return Usage(lut=width * words // 7 if width <= 16 else width * words * 2 // 17)
+    return Usage(lut=width * words // (14 if width <= 12 and words <= 128 else 10))

@@ -111,17 +111,30 @@ def _increment(piece: Piece, family: str) -> Usage:
     return _carried(piece.width, 0 if family != "ice40" else piece.width, family)
 
 
+def _invert(piece: Piece, family: str) -> Usage:
+    """Carry chains have a table at their inputs, or take only what comes out of one: ECP5's."""
+    return Usage(lut=piece.width if family == "ecp5" else 0)
+
+
 def _select(piece: Piece, family: str) -> Usage:
     ways = max(piece.size, 1)
     if family == "xc7":
         return Usage(lut=piece.width * -(-(ways - 1) // 3))
-    wide = ways if family == "ice40" else 2 * (ways - 1)
-    return Usage(lut=piece.width * (ways - 1 if ways <= 4 else wide))
+    if family == "ecp5":
+        # Five inputs are two tables, and six are four; more share what they decode.
+        return Usage(lut=piece.width * ((0, 0, 1, 2, 5)[ways] if ways <= 4 else 2 * (ways - 1)))
+    return Usage(lut=piece.width * (ways - 1 if ways <= 4 else ways))
 
 
 def _winner(piece: Piece, family: str) -> Usage:
     """What chooses comes late, out of a carry chain: small tables are doubled for its sake (measured)."""
-    return Usage(lut=piece.width * {"ice40": 10, "ecp5": 15, "xc7": 6}[family] // 6)
+    return Usage(lut=piece.width * {"ice40": 10, "ecp5": 17, "xc7": 6}[family] // 6)
+
+
+def _decode(piece: Piece, family: str) -> Usage:
+    if family == "ecp5":
+        return Usage(lut=piece.width * 4 if piece.width > 8 else piece.width * 5 // 2)
+    return Usage(lut=piece.width if family == "xc7" else piece.width * 3 // 2)
 
 
 def _logic(piece: Piece, family: str) -> Usage:
@@ -223,8 +236,10 @@ _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "compare": _compare,
     "increment": _increment,
     "bound": _bound,
+    "invert": _invert,
     "select": _select,
     "winner": _winner,
+    "decode": _decode,
     "logic": _logic,
     "product": _product,
     "constant": _constant,

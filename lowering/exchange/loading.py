@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -112,7 +113,9 @@ def without_weights(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, 
     known = {given.name for given in proto.graph.input}
     weights = {}
     for tensor in proto.graph.initializer:
-        if tensor.ByteSize() <= _LARGE or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        # The size of what it says it holds; ByteSize would encode all that it holds.
+        large = math.prod(tensor.dims) > _LARGE or tensor.ByteSize() > _LARGE
+        if not large or tensor.data_location == onnx.TensorProto.EXTERNAL:
             light.graph.initializer.append(tensor)
             continue
         if tensor.name in weights:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from graphrewrite.lowering.quantised.lines import line_near
 from graphrewrite.lowering.quantised.pairs import widened
 from graphrewrite.lowering.quantised.quantisers import QUANTISERS, quantised_as
 from graphrewrite.lowering.quantised.rescaling import on_a_line
-from graphrewrite.lowering.quantised.steps import NOWHERE, Mantissas, certain, reading
+from graphrewrite.lowering.quantised.steps import NOWHERE, Mantissas, certain, ends_of, reading
 
 __all__ = ["APPROXIMATE_STEPS", "approximate_steps", "approximate_sum", "function_bounds"]
 
@@ -32,13 +33,14 @@ _FACTOR, _SUM = 23, 45
 """Bits of a factor, and of a sum of multiples."""
 _ROUNDINGS = 4
 """Of floats, half an ulp each: two products, their sum, and its quotient; as many again for good measure."""
+_ULPS = 4
+"""Units in the last place in which two implementations of a function may differ."""
 _BLOCK = 1 << 18
 
 
-def _values(function: Any, element: FixedPoint) -> np.ndarray:
-    """The function of every number of a format, in order, a column a channel."""
-    starts = range(element.minimum, element.maximum + 1, _BLOCK)
-    blocks = (np.arange(start, min(start + _BLOCK, element.maximum + 1)) for start in starts)
+def _values(function: Any, low: int, high: int) -> np.ndarray:
+    """The function of every number between two, in order, a column a channel."""
+    blocks = (np.arange(start, min(start + _BLOCK, high + 1)) for start in range(low, high + 1, _BLOCK))
     return np.concatenate([function(block[:, None]) for block in blocks])
 
 
@@ -99,14 +101,14 @@ def approximate_steps(x: Mantissas, parameters):
     given = x.type.element
     whole, element, worth = grid
 
-    def function_of(numbers: np.ndarray) -> np.ndarray:
-        return certain(whole(chain.function(numbers)))
+    def function_of(numbers: np.ndarray, ulps: int = 0) -> np.ndarray:
+        return certain(whole(chain.function(numbers, ulps=ulps)))
 
-    ends = given.minimum, given.maximum
+    ends = ends_of(x)
     steps = steps_of(function_of, *ends, chain.channels, is_monotone=chain.is_monotone, most=_MOST_LEVELS)
     if isinstance(steps, Steps) and steps.corners and element.minimum <= steps.least <= steps.most <= element.maximum:
         line, bound = line_near(steps.corners, max(map(abs, ends)))
-        if bound <= 1:
+        if bound <= 1 and chain.is_certain:
             return reading(on_a_line(x, line, steps, element, bound), top, worth)
     if not _TABLE < given.width <= _WIDEST or given.width + (chain.channels - 1).bit_length() > _WIDEST:
         return decline(
@@ -114,14 +116,18 @@ def approximate_steps(x: Mantissas, parameters):
             f"{_TABLE + 1} bits or more, and for {1 << _WIDEST} numbers, those of each channel counted",
             at=real,
         )
-    values = _values(function_of, given)
+    beyond = (ends[0] - given.minimum, given.maximum - ends[1]), (0, 0)
+    values, *others = (
+        np.pad(_values(partial(function_of, ulps=ulps), *ends), beyond, mode="edge")
+        for ulps in ((0,) if chain.is_certain else (0, _ULPS, -_ULPS))
+    )
     if values.max() >= NOWHERE:
         return decline("for some of its operands it has no value (NaN); op.clip keeps them where it has one", at=top)
     attributes, wide = _lines(values, given)
     numbers = np.broadcast_to(np.arange(given.minimum, given.maximum + 1)[:, None], values.shape)
     least, most = int(values.min()), int(values.max())
     found = np.clip(op.integer_interpolate(numbers, **attributes, element=wide), least, most)
-    bound = int(np.abs(found - values).max())
+    bound = max(int(np.abs(found - each).max()) for each in (values, *others))
     if wide.minimum >= element.minimum and wide.maximum <= element.maximum:
         made = op.integer_interpolate(x, **attributes, element=element, bound=bound)
     else:

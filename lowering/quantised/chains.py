@@ -31,13 +31,16 @@ _RISING = (
 """Ops that keep the order of numbers, rounding included (IEEE 754-2019, 4.3: rounding is monotone)."""
 _STRAIGHT = ("mul", "div", "sub", "neg", "batch_norm", "leaky_relu", "cast")
 """Ops that keep or turn the order of numbers, each channel by itself, with operands that `_is_monotone` looks at."""
+_ELEMENTARY = (
+    *("sigmoid", "tanh", "gelu", "softplus", "silu", "mish", "elu", "selu", "celu", "exp", "log", "erf", "pow", "sin"),
+    *("cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh"),
+)
+"""Ops whose last bit no standard says."""
 _CURVED = (
-    *("sigmoid", "tanh", "hard_swish", "gelu", "softplus", "silu", "mish", "elu", "selu", "celu", "prelu", "abs"),
-    *("softsign", "threshold", "exp", "log", "sqrt", "reciprocal", "erf", "pow", "sign", "sin", "cos", "tan"),
-    *("sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh"),
+    *("hard_swish", "prelu", "abs", "softsign", "threshold", "sqrt", "reciprocal", "sign"),
     *("where", "greater", "greater_or_equal", "less", "less_or_equal"),
 )
-ONE_BY_ONE = (*_RISING, *_STRAIGHT, *_CURVED)
+ONE_BY_ONE = (*_RISING, *_STRAIGHT, *_CURVED, *_ELEMENTARY)
 """Names of ops of numbers one by one that are no quantisers."""
 ELEMENTWISE = reduce(or_, [getattr(op, name) for name in ONE_BY_ONE])
 """Any of them."""
@@ -87,16 +90,21 @@ class Chain:
     Attributes
     ----------
     function : callable
-        From an array of int64 (or of real numbers), of the shape ``[numbers, channels or 1]``, to the model's values.
+        From an array of int64 (or of real numbers), of the shape ``[numbers, channels or 1]``, to the model's values;
+        as they are where what the last op takes is so many units in the last place greater.
     channels : int
         1 where all are alike.
     is_monotone : bool
         Whether it is certain to rise or fall in each channel.
+    is_certain : bool
+        Whether IEEE 754 says every bit of it: other functions differ in their last bits from one processor to another,
+        and with the layout of an array.
     """
 
     function: Callable[..., np.ndarray]
     channels: int
     is_monotone: bool
+    is_certain: bool
 
 
 class _Step(NamedTuple):
@@ -170,7 +178,7 @@ def chain_of(real: Any, top: Any, *, start: str | None = None) -> Chain | str:
             return f"an operand of {step.op.name} differs along other axes than the channels"
         channels = max(channels, found)
 
-    def function(numbers: np.ndarray, *, precisely: bool = False) -> np.ndarray:
+    def function(numbers: np.ndarray, *, precisely: bool = False, ulps: int = 0) -> np.ndarray:
         shape = (len(numbers), channels, *[1] * (rank - 2))
         value = np.broadcast_to(numbers, shape[:2]).reshape(shape)
         values = {first: value}
@@ -179,6 +187,8 @@ def chain_of(real: Any, top: Any, *, start: str | None = None) -> Chain | str:
                 given = [
                     values[one] if isinstance(one, str) else _widened(one) if precisely else one for one in operands
                 ]
+                if ulps and node == top.node:
+                    given = [_off(v, ulps) if isinstance(o, str) else v for o, v in zip(operands, given, strict=True)]
                 if precisely and applied.name == "cast" and element_kind(attributes["element"]) == "float":
                     values[node] = given[0]
                 else:
@@ -186,7 +196,13 @@ def chain_of(real: Any, top: Any, *, start: str | None = None) -> Chain | str:
                     (values[node],) = applied.compute(given, attributes | wider)
         return np.broadcast_to(values[top.node], shape).reshape(shape[:2])
 
-    return Chain(function, channels, all(_is_monotone(step.op, step.constants, step.attributes) for step in steps))
+    is_monotone = all(_is_monotone(step.op, step.constants, step.attributes) for step in steps)
+    return Chain(function, channels, is_monotone, all(step.op.name not in _ELEMENTARY for step in steps))
+
+
+def _off(values: np.ndarray, ulps: int) -> np.ndarray:
+    """Numbers that are so many units in the last place greater, if they are floats."""
+    return values + ulps * np.spacing(values) if values.dtype.kind == "f" else values
 
 
 def _steps(graph: Any, start: str, top: str) -> list[_Step] | str:

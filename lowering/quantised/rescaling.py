@@ -107,7 +107,7 @@ def _looked_up(x: Any, found: Steps, element: FixedPoint) -> Any:
     if found.table is None:
         return None
     table, low = found.table, found.low
-    if x.type.element.width > _TABLE:
+    if FixedPoint.holding(low, found.high).width > _TABLE:
         changes = np.nonzero((np.diff(table, axis=0) != 0).any(axis=1))[0]
         table = table[changes[0] : changes[-1] + 2] if changes.size else table[:1]
         low += int(changes[0]) if changes.size else 0

@@ -13,9 +13,10 @@ from graphrewrite.lowering.quantised.chains import traced, way
 from graphrewrite.lowering.quantised.functions import steps_of, within
 from graphrewrite.lowering.quantised.quantisers import QUANTISERS, quantised_as
 from graphrewrite.lowering.quantised.rescaling import MOST_LEVELS, rescaled
+from graphrewrite.op.fixed import limits
 from graphrewrite.types import element_dtype
 
-__all__ = ["LOWER_STEPS", "NOWHERE", "Mantissas", "approach_sums", "certain", "lower_steps", "reading"]
+__all__ = ["LOWER_STEPS", "NOWHERE", "Mantissas", "approach_sums", "certain", "ends_of", "lower_steps", "reading"]
 
 Mantissas = Annotated[
     Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
@@ -65,6 +66,26 @@ def certain(values: np.ndarray) -> np.ndarray:
     return np.clip(np.where(np.isnan(values), NOWHERE, values), -NOWHERE, NOWHERE).astype(np.int64)
 
 
+def ends_of(x: Any) -> tuple[int, int]:
+    """Return the least and the greatest mantissa that there may be: of the format, or where it was limited before.
+
+    Parameters
+    ----------
+    x : value of a match
+        Mantissas.
+
+    Returns
+    -------
+    tuple of two int
+    """
+    element, low, high = x.type.element, None, None
+    if x.op_name in ("clip", "requantise", "rescale", "to_fixed"):
+        low, high = (x.graph.nodes[x.node].get(name) for name in ("low", "high"))
+    elif x.op_name == "relu":
+        low = 0
+    return limits(element, None if low is None else int(low), None if high is None else int(high))
+
+
 def _lowered(x: Any, real: Any, top: Any, *, precisely: bool, links: Sequence[Any] = ()) -> Any:
     is_sum = real.element == "f64" and [link.op_name for link in links[:2]] == ["mul", "cast"]
     if precisely and not is_sum:
@@ -76,11 +97,9 @@ def _lowered(x: Any, real: Any, top: Any, *, precisely: bool, links: Sequence[An
         return decline(grid, at=top)
     x, chain = function
     whole, element, worth = grid
-    given = x.type.element
     found = steps_of(
         lambda numbers: certain(whole(chain.function(numbers, precisely=precisely))),
-        given.minimum,
-        given.maximum,
+        *ends_of(x),
         chain.channels,
         is_monotone=chain.is_monotone,
     )

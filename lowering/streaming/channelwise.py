@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphrewrite import decline, op, rule
+from graphrewrite import FixedPoint, decline, op, rule
+from graphrewrite.hdl.component import LANE_BITS
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.argmax import argmax
 from graphrewrite.hdl.components.clip import clip
@@ -11,7 +12,16 @@ from graphrewrite.lowering.bridge import leave
 from graphrewrite.lowering.streaming.values import too_wide
 from graphrewrite.op.fixed import limits
 
-__all__ = ["MAP_LANES", "map_add", "map_arg_max", "map_clip", "map_doubling", "map_relu", "map_requantise"]
+__all__ = [
+    "MAP_LANES",
+    "map_add",
+    "map_arg_max",
+    "map_clip",
+    "map_doubling",
+    "map_relu",
+    "map_requantise",
+    "summed",
+]
 
 
 @rule(shared="keep", kind="lowering")
@@ -57,6 +67,31 @@ def map_clip(x):
     return leave(clip(x, low=low, high=high))
 
 
+def summed(x, y, total):
+    """Return the sum of two streams in the format of an op, which may hold less than all sums that formats allow.
+
+    Parameters
+    ----------
+    x, y : value of a rule
+        Streams of one shape.
+    total : matched node
+        With shifts and a format.
+
+    Returns
+    -------
+    value of a rule
+        A tensor, or a decline where no lane holds the sums.
+    """
+    by, element = total.shifts, total.type.element
+    low = (x.type.element.minimum << by[0]) + (y.type.element.minimum << by[1])
+    high = (x.type.element.maximum << by[0]) + (y.type.element.maximum << by[1])
+    wide = FixedPoint.holding(min(low, element.minimum), max(high, element.maximum), element.fraction)
+    if wide.width > LANE_BITS:
+        return decline(f"its sums need {wide.width} bits, and a lane has at most {LANE_BITS}", at=total)
+    made = add(x, y, shifts=by, element=wide)
+    return leave(made if wide == element else requantise(made, shift=0, element=element))
+
+
 @rule(shared="keep", kind="lowering")
 def map_add(x, y):
     """A sum of two streams takes a beat of each."""
@@ -66,7 +101,7 @@ def map_add(x, y):
         return decline(reason, at=total)
     if x.shape != y.shape:
         return decline("one operand broadcasts, and beats are added one by one", at=total)
-    return leave(add(x, y, shifts=total.shifts, element=total.element))
+    return summed(x, y, total)
 
 
 @rule(shared="keep", kind="lowering")
@@ -77,7 +112,7 @@ def map_doubling(x):
     yield total
     if reason := too_wide(x, total):
         return decline(reason, at=total)
-    return leave(add(x, x, shifts=total.shifts, element=total.element))
+    return summed(x, x, total)
 
 
 @rule(shared="keep", kind="lowering")

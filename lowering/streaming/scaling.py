@@ -6,7 +6,6 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.hdl.component import LANE_BITS
-from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.interpolate import interpolate
@@ -16,6 +15,7 @@ from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.softmax import softmax
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.channelwise import summed
 from graphrewrite.lowering.streaming.values import too_wide
 from graphrewrite.op.fixed import limits
 
@@ -236,13 +236,7 @@ def map_sub(x, y):
     negative = _scaled(y, np.full(channels, -1), np.zeros(channels, np.int64), y.type.element.fraction)
     if isinstance(negative, str):
         return decline(negative, at=difference)
-    by, element = difference.shifts, difference.type.element
-    low = (x.type.element.minimum << by[0]) + (negative.type.element.minimum << by[1])
-    high = (x.type.element.maximum << by[0]) + (negative.type.element.maximum << by[1])
-    wide = FixedPoint.holding(min(low, element.minimum), max(high, element.maximum), element.fraction)
-    if wide.width > LANE_BITS:
-        return decline(f"its sums need {wide.width} bits, and a lane has at most {LANE_BITS}", at=difference)
-    return leave(_in_format(add(x, negative, shifts=by, element=wide), element))
+    return summed(x, negative, difference)
 
 
 MAP_SCALING = (

@@ -4,6 +4,7 @@ Both get the same weights, biases, formats, rounding (half up: da4ml has no half
 ours in GHDL, theirs by their own ``predict``. A layer is its product, and but for the last rectifying, rounding and
 limiting to the next one's format. da4ml's modules are plain pipelines; ours are components with handshake, whose cost
 is in the numbers. LUT and INV are counted as Yosys does; sites are what a slice needs of look-up tables, see `_sites`.
+CPU s is the time of generation, all threads together.
 ``pip install da4ml==0.6.0 pyosys==0.70``; set SHIFT_ADD to the networks or layers to run (``jet8,jet16,classes``, or
 ``jet8.fc4``; the larger ones take minutes in Yosys), and SHIFT_ADD_ROUNDING=half_even for ours as lowering gives them.
 """
@@ -42,7 +43,7 @@ SYNTHESIS = "synth_xilinx -family xc7 -nodsp -flatten -noiopad -noclkbuf -top"
 STAGES = 2
 ROUNDING = os.environ.get("SHIFT_ADD_ROUNDING", "half_up")
 ACTIVATION = FixedPoint(False, 6, 3)
-COLUMNS = ("layer", "of", "adders", "depth", "LUT", "INV", "CARRY4", "FF", "sites", "cycles", "generation CPU s", "Yosys s")
+COLUMNS = ("layer", "of", "adders", "depth", "LUT", "INV", "CARRY4", "FF", "sites", "cycles", "CPU s", "Yosys s")
 
 
 class Layer(NamedTuple):

@@ -172,6 +172,51 @@ class TestExact:
         return found
 
 
+def activated(folder: Path) -> Path:
+    """A network with a tanh, and a gelu as PyTorch writes it, between layers."""
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["h"], name="fc1", transB=1),
+        helper.make_node("Tanh", ["h"], ["t"], name="bent"),
+        helper.make_node("Gemm", ["t", "w", "b"], ["g"], name="fc2", transB=1),
+        helper.make_node("Div", ["g", "root"], ["d"]),
+        helper.make_node("Erf", ["d"], ["e"]),
+        helper.make_node("Add", ["e", "one"], ["a"]),
+        helper.make_node("Mul", ["g", "a"], ["m"]),
+        helper.make_node("Mul", ["m", "half"], ["n"], name="gelu"),
+        helper.make_node("Gemm", ["n", "w", "b"], ["y"], name="fc3", transB=1),
+    ]
+    scalars = {"root": 2**0.5, "one": 1.0, "half": 0.5}
+    constants = {"w": weights(4, 4), "b": weights(4, seed=1)} | {k: np.float32(v) for k, v in scalars.items()}
+    return save(folder, model(nodes, constants, input_shape=("N", 4)))
+
+
+@pytest.mark.ghdl
+class TestFunctions:
+    def test_tables_are_exact(self, tmp_path: Path, out: Path) -> None:
+        found = TestExact.check(activated(tmp_path), out, "--frames", 3)
+        assert found["bounds"] == {}
+        assert found["rules"]["map_lookup"] == 2
+
+    def test_wide_ones_are_near_when_that_is_wanted(self, tmp_path: Path, out: Path) -> None:
+        net = activated(tmp_path)
+        refused(6, r"approximate=True \(--approximate\)", "compile", net, "-o", out, "--bits", 14)
+        found = TestExact.check(net, out, "--bits", 14, "--approximate", "--frames", 3)
+        assert set(found["bounds"].values()) == {1}
+        (note,) = (note for note in found["notes"] if "straight lines" in note)
+        assert "within 1 unit of the last place" in note
+        assert "(bent)" in note
+
+
+@pytest.mark.ghdl
+def test_digits_as_probabilities(out: Path) -> None:
+    """The shipped network gives scores; hardware adds a softmax, and GHDL gives the same bits for a few images."""
+    found = TestExact.check(path("digits"), out, "--head", "softmax", "--parallelism", 8, "--frames", 3)
+    assert found["rules"]["map_softmax"] == 1
+    accuracy = {row["level"]: row["accuracy"] for row in found["levels"]}
+    assert accuracy["stream"] == accuracy["quantised"]
+    assert any("probabilities are within 0.0" in note for note in found["notes"])
+
+
 HOSTILE = [
     "signal",
     "Signal",

@@ -9,7 +9,9 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph, Value
+from graphrewrite.hdl.adder_network import network as network_of_adders
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
+from graphrewrite.lowering.shift_add import adders_of
 from graphrewrite.op.op import Op
 from graphrewrite.types import FixedPoint, Stream
 from tests.hdl.configurations import BY_NAME
@@ -157,11 +159,27 @@ def _adder_graph(g: Growing, x: Value) -> Value:
     return g.add("adder_graph", x, adders=adders, outputs=outputs, bias=g.integers(9, (2,)), element=WIDE)
 
 
+def _shift_add(g: Growing, x: Value) -> Value:
+    """A layer whose products, sums, rounding and limits became one network of shared additions."""
+    x, rows, element = g.refolded(x, x.type.channels), 1 + g.below(4), FixedPoint(bool(g.below(2)), 6)
+    adders, outputs = adders_of(g.integers(15, (rows, x.type.channels)), x.type.element)
+    given = {"adders": adders, "outputs": outputs, "bias": g.integers(9, (rows,)), "element": element}
+    shifts, low = g.random.integers(0, 6, rows).tolist(), element.minimum + g.below(9)
+    given |= {"shift": shifts if g.below(2) else shifts[0], "low": low if g.below(2) else None, "offset": g.below(2)}
+    levels = network_of_adders(adders, outputs, x.type.channels, x.type.element).levels
+    rounding = str(g.random.choice(["half_even", "half_up", "down"]))
+    return g.add("adder_graph", x, **given, rounding=rounding, stages=1 + g.below(max(1, levels)))
+
+
 def _popcount(g: Growing, x: Value) -> Value:
-    outputs, inputs = int(g.random.choice([1, 2, 3, 4])), x.type.channels
-    signs = g.add("requantise", x, shift=1, element=FixedPoint(False, 1))
-    weights, bias = 2 * g.random.integers(0, 2, (outputs, inputs)) - 1, g.integers(9, (outputs,))
-    return g.add("popcount", signs, weights=weights, bias=bias, element=FixedPoint(True, 20), lanes=g.divisor(outputs))
+    """A count of agreements, perhaps group by group: a beat holds a part of a group, or several whole ones."""
+    groups, rows = g.divisor(x.type.channels), 1 + g.below(3)
+    columns, together = x.type.channels // groups, g.divisor(groups) if g.below(2) else 1
+    lanes = (together * columns, together * rows) if together > 1 else (g.divisor(columns), g.divisor(rows))
+    signs = g.refolded(g.add("requantise", x, shift=1, element=FixedPoint(False, 1)), lanes[0])
+    weights, bias = 2 * g.random.integers(0, 2, (groups * rows, columns)) - 1, g.integers(9, (groups * rows,))
+    given = {"weights": weights, "bias": bias, "element": FixedPoint(True, 20), "groups": groups}
+    return g.add("popcount", signs, **given, lanes=lanes[1])
 
 
 def _softmax(g: Growing, x: Value) -> Value:
@@ -188,6 +206,7 @@ GROWTH: dict[str, Callable[[Growing, Value], Value | tuple[Value, ...]]] = {
     "maximum": lambda g, x: g.add("maximum", x, groups=g.divisor(x.type.channels)),
     "multiply": lambda g, x: g.add("multiply", x, g.partner(x), element=WIDE, stages=1 + g.below(2)),
     "pad": lambda g, x: g.add("pad", x, pads=_pads(g, x), fill=x.type.element.maximum),
+    "shift_add": _shift_add,
     "select_lanes": lambda g, x: g.add("select_lanes", x, order=g.random.permutation(x.type.channels).tolist()),
     "popcount": _popcount,
     "refold": lambda g, x: g.refolded(x, g.divisor(x.type.channels)),
@@ -203,7 +222,10 @@ GROWTH: dict[str, Callable[[Growing, Value], Value | tuple[Value, ...]]] = {
     "total": lambda g, x: g.add("total", x, groups=g.divisor(x.type.channels), element=WIDE),
     "window": _window,
 }
-"""How each component is attached to a value, by the name of its module; one that cannot read the value declines."""
+"""How each component is attached to a value, by the name of its module; one that cannot read the value declines.
+
+Shift-and-add layers are no component of their own: networks of adders as the lowering makes them, rounding included.
+"""
 
 
 def network(seed: int, number: int, *, fifos: bool = True) -> tuple[Graph, list[str]]:

@@ -11,12 +11,13 @@ from graphrewrite.models import path
 from graphrewrite.rules import RULES
 from graphrewrite.serial import from_dict, to_dict
 from tests.lowering.networks import mlp, model, residual_cnn, weights
+from tests.sessions import session_of
 
-ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 
 
 def check_against_onnxruntime(proto: onnx.ModelProto, x: np.ndarray, tolerance: float = 1e-5) -> None:
-    session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = session_of(proto.SerializeToString())
     name = proto.graph.input[0].name
     wanted = session.run(None, {name: x})[0]
     graph = from_onnx(proto)

@@ -17,6 +17,8 @@ from graphrewrite.lowering import (
     to_integer,
     to_stream,
 )
+from graphrewrite.lowering.heads import probabilities
+from graphrewrite.models import path
 from tests.lowering.networks import mlp, weights
 
 
@@ -45,6 +47,21 @@ def test_probabilities_are_within_their_bound(integer: Graph, sizes: dict[str, i
 def test_it_equals_ghdl(integer: Graph) -> None:
     report = cosimulate(emit(to_stream(softmax_in_hardware(integer, width=12), parallelism=2), frames=3))
     assert report.equal, str(report)
+
+
+def test_probabilities_of_a_shipped_network() -> None:
+    """Of all its test images the same bits, in integers and streams, and each near the softmax of its scores."""
+    file = path("digits")
+    samples = np.load(file.with_suffix(".npz"))
+    whole = to_integer(quantise(probabilities(from_onnx(file)), samples["calibration_x"]))
+    made, x = softmax_in_hardware(whole), {whole.inputs[0]: samples["test_x"]}
+    (bound,) = softmax_bounds(made).values()
+    (found,), (wanted,) = (evaluate(each, x).values() for each in (made, whole))
+    assert 0 < np.abs(found - wanted).max() <= bound + 1e-6
+    np.testing.assert_array_equal(found.argmax(axis=1), wanted.argmax(axis=1))
+    parts, stream = partition(made), to_stream(made, parallelism="folded")
+    (decoded,) = parts.decode(evaluate(stream, parts.encode(x))).values()
+    np.testing.assert_array_equal(decoded, found)
 
 
 def test_what_is_no_width(integer: Graph) -> None:

@@ -15,9 +15,8 @@ from graphrewrite import Tensor, define_op, evaluate, op, verify
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.op.define import broadcast_shape
-from graphrewrite.testing import attributes_of, inputs_for
+from graphrewrite.testing import attributes_of, graphs, inputs_for
 from graphrewrite.types import contradiction
-from tests.op.containing import graphs_with
 from tests.testing.former import examples_of
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure"]
@@ -37,7 +36,7 @@ def test_an_op_computes_what_its_type_says(tested):
     reached = []
 
     @examples_of(tested)
-    @given(graphs_with(tested).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
+    @given(graphs(ops=[tested]).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
     def examine(case):
         graph, inputs = case
         verify(graph)
@@ -57,7 +56,7 @@ def test_an_op_computes_what_its_type_says(tested):
 @pytest.mark.parametrize("tested", [o for o in OPS if o.commutative], ids=lambda tested: tested.name)
 def test_what_is_called_commutative_commutes(tested):
     @examples_of(tested)
-    @given(graphs_with(tested).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
+    @given(graphs(ops=[tested]).flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
     def examine(case):
         graph, inputs = case
         swapped = graph.copy()

@@ -7,7 +7,6 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.testing import types
 from graphrewrite.types import NAMES, Quantised, contradiction, element_dtype, element_kind, hold, integer_limits
+from tests.sessions import session_of
 
 ONNX = {
     "f16": onnx.TensorProto.FLOAT16,
@@ -37,7 +37,7 @@ def in_onnx(kind: str, operands: dict[str, np.ndarray], **attributes: int) -> np
     node = onnx.helper.make_node(kind, list(operands), ["y"], **attributes)
     graph = onnx.helper.make_graph([node], "g", inputs, [onnx.helper.make_value_info("y", onnx.TypeProto())])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = session_of(model.SerializeToString())
     (found,) = session.run(None, operands)
     return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from graphrewrite import Graph, Tensor, evaluate, op
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.summary import multiply_accumulates
 from tests.op.node_cases import Case, cases_of
+from tests.sessions import session_of
 
 LAYERS = {"RNN": (op.rnn, 1, 1), "GRU": (op.gru, 3, 2), "LSTM": (op.lstm, 4, 3)}
 """The op, its gates and its activations."""
@@ -101,11 +101,7 @@ def by_onnx_runtime(kind: str, arrays: dict[str, Any], attributes: dict[str, Any
     model = helper.make_model(
         helper.make_graph([node], "g", inputs, results), opset_imports=[helper.make_opsetid("", 14)], ir_version=8
     )
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, present)
+    return session_of(model.SerializeToString()).run(None, present)
 
 
 @given(layers())

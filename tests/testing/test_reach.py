@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -12,19 +13,19 @@ from graphrewrite.op import LIBRARY
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.experience import taken
 from graphrewrite.testing.generation.proposing import sources
-from tests.op.containing import FROM_A_PATTERN
+from tests.hdl.configurations import BY_NAME, configurations_of
 from tests.testing.former import FORMER_OPS
-from tests.testing.reach import Reached, branches_of, possible_pairs
+from tests.testing.reach import Reached, branches_in, branches_of, possible_pairs
 
-GRAPHS, SLICE, FEW, MORE = 5000, 500, 6, 80
+GRAPHS, SLICE, FEW, MORE, CONFIGURATIONS = 5000, 500, 6, 80, 60
 STRUCTURE = {"input", "output", "constant"}
 """What every graph has, and no op computes."""
 FIRST = {"add", "argmax", "clip", "fifo", "fork", "matvec", "maximum", "requantise", "reshape", "window"}
 HARDWARE = [c.op for c in COMPONENTS if c.op.name.removeprefix("stream_") in FIRST]
-"""The first components; tests/hdl/configurations draws attributes of these, and all that came later."""
+"""The first components: how all of them stand beside each other, tests/hdl/growing.py tries."""
 IN_PAIRS = [LIBRARY[name] for name in sorted(FORMER_OPS) if name not in STRUCTURE] + HARDWARE
 """Ops of which every pair is reached."""
-OTHERS = [op for op in LIBRARY.values() if op.name not in FORMER_OPS and op.name not in FROM_A_PATTERN]
+OTHERS = [op for op in LIBRARY.values() if op.name not in FORMER_OPS]
 """Ops that are drawn one by one."""
 OPS = IN_PAIRS + OTHERS
 BRANCHING = [op for op in OPS if op not in HARDWARE]
@@ -83,6 +84,14 @@ def test_every_branch_of_every_attribute_is_reached(reached):
     wanted = {branch for op in BRANCHING for branch in branches_of(op)} - IMPOSSIBLE
     print(reached.line("branches of attributes", wanted))
     assert reached.missing(wanted) == []
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_branch_of_a_component_s_attributes_is_among_its_configurations(name):
+    op, found, random = BY_NAME[name].op, configurations_of(name), np.random.default_rng(0)
+    sites = [*found.corners(), *(found.draw(random) for _ in range(CONFIGURATIONS))]
+    taken = {branch for site in sites for branch in branches_in(op, dict(site.attributes))}
+    assert sorted({*branches_of(op)} - taken - IMPOSSIBLE) == []
 
 
 def test_every_pair_of_adjacent_ops_is_reached(reached):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, op
+from graphrewrite.nested import graph_op
 from graphrewrite.view.colour import look_of
 from graphrewrite.view.scene import scene_of
 
@@ -110,3 +111,105 @@ def test_an_order_is_dashed_and_carries_nothing():
     assert scene.box("s").ports == ()
     graph.add_control("r", "y", kind="memory")
     assert [a.label for a in scene_of(graph).arrows if a.mark == "order"] == ["", "memory"]
+
+
+def block() -> Graph:
+    graph = Graph("block")
+    x = graph.input("x", Tensor("f32", ("N", 4)))
+    graph.output("y", op.relu(x) + x)
+    return graph
+
+
+def nested() -> Graph:
+    outer = Graph("outer")
+    outer.output("out", graph_op(block())(-outer.input("in", Tensor("f32", ("N", 4)))))
+    graph = Graph("top")
+    graph.output("b", graph_op(outer)(op.exp(graph.input("a", Tensor("f32", ("N", 4)))) * 2.0))
+    return graph
+
+
+def test_nodes_that_are_graphs_are_frames_around_them():
+    scene = scene_of(nested(), nested=100, marks={"outer_1": "matched"})
+    assert [(f.name, f.kind, f.parent, f.mark) for f in scene.frames] == [
+        ("outer_1", "outer", None, "matched"),
+        ("outer_1/block_1", "block", 0, ""),
+    ]
+    assert "result: f32[N,4]" in scene.frames[0].tooltip
+    inside = {box.name: box.frame for box in scene.boxes if box.frame is not None}
+    assert inside == {
+        "outer_1/in": 0,
+        "outer_1/neg_1": 0,
+        "outer_1/block_1/x": 1,
+        "outer_1/block_1/relu_1": 1,
+        "outer_1/block_1/add_1": 1,
+        "outer_1/block_1/y": 1,
+        "outer_1/out": 0,
+    }
+    ends = [(source, destination) for source, destination, _, _ in arrows(scene)]
+    assert ("mul_1", "outer_1/in") in ends
+    assert ("outer_1/neg_1", "outer_1/block_1/x") in ends
+    assert ("outer_1/block_1/y", "outer_1/out") in ends
+    assert ("outer_1/out", "b") in ends
+
+
+def test_frames_are_as_deep_as_they_fit():
+    graph = nested()
+    assert [len(scene_of(graph, nested=most).frames) for most in (0, 8, 9, 12, 13)] == [0, 0, 1, 1, 2]
+    assert scene_of(graph).box("outer_1").kind == "outer"
+
+
+def test_a_graph_with_several_operands_results_and_constants_is_a_frame():
+    swap = Graph("swap")
+    a, b = (swap.input(name, Tensor("f32", (2,))) for name in "ab")
+    swap.output("first", b)
+    swap.output("second", a)
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", (2,)))
+    first, second = graph_op(swap)(x, graph.constant(np.float32([1, 2]), name="c"))
+    graph.output("y", second - first)
+    scene = scene_of(graph, nested=50)
+    found = arrows(scene)
+    assert ("c", "swap_1/b", None, "f32[2]") in found
+    assert ("swap_1/second", "sub_1", 0, "f32[2]") in found
+    assert ("swap_1/first", "sub_1", 1, "f32[2]") in found
+
+
+def test_a_graph_that_does_not_fit_its_node_is_a_box():
+    graph = nested()
+    graph.edges["mul_1", "outer_1"]["slots"] = ((3, 0),)
+    assert scene_of(graph, nested=100).frames == ()
+    graph.edges["mul_1", "outer_1"]["slots"] = ((0, 0),)
+    graph.ops["outer"].library.clear()
+    assert scene_of(graph, nested=100).box("outer_1").kind == "outer"
+
+
+def test_what_is_not_drawn_is_told_by_stubs():
+    graph = Graph("g")
+    a, b, c = (graph.input(name, Tensor("f32", ("N",))) for name in "abc")
+    total = op.fma(a, b, c)
+    for name in ("p", "q", "r"):
+        graph.output(name, total)
+    scene = scene_of(graph, nodes=["b", "fma_1"])
+    stubs = [(box.notes, box.tooltip) for box in scene.boxes if box.stub]
+    assert stubs == [(("… 2 more",), "not drawn: a, c"), (("… 3 more",), "not drawn: p, q, r")]
+    names = [box.name or box.notes[0] for box in scene.boxes]
+    assert [(names[a.source], names[a.destination], a.port, a.mark) for a in scene.arrows] == [
+        ("b", "fma_1", 1, ""),
+        ("… 2 more", "fma_1", 0, "cut"),
+        ("… 2 more", "fma_1", 2, "cut"),
+        ("fma_1", "… 3 more", None, "cut"),
+    ]
+
+
+def test_marks_of_nodes_that_are_not_attributes_are_told():
+    graph = network()
+    graph.nodes["conv_1"].update(implementation="fast", backend="dsp", operator="first")
+    box = scene_of(graph).box("conv_1")
+    assert box.notes[-3:] == ("implementation: fast", "backend: dsp", "operator: first")
+    assert "implementation: fast" in box.tooltip
+
+
+def test_a_level_may_follow_from_the_type():
+    graph = Graph("g")
+    graph.output("y", op.relu(graph.input("x", Tensor(FixedPoint(True, 8), ("N",)))))
+    assert scene_of(graph).box("relu_1").look.level == "integer"

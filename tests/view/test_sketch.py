@@ -321,7 +321,7 @@ def fuse(**options):
 
 
 def test_a_graph_rule_shows_both_graphs():
-    before, after = show(fuse()).scenes
+    before, after = rule_picture(fuse()).scenes
     assert lines(before) == [
         "s()",
         "m [mul] <removed>(s)",

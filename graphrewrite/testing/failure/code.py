@@ -21,10 +21,13 @@ from graphrewrite.rule import Rule
 from graphrewrite.testing.failure.origin import Origin, origin_of
 from graphrewrite.text import to_text
 from graphrewrite.text.array import shortest
+from graphrewrite.view.plain import plain
 
 __all__ = ["array_code", "failing_test", "graph_code"]
 
 _WIDTH = 100
+_LETTERS = 100_000
+"""Of a comment."""
 _ELSEWHERE = {
     "evaluate_nodes": "from graphrewrite.evaluate import evaluate_nodes",
     "out_of_range": "from graphrewrite.types import out_of_range",
@@ -90,7 +93,8 @@ def failing_test(
     if "inputs" in _names(claim):
         body.append(_inputs(inputs))
     for comment in comments:
-        body += textwrap.wrap(comment, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+        shown = plain(" ".join(comment.split()), _LETTERS)
+        body += textwrap.wrap(shown, _WIDTH, initial_indent="# ", subsequent_indent="# ")
     body.append(claim.strip().replace("{made}", made).replace("{rules}", tested.name).replace("{bound}", repr(bound)))
     code = "\n".join(body)
     # Numbers that overflow or are none are values like others; a test run may take warnings for errors.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.passes import Pass, Pipeline
-from graphrewrite.place import located
 from graphrewrite.rewrite import GraphRewriting
 from graphrewrite.rule import Rule
 from graphrewrite.testing.equality import agreeing
@@ -21,8 +19,9 @@ from graphrewrite.testing.failure.formats import out_of_format
 from graphrewrite.testing.failure.values import Values, evaluated
 from graphrewrite.testing.snapshot import interface
 from graphrewrite.trace import trace
+from graphrewrite.view.source import place_of
 
-__all__ = ["Culprit", "culprit_of", "members_of", "name_of", "place_of", "ports"]
+__all__ = ["Culprit", "culprit_of", "members_of", "name_of", "ports"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,35 +76,6 @@ def members_of(rules: Any) -> tuple[Any, ...]:
     if isinstance(rules, Rule | GraphRewriting | Pass) or not isinstance(rules, Iterable):
         return () if rules is None else (rules,)
     return tuple(rules)
-
-
-def place_of(member: Any) -> str:
-    """Return file and line where a rule, a pass or a function is written; nothing where that is not known.
-
-    Parameters
-    ----------
-    member : Rule, GraphRule, Pass or callable
-        What is tested.
-
-    Returns
-    -------
-    str
-        The file as seen from the current folder, where it is inside of it.
-
-    Examples
-    --------
-    >>> place_of(len)
-    ''
-    """
-    file, line = getattr(member, "file", None), getattr(member, "line", None)
-    if file is None:
-        code = getattr(getattr(member, "function", member), "__code__", None)
-        if code is None:
-            return ""
-        file, line = code.co_filename, code.co_firstlineno
-    path = Path(file)
-    here = Path.cwd()
-    return located(path.relative_to(here).as_posix() if path.is_relative_to(here) else file, line)
 
 
 def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound: float | None = None) -> Culprit | None:

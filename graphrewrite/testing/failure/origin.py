@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from graphrewrite.testing.failure.culprit import members_of, place_of
+from graphrewrite.testing.failure.culprit import members_of
+from graphrewrite.view.source import place_of
 
 __all__ = ["Origin", "origin_of"]
 

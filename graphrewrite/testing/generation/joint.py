@@ -13,7 +13,7 @@ from typing import Any
 
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.sequences import Recipe, shape_of
-from graphrewrite.types import Dimension, Type
+from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
 __all__ = ["at_times", "governed", "joint_recipes"]
 
@@ -74,11 +74,13 @@ def joint_recipes(op: Op) -> Iterator[dict[str, Recipe]]:
 
 
 def _one(make: _Make, choice: str, name: str, kind: Type | None, rng: random.Random) -> Any:
-    found: dict[str, Any] = make(shape_of(kind), random.Random(choice))
+    rng = random.Random(choice)
+    found: dict[str, Any] = make(kind, rng) if make is _lines else make(shape_of(kind), rng)
     return found[name]
 
 
-_Make = Callable[[tuple[Dimension, ...], random.Random], dict[str, Any]]
+_Make = Callable[[Any, random.Random], dict[str, Any]]
+"""From a shape, but for lines, which depend on all of a type."""
 
 
 def _known(shape: tuple[Dimension, ...]) -> list[int]:
@@ -186,8 +188,28 @@ def _constant_of_shape(shape: tuple[Dimension, ...], rng: random.Random) -> dict
     return {"shape": sizes, "value": rng.choice((0, 1, 3)), "element": rng.choice(("f32", "f32", "i64", "u8"))}
 
 
+def _lines(kind: Type | None, rng: random.Random) -> dict[str, Any]:
+    """Segments over all of a format, alike for all channels or a row each."""
+    if not isinstance(kind, Tensor) or not isinstance(kind.element, FixedPoint):
+        raise TypeError("lines over what is no format")
+    given, element = kind.element, FixedPoint(True, 12, rng.choice((0, 3)))
+    bits = rng.randint(0, min(2, given.width))
+    rows = int(kind.shape[1]) if rng.random() < 0.4 else None
+    rest, shift = given.width - bits, rng.choice((0, 1, given.width))
+    reach = (900 << shift) >> rest  # of a slope, so that no line leaves the format
+    lines = [
+        [(rng.randint(-(900 << shift), 900 << shift), rng.randint(-reach, reach)) for _ in range(1 << bits)]
+        for _ in range(rows or 1)
+    ]
+    base, slope = ([tuple(line[i] for line in row) for row in lines] for i in (0, 1))
+    each = {"base": base[0], "slope": slope[0]} if rows is None else {"base": tuple(base), "slope": tuple(slope)}
+    bound = rng.choice((None, None, 0, 1))
+    return {**each, "rest": rest, "shift": shift, "element": element, "low": given.minimum, "bound": bound}
+
+
 _TABLE: Mapping[str, tuple[tuple[str, ...], _Make]] = {
     "constant_of_shape": (("shape", "value", "element"), _constant_of_shape),
+    "integer_interpolate": (("base", "slope", "rest", "shift", "element", "low", "bound"), _lines),
     "range": (("start", "limit", "delta", "element"), _range),
     "resize": (
         ("scales", "sizes", "axes", "coordinate_transformation_mode", "roi", "keep_aspect_ratio_policy"),

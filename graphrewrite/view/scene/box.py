@@ -8,9 +8,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import RESERVED, Graph
 from graphrewrite.marks import attributes_in
+from graphrewrite.nested import GraphOp
+from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.text import format_attribute
 from graphrewrite.view.colour import look_of
@@ -53,16 +54,10 @@ def is_tucked(graph: nx.DiGraph, node: Any) -> bool:
 
 
 def op_of(graph: nx.DiGraph, node: Any) -> Op | None:
-    """Return the op of a node, of any graph, where there is one of that name."""
-    if isinstance(graph, Graph):
-        try:
-            return graph.op(node)
-        except GraphRewriteError:
-            return None
-    from graphrewrite.op import LIBRARY
-
-    kind = graph.nodes[node].get("type")
-    return LIBRARY.get(kind) if isinstance(kind, str) else None
+    """Return the op of a node, of any graph, where there is one of that name and it can say what it is."""
+    op = find_op(graph.nodes[node].get("type"), graph.ops if isinstance(graph, Graph) else None)
+    gone = isinstance(op, GraphOp) and op.library.get(op.name) is None
+    return None if gone else op
 
 
 def operand_name(op: Op | None, slot: int | None, count: int) -> str:

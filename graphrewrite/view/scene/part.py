@@ -86,7 +86,7 @@ def part_of(
     asked = [name for name, x in (("around", around), ("between", between), ("search", search)) if x is not None]
     if len(asked) > 1:
         raise GraphError(f"{' and '.join(asked)} are two parts of the graph; ask for one")
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 0):
+    if depth is not None and (type(depth) is not int or depth < 0):
         raise GraphError(f"the depth is a number of steps, 0 or more, not {depth!r}")
     if around is not None:
         names, steps = names_in(graph, around), 2 if depth is None else depth

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import linecache
-import textwrap
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from graphrewrite.graph_rule import GraphRule
 from graphrewrite.trace import Step, Trace
 from graphrewrite.view.plain import plain
+from graphrewrite.view.source import written_source
 from graphrewrite.view.stepper.content import Card
 
 __all__ = ["Cards"]
@@ -45,9 +45,9 @@ class Cards:
         return Card(
             name=plain(step.rule, _LETTERS),
             kind="rule" if is_rule else "pass",
-            place=plain(step.source, _LETTERS),
+            place=plain(_short(step.source, member), _LETTERS),
             doc=plain_lines(getattr(member, "__doc__", None) or ""),
-            source=plain_lines(_source(member)),
+            source=plain_lines(written_source(member)),
             pattern=plain(member, 400) if is_rule else "",
             fired=self.counts[step.rule],
         )
@@ -69,22 +69,11 @@ def plain_lines(text: str) -> str:
     return "\n".join([*lines[:_LINES], *(["…"] if len(lines) > _LINES else [])])
 
 
-def _source(member: Any) -> str:
-    function: Callable[..., Any] | None = getattr(member, "function", member if inspect.isfunction(member) else None)
-    if function is None:
-        return _statement(getattr(member, "file", ""), getattr(member, "line", 0))
-    try:
-        return textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        return ""
-
-
-def _statement(file: str, line: int) -> str:
-    """Return the statement that a line belongs to: of a rule that is no function, the call that made it."""
-    lines = [text.rstrip("\n") for text in linecache.getlines(file)[line - 1 :]] if line > 0 else []
-    depth = 0
-    for count, text in enumerate(lines[:_LINES], start=1):
-        depth += sum(text.count(c) for c in "([{") - sum(text.count(c) for c in ")]}")
-        if depth <= 0:
-            return textwrap.dedent("\n".join(lines[:count]))
-    return textwrap.dedent("\n".join(lines[:1]))
+def _short(place: str, member: Any) -> str:
+    """A place by the file's name in its package: no page tells how the machine that made it is laid out."""
+    parts = Path(place).parts
+    module = getattr(getattr(member, "function", member), "__module__", "")
+    if isinstance(member, GraphRule) or module == "__main__":
+        return "/".join(parts[-2:])
+    depth = module.count(".") + 1 + parts[-1].startswith("__init__.py") if parts else 0
+    return "/".join(parts[-depth:])

@@ -71,7 +71,12 @@ def compact(stepper: Stepper) -> dict[str, Any]:
 
 def _box(box: Box, texts: _Table) -> list[Any]:
     head, below, notes = lines_of(box)
-    rows = [texts(head), texts(below), [texts(note) for note in notes], texts(plain(box.tooltip))]
+    rows = [
+        texts(head),
+        texts(below),
+        [texts(note) for note in notes],
+        texts("\n".join(map(plain, box.tooltip.split("\n")))),
+    ]
     return [*rows, box.look.family, box.look.level, [texts(port) for port in box.ports], box.results, int(box.round)]
 
 

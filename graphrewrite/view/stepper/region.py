@@ -13,7 +13,9 @@ _SIDE = 12
 """So many neighbours on each side of a node are looked at."""
 
 
-def region(core: Iterable[Any], sides: Iterable[Drawn], *, radius: int, most: int) -> dict[Any, None]:
+def region(
+    core: Iterable[Any], sides: Iterable[Drawn], *, near: Iterable[Any] = (), radius: int, most: int
+) -> dict[Any, None]:
     r"""Return the nodes of a frame, nearest first.
 
     Parameters
@@ -22,6 +24,8 @@ def region(core: Iterable[Any], sides: Iterable[Drawn], *, radius: int, most: in
         What the step touches, the most important first.
     sides : iterable of Drawn
         The graph before and after.
+    near : iterable of node
+        What is shown as its neighbours are, first of them.
     radius : int
         How many edges away from the core.
     most : int
@@ -39,11 +43,15 @@ def region(core: Iterable[Any], sides: Iterable[Drawn], *, radius: int, most: in
     ['b', 'a', 'c']
     """
     sides = tuple(sides)
-    found = dict.fromkeys(node for node in core if any(node in s.graph and s[node] is not None for s in sides))
-    found = dict.fromkeys(list(found)[:most])
-    layer = list(found)
+
+    def visible(nodes: Iterable[Any]) -> dict[Any, None]:
+        return dict.fromkeys(n for n in nodes if any(n in side.graph and side[n] is not None for side in sides))
+
+    found = dict.fromkeys(list(visible(core))[:most])
+    layer, first = list(found), visible(near)
     for _ in range(radius):
-        around: dict[Any, None] = {}
+        around = {node: None for node in first if node not in found}
+        first = {}
         for node in layer:
             for side in sides:
                 if node in side.graph:

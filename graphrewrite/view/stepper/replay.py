@@ -37,10 +37,13 @@ class Numbers(dict[Any, int]):
     """
 
     def __call__(self, node: Any) -> int:
+        """Return the number of a node."""
         return self.setdefault(node, len(self))
 
 
-def frames_of(trace: Trace, chosen: Collection[int], card_of: Callable[[Step], int], numbers: Numbers) -> Iterator[Frame]:
+def frames_of(
+    trace: Trace, chosen: Collection[int], card_of: Callable[[Step], int], numbers: Numbers
+) -> Iterator[Frame]:
     """Yield what is shown of some steps of a trace.
 
     Parameters
@@ -59,7 +62,8 @@ def frames_of(trace: Trace, chosen: Collection[int], card_of: Callable[[Step], i
     Frame
         Not laid out.
     """
-    old, new = trace.before.copy(), trace.before.copy()
+    old: Any = trace.before.copy()  # a graph of any class
+    new: Any = trace.before.copy()
     if isinstance(old, Graph) and isinstance(trace.graph, Graph):
         # Ops that rules have brought along are drawn by their level and family, too.
         old.ops = new.ops = {**trace.graph.ops, **old.ops}
@@ -103,14 +107,13 @@ class _Framing:
         core = dict.fromkeys([*self.matched, *self.removed, *self.added, *self.changed])
         # Constants are drawn within their readers.
         held = [r for n in core for g in (self.old, self.new) if _is_constant(g, n) for r in g.succ[n]]
-        self.touched = dict.fromkeys([*core, *held, *ends])
+        near = [*held, *ends]
+        sides = (before, after)
         radius = WHOLE if most == WHOLE else RADIUS
-        self.region = region(self.touched, (before, after), radius=radius, most=most)
-        if most == WHOLE and len(self.region) < most:
-            rest = [n for g in (self.old, self.new) for n in g if n not in self.region]
-            sides = (before, after)
-            shown = (n for n in rest if any(n in side.graph and side[n] is not None for side in sides))
-            self.region.update(dict.fromkeys(list(dict.fromkeys(shown))[: most - len(self.region)]))
+        self.region = region(core, sides, near=near, radius=radius, most=most)
+        if most == WHOLE:
+            rest = dict.fromkeys(node for graph in (self.old, self.new) for node in graph)
+            self.region = region([*self.region, *rest], sides, radius=0, most=most)
         # Nodes that stay, and may read something else or have other attributes.
         self.kept = sorted((n for n in moved if n in self.old and n in self.new), key=numbers.__call__)
 

@@ -10,6 +10,7 @@ import networkx as nx
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Operand
 from graphrewrite.match import Match
+from graphrewrite.pattern import PatternNode
 from graphrewrite.text import format_attribute, line_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.stepper.content import Binding, Line
@@ -46,10 +47,9 @@ def bindings_of(match: Any, number: Number) -> tuple[Binding, ...]:
     told = [_bound(name, _value(value), _nodes(value), number) for name, value in match.bindings.items()]
     known = set(match.bindings)
     for term, made in zip(match.rule.pattern.made, match.made, strict=True):
-        name = getattr(term, "name", None)
-        if name and name not in known and isinstance(made, str):
-            known.add(name)
-            told.append(_bound(name, made, (made,), number))
+        if isinstance(term, PatternNode) and isinstance(made, str) and term.name and term.name not in known:
+            known.add(term.name)
+            told.append(_bound(term.name, made, (made,), number))
     return tuple(told)
 
 

@@ -7,7 +7,7 @@
   const MARKS = ["", "removed", "added", "matched"];
   const WORDS = { removed: "removed", added: "new", matched: "matched" };
   const SHAPE = 14; // numbers of a shape in a row
-  const MOST_CHIPS = 24;
+  const MOST_CHIPS = 24, MOST_FINDS = 14;
   const SMALLEST = 0.62; // below this scale nothing can be read: then a part is shown
   const $ = (id) => document.getElementById(id);
 
@@ -85,7 +85,7 @@
   // ---------------------------------------------------------------- pictures
 
   const sides = ["before", "after"].map((name) => ({ name, figure: $(name), svg: $(name).querySelector("svg") }));
-  const view = { x: 0, y: 0, scale: 1, bounds: null };
+  const view = { x: 0, y: 0, scale: 1, bounds: null, focus: null };
 
   function arrowheads(side) {
     const defs = drawing("defs", {});
@@ -115,8 +115,8 @@
       const key = `${link.source}:${link.result}`;
       if (!link.labels[which] || labelled.has(key)) continue;
       labelled.add(key);
-      const [x, , bend] = link.points, goesRight = bend > x + 2;
-      const at = { x: goesRight ? x - 5 : x + 5, y: shapes[link.source].y + shapes[link.source].height / 2 + 12 };
+      const [x, , bend] = link.points, goesRight = bend > x + 2, shape = shapes[link.source];
+      const at = { x: goesRight ? x - 5 : x + 5, y: shape.y + shape.height / 2 + (shape.ringed[which] ? 16 : 12) };
       layer.append(drawing("text", { class: `type${goesRight ? " left" : ""}`, ...at }, link.labels[which]));
     }
   }
@@ -146,7 +146,7 @@
     if (shape.ringed[which]) {
       group.append(drawing("rect", { class: "ring", x: left - 5, y: top - 5, width: shape.width + 10, height: shape.height + 10, rx: corner + 5 }));
     }
-    group.append(drawing("rect", { class: `body family-${box.family}`, x: left, y: top, width: shape.width, height: shape.height, rx: corner }));
+    group.append(drawing("rect", { class: `shape family-${box.family}`, x: left, y: top, width: shape.width, height: shape.height, rx: corner }));
     const lines = linesOf(box, mark, shape.ringed[which]);
     const above = box.ports.length ? 12 : 0, below = box.results > 1 ? 12 : 0;
     if (above) drawRow(group, shape, box.ports, top + 12);
@@ -221,16 +221,22 @@
     if (!all || !pane.width) return;
     const fitting = Math.min(pane.width / all.width, pane.height / all.height, 1.25);
     if (whole || fitting >= SMALLEST) return look(all, fitting);
-    const near = Math.min(pane.width / view.focus.width, pane.height / view.focus.height, 0.85);
+    const near = Math.min(pane.width / view.focus.width, pane.height / view.focus.height, 0.78);
     return look(view.focus, Math.max(near, Math.min(SMALLEST, near * 1.6)));
   }
 
   function look(part, scale) {
     const pane = paneSize();
     view.scale = scale;
-    view.x = part.x + part.width / 2 - pane.width / scale / 2;
-    view.y = part.y + part.height / 2 - pane.height / scale / 2;
+    view.x = within(part.x + part.width / 2, pane.width / scale, view.bounds.x, view.bounds.width);
+    view.y = within(part.y + part.height / 2, pane.height / scale, view.bounds.y, view.bounds.height);
     show();
+  }
+
+  /** Where a window begins that has something in its middle, and shows nothing beside the drawing where it can. */
+  function within(middle, size, start, length) {
+    if (length <= size) return start + (length - size) / 2;
+    return Math.min(Math.max(middle - size / 2, start), start + length - size);
   }
 
   function show() {
@@ -354,13 +360,14 @@
     const item = items[frame.index].firstChild;
     item.setAttribute("aria-current", "step");
     keepInSight(item);
+    requestAnimationFrame(() => keepInSight(item)); // entries out of sight had but a guess for a height
   }
 
   /** Scroll the list, and nothing around it, as scrollIntoView would. */
   function keepInSight(item) {
     const list = $("steps").parentElement;
-    const top = item.offsetTop - list.offsetTop, low = top + item.offsetHeight;
-    if (top < list.scrollTop || low > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
+    const here = item.getBoundingClientRect(), around = list.getBoundingClientRect();
+    if (here.top < around.top || here.bottom > around.bottom) list.scrollTop += here.top - around.top - list.clientHeight / 2;
   }
 
   function drawDifference(frame) {
@@ -479,7 +486,7 @@
     if (!nodes) return;
     const low = words.replace(/^=/, "").toLowerCase();
     const rank = (node) => { const name = DATA.nodes[node].toLowerCase(); return name === low ? 0 : name.startsWith(low) ? 1 : 2; };
-    const best = [...nodes].sort((a, b) => rank(a) - rank(b) || a - b).slice(0, MOST_CHIPS);
+    const best = [...nodes].sort((a, b) => rank(a) - rank(b) || a - b).slice(0, MOST_FINDS);
     const rest = nodes.length - best.length;
     $("finds").replaceChildren(element("span", { class: "dim" }, `${plural(nodes.length, "node")}: `), ...best.map((node) => chip(node)),
       ...(rest ? [element("span", { class: "dim" }, `… ${rest} more`)] : []));
@@ -565,7 +572,7 @@
     document.addEventListener("keydown", pressed);
     sides.forEach(listenToPicture);
     new ResizeObserver(() => aim()).observe(sides[0].svg);
-    window.addEventListener("beforeprint", () => aim(true));
+    window.addEventListener("beforeprint", () => { for (const closed of document.querySelectorAll("details")) closed.open = true; });
     window.addEventListener("hashchange", () => { const frame = addressed(); if (frame && frame.index !== state.index) reach(frame); });
   }
 

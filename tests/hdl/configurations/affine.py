@@ -40,6 +40,7 @@ def corners() -> Iterator[Site]:
     for lanes, stages in ((1, 1), (1, 3), (2, 2), (3, 3), (6, 1), (6, 3)):
         yield _site(Stream(S8, (6, 5), lanes), ends, ends[::-1] * 2**16, stages=stages)
     yield _site(Stream(U1, (1,)), np.array(0), np.array(0))
+    yield Site.of(affine, Stream(S8, (3, 5)), gain=np.array([2, -3, 0]), element=FixedPoint(True, 10))
     yield _site(Stream(U1, (1, 9)), np.array([-1]), np.array([1]))
     for element in (S24, U24):
         yield _site(Stream(element, (2, 9)), np.array([-(2**22), 2**22 - 1]), np.array([2**24, -(2**40)]), stages=2)

@@ -41,6 +41,7 @@ def draw(rng: Rng) -> Site:
 
 
 def corners() -> Iterator[Site]:
+    yield Site.of(window, Stream(S8, (2, 5, 4)), kernel=(3, 2))
     for element, shape, kernel, strides, pads, fill in [
         (U1, (1, 1, 1), (1, 1), (1, 1), (0, 0, 0, 0), 0),
         (S8, (1, 1, 1), (3, 3), (1, 1), (1, 1, 1, 1), -128),

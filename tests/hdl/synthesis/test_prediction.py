@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
-from graphrewrite.hdl.synthesis import FAMILIES, PartReport, SynthesisReport, Usage
+from graphrewrite import Graph
+from graphrewrite.hdl import emit
+from graphrewrite.hdl.component import Site
+from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hdl.components.argmax import argmax
+from graphrewrite.hdl.components.fifo import fifo
+from graphrewrite.hdl.components.refold import refold
+from graphrewrite.hdl.components.repeat import repeat
+from graphrewrite.hdl.synthesis import FAMILIES, PartReport, SynthesisReport, Usage, synthesise
 from graphrewrite.hdl.synthesis.memories import memory_usage
 from graphrewrite.hdl.synthesis.prediction import predicted_usage
+from graphrewrite.hdl.synthesis.report import deviation
+from graphrewrite.types import FixedPoint, Stream
 
 # What Yosys 0.70 makes of memories with a registered read: b in blocks, t in look-up tables, - in logic.
 FAMILY_NAMES = ("ice40", "ecp5", "xc7")
@@ -20,6 +32,57 @@ RAMS = {
     (160, 8): "bbt", (128, 32): "bbb", (256, 8): "bbt", (256, 32): "bbb", (512, 16): "bbb", (1024, 8): "bbb",
     (64, 72): "bbt", (36, 64): "bbt", (10, 16): "btt",
 }  # fmt: skip
+
+S8 = FixedPoint(True, 8)
+
+
+def beats(bits: int, length: int = 64) -> Stream:
+    return Stream(FixedPoint(True, bits), (1, length), 1)
+
+
+# What Yosys 0.70 makes of components: look-up tables, flip-flops and block memories for each family.
+MEASURED = (
+    (fifo, Site.of(fifo, beats(13), depth=13), (73, 63, 1), (69, 43, 0), (43, 43, 0)),
+    (fifo, Site.of(fifo, beats(44), depth=10), (137, 156, 3), (89, 105, 0), (72, 105, 0)),
+    (fifo, Site.of(fifo, beats(8), depth=200), (110, 68, 1), (125, 67, 1), (63, 49, 0)),
+    (fifo, Site.of(fifo, beats(24), depth=100), (128, 111, 2), (159, 110, 1), (65, 53, 0.5)),
+    (fifo, Site.of(fifo, beats(12), depth=512), (134, 87, 2), (131, 86, 1), (55, 51, 0.5)),
+    (refold, Site.of(refold, Stream(S8, (16, 9), 1), lanes=16), (33, 254, 0), (69, 254, 0), (24, 254, 0)),
+    (refold, Site.of(refold, Stream(S8, (32, 9), 4), lanes=16), (11, 228, 0), (14, 228, 0), (9, 228, 0)),
+    (argmax, Site.of(argmax, Stream(S8, (5,)), element=FixedPoint(False, 3)), (95, 12, 0), (107, 12, 0), (66, 12, 0)),
+    (
+        argmax,
+        Site.of(argmax, Stream(FixedPoint(True, 12), (10,)), element=FixedPoint(False, 4)),
+        (300, 14, 0),
+        (319, 14, 0),
+        (202, 14, 0),
+    ),
+    (repeat, Site.of(repeat, Stream(S8, (1, 28, 28), 1), factors=(2, 2)), (81, 67, 1), (76, 51, 0), (40, 51, 0)),
+)
+
+
+@pytest.mark.parametrize("family", FAMILY_NAMES)
+def test_components_take_what_is_predicted(family: str) -> None:
+    for op, site, *measured in MEASURED:
+        lut, ff, bram = measured[FAMILY_NAMES.index(family)]
+        component = next(c for c in COMPONENTS if c.op is op)
+        told = {"resources": component.resources(site)._asdict(), "streams_out": list(map(str, site.results))}
+        predicted = predicted_usage(told, FAMILIES[family])
+        assert not deviation(Usage(lut=lut, bram=bram), predicted), (site, predicted)
+        assert abs(predicted.ff - ff) <= 0.05 * ff, (site, predicted)
+
+
+@pytest.mark.ghdl
+@pytest.mark.skipif(find_spec("pyosys") is None, reason="pyosys is missing: pip install pyosys")
+def test_predictions_are_those_of_this_yosys() -> None:
+    """Small parts of another configuration than any that was fitted: synthesis says the same."""
+    g = Graph("parts")
+    x = g.add(refold, [g.input("x", Stream(S8, (6,), 1))], {"lanes": 6}, name="wide", origin=("wide",))
+    late = g.add(fifo, [x], {"depth": 90}, name="deep", origin=("deep",))
+    g.output("y", g.add(argmax, [late], {"element": FixedPoint(False, 3)}, name="best", origin=("best",)))
+    report = synthesise(emit(g, frames=1), family="ice40")
+    assert not report.notes
+    assert report.total.bram == 3
 
 
 @pytest.mark.parametrize("family", FAMILY_NAMES)

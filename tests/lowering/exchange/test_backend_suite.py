@@ -11,6 +11,7 @@ import pytest
 from graphrewrite import evaluate, verify
 from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, to_onnx
 from tests.lowering.exchange.suite import CORE, EXTENDED, cases, differences, imported, subset
+from tests.sessions import session_of
 
 NO_NUMBERS = {
     "test_equal_string": "type 8",
@@ -92,7 +93,7 @@ def test_onnxruntime_computes_the_same_of_what_is_written():
             continue  # it hands these over as bytes
         wanted = evaluate(graph, rest)
         try:
-            session = ort.InferenceSession(to_onnx(graph).SerializeToString(), providers=["CPUExecutionProvider"])
+            session = session_of(to_onnx(graph).SerializeToString())
             found = session.run(None, rest)
         except Exception:  # it has no kernel for this type, or says that a form is not implemented
             refused += 1

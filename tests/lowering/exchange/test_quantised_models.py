@@ -14,8 +14,9 @@ from onnx.reference import ReferenceEvaluator
 from graphrewrite import evaluate, verify
 from graphrewrite.lowering import from_onnx, to_onnx
 from graphrewrite.models import path
+from tests.sessions import session_of
 
-ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 SAMPLES = 40
 MODELS = Path(__file__).parents[4] / "shared" / "models"
 
@@ -64,10 +65,7 @@ def test_it_computes_exactly_what_onnxruntime_does(tmp_path: Path, name: str, fo
     proto = quantised(name, tmp_path / "q.onnx", x, form=form, per_channel=per_channel, activations="QInt8")
     graph = from_onnx(proto)
     verify(graph)
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(str(tmp_path / "q.onnx"), options, providers=["CPUExecutionProvider"])
+    session = session_of(tmp_path / "q.onnx", optimise=False)
     (wanted,) = session.run(None, {graph.inputs[0]: x})
     (found,) = evaluate(graph, {graph.inputs[0]: x}).values()
     np.testing.assert_array_equal(found, wanted)

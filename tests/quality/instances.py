@@ -1,6 +1,6 @@
-"""Places of quantised networks, cut out, where the rules for trained models have something to do or to decline.
+"""Places of networks, cut out, where rules of a lowering have something to do or to decline.
 
-The generator of graphs does not reach most of them by itself: they are what other rules make of a model.
+Many of these are what other rules make of a network, which the generator of graphs hardly ever draws by itself.
 """
 
 from __future__ import annotations
@@ -10,43 +10,73 @@ from collections.abc import Iterator
 from functools import cache
 
 from graphrewrite import Graph, Rule
+from graphrewrite.graph import Operand
 from graphrewrite.graph_view.extraction import extract
-from graphrewrite.lowering import LEAVE_MOVED, LOWER_TO_INTEGER, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
+from graphrewrite.lowering import (
+    LEAVE_MOVED,
+    LOWER_TO_INTEGER,
+    LOWER_TO_STREAM,
+    LOWER_TRAINED,
+    LOWER_UNSCALED_LAYERS,
+    LoweringError,
+    partition,
+)
+from graphrewrite.lowering.bridge import enter, leave
+from graphrewrite.lowering.streaming.counting import MAP_COUNTING
 from graphrewrite.match.match import Match
 from graphrewrite.match.search import find_at
 from graphrewrite.rules import RULES
-from graphrewrite.trace import trace
+from graphrewrite.trace import Trace, trace
+from graphrewrite.wiring import rewire
 from tests.lowering.trained_networks import parts_with_binary_points, trained_network
 
 __all__ = ["TRAINED", "instances_of"]
 
 TRAINED = (*LOWER_TRAINED, *LOWER_UNSCALED_LAYERS, *LEAVE_MOVED)
-SEEDS = range(60)
+SEEDS = range(40)
 MOST = {True: 16, False: 8}
 """Instances of a rule that are wanted: where it fires, and where it declines."""
 _ALIKE = 4
 """Of them, those that have the same ops."""
 _STATES = 10
-"""Of a network on its way to integers."""
+"""Of a network on its way down."""
 _ABOVE = 2
 """Nodes before the matched ones that stay: a rule may ask what gives its operands."""
 
 
-def _networks() -> Iterator[Graph]:
-    yield parts_with_binary_points()
-    yield from map(trained_network, SEEDS)
+@cache
+def _to_integers() -> tuple[Trace, ...]:
+    networks = [parts_with_binary_points(), *map(trained_network, SEEDS)]
+    first = [trace(graph, (*LOWER_TO_INTEGER, *RULES)) for graph in networks]
+    second = [trace(done.graph, (*LOWER_TO_INTEGER, *LOWER_UNSCALED_LAYERS, *RULES)) for done in first]
+    return (*first, *second)
+
+
+def _to_streams() -> tuple[Trace, ...]:
+    lowered = [done.graph for done in _to_integers()[: 1 + len(SEEDS)]]
+    return tuple(trace(core, (*LOWER_TO_STREAM, *MAP_COUNTING)) for core in map(_entered, lowered) if core is not None)
+
+
+def _entered(graph: Graph) -> Graph | None:
+    """What is to be hardware, between streams that enter and leave; None where a node has no integers."""
+    try:
+        core = partition(graph).core
+    except LoweringError:
+        return None
+    for name in core.inputs:
+        entered = enter(core.value(name))
+        rewire(core, name, Operand(entered.node))
+        rewire(core, entered.node, Operand(leave(entered).node))
+    return core
 
 
 @cache
-def _states() -> tuple[Graph, ...]:
-    return tuple(state for graph in _networks() for state in _states_of(graph))
-
-
-def _states_of(graph: Graph) -> Iterator[Graph]:
-    first = trace(graph, (*LOWER_TO_INTEGER, *RULES))
-    for done in (first, trace(first.graph, (*LOWER_TO_INTEGER, *LOWER_UNSCALED_LAYERS, *RULES))):
+def _states(*, of_streams: bool) -> list[Graph]:
+    found: list[Graph] = []
+    for done in _to_streams() if of_streams else _to_integers():
         count = len(done.steps)
-        yield from map(done.graph_after, sorted({count * i // (_STATES - 1) for i in range(_STATES)}))
+        found += map(done.graph_after, sorted({count * i // (_STATES - 1) for i in range(_STATES)}))
+    return found
 
 
 def instances_of(rule: Rule) -> list[Graph]:
@@ -66,7 +96,7 @@ def instances_of(rule: Rule) -> list[Graph]:
 
 def _candidates(rule: Rule) -> Iterator[Graph]:
     kinds = rule.definition.root_kinds
-    for graph in _states():
+    for graph in _states(of_streams=rule not in TRAINED):
         for node in graph.in_order():
             if kinds is None or graph.nodes[node]["type"] in kinds:
                 for found in find_at(rule.pattern, graph, node, shared=rule.shared):

@@ -1,0 +1,94 @@
+"""The rules of the lowerings to hardware and of trained models, one by one; and how many of their mutants are found.
+
+What a mutant survives by, of all that were looked at: widths, shifts and constants close to what a lane or an
+accumulator holds (48 bits) are not drawn, so that guards against them may go; a negative axis is the same axis; a
+condition is said again by the op, or by another rule; what is dropped is the default. There are too many, and they
+change with every line of these rules, to be named one by one as those of the other rules are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from hashlib import sha256
+
+import pytest
+from hypothesis import settings
+
+from graphrewrite import Pass, Rule
+from graphrewrite.errors import RuleError
+from graphrewrite.testing import assert_preserves
+from graphrewrite.testing.generation.instance import NoInstanceError
+from tests.quality.grounds import HARDWARE, TRAINED, ground_of
+from tests.quality.measuring import Outcome, Record, examine, measure, table
+from tests.quality.mutants import Mutant, all_mutants
+
+FAMILIES: dict[str, tuple[Rule | Pass, ...]] = {"hardware": HARDWARE, "trained": TRAINED}
+LEAST = {"hardware": 0.7, "trained": 0.6}
+"""The share of all mutants that is found at least, equivalent ones among them."""
+SAMPLE = 6
+SLOW = {"lower_sum", "lower_sum_steps", "approach_sum", "approach_sum_steps"}
+"""Rules that look at all pairs of numbers."""
+
+
+@cache
+def mutants(family: str) -> dict[str, Mutant]:
+    """The mutants of a family by name, each of a function that several rules call once."""
+    return {mutant.name: mutant for mutant in all_mutants(FAMILIES[family])}
+
+
+def record(mutant: Mutant) -> Record:
+    """What seed 0 finds; a mutant that cannot be made, or never fires where the rule does, is found by that."""
+    name = mutant.name
+    try:
+        changed = mutant.make()
+        found = examine(changed, seed=0, on=ground_of(name.split(": ")[0], changed))
+    except (RuleError, NoInstanceError, TypeError) as error:  # the last of a decline whose reason is no text
+        found = Outcome("refuted", None, 0, 0.0, str(error))
+    if found.verdict == "never fired":
+        found = Outcome("refuted", None, found.graphs, found.seconds, found.text)
+    return Record(name, (found,))
+
+
+def record_of(place: tuple[str, str]) -> Record:
+    """The same by family and name, which another process can be told."""
+    family, name = place
+    return record(mutants(family)[name])
+
+
+@pytest.mark.parametrize("member", [m for m in (*HARDWARE, *TRAINED) if m.name not in SLOW], ids=lambda m: m.name)
+def test_a_rule_preserves_what_it_says(member: Rule | Pass) -> None:
+    before = settings.get_current_profile_name()
+    if before != "slow":
+        settings.load_profile("quick")
+    try:
+        assert_preserves(member, on=ground_of(member.name, member))
+    finally:
+        settings.load_profile(before)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", sorted(SLOW))
+def test_so_does_one_that_looks_at_all_pairs(name: str) -> None:
+    (member,) = (m for m in TRAINED if m.name == name)
+    assert_preserves(member, on=ground_of(name, member))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_most_mutants_of_a_sample_are_found(family: str) -> None:
+    made = [m for m in mutants(family).values() if m.name.split(": ")[0] not in SLOW]
+    chosen = sorted(made, key=lambda m: sha256(m.name.encode()).digest())[:SAMPLE]
+    found = [record(m) for m in chosen]
+    assert sum(r.refuted for r in found) >= SAMPLE // 2, table(f"mutants of {family}", found)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("family", FAMILIES)
+def test_most_mutants_are_found(family: str) -> None:
+    places = [(family, name) for name in mutants(family)]
+    records = measure(record_of, places)
+    print(table(f"mutants of {family}", records))
+    by_rule = Counter(r.name.split(": ")[0] for r in records if not r.refuted)
+    found = sum(r.refuted for r in records)
+    print(f"{family}: {found} of {len(records)} found; left:", *(f"{n} of {m}," for m, n in by_rule.most_common()))
+    assert found >= LEAST[family] * len(records)
