@@ -17,8 +17,8 @@ from graphrewrite.hdl.errors import DesignError, SimulatorError
 __all__ = ["Difference", "Report", "cosimulate"]
 
 _NOTHING = "nothing"
-_NEAR = 8  # beats before and behind a difference that are kept to be looked at
-_WINDOW = 200  # cycles of them that are shown
+_BEFORE, _BEHIND = 4, 8  # beats around a difference that are kept to be looked at
+_LEAD, _WINDOW = 10, 200  # cycles that are shown before the difference, and in all
 _VERDICT = "FAIL: "  # the test bench's own judgement, in contrast to an error that GHDL found
 
 
@@ -130,9 +130,9 @@ def _waveform(found: Difference, verdict: str) -> Any:
                 is_wrong = (each.frame, each.beat) == (found.frame, found.beat)
                 beats.append(Beat(move[0], move[0], each.frame, each.beat, move[1], move[1], is_wrong))
                 cycles.append((move[0], not is_wrong))
-        waves.append(Wave(name, found.port, "transfers, payload as hex", (), (), tuple(beats), 0, 0))
+        waves.append(Wave(name, found.port, "payload as hex", (), (), tuple(beats), 0, 0))
     wrong = min((cycle for cycle, is_right in cycles if not is_right), default=0)
-    low = max(min(cycle for cycle, _ in cycles) - 1, wrong - _WINDOW // 2, 0)
+    low = max(min(cycle for cycle, _ in cycles) - 1, wrong - _LEAD, 0)
     high = min(max(cycle for cycle, _ in cycles) + 2, low + _WINDOW)
     return show_waveform(found.port, waves, first=low, cycles=high - low, total=high, note=verdict)
 
@@ -268,7 +268,7 @@ def _compare(port: dict[str, Any], expected: list[tuple[int, str]], actual: list
         if pair[0] != pair[1]:
             a_frame = int(port["beats"])
             frame, beat = divmod(index, a_frame)
-            places = range(max(index - _NEAR, 0), min(index + _NEAR + 1, max(len(expected), len(actual))))
+            places = range(max(index - _BEFORE, 0), min(index + _BEHIND + 1, max(len(expected), len(actual))))
             near = tuple(Near(*divmod(at, a_frame), _at(expected, at), _at(actual, at)) for at in places)
             return Difference(str(port["name"]), frame, beat, pair[0], pair[1], near)
     return None

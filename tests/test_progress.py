@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite import Graph, Tensor, evaluate, evaluation, op, rewrite, rule
 from graphrewrite.progress import progress
 
 ROOT = Path(__file__).parents[1]
@@ -244,3 +245,56 @@ def test_watching_is_cheap():
         with progress((), "evaluate"):
             pass
     assert time.perf_counter() - start < 0.1  # 5 µs each is usual
+
+
+@rule
+def drop_relu(x):
+    yield op.relu(x)
+    return x
+
+
+def test_rewriting_of_many_nodes_is_shown(notebook):
+    rewrite(chain(300), [drop_relu])
+    (texts,) = notebook
+    assert texts == ["rewrite: 63", "rewrite: 127", "rewrite: 191", "rewrite: 255", ""]
+
+
+def test_rewriting_of_few_nodes_costs_nothing(notebook):
+    rewrite(chain(100), [drop_relu])
+    assert notebook == []
+
+
+def test_an_evaluation_is_shown(notebook):
+    evaluation(chain(5), {"r0": np.ones((1, 2))})
+    assert notebook == [[*(f"evaluate: {done} of 6" for done in range(6)), ""]]
+
+
+@pytest.mark.ghdl
+def test_a_cosimulation_is_shown(notebook):
+    from graphrewrite.hdl import cosimulate, emit
+    from graphrewrite.hdl.components.clip import clip
+    from graphrewrite.types import FixedPoint, Stream
+
+    g = Graph("g")
+    g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (2, 5))), low=0, high=127))
+    assert cosimulate(emit(g, frames=3000)).equal
+    (texts,) = notebook
+    assert re.fullmatch("simulating: [0-9,]+ of 15,000", texts[0])
+    assert texts[-1] == ""
+
+
+def test_a_notebook_is_shown_a_bar_and_words(notebook, monkeypatch):
+    pages = []
+    front = sys.modules["IPython.display"]
+    monkeypatch.setattr(front, "display", lambda data, **_: pages.append(data["text/html"]))
+    with progress(range(1), "<b>", 2000) as items:
+        list(items)
+    with progress(iter("a"), "import") as items:
+        list(items)
+    known, unknown = (page for page in pages if page)
+    assert "&lt;b&gt;" in known
+    assert '<progress value="0" max="2000"' in known
+    assert "0 of 2,000" in known
+    assert "<progress style" in unknown  # nobody knows how long it takes
+    for page in pages:
+        assert "<script" not in page

@@ -83,9 +83,7 @@ def _infer_lookup(x: Tensor, table: Tensor, *, low: int = 0) -> Tensor:
     if len(table.shape) not in (1, 2) or table.shape[-1] == 0:
         raise TypeMismatchError(f"a table is a vector with entries, or a matrix with a row a channel, not {table}")
     if len(table.shape) == 2 and (len(x.shape) < 2 or table.shape[0] != x.shape[1] or (x.layout or "NC")[1] != "C"):
-        raise TypeMismatchError(
-            f"{table.shape[0]} tables do not fit the second axis of {x}; give one, or one a channel"
-        )
+        raise TypeMismatchError(f"{table.shape[0]} tables do not fit the channels of {x}; give one, or one a channel")
     return Tensor(table.element, x.shape, x.layout)
 
 

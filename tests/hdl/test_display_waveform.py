@@ -218,8 +218,8 @@ class TestReport:
         assert [[(b.frame, b.beat, b.text) for b in w.beats if b.is_wrong] for w in data.waves] == [
             [(4, 1, "0015")], [(4, 1, "dead")],
         ]  # fmt: skip
-        assert len(data.waves[0].beats) == 17
-        assert (data.first, data.first + data.cycles) == (35, 70)
+        assert len(data.waves[0].beats) == 13
+        assert (data.first, data.first + data.cycles) == (43, 70)
         page = Page(found.show().document)
         assert page.classes("wrong") == 2
         assert "not equal: y, frame 4, beat 1: expected 0015 in cycle 52, got dead" in page.text

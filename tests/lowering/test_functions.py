@@ -175,6 +175,14 @@ class TestTables:
         found = parts.decode(evaluate(to_stream(whole), parts.encode(x)))
         np.testing.assert_array_equal(found["y"], evaluate(g, x)["y"])
 
+    def test_tables_of_channels_stay_behind_the_axes_that_they_are_for(self) -> None:
+        g, element = Graph("last"), FixedPoint(True, 8, 5)
+        x = op.quantise(g.input("x", Tensor("f64", ("N", 3, 3, 4))), element=element)
+        first = op.transpose(x, perm=(0, 3, 1, 2))
+        g.output("y", op.quantise(op.prelu(first, slopes(first)), element=element))
+        given = {"x": numbers(0, 20, 3, 3, 4).astype(np.float64)}
+        np.testing.assert_array_equal(evaluate(to_integer(g), given)["y"], evaluate(g, given)["y"])
+
     def test_a_wide_operand_may_have_a_table_of_what_changes(self) -> None:
         given, element = FixedPoint(True, 16, 12), FixedPoint(True, 12, 8)
         g = of_one_value(lambda x: op.tanh(op.mul(op.sin(op.clip(x, low=-0.25, high=0.25)), 4)), given, element)

@@ -79,6 +79,17 @@ def test_rescaling_rounds_as_it_says(values, multiplier, shift, offset, rounding
             assert element.minimum <= got <= element.maximum
 
 
+def test_each_channel_may_have_a_table():
+    x = np.arange(-4, 8, dtype=np.int8).reshape(1, 2, 3, 2)
+    tables = np.array([[5, 6, 7], [-1, -2, -3]])
+    found = op.lookup(x, tables, low=1)
+    for channel, table in enumerate(tables):
+        np.testing.assert_array_equal(found[:, channel], op.lookup(x[:, channel], table, low=1))
+    kind = Tensor(FixedPoint(True, 4), ("N", 3))
+    with pytest.raises(TypeMismatchError, match=r"2 tables do not fit the channels of s4f0\[N,3\]; give one, or one a"):
+        op.lookup.infer(kind, Tensor("i8", (2, 9)))
+
+
 @given(st.lists(st.integers(-128, 127), min_size=1), st.lists(st.integers(-9, 9), min_size=1), st.integers(-130, 130))
 def test_a_table_is_asked_for_each_number(values, table, low):
     found = op.lookup(np.array(values, np.int8), np.array(table), low=low)

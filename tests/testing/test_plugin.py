@@ -130,9 +130,11 @@ def test_failures_say_all_and_their_tests_fail_until_the_rules_are_repaired(shop
 
 def test_a_picture_is_saved_or_it_says_why_not(shop, tmp_path):
     pytest.importorskip("pydot")
-    done = run(shop, "--check-rules", "shop:own", "--check-rules-output", str(tmp_path), PATH="")
+    taken = tmp_path / "taken"
+    taken.touch()
+    done = run(shop, "--check-rules", "shop:own", "--check-rules-output", str(taken))
     assert "no picture: " in done.stdout
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [taken]
 
 
 def test_what_pytest_is_asked_for_holds(shop):
