@@ -141,9 +141,7 @@ def _attribute(module: ModuleType, name: str, target: str) -> Any:
             hint = did_you_mean(part, known)
             if not hint and isinstance(found, ModuleType):
                 here = sorted(word for word in known if _is_subject(getattr(found, word, None)))
-                hint = (
-                    f"; there is: {', '.join(here[:8])}{' …' if len(here) > 8 else ''}" if here else ""
-                )
+                hint = f"; there is: {', '.join(here[:8])}{' …' if len(here) > 8 else ''}" if here else ""
             raise NamingError(f"{holder!r} has no {part!r}{hint}") from None
     return found
 

@@ -130,7 +130,7 @@ def repeated(base: Any, unit: Op | Callable[..., Any], *, least: int = 1) -> Any
     y = output(relu_1)
     """
     current = _current("repeated")
-    if isinstance(least, bool) or not isinstance(least, int) or least < 0:
+    if type(least) is not int or least < 0:
         raise RuleError(f"repeated of at least {least!r} links; give a whole number from 0")
     return current.apply_form("repeated", base, _unit_of(current, base, unit, link=True), least)
 

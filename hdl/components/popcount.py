@@ -17,7 +17,7 @@ from graphrewrite.hdl.component import (
     counter_bits,
     streams,
 )
-from graphrewrite.hdl.components.matvec import Fold, check_shapes, fold_of, products, schedule_of
+from graphrewrite.hdl.matrix_products import Fold, check_shapes, fold_of, products, schedule_of
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
