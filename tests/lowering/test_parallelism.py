@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, evaluate
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl import predict
-from graphrewrite.hdl.components.matvec import fold_of
+from graphrewrite.hdl.matrix_products import fold_of
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import FoldingReport, ParallelismError, from_onnx, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.folding.options import divisors, foldings
