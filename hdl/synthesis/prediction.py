@@ -164,10 +164,9 @@ def _rank(piece: Piece, family: str) -> Usage:
 
 
 def _constant(piece: Piece, family: str) -> Usage:
-    """Of three partial products about two are left by sharing bits of constants (measured on random ones)."""
-    if family == "ecp5":
-        return Usage(lut=piece.width * 165 // 100, carry=piece.width * 55 // 100)
-    return Usage(lut=piece.width * 60 // 100, carry=piece.width // (10 if family == "xc7" else 2))
+    """Sums of partial products, most of them in adders that save carries (measured on random ones)."""
+    tables, carries = {"ice40": (255, 85), "ecp5": (165, 55), "xc7": (190, 27)}[family]
+    return Usage(lut=piece.width * tables // 100, carry=piece.width * carries // 100)
 
 
 def _product(piece: Piece, family: str) -> Usage:
