@@ -59,20 +59,21 @@ def show_simulation(
         raise EvaluationError(
             f"a window starts at cycle 0 or later and has 1 to {MOST_CYCLES} cycles, not first={first}, cycles={cycles}"
         )
+    total = 1 + max(int(timing.tracks(link)[0].of(-1, -1)) for link in timing.network.links)
+    cycles = max(min(cycles, total - first), 1)  # nothing happens after the end
     links = recording.chosen(streams)
     signals = Signals(timing, recording.gates, first, cycles)
     beats = {link: signals.beats(link) for link in links}
     frames = [n // timing.network.beats(link) for link, span in beats.items() if span for n in (span[0], span[-1])]
     base = min(frames, default=0)
     values = recording.values(links, base, max(frames) + 1) if frames else {}
-    last = max(int(timing.tracks(link)[0].of(-1, -1)) for link in timing.network.links)
     shown = []
     for link in links:
         texts = _texts(recording.streams[link], values.get(link), number)
         shown.append(_wave(signals, link, beats[link], texts, base, str(recording.streams[link])))
     left = [link for link in recording.streams if link not in links]
     return show_waveform(
-        recording.name, shown, first=first, cycles=cycles, total=last + 1, hidden=[_name(link) for link in left]
+        recording.name, shown, first=first, cycles=cycles, total=total, hidden=[_name(link) for link in left]
     )
 
 
