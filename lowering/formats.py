@@ -7,7 +7,7 @@ import numpy as np
 from graphrewrite import FixedPoint
 from graphrewrite.op.fixed import mantissas
 
-__all__ = ["accumulator", "best_fraction", "fractions_of", "on_grid"]
+__all__ = ["accumulator", "best_fraction", "combined", "fractions_of", "on_grid"]
 
 _CANDIDATES = 4  # binary points to try, from the one at which nothing saturates upwards
 
@@ -132,3 +132,37 @@ def accumulator(w: np.ndarray, b: np.ndarray, given: FixedPoint, fractions: np.n
     low = (np.where(rows > 0, rows * least, rows * most).sum(axis=1) + np.minimum(b, 0)).min()
     scale = 2.0**fraction
     return FixedPoint.holding(min(int(np.floor(low * scale)), 0), max(int(np.ceil(high * scale)), 0), fraction)
+
+
+def combined(kind: str, a: FixedPoint, b: FixedPoint) -> FixedPoint:
+    """Return the narrowest format that holds every result of an op of two numbers exactly.
+
+    Parameters
+    ----------
+    kind : "add", "sub", "mul" or "concat"
+        The op; what joins two values holds the numbers of both.
+    a, b : FixedPoint
+        The formats of its operands.
+
+    Returns
+    -------
+    FixedPoint
+
+    Examples
+    --------
+    >>> fine, coarse = FixedPoint(False, 8, 8), FixedPoint(True, 8, 4)
+    >>> [str(combined(kind, fine, coarse)) for kind in ("add", "sub", "mul", "concat")]
+    ['s13f8', 's13f8', 's16f12', 's12f8']
+    """
+    if kind == "mul":
+        ends = [x * y for x in (a.minimum, a.maximum) for y in (b.minimum, b.maximum)]
+        return FixedPoint.holding(min(ends), max(ends), a.fraction + b.fraction)
+    fraction = max(a.fraction, b.fraction)
+    (low, high), (least, most) = ([end << (fraction - f.fraction) for end in (f.minimum, f.maximum)] for f in (a, b))
+    if kind == "concat":
+        return FixedPoint.holding(min(low, least), max(high, most), fraction)
+    return (
+        FixedPoint.holding(low + least, high + most, fraction)
+        if kind == "add"
+        else FixedPoint.holding(low - most, high - least, fraction)
+    )

@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import FixedPoint, Graph, op, rewrite
-from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.errors import GraphRewriteError
 from graphrewrite.evaluate import evaluate_nodes
 from graphrewrite.graph import Operand
+from graphrewrite.lowering.broadcasting import spread_operand
+from graphrewrite.lowering.calibration import Widths, check_weights, checked_samples
+from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.elementwise import functions_of
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.unknown import refuse_unknown
-from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
+from graphrewrite.lowering.formats import accumulator, best_fraction, combined, fractions_of, on_grid
+from graphrewrite.lowering.positions import POOL_POSITIONS
 from graphrewrite.lowering.record import recorded
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
-from graphrewrite.types import element_dtype
 from graphrewrite.wiring import move_slot, rewire
 
 __all__ = ["LAYERS", "quantise"]
 
-LAYERS = frozenset({"conv", "linear", "add"})
+LAYERS = frozenset({"conv", "linear", "add", "sub", "mul"})
 """Ops that compute: each is followed by one quantise node."""
+
+_JOINS = frozenset({"concat", "pad"})
+"""Ops that put numbers of several formats together: followed by one where these differ."""
 
 _WIDEST = 31
 """Bits that a requantise component gives at most."""
 
-_CARRIERS = frozenset({"max_pool", "reshape", "transpose", "relu", "clip", "identity"})
+_CARRIERS = frozenset(
+    {
+        *("max_pool", "reshape", "transpose", "relu", "clip", "identity", "flatten", "squeeze", "unsqueeze", "slice"),
+        *("split", "tile", "channel_shuffle", "depth_to_space", "space_to_depth", "resize", "pad"),
+    }
+)
 """Ops that keep the format of their operand."""
+
+_REMEDIES = {
+    "average_pool": "let its border count (count_include_pad=True), and leave out ceil_mode",
+    "resize": "let it repeat numbers (mode='nearest')",
+    "reduce_mean": "take it over axes of positions",
+    "reduce_max": "take it over axes of positions",
+}
+"""What to do where an op has a fixed-point form with other attributes."""
+
+_CONSTANTS = {"add": "added to a value and no bias", "sub": "subtracted, or subtracted from,", "mul": "a factor"}
+"""What constants are that no layer takes up."""
 
 _OF_HOST = frozenset({"sigmoid", "tanh"})
 """Functions that the host computes if they stand alone behind the last layer, as it does a softmax."""
@@ -90,86 +113,23 @@ def quantise(
     ['s8f7', 's15f14']
     """
     refuse_unknown(graph)
-    folded = recorded(graph, (*FOLDING, *RULES), steps)
-    inputs = _checked_samples(folded, samples)
-    _check_weights(folded)
-    return _Quantiser(folded, inputs, _Widths(folded, bits), per_channel).run()
-
-
-def _checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
-    if samples is None:
-        raise QuantisationError(
-            "calibration samples are missing; give at least one input of each kind the network will meet"
-        )
-    given = dict(samples) if isinstance(samples, Mapping) else dict.fromkeys(graph.inputs[:1], samples)
-    checked = {}
-    for name in graph.inputs:
-        if name not in given:
-            raise QuantisationError(
-                f"calibration samples for the input {name!r} are missing; pass a mapping with {', '.join(graph.inputs)}"
-            )
-        array = np.asarray(given.pop(name))
-        kind = graph.result_type(name)
-        fits = array.ndim == len(kind.shape) and all(
-            isinstance(d, str) or d == s for d, s in zip(kind.shape, array.shape, strict=False)
-        )
-        if array.dtype.kind not in "fiub" or not fits:
-            raise QuantisationError(
-                f"calibration samples for {name!r} have the shape {list(array.shape)} of {array.dtype}, and the "
-                f"input is {kind}"
-            )
-        if not array.size:
-            raise QuantisationError(f"calibration samples for {name!r} are empty; give at least one")
-        with np.errstate(over="ignore"):
-            finite = np.isfinite(array.astype(element_dtype(kind.element))).all()
-        if not finite:
-            raise QuantisationError(
-                f"calibration samples for {name!r} hold NaN, infinity or numbers beyond {kind}; remove those samples"
-            )
-        checked[name] = array
-    for name in given:
-        raise QuantisationError(
-            f"calibration samples name {name!r}, which is no input{did_you_mean(name, graph.inputs)}"
-        )
-    return checked
-
-
-def _check_weights(graph: Graph) -> None:
-    for node, data in graph.nodes(data=True):
-        if data["type"] == "constant" and data["value"].dtype.kind == "f" and not np.isfinite(data["value"]).all():
-            origin = ", ".join(graph.origin(node))
-            raise QuantisationError(
-                f"the weights of {origin} hold NaN or infinity; train or export the model again", node=node
-            )
-
-
-class _Widths:
-    """The word width of each layer."""
-
-    def __init__(self, graph: Graph, bits: int | Mapping[str, int]) -> None:
-        self.table: dict[str, Any] = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
-        names = {o for node in graph for o in graph.origin(node)} | set(graph) | {"default"}
-        for name, width in self.table.items():
-            if name not in names:
-                raise QuantisationError(f"a width is given for {name!r}, which is no layer{did_you_mean(name, names)}")
-            if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 4 <= width <= 16:
-                raise QuantisationError(f"the width for {name!r} is {width!r}; widths are whole numbers from 4 to 16")
-
-    def of(self, graph: Graph, node: str) -> int:
-        for name in (node, *graph.origin(node)):
-            if name in self.table:
-                return int(self.table[name])
-        return int(self.table.get("default", 8))
+    folded = recorded(graph, (*POOL_POSITIONS, spread_operand, *LOWER_SUMS, *FOLDING, *RULES), steps)
+    inputs = checked_samples(folded, samples)
+    check_weights(folded)
+    return _Quantiser(folded, inputs, Widths(folded, bits), per_channel).run()
 
 
 class _Quantiser:
-    def __init__(self, graph: Graph, inputs: dict[str, np.ndarray], widths: _Widths, per_channel: bool) -> None:
+    def __init__(self, graph: Graph, inputs: dict[str, np.ndarray], widths: Widths, per_channel: bool) -> None:
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
         found = functions_of(graph)
         self.functions = {end for end, source in found.ends.items() if not self.is_of_host(end, source.node)}
-        layers = {n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in found.members}
-        self.layers = [n for n in graph.in_order() if n in self.functions or n in layers]
-        self.points = {n: n if n in self.functions else self.point(n) for n in (*graph.inputs, *self.layers)}
+        self.computing = self.functions | {
+            n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in found.members
+        }
+        joins = {n for n in graph if graph.nodes[n]["type"] in _JOINS}
+        self.places = [n for n in graph.in_order() if n in self.computing | joins]
+        self.points = {n: n if n in self.functions else self.point(n) for n in (*graph.inputs, *self.places)}
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.values = evaluate_nodes(graph, inputs, set(self.points.values()))
@@ -200,22 +160,45 @@ class _Quantiser:
         for node in self.graph.inputs:
             if self.graph.succ[node]:
                 self.insert(self.points[node], self.chosen(node))
-        for node in self.layers:
-            if node in self.functions:
-                self.insert(node, self.chosen(node))
-                continue
-            kind = self.graph.nodes[node]["type"]
-            exact = self.sum_format(node) if kind == "add" else self.quantise_weights(node)
-            self.insert(self.points[node], self.at_the_end(node, exact) if self.is_last(node) else self.chosen(node))
+        for node in self.places:
+            exact = None if node in self.functions else self.exact(node)
+            if exact is not None and node not in self.computing and self.is_of_one_format(node):
+                self.formats[node] = exact
+            elif exact is not None and self.is_last(node):
+                self.insert(self.points[node], self.at_the_end(node, exact))
+            else:
+                self.insert(self.points[node], self.chosen(node))
         return rewrite(self.graph, RULES)
+
+    def exact(self, node: str) -> FixedPoint:
+        """The format of exact results."""
+        kind, operands = self.graph.nodes[node]["type"], self.graph.operands(node)
+        if kind in ("conv", "linear"):
+            return self.quantise_weights(node)
+        if kind == "pad":
+            given = self.format_of(operands[0].node)
+            return combined("concat", given, self.border(node, given))
+        return reduce(partial(combined, kind), [self.operand_format(o, kind) for o in operands])
+
+    def border(self, node: str, given: FixedPoint) -> FixedPoint:
+        """The format that the border of a value needs, on the grid of the value."""
+        fill = round(float(self.graph.nodes[node].get("fill", 0.0)) / given.step)
+        return FixedPoint.holding(min(fill, 0), max(fill, 0), given.fraction)
+
+    def is_of_one_format(self, node: str) -> bool:
+        """Whether numbers that are put together lie on one grid already."""
+        formats = {self.format_of(o.node) for o in self.graph.operands(node)}
+        (first, *others) = formats
+        fill = self.graph.nodes[node].get("fill", 0.0) / first.step
+        return not others and fill == round(fill) and first.minimum <= fill <= first.maximum
 
     def at_the_end(self, node: str, exact: FixedPoint) -> FixedPoint:
         """The format of the last layer: its exact sums, or as many of their bits as a requantise can shift.
 
-        An arg_max compares floats, so that it reads no more bits than they have.
+        An arg_max compares floats, and a join rounds them, so that these read no more bits than floats have.
         """
         widest = _WIDEST
-        if any(self.graph.nodes[n]["type"] == "arg_max" for n in self.graph.downstream(node)):
+        if any(self.graph.nodes[n]["type"] in {"arg_max", *_JOINS} for n in (node, *self.graph.downstream(node))):
             widest = min(widest, int(np.finfo(self.values[self.points[node]].dtype).nmant) + 1 + exact.signed)
         surplus = exact.width - widest
         if surplus <= 0:
@@ -223,7 +206,7 @@ class _Quantiser:
         return FixedPoint(exact.signed, widest, exact.fraction - surplus)
 
     def is_last(self, node: str) -> bool:
-        return self.graph.downstream(self.points[node]).isdisjoint(self.layers)
+        return self.graph.downstream(self.points[node]).isdisjoint(self.computing)
 
     def chosen(self, node: str) -> FixedPoint:
         values = self.values[self.points[node]]
@@ -242,27 +225,26 @@ class _Quantiser:
     def format_of(self, node: str) -> FixedPoint:
         """The format of a value that reaches a layer, looked up through ops that keep it."""
         while node not in self.formats:
-            if self.graph.nodes[node]["type"] not in _CARRIERS:
+            kind = self.graph.nodes[node]["type"]
+            if kind == "constant":
+                raise QuantisationError("is a constant that is joined with values; add it behind", node=node)
+            if kind not in _CARRIERS or (
+                kind == "resize" and self.graph.nodes[node].get("mode", "nearest") != "nearest"
+            ):
+                remedy = f"; {_REMEDIES[kind]}" if kind in _REMEDIES else ""
                 raise QuantisationError(
-                    f"is {self.graph.nodes[node]['type']}, which has no fixed-point form; "
-                    f"supported are {', '.join(sorted(LAYERS | _CARRIERS))}, functions of one value, and softmax "
-                    "at the end",
+                    f"is {kind}, which has no fixed-point form; "
+                    f"supported are {', '.join(sorted(LAYERS | _CARRIERS | _JOINS))}, poolings, functions of one "
+                    f"value, and softmax at the end{remedy}",
                     node=node,
                 )
             node = self.graph.operands(node)[0].node
         return self.formats[node]
 
-    def sum_format(self, node: str) -> FixedPoint:
-        a, b = (self.operand_format(o) for o in self.graph.operands(node))
-        fraction = max(a.fraction, b.fraction)
-        low = sum(f.minimum << (fraction - f.fraction) for f in (a, b))
-        high = sum(f.maximum << (fraction - f.fraction) for f in (a, b))
-        return FixedPoint.holding(low, high, fraction)
-
-    def operand_format(self, operand: Operand) -> FixedPoint:
-        if self.graph.nodes[operand.node]["type"] == "constant":
+    def operand_format(self, operand: Operand, kind: str) -> FixedPoint:
+        if self.graph.nodes[operand.node]["type"] == "constant" and kind in _CONSTANTS:
             raise QuantisationError(
-                "is a constant that is added to a value and no bias; only constants for each channel can be folded",
+                f"is a constant that is {_CONSTANTS[kind]}; only constants for each channel can be folded",
                 node=operand.node,
             )
         return self.format_of(operand.node)

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 from graphrewrite import FixedPoint, Graph, Rule
 from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS, enter_fixed
+from graphrewrite.lowering.combinations import LOWER_COMBINATIONS
+from graphrewrite.lowering.composite.movement import write_split_by_slices
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.lowering.quantised import (
     APPROXIMATE_STEPS,
@@ -25,7 +27,7 @@ from graphrewrite.trace import Step
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
-LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_TRAINED)
+LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_COMBINATIONS, *LOWER_TRAINED)
 """From quantised floats to integers."""
 
 _OUTSIDE = frozenset({"softmax", "sigmoid", "tanh", "identity"})
@@ -93,7 +95,7 @@ def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | N
     from_fixed_3 = from_fixed(requantise_2, fraction=2) : f32[N,2]
     y = output(from_fixed_3)
     """
-    first = lowered = recorded(graph, (*LOWER_TO_INTEGER, *RULES), steps)
+    first = lowered = recorded(graph, (write_split_by_slices, *LOWER_TO_INTEGER, *RULES), steps)
     near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER
     for rules in (near, (*near, *LOWER_UNSCALED_LAYERS))[not approximate :]:
         if _left(lowered):

@@ -12,6 +12,7 @@ from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.component import Component, Site, streams
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.lowering.bridge import enter, leave
+from graphrewrite.lowering.broadcasting import spread_operand
 from graphrewrite.lowering.errors import LoweringError
 from graphrewrite.lowering.folding.choice import Limits, fold
 from graphrewrite.lowering.folding.report import FoldingReport
@@ -31,7 +32,7 @@ from graphrewrite.wiring import rewire
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
-LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_MOVEMENT)
+LOWER_TO_STREAM = (spread_operand, *MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_MOVEMENT)
 """From integer tensors to components on streams."""
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "lower_movement",
     "move_scale",
     "move_stored",
+    "quantise_border",
     "quantise_first",
     "quantise_parts",
     "transpose_later",
@@ -99,13 +100,16 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
 
 @rule(shared="keep", kind="lowering")
 def lower_movement(x: Mantissas):
-    """Moving mantissas is moving the numbers; a border of zeros is one of zeros."""
+    """Moving mantissas is moving the numbers; so is a border of one number of their grid."""
     real = op.from_fixed(x)
     moved = _PLAIN(real)
     yield moved
-    if reason := _stays(moved):
+    fill = moved.fill * 2.0**real.fraction if moved.op_name == "pad" else 0.0
+    if reason := _stays(moved, moved.fill if moved.op_name == "pad" else 0):
         return decline(reason, at=moved)
-    return op.from_fixed(moved.op(x, like=moved), like=real)
+    if fill != round(fill) or not x.type.element.minimum <= fill <= x.type.element.maximum:
+        return decline(f"its border of {moved.fill} is not on the grid of its operand", at=moved)
+    return op.from_fixed(moved.op(x, like=moved, **({"fill": fill} if fill else {})), like=real)
 
 
 def _below(node: Any) -> list[Any]:
@@ -229,6 +233,18 @@ def quantise_first(x, others):
 
 
 @rule
+def quantise_border(x):
+    """Numbers with a border may be quantised before, if the border is quantised as well."""
+    padded = op.pad(x)
+    made = op.quantise(padded)
+    yield made
+    if made.fractions is not None:
+        return decline("its parameters differ along an axis", at=made)
+    (fill,) = made.op.compute([np.asarray(padded.fill)], made.graph.attributes(made.node))
+    return op.pad(op.quantise(x, like=made), like=padded, fill=float(fill))
+
+
+@rule
 def transpose_later(x: Mantissas, others):
     """What is done mantissa by mantissa may be done before the axes are transposed."""
     moved = op.transpose(x)
@@ -262,6 +278,7 @@ def enter_moved(x):
 
 MOVE_SCALES = (
     quantise_first,
+    quantise_border,
     transpose_later,
     move_scale,
     move_stored,

@@ -73,7 +73,10 @@ class Ranges:
         for chosen in product(*(values for *_, values in places)):
             made = graph.copy()
             for (node, name, _), value in zip(places, chosen, strict=True):
-                made.nodes[node][name] = value
+                if value == made.op(node).attributes[name]:  # a default is not written, as when the op makes the node
+                    made.nodes[node].pop(name, None)
+                else:
+                    made.nodes[node][name] = value
             try:
                 made.infer()
             except GraphRewriteError:  # a value that does not fit what is around it
