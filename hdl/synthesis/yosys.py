@@ -15,7 +15,8 @@ from graphrewrite.hdl.synthesis.verilog import Verilog
 
 __all__ = ["YOSYS_HINT", "Netlist", "check_yosys", "run_yosys", "synthesise_module"]
 
-_CLEAN = ("flatten", "opt_expr", "opt_clean", "wreduce", "peepopt", "opt_clean")
+# Widths come first: what `opt_expr` makes of a product by an even negative constant is 32 bits wide for ever.
+_CLEAN = ("flatten", "wreduce", "opt_expr", "opt_clean", "wreduce", "peepopt", "opt_clean")
 _KEEP_SUMS = (
     # Additions one behind the other would become carry-save adders of two look-up tables a bit, where a carry chain
     # takes one. They stay apart if somebody looks at each sum; one that no other sum reads may go into a DSP block.

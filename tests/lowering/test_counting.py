@@ -18,7 +18,7 @@ def weights(*shape: int, seed: int = 0, zeros: bool = False) -> np.ndarray:
 
 
 def network() -> Graph:
-    """Binary convolutions, of groups, depthwise, and with a border of zeros; a dense layer of signs of a whole frame."""
+    """Binary convolutions, of groups, depthwise, with a border of zeros; a dense layer of signs of a frame."""
     g, random = Graph("binary"), np.random.default_rng(3)
     x = op.bipolar_quant(g.input("x", Tensor("f32", ("N", *SHAPE))), np.float32(1))
     for seed, (channels, border, groups) in enumerate([(4, 0, 1), (8, 0, 2), (8, 0, 8), (6, 1, 1)]):
