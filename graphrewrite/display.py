@@ -22,7 +22,7 @@ class Displayed:
     def show(self: Any, **options: Any) -> Any:
         """Return a picture: all, ``around=`` a node, ``between=`` two, a ``search=``, with ``values=``.
 
-        See `graphrewrite.view.graph_picture` for all options.
+        See `graphrewrite.view.graphs.graph_picture` for all options.
         """
         from graphrewrite.view import show  # the view is a leaf that knows graphs, loaded when asked for
 

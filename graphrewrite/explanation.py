@@ -101,7 +101,9 @@ class Explanation(str):
 
     def show(self) -> Any:
         """Return the display: what fits in green and what hinders in red, in the graph and beside it in the pattern."""
-        from graphrewrite.view.explained import explained  # the view is a leaf that knows rules, loaded when asked for
+        from graphrewrite.view.rules.explained import (
+            explained,  # the view is a leaf that knows rules, loaded when asked for
+        )
 
         return explained(self)
 

@@ -110,8 +110,8 @@ class Summary(str):
         return (self.graphs,)
 
     def show(self) -> Any:
-        """Return it as a table for a notebook and for files; see `graphrewrite.view.summary_table`."""
-        from graphrewrite.view.summary_table import show_summary  # the view is a leaf, loaded when asked for
+        """Return it as a table for a notebook and for files; see `graphrewrite.view.graphs.summary_table`."""
+        from graphrewrite.view.graphs.summary_table import show_summary  # the view is a leaf, loaded when asked for
 
         return show_summary(self)
 

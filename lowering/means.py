@@ -22,6 +22,8 @@ def scale_sums(x: Mantissas, w: Constant, b: Constant):
     rows = w.value.reshape(len(w.value), -1)
     if conv.groups != len(w.value) or w.shape[1] != 1 or x.shape[1] != conv.groups:
         return decline("its channels are joined", at=conv)
+    if (x.type.layout or "NC")[:2] != "NC" or np.min(narrow.shift) < 0:
+        return decline("its channels are not the second axis, or its sums are shifted up", at=conv)
     count = rows.shape[1]
     if count == 1 or (rows != rows[:, :1]).any() or ((rows == 1).all() and not b.value.any()):
         return decline("the weights of a window differ, or it is a plain sum", at=w)

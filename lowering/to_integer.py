@@ -14,6 +14,7 @@ from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS, enter_fixed
 from graphrewrite.lowering.combinations import LOWER_COMBINATIONS
 from graphrewrite.lowering.composite.movement import write_split_by_slices
 from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.means import scale_sums
 from graphrewrite.lowering.quantised import (
     APPROXIMATE_STEPS,
     ENTER_QUANTISED,
@@ -27,7 +28,7 @@ from graphrewrite.trace import Step
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
-LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_COMBINATIONS, *LOWER_TRAINED)
+LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_COMBINATIONS, scale_sums, *LOWER_TRAINED)
 """From quantised floats to integers."""
 
 _OUTSIDE = frozenset({"softmax", "sigmoid", "tanh", "identity"})

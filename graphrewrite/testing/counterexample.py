@@ -21,7 +21,7 @@ from graphrewrite.testing.failure.page import CounterexamplePage
 from graphrewrite.testing.failure.values import Values, evaluated
 from graphrewrite.view import Picture
 from graphrewrite.view.display import Display
-from graphrewrite.view.drawing import Drawing
+from graphrewrite.view.layout.drawing import Drawing
 
 __all__ = ["Counterexample"]
 

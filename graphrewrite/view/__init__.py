@@ -13,12 +13,12 @@ r = relu(x) : f32[N,2]
 y = output(r)
 """
 
-from graphrewrite.view.before_after import before_after
-from graphrewrite.view.difference import show_diff
-from graphrewrite.view.dot import to_dot
-from graphrewrite.view.explained import explained
+from graphrewrite.view.graphs.before_after import before_after
+from graphrewrite.view.graphs.difference import show_diff
+from graphrewrite.view.layout.dot import to_dot
 from graphrewrite.view.picture import Picture
-from graphrewrite.view.rule_picture import rule_picture
+from graphrewrite.view.rules.explained import explained
+from graphrewrite.view.rules.rule_picture import rule_picture
 from graphrewrite.view.show import show, to_svg
 
 __all__ = ["Picture", "before_after", "explained", "rule_picture", "show", "show_diff", "to_dot", "to_svg"]

@@ -17,12 +17,12 @@ from graphrewrite.passes import Pass, Pipeline
 from graphrewrite.rule import Rule
 from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
 from graphrewrite.view.display import Display
-from graphrewrite.view.gallery import show_rule, show_rules
-from graphrewrite.view.graph_picture import graph_picture
-from graphrewrite.view.module_picture import module_picture
+from graphrewrite.view.graphs.graph_picture import graph_picture
+from graphrewrite.view.graphs.module_picture import module_picture
+from graphrewrite.view.layout.render import render_svg
 from graphrewrite.view.picture import Picture
-from graphrewrite.view.render import render_svg
-from graphrewrite.view.rule_picture import rule_picture
+from graphrewrite.view.rules.gallery import show_rule, show_rules
+from graphrewrite.view.rules.rule_picture import rule_picture
 from graphrewrite.view.scene import scene_of
 from graphrewrite.view.type_words import show_type
 from graphrewrite.view.written import PictureError
@@ -53,9 +53,10 @@ def show(thing: Any, **options: Any) -> Any:
     thing : Graph, networkx.DiGraph, Module, Rule, GraphRule, rule set, type, or anything with a method ``show``
         What to look at.
     **options
-        Of a graph those of `graphrewrite.view.graph_picture`: ``highlight``, ``around`` and ``depth``, ``between``,
-        ``search``, ``values`` and ``by``, ``direction``, ``nested``, ``max_nodes``. Of a rule and of a rule set, which
-        is a tuple or list, a pass or a pipeline: ``on``, a graph in which to count matches, and ``direction``.
+        Of a graph those of `graphrewrite.view.graphs.graph_picture`: ``highlight``, ``around`` and ``depth``,
+        ``between``, ``search``, ``values`` and ``by``, ``direction``, ``nested``, ``max_nodes``. Of a rule and of a
+        rule set, which is a tuple or list, a pass or a pipeline: ``on``, a graph in which to count matches, and
+        ``direction``.
 
     Returns
     -------

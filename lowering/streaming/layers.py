@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.hdl.component import LANE_BITS
+from graphrewrite import Constant, decline, op, rule
 from graphrewrite.hdl.components.accumulate import accumulate
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
@@ -83,23 +82,15 @@ def _reaching_in(w, pads, dilations):
 
 
 def _channel_sums(x, w, b, conv):
-    """The sums of each channel's window times its weight, where it has one and no channels are joined: a mean."""
-    kernel, rows = w.shape[2:], w.reshape(len(w), -1)
-    is_sum = conv.groups == x.type.channels == len(w) and (rows == rows[:, :1]).all()
+    """The sums of each channel's window, where all weights are 1 and no channels are joined: a mean, up to a scale."""
+    kernel = w.shape[2:]
+    is_sum = conv.groups == x.type.channels == len(w) and (w == 1).all() and not b.any()
     if not is_sum or set(kernel) == {1} or _before_image(kernel, conv.pads, conv.dilations):
         return None
-    count, given = int(np.prod(kernel)), x.type.element
-    is_plain = (rows == 1).all() and not b.any()
-    ends = min(0, count * given.minimum), max(0, count * given.maximum)
-    element = conv.element if is_plain else FixedPoint.holding(*ends, given.fraction)
-    if element.width > LANE_BITS:
-        return None
     if kernel == tuple(x.shape[1:]) and not any(conv.pads):
-        sums = accumulate(x, kind="sum", element=element)
-    else:
-        windows = window(x, kernel=kernel, **_given(conv.strides, conv.pads, conv.dilations))
-        sums = total(windows, groups=count, element=element)
-    return sums if is_plain else affine(sums, gain=rows[:, 0], bias=b, element=conv.element)
+        return accumulate(x, kind="sum", element=conv.element)
+    windows = window(x, kernel=kernel, **_given(conv.strides, conv.pads, conv.dilations))
+    return total(windows, groups=int(np.prod(kernel)), element=conv.element)
 
 
 def _before_image(kernel, pads, dilations):

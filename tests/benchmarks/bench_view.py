@@ -8,8 +8,8 @@ import pytest
 
 from graphrewrite import Graph, Tensor, op, show
 from graphrewrite.view import to_dot
-from graphrewrite.view.program import laid_out
-from graphrewrite.view.svg import cleaned
+from graphrewrite.view.layout.program import laid_out
+from graphrewrite.view.layout.svg import cleaned
 from tests.benchmarks.figures import fastest, print_table
 
 SIZES = (50, 100, 200)

@@ -20,8 +20,8 @@ from graphrewrite.errors import GraphError, MissingDependencyError
 from graphrewrite.nested import graph_op
 from graphrewrite.view import before_after, rule_picture, show, to_dot, to_svg
 from graphrewrite.view.colour import DARK, MARKS, look_of
+from graphrewrite.view.layout.program import find_program, laid_out
 from graphrewrite.view.page import asset
-from graphrewrite.view.program import find_program, laid_out
 from graphrewrite.view.written import PictureError
 
 pydot = pytest.importorskip("pydot")
@@ -90,7 +90,7 @@ TAGS = {"svg", "style", "g", "title", "polygon", "path", "text", "ellipse", "pol
 @pytest.fixture(params=programs() or [None], ids=lambda path: Path(path or "none").name)
 def program(request, monkeypatch):
     """Each program that draws, in turn."""
-    monkeypatch.setattr("graphrewrite.view.program.find_program", lambda: request.param)
+    monkeypatch.setattr("graphrewrite.view.layout.program.find_program", lambda: request.param)
     return request.param
 
 

@@ -13,7 +13,7 @@ from graphrewrite.errors import GraphError
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.lowering.composite import LOWER_COMPOSITE
 from graphrewrite.rules import FOLDING, RULES, drop_identity, inline, merge_clips
-from graphrewrite.view.card import cards_of
+from graphrewrite.view.rules.card import cards_of
 from graphrewrite.view.source import place_of, written_source
 from graphrewrite.view.written import PictureError
 from tests.view.hostile import HOSTILE, Page
@@ -207,7 +207,7 @@ class TestRuleSet:
         assert html.count("<svg") >= 79
 
     def test_without_graphviz_the_words_are_there(self, monkeypatch):
-        monkeypatch.setattr("graphrewrite.view.drawing.render_svgs", _missing)
+        monkeypatch.setattr("graphrewrite.view.layout.drawing.render_svgs", _missing)
         page = Page(show((fuse,))._repr_html_())
         assert "pip install" in page.text
         assert "x·c + d is one fused" in page.text

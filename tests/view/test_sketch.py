@@ -11,7 +11,7 @@ from graphrewrite import Constant, op, rule
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.view import rule_picture, show, to_svg
 from graphrewrite.view.colour import MARKS
-from graphrewrite.view.conditions import conditions_of
+from graphrewrite.view.rules.conditions import conditions_of
 from tests.testing import forms
 from tests.testing.combinations import COMBINATIONS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphrewrite.testing.failure.columns import Line
-from graphrewrite.view.drawing import Drawing
+from graphrewrite.view.layout.drawing import Drawing
 
 __all__ = ["Bar", "CounterexamplePage", "ProofPage", "ReportPage", "ReportsPage"]
 

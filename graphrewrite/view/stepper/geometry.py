@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 
-from graphrewrite.view.program import laid_out
+from graphrewrite.view.layout.program import laid_out
 from graphrewrite.view.stepper.content import Frame, Place, Shape
 from graphrewrite.view.stepper.measure import Sizes
 

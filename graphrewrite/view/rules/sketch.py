@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from graphrewrite.rule import Rule
 from graphrewrite.view.colour import PAPER
-from graphrewrite.view.conditions import conditions_of, declines_of
-from graphrewrite.view.outline import outline, wrapped
+from graphrewrite.view.rules.conditions import conditions_of, declines_of
+from graphrewrite.view.rules.outline import outline, wrapped
+from graphrewrite.view.rules.standin import replacement_of
 from graphrewrite.view.scene import Box, Scene
 from graphrewrite.view.source import source_of
-from graphrewrite.view.standin import replacement_of
 
 __all__ = ["pattern_scene", "sketch_of", "text_of"]
 

@@ -27,8 +27,8 @@ from graphrewrite.pattern import (
 from graphrewrite.replacement import NOTHING
 from graphrewrite.text import format_attribute
 from graphrewrite.view.colour import PAPER, VARIABLES, Look, look_of
-from graphrewrite.view.conditions import options_of
 from graphrewrite.view.plain import plain
+from graphrewrite.view.rules.conditions import options_of
 from graphrewrite.view.scene import Arrow, Box, Scene
 
 __all__ = ["attribute_lines", "colours_of", "outline", "wrapped"]

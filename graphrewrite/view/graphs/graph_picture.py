@@ -14,7 +14,8 @@ from graphrewrite.given import as_graph, check_digraph
 from graphrewrite.graph import Graph
 from graphrewrite.summary import summary
 from graphrewrite.text import line_of
-from graphrewrite.view.dot import DIRECTIONS
+from graphrewrite.view.graphs.summary_table import summary_tables
+from graphrewrite.view.layout.dot import DIRECTIONS
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import scene_of
@@ -22,7 +23,6 @@ from graphrewrite.view.scene.graph import drawn_nodes
 from graphrewrite.view.scene.layers import direction_for
 from graphrewrite.view.scene.part import Search, names_in, part_of
 from graphrewrite.view.scene.shading import Shading
-from graphrewrite.view.summary_table import summary_tables
 from graphrewrite.view.written import PictureError
 
 __all__ = ["graph_picture", "text_of_graph"]

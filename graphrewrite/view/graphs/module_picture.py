@@ -7,10 +7,10 @@ from typing import Any
 from graphrewrite.module import Module
 from graphrewrite.summary import summary
 from graphrewrite.text import format_attribute
+from graphrewrite.view.graphs.summary_table import summary_tables
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import scene_of
-from graphrewrite.view.summary_table import summary_tables
 from graphrewrite.view.table import Table
 
 __all__ = ["module_picture"]

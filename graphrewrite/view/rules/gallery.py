@@ -14,11 +14,11 @@ from graphrewrite.errors import GraphError, GraphRewriteError
 from graphrewrite.graph_rule import GraphRule
 from graphrewrite.passes import Pass, Pipeline
 from graphrewrite.rule import Rule
-from graphrewrite.view.card import Card, cards_of
 from graphrewrite.view.display import Display
-from graphrewrite.view.illustrated import Illustrated
 from graphrewrite.view.plain import plain
-from graphrewrite.view.rule_picture import rule_picture
+from graphrewrite.view.rules.card import Card, cards_of
+from graphrewrite.view.rules.illustrated import Illustrated
+from graphrewrite.view.rules.rule_picture import rule_picture
 
 __all__ = ["Gallery", "Phase", "show_rule", "show_rules"]
 

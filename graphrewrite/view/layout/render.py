@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphrewrite.view.dot import dot_of
-from graphrewrite.view.program import laid_out
+from graphrewrite.view.layout.dot import dot_of
+from graphrewrite.view.layout.program import laid_out
+from graphrewrite.view.layout.svg import cleaned
 from graphrewrite.view.scene import Scene
-from graphrewrite.view.svg import cleaned
 
 __all__ = ["laid_out", "render_png", "render_svg", "render_svgs"]
 
@@ -25,7 +25,7 @@ def render_svg(scenes: Sequence[Scene], *, direction: str = "TB") -> str:
     Returns
     -------
     str
-        As `graphrewrite.view.svg.cleaned` makes it.
+        As `graphrewrite.view.layout.svg.cleaned` makes it.
 
     Raises
     ------

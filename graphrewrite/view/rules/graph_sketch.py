@@ -11,9 +11,9 @@ import networkx as nx
 from graphrewrite.graph_rule import GraphPattern, GraphRule
 from graphrewrite.op import LIBRARY
 from graphrewrite.view.colour import PAPER, VARIABLES, Look, look_of
-from graphrewrite.view.conditions import declines_of, options_of
-from graphrewrite.view.outline import attribute_lines, wrapped
 from graphrewrite.view.plain import plain
+from graphrewrite.view.rules.conditions import declines_of, options_of
+from graphrewrite.view.rules.outline import attribute_lines, wrapped
 from graphrewrite.view.scene import Arrow, Box, Scene
 from graphrewrite.view.source import source_of
 

@@ -11,11 +11,11 @@ from graphrewrite.graph_rule import GraphRule
 from graphrewrite.levels import LEVELS, level_of
 from graphrewrite.passes import Pass
 from graphrewrite.rule import Rule
-from graphrewrite.view.conditions import conditions_of, declines_of
-from graphrewrite.view.drawing import Drawing, drawings
-from graphrewrite.view.graph_sketch import graph_sketch_of, requirements_of
+from graphrewrite.view.layout.drawing import Drawing, drawings
+from graphrewrite.view.rules.conditions import conditions_of, declines_of
+from graphrewrite.view.rules.graph_sketch import graph_sketch_of, requirements_of
+from graphrewrite.view.rules.sketch import sketch_of
 from graphrewrite.view.scene import Scene
-from graphrewrite.view.sketch import sketch_of
 from graphrewrite.view.source import place_of, written_source
 
 __all__ = ["KEEPS", "Card", "cards_of"]

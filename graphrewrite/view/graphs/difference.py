@@ -8,12 +8,12 @@ from typing import Any
 
 from graphrewrite.diff import Diff, Entry, ModuleDiff
 from graphrewrite.text import format_attribute
-from graphrewrite.view.before_after import before_after
 from graphrewrite.view.display import Display
-from graphrewrite.view.drawing import Drawing, drawings
-from graphrewrite.view.illustrated import Illustrated
+from graphrewrite.view.graphs.before_after import before_after
+from graphrewrite.view.layout.drawing import Drawing, drawings
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
+from graphrewrite.view.rules.illustrated import Illustrated
 from graphrewrite.view.scene.box import is_tucked
 from graphrewrite.view.table import Table
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.view.layout.render import render_svg, render_svgs
 from graphrewrite.view.page import as_it_is
-from graphrewrite.view.render import render_svg, render_svgs
 from graphrewrite.view.scene import Scene
 
 __all__ = ["Drawing", "drawings"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.view.graph_picture import text_of_graph
+from graphrewrite.view.graphs.graph_picture import text_of_graph
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import scene_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from graphrewrite.graph_rule import GraphRule
 from graphrewrite.rule import Rule
-from graphrewrite.view.graph_sketch import graph_sketch_of
 from graphrewrite.view.picture import Picture
-from graphrewrite.view.sketch import sketch_of, text_of
+from graphrewrite.view.rules.graph_sketch import graph_sketch_of
+from graphrewrite.view.rules.sketch import sketch_of, text_of
 
 __all__ = ["rule_picture"]
 

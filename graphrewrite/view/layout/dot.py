@@ -10,7 +10,7 @@ import networkx as nx
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.view.colour import DIM, EDGE, FRAME, INK, MARKS, PAPER, SHADES
-from graphrewrite.view.label import head_of, label_of, legend_label, small
+from graphrewrite.view.layout.label import head_of, label_of, legend_label, small
 from graphrewrite.view.plain import markup
 from graphrewrite.view.scene import Arrow, Box, Frame, Scene, scene_of
 from graphrewrite.view.written import PictureError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["DIRECTIONS", "dot_of", "to_dot"]
 
 _FONT = "Arial"
-"""Of which both programs know the widths; `graphrewrite.view.svg` names others of the same widths."""
+"""Of which both programs know the widths; `graphrewrite.view.layout.svg` names others of the same widths."""
 _LEFT = '<BR ALIGN="LEFT"/>'
 DIRECTIONS = ("TB", "LR")
 
@@ -66,7 +66,7 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
     direction : {"TB", "LR"}
         As for `to_dot`.
     tooltips : bool
-        Whether to write tooltips; `graphrewrite.view.svg` adds them later and more carefully.
+        Whether to write tooltips; `graphrewrite.view.layout.svg` adds them later and more carefully.
 
     Returns
     -------

@@ -13,16 +13,16 @@ from graphrewrite.graph_rule import GraphRule
 from graphrewrite.match.found import Several
 from graphrewrite.pattern import Variable
 from graphrewrite.rule import Rule
-from graphrewrite.view.card import Card, cards_of
-from graphrewrite.view.drawing import Drawing, drawings
-from graphrewrite.view.graph_sketch import graph_pattern_scene
-from graphrewrite.view.illustrated import Illustrated
+from graphrewrite.view.layout.drawing import Drawing, drawings
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
+from graphrewrite.view.rules.card import Card, cards_of
+from graphrewrite.view.rules.graph_sketch import graph_pattern_scene
+from graphrewrite.view.rules.illustrated import Illustrated
+from graphrewrite.view.rules.sketch import pattern_scene
 from graphrewrite.view.scene import Scene, scene_of
 from graphrewrite.view.scene.box import is_tucked
 from graphrewrite.view.scene.part import around_nodes
-from graphrewrite.view.sketch import pattern_scene
 
 __all__ = ["ExplanationPage", "explained"]
 

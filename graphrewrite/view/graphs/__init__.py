@@ -1,0 +1,1 @@
+"""Graphs and modules: whole, in part, beside one another, and as tables."""

@@ -1,0 +1,1 @@
+"""Scenes laid out by Graphviz: its language, its program, and the SVG that it writes."""

@@ -1,0 +1,1 @@
+"""Rules and rule sets: as pictures, cards and galleries, and why one does not match."""
