@@ -1,15 +1,17 @@
-"""Lower what combines two values with binary points: differences and products. Sums are among the layers."""
+"""Lower what combines values with binary points: differences, products, borders. Sums are among the layers."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.binary_points import Mantissas
 from graphrewrite.lowering.exactness import format_of
 from graphrewrite.lowering.formats import combined
 
-__all__ = ["LOWER_COMBINATIONS", "lower_difference", "lower_product"]
+__all__ = ["LOWER_COMBINATIONS", "lower_difference", "lower_product", "quantise_border"]
 
 _WIDEST = 48
 """Bits that a lane has at most."""
@@ -56,5 +58,17 @@ def lower_product(x: Mantissas, y: Mantissas):
     return _rounded(op.integer_mul(x, y, element=combined("mul", a, b)), rounded)
 
 
-LOWER_COMBINATIONS = (lower_difference, lower_product)
-"""Differences and products of two values with binary points."""
+@rule
+def quantise_border(x):
+    """Numbers with a border may be quantised before, if the border is quantised as well."""
+    padded = op.pad(x)
+    made = op.quantise(padded)
+    yield made
+    if made.fractions is not None:
+        return decline("its parameters differ along an axis", at=made)
+    (fill,) = made.op.compute([np.asarray(padded.fill)], made.graph.attributes(made.node))
+    return op.pad(op.quantise(x, like=made), like=padded, fill=float(fill))
+
+
+LOWER_COMBINATIONS = (lower_difference, lower_product, quantise_border)
+"""Differences, products and borders of values with binary points."""

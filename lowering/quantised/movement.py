@@ -28,7 +28,6 @@ __all__ = [
     "lower_movement",
     "move_scale",
     "move_stored",
-    "quantise_border",
     "quantise_first",
     "quantise_parts",
     "transpose_later",
@@ -233,18 +232,6 @@ def quantise_first(x, others):
 
 
 @rule
-def quantise_border(x):
-    """Numbers with a border may be quantised before, if the border is quantised as well."""
-    padded = op.pad(x)
-    made = op.quantise(padded)
-    yield made
-    if made.fractions is not None:
-        return decline("its parameters differ along an axis", at=made)
-    (fill,) = made.op.compute([np.asarray(padded.fill)], made.graph.attributes(made.node))
-    return op.pad(op.quantise(x, like=made), like=padded, fill=float(fill))
-
-
-@rule
 def transpose_later(x: Mantissas, others):
     """What is done mantissa by mantissa may be done before the axes are transposed."""
     moved = op.transpose(x)
@@ -278,7 +265,6 @@ def enter_moved(x):
 
 MOVE_SCALES = (
     quantise_first,
-    quantise_border,
     transpose_later,
     move_scale,
     move_stored,
