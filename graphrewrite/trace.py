@@ -134,6 +134,12 @@ class Trace:
         return [Step(*step) for step in self.noted]
 
     @property
+    def headline(self) -> str:
+        """Both sizes, and the number of steps between them, in words."""
+        count = len(self.steps)
+        return f"{len(self.before)} -> {len(self.graph)} nodes in {count} step{'s' if count != 1 else ''}"
+
+    @property
     def counts(self) -> dict[str, int]:
         """How often each rule fired, most often first."""
         return dict(Counter(step.rule for step in self.steps).most_common())
@@ -198,11 +204,10 @@ class Trace:
         return shown
 
     def __repr__(self) -> str:
-        return f"<Trace: {len(self.before)} -> {len(self.graph)} nodes in {len(self.steps)} steps>"
+        return f"<Trace: {self.headline}>"
 
     def __str__(self) -> str:
-        head = f"{len(self.before)} -> {len(self.graph)} nodes in {len(self.steps)} steps"
-        return "\n".join([head, *(f"{i}. {step}" for i, step in enumerate(self.steps, start=1))])
+        return "\n".join([self.headline, *(f"{i}. {step}" for i, step in enumerate(self.steps, start=1))])
 
 
 def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
@@ -235,7 +240,7 @@ def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
     >>> found.counts
     {'drop_identity': 1}
     >>> print(found)
-    3 -> 2 nodes in 1 steps
+    3 -> 2 nodes in 1 step
     1. drop_identity at i with x=x
     - i = identity(x) : f32[N]
     """

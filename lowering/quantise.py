@@ -52,7 +52,7 @@ _REMEDIES = {
 }
 """What to do where an op has a fixed-point form with other attributes."""
 
-_CONSTANTS = {"add": "added to a value and no bias", "sub": "subtracted, or subtracted from,", "mul": "a factor"}
+_CONSTANTS = {"add": "added to a value and no bias", "sub": "one side of a difference", "mul": "a factor"}
 """What constants are that no layer takes up."""
 
 _OF_HOST = frozenset({"sigmoid", "tanh"})
@@ -227,7 +227,9 @@ class _Quantiser:
         while node not in self.formats:
             kind = self.graph.nodes[node]["type"]
             if kind == "constant":
-                raise QuantisationError("is a constant that is joined with values; add it behind", node=node)
+                raise QuantisationError(
+                    "is a constant that is joined with values, which has no component; leave it to the host", node=node
+                )
             if kind not in _CARRIERS or (
                 kind == "resize" and self.graph.nodes[node].get("mode", "nearest") != "nearest"
             ):

@@ -57,7 +57,7 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
         if output is not None:
             with spinner(console, f"writing {output}"):
                 found.save(output)
-            click.echo(f"{_head(found)}: {output}")
+            click.echo(f"{found.headline}: {output}")
         elif console.is_terminal:
             _print(found, console)
         else:
@@ -79,12 +79,8 @@ def _is_rule(subject: Any) -> bool:
     return hasattr(subject, "matches_at")
 
 
-def _head(found: Trace) -> str:
-    return f"{len(found.before)} -> {len(found.graph)} nodes in {len(found.steps)} steps"
-
-
 def _print(found: Trace, console: Console) -> None:
-    console.print(Text(_head(found), style="bold"))
+    console.print(Text(found.headline, style="bold"))
     for number, step in enumerate(found.steps, start=1):
         head, *lines = str(step).split("\n")
         console.print(Text.assemble((f"{number}. ", "dim"), (head, "bold")), soft_wrap=True)

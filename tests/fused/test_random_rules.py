@@ -14,7 +14,7 @@ from graphrewrite.errors import GraphRewriteError
 from tests.fused.random_rules import FusedRules
 from tests.test_fused import ordinary_way, told, whole
 
-SETS, CHUNKS = 1000, 5
+SETS, CHUNKS = 500, 5
 SEEDS = [range(i, i + SETS // CHUNKS) for i in range(0, SETS, SETS // CHUNKS)]
 OPTIONS: tuple[dict[str, Any], ...] = (
     {"once": True}, {"limit": 15}, {"once": True, "order": "top-down"}, {"limit": 15, "first": "rule"},

@@ -54,9 +54,13 @@ def linear(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
     return op.relu(made) if draw(st.booleans()) else made
 
 
-def convolution(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+def convolution(draw: st.DrawFn, random: np.random.Generator, value: Value, *, keeps: bool = False) -> Value:
+    """A convolution; one that keeps the shape, if asked to."""
     _, channels, height, width = value.type.shape
     groups = draw(st.sampled_from([1, channels]))
+    if keeps:
+        weights, bias = numbers(random, channels, channels // groups, 1, 3), numbers(random, channels)
+        return op.conv(value, weights, bias, strides=(1, 1), pads=(0, 1, 0, 1), groups=groups)
     kernel = (draw(st.integers(1, min(3, height))), draw(st.integers(1, min(3, width))))
     outputs = groups * draw(st.integers(1, 2))
     weights = numbers(random, outputs, channels // groups, *kernel)
@@ -68,6 +72,88 @@ def convolution(draw: st.DrawFn, random: np.random.Generator, value: Value) -> V
     if made.type == value.type and draw(st.booleans()):
         made = op.relu(op.add(made, value))
     return made
+
+
+def joined(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    """Two branches of other formats, side by side."""
+    return op.concat(convolution(draw, random, value, keeps=True), op.relu(value), axis=1)
+
+
+def parted(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    """The channels in two parts, one of them convolved, in the other order."""
+    channels = value.type.shape[1]
+    if channels == 1:
+        return op.tile(value, repeats=(1, 2, 1, 1))
+    first, rest = op.split(value, axis=1, sizes=(1, channels - 1))
+    return op.concat(convolution(draw, random, rest, keeps=True), first, axis=1)
+
+
+def shuffled(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    channels = value.type.shape[1]
+    return op.channel_shuffle(convolution(draw, random, value, keeps=True), groups=channels if channels % 2 else 2)
+
+
+def bordered(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    fill = draw(st.sampled_from([0.0, 0.3, -1.0, 5.0]))
+    return op.pad(value, pads=(0, 0, 1, 0, 0, 0, 0, 1), fill=fill)
+
+
+def averaged(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    kernel = tuple(draw(st.integers(1, min(3, size))) for size in value.type.shape[2:])
+    pads = (0, *([1, 0, 0] if min(kernel) > 1 else [0, 0, 0]))
+    return op.average_pool(value, kernel=kernel, strides=(1, 1), pads=pads, count_include_pad=True)
+
+
+def gated(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    """Squeeze and excite (Hu et al. 2018), by mean or maximum, by channel or by position."""
+    if draw(st.booleans()):
+        return op.mul(
+            value, op.sigmoid(op.conv(value, numbers(random, 1, value.type.shape[1], 1, 1), numbers(random, 1)))
+        )
+    squeezed = draw(st.sampled_from([op.global_average_pool, op.global_max_pool]))(value)
+    return op.mul(op.sigmoid(squeezed), value)
+
+
+def subtracted(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    return op.relu(op.sub(convolution(draw, random, value, keeps=True), value))
+
+
+def enlarged(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    scales = (1.0, 1.0, *(float(draw(st.integers(1, 2))) for _ in range(2)))
+    return op.resize(value, scales=scales, coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+
+def normalised(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    gain, shift, mean, var = (numbers(random, value.type.shape[1]) for _ in range(4))
+    return op.batch_norm(op.relu(value), gain, shift, mean, np.abs(var) + 0.5)
+
+
+def head(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    """Vectors of an image: a mean or the greatest over positions, or all of them; or the image itself."""
+    axes = {"axes": (2, 3), "keep_dims": False}
+    made = draw(st.sampled_from(["mean", "greatest", "all", "image"]))
+    if made == "image":
+        return value
+    value = (
+        {"mean": op.reduce_mean, "greatest": op.reduce_max}[made](value, **axes) if made != "all" else op.flatten(value)
+    )
+    return linear(draw, random, value) if draw(st.booleans()) else value
+
+
+PIECES = (joined, parted, shuffled, bordered, averaged, gated, subtracted, enlarged, normalised)
+
+
+@st.composite
+def combined_networks(draw: st.DrawFn) -> Network:
+    """Pieces of networks with branches, joins, borders, means, products and other positions, in some order."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    shape = (draw(st.integers(1, 3)), draw(st.integers(2, 4)), draw(st.integers(2, 4)))
+    graph = Graph("combined")
+    value = graph.input("x", Tensor("f64", ("N", *shape)))
+    for piece in draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=3)):
+        value = piece(draw, random, value)
+    graph.output("y", head(draw, random, value))
+    return Network(graph, random.normal(size=(6, *shape)))
 
 
 def quantised(network: Network, bits: int, *, per_channel: bool = False) -> Graph:

@@ -6,14 +6,13 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphrewrite import Graph, Pass, Pipeline, Rule, Stream, Tensor, lowering, rules
@@ -38,6 +37,7 @@ from tests.lowering.matrix_products import (
     stream_products,
 )
 from tests.lowering.random_networks import networks, quantised
+from tests.profiles import fewer_examples
 
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
 
@@ -130,16 +130,9 @@ ON = {
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 
 
-@contextmanager
-def _fewer(name: str) -> Iterator[None]:
-    """Of the composite ops, whose rules are many and short, fewer graphs are tried; by the slow profile not."""
-    profile = settings.get_current_profile_name()
-    if profile != "slow" and name in COMPOSITE:
-        settings.load_profile("quick")
-    try:
-        yield
-    finally:
-        settings.load_profile(profile)
+def _examples(name: str) -> AbstractContextManager[None]:
+    """Fewer of the composite ops, whose rules are many and short."""
+    return fewer_examples() if name in COMPOSITE else nullcontext()
 
 
 TRAINED = {
@@ -154,25 +147,25 @@ SETS_OF_ANY = [name for name, found in SETS.items() if not isinstance(found, tup
 # Rules of composite ops are tried with the usual types in their sets, and one by one with every type, below.
 @pytest.mark.parametrize("name", [n for n in MEMBERS if n not in COMPOSITE or isinstance(MEMBERS[n], Pass)])
 def test_a_rule_preserves_what_it_says(name):
-    with _fewer(name):
+    with _examples(name):
         assert_preserves(MEMBERS[name], on=ON.get(name))
 
 
 @pytest.mark.parametrize("name", [n for n, member in MEMBERS.items() if isinstance(member, Rule) and n not in ON])
 def test_so_it_does_with_every_type_and_layout(name):
-    with _fewer(name):
+    with fewer_examples():
         assert_preserves(MEMBERS[name], on=graphs(containing=MEMBERS[name], every_type=True))
 
 
 @pytest.mark.parametrize("name", SETS_OF_ANY)
 def test_a_rule_set_preserves_what_it_says(name):
-    with _fewer(name):
+    with _examples(name):
         assert_preserves(SETS[name], on=ON.get(name))
 
 
 @pytest.mark.parametrize("name", SETS_OF_ANY)
 def test_a_rule_set_leaves_nothing_to_do(name):
-    with _fewer(name):
+    with _examples(name):
         assert_idempotent(SETS[name], on=ON.get(name))
 
 

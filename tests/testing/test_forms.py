@@ -10,6 +10,7 @@ from graphrewrite import decline, op, rule
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.testing import assert_preserves, check, graphs
+from tests.profiles import fewer_examples
 from tests.testing import forms
 from tests.testing.combinations import COMBINATIONS
 
@@ -23,16 +24,19 @@ def matches(form, graph):
 
 @combined
 def test_what_is_generated_contains_the_form(form):
-    @given(graphs(containing=form))
-    def examine(graph):
-        assert matches(form, graph), str(graph)
+    with fewer_examples():
+
+        @given(graphs(containing=form))
+        def examine(graph):
+            assert matches(form, graph), str(graph)
 
     examine()
 
 
 @by_name
 def test_a_right_rule_is_not_refuted(form):
-    assert_preserves(form)
+    with fewer_examples():
+        assert_preserves(form)
 
 
 def kind(graph, match, index=0):

@@ -241,7 +241,7 @@ def test_a_choice_of_steps():
 
 def test_what_a_trace_says_of_itself(tmp_path):
     found = trace(chain("neg", "neg"), [drop_double_negation])
-    assert repr(found) == "<Trace: 4 -> 2 nodes in 1 steps>"
+    assert repr(found) == "<Trace: 4 -> 2 nodes in 1 step>"
     assert repr(show(found)) == str(found)
     page = found.save(tmp_path / "trace.html").read_text()
     assert page.startswith("<!DOCTYPE html>")

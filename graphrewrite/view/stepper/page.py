@@ -117,7 +117,7 @@ def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
             frames = [replace(frame, shapes=(), links=(), left_out=(0, 0)) for frame in found]
     count = len(trace.steps)
     return Stepper(
-        title=f"{len(trace.before)} → {len(trace.graph)} nodes in {count:,} step{'' if count == 1 else 's'}",
+        title=trace.headline.replace("->", "→"),
         graph=plain(trace.before.graph.get("name", ""), 120),
         told=_left_out(frames, count),
         table=_table(trace),

@@ -1,0 +1,22 @@
+"""Fewer examples for tests that are very many of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hypothesis import settings
+
+__all__ = ["fewer_examples"]
+
+
+@contextmanager
+def fewer_examples() -> Iterator[None]:
+    """Try as many examples as the quick profile does; in the slow profile as many as ever."""
+    profile = settings.get_current_profile_name()
+    if profile != "slow":
+        settings.load_profile("quick")
+    try:
+        yield
+    finally:
+        settings.load_profile(profile)
