@@ -32,7 +32,7 @@ from graphrewrite.wiring import rewire
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
-LOWER_TO_STREAM = (spread_operand, *MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_MOVEMENT)
+LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_MOVEMENT)
 """From integer tensors to components on streams."""
 
 
@@ -137,7 +137,7 @@ def to_stream(
                     "free batch",
                     node=name,
                 )
-    lowered = recorded(core, (*rules, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps)
+    lowered = recorded(core, (spread_operand, *rules, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps)
     _refuse_rest(lowered, rules)
     limits = Limits(interval, max_multipliers, max_memory_bits)
     folded, report = fold(drop_bridges(lowered), parallelism=parallelism, limits=limits, components=components)

@@ -1,4 +1,4 @@
-"""Fewer examples for tests that are very many of one kind."""
+"""Fewer examples for tests that are very many of one kind, and fewer seeds for what has always been found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from hypothesis import settings
 
-__all__ = ["fewer_examples"]
+__all__ = ["fewer_examples", "some_seeds"]
 
 
 @contextmanager
@@ -20,3 +20,8 @@ def fewer_examples() -> Iterator[None]:
         yield
     finally:
         settings.load_profile(profile)
+
+
+def some_seeds() -> range:
+    """Twenty seeds in the slow profile, else some of them."""
+    return range(20 if settings.get_current_profile_name() == "slow" else 5)

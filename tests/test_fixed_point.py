@@ -97,7 +97,7 @@ def settled(rules: RuleSet) -> Graph | None:
         raise
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
+@pytest.mark.parametrize("seeds", SEEDS[::2], ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
 def test_nothing_is_left_by_rules_that_are_random_themselves(seeds):
     ended = 0
     for seed in seeds:

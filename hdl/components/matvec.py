@@ -17,6 +17,7 @@ from graphrewrite.hdl.component import (
     counter_bits,
     streams,
 )
+from graphrewrite.hdl.constant_products import ConstantSums, constant_sums
 from graphrewrite.hdl.generic import long_vector
 from graphrewrite.hdl.matrix_products import Fold, check_shapes, fold_of, products, schedule_of
 from graphrewrite.hdl.resources import Piece
@@ -177,16 +178,18 @@ def _generics(site: Site) -> dict[str, Generic]:
     }
 
 
-def _partial_bits(magnitudes: NDArray[np.int64]) -> int:
-    """Ones in all weights: each is a shifted operand to add."""
-    return sum(int(number).bit_count() for number in magnitudes.ravel().tolist())
-
-
 def _rows(site: Site, fold: Fold) -> NDArray[np.int64]:
     """The weights of each step."""
     lanes = site.results[0].lanes
     matrix = np.asarray(site.attributes["weights"], np.int64).reshape(-1, lanes, fold.parts, fold.terms)
     return np.moveaxis(matrix, 2, 1).reshape(fold.steps, lanes * fold.terms)
+
+
+def _constant_sums(site: Site, width: int) -> list[ConstantSums]:
+    """What the products of each group take where all weights are constants."""
+    element, apart = site.operands[0].element, site.attributes["stages"] > 1
+    groups = np.split(np.asarray(site.attributes["weights"], np.int64), site.attributes["groups"])
+    return [constant_sums(group, element, width, apart=apart) for group in groups]
 
 
 def _resources(site: Site) -> Resources:
@@ -198,17 +201,26 @@ def _resources(site: Site) -> Resources:
     width = _weight_width(site.attributes["weights"])
     row = multipliers * width
     # What ranks hold: products, then operands and weights, then sums of some products.
-    ranks = (stages > 1) * multipliers * _term_width(site) + (stages > 2) * (x.payload_width + row * (fold.steps > 1))
+    term = _term_width(site)
+    ranks = (stages > 1) * multipliers * term + (stages > 2) * (x.payload_width + row * (fold.steps > 1))
     levels, cuts = counter_bits(fold.terms), max(stages - 3, 0)
     cut = [n for n in range(1, levels + 1) if n * cuts // levels > (n - 1) * cuts // levels]
-    ranks += sum(-(-fold.terms // 2**n) for n in cut) * z.lanes * _term_width(site)
+    ranks += sum(-(-fold.terms // 2**n) for n in cut) * z.lanes * term
     if fold.steps == 1:
+        sums = _constant_sums(site, term)
+        if stages > 1:
+            ranks += sum(one.held for one in sums) - multipliers * term  # equal products share their registers
         products = int(np.count_nonzero(matrix & (matrix - 1)))
         own = Resources(
             products,
             int(np.count_nonzero(matrix)),
             z.payload_width + 2 * stages - 1 + ranks,
-            pieces=(Piece("constant", 1, _partial_bits(matrix) * x.element.width),),
+            pieces=(
+                *(Piece("saved", 1, one.saved) for one in sums),
+                *(Piece("chain", n, bits, int(stages == 1)) for one in sums for bits, n in one.chains.items()),
+                *(Piece("invert", 1, one.inverted) for one in sums),
+                Piece("increment", z.lanes, z.element.width),
+            ),
         )
     else:
         results = fold.blocks * fold.passes

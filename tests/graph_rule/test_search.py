@@ -15,7 +15,7 @@ from graphrewrite.graph_rule import from_graphs
 from graphrewrite.pattern.condition import Where
 from tests.graph_rule.reference import comparable, matches, random_graph, random_written
 
-PAIRS = 10_000
+PAIRS = 5_000
 CHUNKS = 8
 
 

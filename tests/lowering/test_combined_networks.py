@@ -293,7 +293,7 @@ class TestErrors:
         g, of = Graph("g"), Layers("f64")
         x = g.input("x", Tensor("f64", (3, 2)))
         g.output("y", of.linear(op.concat(x, np.ones((3, 1)), axis=1), 2))
-        with pytest.raises(QuantisationError, match="is a constant that is joined with values; "):
+        with pytest.raises(QuantisationError, match=r"is a constant that is joined with values, .*; leave it"):
             quantise(g, np.ones((3, 2)))
 
     @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ KNOWN = {
     for name in names
 }
 """What becomes of those that are not refuted."""
-SAMPLE = 30
+SAMPLE = 20
 """How many of those that are wrong are tried in every run."""
 AS_RIGHT = sorted(name for names in EQUIVALENT.values() for name in names)
 

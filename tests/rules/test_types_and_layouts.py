@@ -13,6 +13,7 @@ from graphrewrite.infer import infer
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.testing import graphs, inputs_for
 from graphrewrite.types import element_kind, hold
+from tests.profiles import fewer_examples
 
 MEMBERS = {member.name: member for member in dict.fromkeys((*RULES, *FOLDING)) if isinstance(member, Rule)}
 LETTERS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
@@ -59,37 +60,41 @@ def examine_rule(rule: Rule, graph: Graph, inputs: dict[str, np.ndarray], *, exa
 
 @pytest.mark.parametrize("rule", MEMBERS.values(), ids=MEMBERS)
 def test_a_rule_takes_every_element_type(rule):
-    @given(graphs(containing=rule), st.sampled_from(["bf16", "f16", "i8", "i4", "u4", "u16"]), st.data())
-    def examine(graph, element, data):
-        try:
-            graph = retyped(graph, element)
-        except TypeMismatchError:
-            return  # these operands are no longer those of their ops
-        inputs = data.draw(inputs_for(graph, moderate=True))
-        examine_rule(rule, graph, inputs, exact=rule.keeps == "exact")
+    with fewer_examples():
+
+        @given(graphs(containing=rule), st.sampled_from(["bf16", "f16", "i8", "i4", "u4", "u16"]), st.data())
+        def examine(graph, element, data):
+            try:
+                graph = retyped(graph, element)
+            except TypeMismatchError:
+                return  # these operands are no longer those of their ops
+            inputs = data.draw(inputs_for(graph, moderate=True))
+            examine_rule(rule, graph, inputs, exact=rule.keeps == "exact")
 
     examine()
 
 
 @pytest.mark.parametrize("rule", MEMBERS.values(), ids=MEMBERS)
 def test_a_rule_takes_every_layout(rule):
-    @given(graphs(containing=rule), st.data())
-    def examine(graph, data):
-        try:
-            graph = named(graph, data.draw)
-        except TypeMismatchError:
-            return  # these operands are no longer those of their ops
-        inputs = data.draw(inputs_for(graph, moderate=True))
-        found = rewrite(graph, [rule])
-        verify(found)
-        with np.errstate(all="ignore"):
-            before, after = evaluate(graph, inputs), evaluate(found, inputs)
-        for name, array in before.items():
-            if rule.keeps == "exact":
-                np.testing.assert_array_equal(after[name], array)
-            elif element_kind(graph.result_type(*graph.operands(name)[0]).element) == "float":
-                large = np.nanmax(np.abs(array), initial=1.0, where=np.isfinite(array))
-                np.testing.assert_allclose(after[name], array, rtol=1e-2, atol=1e-3 * large)
+    with fewer_examples():
+
+        @given(graphs(containing=rule), st.data())
+        def examine(graph, data):
+            try:
+                graph = named(graph, data.draw)
+            except TypeMismatchError:
+                return  # these operands are no longer those of their ops
+            inputs = data.draw(inputs_for(graph, moderate=True))
+            found = rewrite(graph, [rule])
+            verify(found)
+            with np.errstate(all="ignore"):
+                before, after = evaluate(graph, inputs), evaluate(found, inputs)
+            for name, array in before.items():
+                if rule.keeps == "exact":
+                    np.testing.assert_array_equal(after[name], array)
+                elif element_kind(graph.result_type(*graph.operands(name)[0]).element) == "float":
+                    large = np.nanmax(np.abs(array), initial=1.0, where=np.isfinite(array))
+                    np.testing.assert_allclose(after[name], array, rtol=1e-2, atol=1e-3 * large)
 
     examine()
 

@@ -14,7 +14,7 @@ FORMER_OPS: tuple[str, ...] = (
     *("to_quantised", "transfer"),
 )
 """Names: every pair of these is in some of a few thousand graphs."""
-_FEW, _SOME = 5, 25
+_FEW, _SOME = 5, 15
 
 
 def examples_of(op: Op) -> settings:

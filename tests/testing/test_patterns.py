@@ -99,14 +99,14 @@ def test_patterns_shrink_to_few_nodes_of_the_first_op(ops, wanted, smallest):
     assert str(find(patterns(ops=ops), wanted, settings=shrinking)) == smallest
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(patterns(), st.data())
 def test_what_contains_a_pattern_has_a_match(pattern, data):
     graph = data.draw(graphs(containing=pattern, ops=["neg"]))
     assert any(True for node in graph for _ in find_at(pattern, graph, node, shared="keep")), f"{pattern}\n{graph}"
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(patterns(ops=["neg", "add", "sub", "relu"]), st.sampled_from(["refuse", "keep"]), st.data())
 def test_matches_are_those_of_exhaustive_search(pattern, shared, data):
     graph = data.draw(graphs(containing=pattern, ops=["neg"]))
