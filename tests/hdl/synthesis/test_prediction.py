@@ -12,6 +12,7 @@ from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.components.argmax import argmax
 from graphrewrite.hdl.components.fifo import fifo
+from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.refold import refold
 from graphrewrite.hdl.components.repeat import repeat
 from graphrewrite.hdl.synthesis import FAMILIES, PartReport, SynthesisReport, Usage, synthesise
@@ -77,12 +78,12 @@ def test_components_take_what_is_predicted(family: str) -> None:
 def test_predictions_are_those_of_this_yosys() -> None:
     """Small parts of another configuration than any that was fitted: synthesis says the same."""
     g = Graph("parts")
-    x = g.add(refold, [g.input("x", Stream(S8, (6,), 1))], {"lanes": 6}, name="wide", origin=("wide",))
-    late = g.add(fifo, [x], {"depth": 90}, name="deep", origin=("deep",))
-    g.output("y", g.add(argmax, [late], {"element": FixedPoint(False, 3)}, name="best", origin=("best",)))
+    constants = {"weights": [[5, -3, 2], [-7, 1, 11]], "bias": [3, -4], "element": FixedPoint(True, 11)}
+    x = g.add(matvec, [g.input("x", Stream(FixedPoint(True, 6), (3,)))], constants, name="product", origin=("product",))
+    g.output("y", g.add(fifo, [x], {"depth": 70}, name="deep", origin=("deep",)))
     report = synthesise(emit(g, frames=1), family="ice40")
     assert not report.notes
-    assert report.total.bram == 3
+    assert report.total.bram == 2
 
 
 @pytest.mark.parametrize("family", FAMILY_NAMES)
