@@ -26,16 +26,16 @@ class ConstantSums(NamedTuple):
     saved : int
         Adders of two or three bits that save their carry.
     chains : dict of int to int
-        Carry chains by their bits.
-    inverted : int
-        Bits of numbers that a carry chain subtracts.
+        Carry chains that end products or sums of two products, by their bits.
+    additions : dict of int to int
+        Those that add sums, by their bits.
     held : int
         Bits of all different products.
     """
 
     saved: int
     chains: dict[int, int]
-    inverted: int
+    additions: dict[int, int]
     held: int
 
 
@@ -67,13 +67,13 @@ def constant_sums(matrix: NDArray[np.int64], element: FixedPoint, width: int, *,
     Examples
     --------
     >>> constant_sums(np.array([[5, 3]]), FixedPoint(True, 8), 12, apart=False)
-    ConstantSums(saved=48, chains={9: 1}, inverted=0, held=23)
+    ConstantSums(saved=48, chains={9: 1}, additions={}, held=23)
     """
     odd = (matrix // np.maximum(matrix & -matrix, 1)).tolist()
     uses = Counter((column, factor) for row in odd for column, factor in enumerate(row) if factor)
     alone: set[tuple[int, int]] = set()
     sums: list[_Sum] = []
-    chains: Counter[int] = Counter()
+    additions: Counter[int] = Counter()
     for row, odds in zip(matrix.tolist(), odd, strict=True):
         totals = []
         for first in range(0, len(row), 2):
@@ -94,13 +94,13 @@ def constant_sums(matrix: NDArray[np.int64], element: FixedPoint, width: int, *,
         while len(totals) > 1:
             pairs = [totals[k : k + 2] for k in range(0, len(totals), 2)]
             totals = [min(max(pair) + all(pair[1:] and pair), width) for pair in pairs]
-            chains.update(total for pair, total in zip(pairs, totals, strict=True) if len(pair) == 2 and all(pair))
+            additions.update(total for pair, total in zip(pairs, totals, strict=True) if len(pair) == 2 and all(pair))
     sums += [_sum((factor,), (), element, _width(factor, element), 0) for _, factor in sorted(alone)]
-    chains.update(found.chain for found in sums if found.chain)
+    chains = Counter(found.chain for found in sums if found.chain)
     return ConstantSums(
         sum(found.saved for found in sums),
         dict(sorted(chains.items())),
-        sum(found.inverted for found in sums),
+        dict(sorted(additions.items())),
         sum(_width(factor, element) for _, factor in uses),
     )
 
@@ -108,7 +108,6 @@ def constant_sums(matrix: NDArray[np.int64], element: FixedPoint, width: int, *,
 class _Sum(NamedTuple):
     saved: int
     chain: int
-    inverted: int
 
 
 def _signed(factor: int, element: FixedPoint) -> bool:
@@ -137,7 +136,7 @@ def _sum(factors: tuple[int, ...], others: tuple[int, ...], element: FixedPoint,
     """What adds products by odd factors, and other numbers; all but one have no bits below ``low``."""
     hard = [factor for factor in factors if factor != -1]
     if not hard:
-        return _Sum(0, width - low, len(factors) * (element.width + (not element.signed)))
+        return _Sum(0, width - low)
     mask = (1 << width) - 1
     rows = [row for factor in hard for row in _partial_products(factor, element, mask)]
     rows += [_Row(mask, 0, other - 1) for other in others]
@@ -158,7 +157,7 @@ def _sum(factors: tuple[int, ...], others: tuple[int, ...], element: FixedPoint,
             made.append(_Row(carries << 1 & mask, always << 1 & mask, top + 1))
         rows = made + rows[len(rows) - len(rows) % 3 :]
     shared = (rows[0].varies | rows[0].ones) & (rows[-1].varies | rows[-1].ones)
-    return _Sum(saved, width - (shared & -shared).bit_length() + 1 if shared else 0, 0)
+    return _Sum(saved, width - (shared & -shared).bit_length() + 1 if shared else 0)
 
 
 def _partial_products(factor: int, element: FixedPoint, mask: int) -> list[_Row]:

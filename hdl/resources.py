@@ -16,11 +16,11 @@ class Piece(NamedTuple):
         compared, where it is compared again. ``decode``: enables of as many places as ``width`` says. ``logic``:
         functions of a few bits. ``counter``: counters, in look-up tables. ``product``: of two numbers that change.
         ``saved``: bits of adders that save their carries, for sums of products by constants; ``chain``: additions after
-        these, of ``size`` 1 where no registers stand between. ``sum``: accumulators of ``size`` products a step;
-        ``start``: a choice of two that carry chains add or compare. ``rank``: registers before and after products.
-        ``delay``: ``size`` registers one behind the other. ``rom``, ``ram``: memories of ``size`` words, with a
-        registered read; ``ring``: a ``ram`` that may be read where it is being written. ``buffer``: a ``stream_buffer``
-        for ``size`` beats.
+        these, of ``size`` 1 where no registers stand between; ``further``: those of such sums. ``sum``: accumulators of
+        ``size`` products a step; ``start``: a choice of two that carry chains add or compare. ``rank``: registers
+        before and after products. ``delay``: ``size`` registers one behind the other. ``rom``, ``ram``: memories of
+        ``size`` words, with a registered read; ``ring``: a ``ram`` that may be read where it is being written.
+        ``buffer``: a ``stream_buffer`` for ``size`` beats.
     times : int
         How many.
     width : int

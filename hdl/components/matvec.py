@@ -218,7 +218,7 @@ def _resources(site: Site) -> Resources:
             pieces=(
                 *(Piece("saved", 1, one.saved) for one in sums),
                 *(Piece("chain", n, bits, int(stages == 1)) for one in sums for bits, n in one.chains.items()),
-                *(Piece("invert", 1, one.inverted) for one in sums),
+                *(Piece("further", n, bits) for one in sums for bits, n in one.additions.items()),
                 Piece("increment", z.lanes, z.element.width),
             ),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 from graphrewrite import Graph
@@ -41,6 +42,16 @@ def beats(bits: int, length: int = 64) -> Stream:
     return Stream(FixedPoint(True, bits), (1, length), 1)
 
 
+def product(outputs: int, inputs: int, bits: int, x: FixedPoint, element: int, stages: int, seed: int) -> Site:
+    """A product by constants."""
+    rng = np.random.default_rng(seed)
+    most = 2 ** (bits - 1) - 1
+    weights = np.clip(np.round(rng.normal(0, 2 ** (bits - 1) / 3.5, (outputs, inputs))), -most, most).astype(int)
+    bias = np.random.default_rng(seed + 1).integers(-999, 999, outputs)
+    given = {"weights": weights, "bias": bias, "element": FixedPoint(True, element), "stages": stages}
+    return Site.of(matvec, Stream(x, (inputs,)), **given)
+
+
 # What Yosys 0.70 makes of components: look-up tables, flip-flops and block memories for each family.
 MEASURED = (
     (fifo, Site.of(fifo, beats(13), depth=13), (73, 63, 1), (69, 43, 0), (43, 43, 0)),
@@ -58,6 +69,9 @@ MEASURED = (
         (319, 14, 0),
         (202, 14, 0),
     ),
+    # The factors of ice40 and xc7 were fitted on others, smaller ones.
+    (matvec, product(6, 7, 8, S8, 17, 1, 33), (2174, 417, 0), (1650, 417, 0), (1515, 417, 0)),
+    (matvec, product(5, 12, 6, S8, 15, 2, 34), (1955, 880, 0), (942, 913, 0), (1315, 913, 0)),
     (repeat, Site.of(repeat, Stream(S8, (1, 28, 28), 1), factors=(2, 2)), (81, 67, 1), (76, 51, 0), (40, 51, 0)),
 )
 

@@ -1,0 +1,54 @@
+"""What constant matrix products take: invariances, and no adder where nothing is added."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.typing import NDArray
+
+from graphrewrite.hdl.constant_products import constant_sums
+from graphrewrite.types import FixedPoint
+
+elements = st.builds(FixedPoint, st.booleans(), st.integers(2, 12))
+matrices = arrays(
+    np.int64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=7), elements=st.integers(-128, 127)
+)
+
+
+def width_of(matrix: NDArray[np.int64], element: FixedPoint) -> int:
+    return int(np.abs(matrix).sum(axis=1).max() + 1).bit_length() + element.width + 2
+
+
+@given(matrix=matrices, element=elements, apart=st.booleans(), data=st.data())
+def test_the_order_of_rows_does_not_matter(
+    matrix: NDArray[np.int64], element: FixedPoint, apart: bool, data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(matrix))))
+    width = width_of(matrix, element)
+    found = constant_sums(matrix, element, width, apart=apart)
+    assert constant_sums(matrix[order], element, width, apart=apart) == found
+
+
+@given(matrix=matrices, element=elements)
+def test_products_in_registers_are_those_of_the_odd_parts(matrix: NDArray[np.int64], element: FixedPoint) -> None:
+    width = width_of(4 * matrix, element)
+    odd, even = (constant_sums(m, element, width, apart=True) for m in (matrix, 4 * matrix))
+    assert (odd.saved, odd.held) == (even.saved, even.held)
+    twice = constant_sums(np.vstack([matrix, matrix]), element, width, apart=True)
+    assert (twice.saved, twice.held) == (odd.saved, odd.held)
+
+
+@given(element=elements, places=st.lists(st.integers(0, 6), min_size=1, max_size=6))
+def test_powers_of_two_need_no_adders_but_those_of_their_sum(element: FixedPoint, places: list[int]) -> None:
+    matrix = np.array([[1 << place for place in places]])
+    found = constant_sums(matrix, element, width_of(matrix, element), apart=False)
+    assert found.saved == 0
+    assert sum(found.chains.values()) + sum(found.additions.values()) == len(places) - 1
+
+
+@given(matrix=matrices, element=elements, apart=st.booleans())
+def test_nothing_is_taken_for_zeros(matrix: NDArray[np.int64], element: FixedPoint, apart: bool) -> None:
+    found = constant_sums(0 * matrix, element, 20, apart=apart)
+    assert (found.saved, found.chains, found.additions, found.held) == (0, {}, {}, 0)
