@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -77,6 +78,8 @@ def pytest_configure(config: pytest.Config) -> None:
     The workers of pytest-xdist share the folder, and have no use for it: what was installed is compiled already. Each
     of them multiplies matrices on one thread: there is a worker for every core, and threads that wait keep it busy.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell: tests interrupt themselves
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("dist", "no") != "no":
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "PYTHONPYCACHEPREFIX" in os.environ or not sys.dont_write_bytecode:
