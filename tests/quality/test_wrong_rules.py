@@ -19,6 +19,7 @@ from tests.quality.wrong_rules.fixed_point import ignored_saturation
 WRONG = list(planted_in(wrong_rules))
 RARELY = {
     "layers.groups_ignored": 7,
+    "streams.groups_of_lanes_exchanged": 12,
     "activations.crossing_limits": 16,
     "shapes.border_of_another_value": 16,
     "layers.broadcast_for_per_channel": 19,
