@@ -42,7 +42,7 @@ def state(graph: nx.DiGraph) -> bytes:
 
 @pytest.fixture(autouse=True)
 def _no_callbacks_of_others():
-    """Python drops an interruption that comes within a callback of the garbage collector, of which Hypothesis has one."""
+    """Python drops an interruption within a callback of the garbage collector, and Hypothesis has one."""
     others = gc.callbacks[:]
     gc.callbacks.clear()
     yield
