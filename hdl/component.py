@@ -227,7 +227,8 @@ def spaced(steps: int, takes: NDArray[np.int64], gives: NDArray[np.int64], laten
     >>> [spaced(2 * n, np.arange(2) * n, np.arange(2) * n, latency=2).capacity for n in (1, 2, 3)]
     [(3,), (2,), (1,)]
     """
-    apart = int(np.diff([*gives, int(gives[0]) + steps]).min())
+    between_frames = steps - int(gives[-1] - gives[0])
+    apart = int(np.diff(gives).min(initial=between_frames))
     return Schedule(steps, (takes,), (gives,), latency, (-(-(latency + 1) // apart),))
 
 
