@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrewrite.hdl.deadlock import check_progress
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
@@ -16,7 +17,8 @@ from graphrewrite.hdl.schedule import Schedule
 __all__ = ["Cycles", "fifo_depths", "predict_cycles"]
 
 _STEADY = 1 << 12
-_ROUND = 12
+
+Pace = NDArray[np.float64]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -115,16 +117,14 @@ class Cycles:
 
     @cached_property
     def interval(self) -> float:
-        """Cycles from the end of a frame to the end of the next, on average over the last frames of the run.
+        """Cycles from the end of a frame to the end of the next; exact where the run is found to repeat.
 
-        The run may repeat only every second or third frame: the average is over twelve, a multiple of both. For one
+        Else it is an average over the second half of a long run, or the last twelve frames of a short one. For one
         frame it is the longest schedule.
         """
         if self.frames == 1:
             return float(max(schedule.steps for schedule in self.network.components.values()))
-        count = min(_ROUND, self.frames - 1)
-        ends = [track.of(slice(-1 - count, None), -1) for track in self._last]
-        return max(int(end[-1] - end[0]) for end in ends) / count
+        return max(track.interval for track in self._last)
 
     @property
     def occupation(self) -> dict[str, float]:
@@ -219,7 +219,7 @@ def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
 
     With these the network neither deadlocks nor has a longer interval, or a longer latency of a single frame, than if
     the buffers in front of the links had room without end; only the cycle that a beat takes through a fifo may add to
-    the latency. The links are decided one after the other, each with the least depth.
+    the latency. No depth can be less while the others stay.
 
     Parameters
     ----------
@@ -251,43 +251,61 @@ def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
     endless = {(link.source, link.source_port) for link in links if link.source in network.components}
     allowed = _pace(network, endless)
     depths: dict[Link, int] = {}
+    decided_at: dict[Link, Pace] = {}
     for link in links:
         endless.discard((link.source, link.source_port))
-        if _fits(network, endless, allowed):
-            depths[link] = 0
-            continue
-        with_fifo, name = _with_fifo(network, link, 1)
-        # The fifo itself may cost a cycle.
-        allowed = np.maximum(allowed, _pace(with_fifo, endless | {(name, 0)}))
-        # A depth of 1 halves the pace of whatever passes, which takes long to find out: it is tried last.
-        low, high = 0, 2
-        while not _fits(_with_fifo(network, link, high)[0], endless, allowed):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            fits = _fits(_with_fifo(network, link, middle)[0], endless, allowed)
-            low, high = (low, middle) if fits else (middle, high)
-        depths[link] = high
-        network = _with_fifo(network, link, high)[0]
+        before = _with_fifos(network, depths)
+        depths[link] = 0
+        if not _fits(before, endless, allowed):
+            # The fifo itself may cost a cycle.
+            allowed = np.maximum(allowed, _pace(_with_fifo(before, link, 1), endless | {(_fifo_in(link), 0)}))
+            depths[link] = _least_depth(before, link, endless, allowed)
+        decided_at[link] = allowed
+    # The cycle that a later fifo costs leaves time to those before it.
+    for link in links:
+        if depths[link] and (decided_at[link] < allowed).any():
+            others = _with_fifos(network, {other: depth for other, depth in depths.items() if other != link})
+            depths[link] = 0 if _fits(others, (), allowed) else _least_depth(others, link, (), allowed)
     return depths
 
 
-def _pace(network: Network, unbounded: Collection[tuple[str, int]]) -> Cycle:
-    """Return cycles for some frames in the steady state, and for the first frame."""
+def _least_depth(network: Network, link: Link, unbounded: Collection[tuple[str, int]], allowed: Pace) -> int:
+    # A depth of 1 halves the pace of whatever passes, which takes long to find out: it is tried last.
+    low, high = 0, 2
+    while not _fits(_with_fifo(network, link, high), unbounded, allowed):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = _fits(_with_fifo(network, link, middle), unbounded, allowed)
+        low, high = (low, middle) if fits else (middle, high)
+    return high
+
+
+def _pace(network: Network, unbounded: Collection[tuple[str, int]]) -> Pace:
+    """Return the interval in the steady state, and the latency of the first frame."""
     cycles = predict_cycles(network, _STEADY, unbounded=unbounded)
-    ends = [track.of(slice(-1 - _ROUND, None), -1) for track in cycles._last]
-    return np.array([max(int(end[-1] - end[0]) for end in ends), cycles.empty_latency])
+    return np.array([cycles.interval, cycles.empty_latency])
 
 
-def _fits(network: Network, unbounded: Collection[tuple[str, int]], allowed: Cycle) -> bool:
+def _fits(network: Network, unbounded: Collection[tuple[str, int]], allowed: Pace) -> bool:
     try:
         return bool((_pace(network, unbounded) <= allowed).all())
     except DeadlockError:
         return False
 
 
-def _with_fifo(network: Network, link: Link, depth: int) -> tuple[Network, str]:
-    beats, name = np.arange(network.beats(link)), f"fifo in {link}"
+def _fifo_in(link: Link) -> str:
+    return f"fifo in {link}"
+
+
+def _with_fifos(network: Network, depths: Mapping[Link, int]) -> Network:
+    for link, depth in depths.items():
+        network = _with_fifo(network, link, depth) if depth else network
+    return network
+
+
+def _with_fifo(network: Network, link: Link, depth: int) -> Network:
+    beats, name = np.arange(network.beats(link)), _fifo_in(link)
     fifo = Schedule(len(beats), (beats,), (beats,), 1, (depth,))
     components: dict[str, Schedule] = {} if link.source in network.components else {name: fifo}
     for other, schedule in network.components.items():
@@ -296,4 +314,4 @@ def _with_fifo(network: Network, link: Link, depth: int) -> tuple[Network, str]:
             components[name] = fifo
     parts = replace(link, sink=name, sink_port=0), replace(link, source=name, source_port=0)
     links = tuple(part for old in network.links for part in (parts if old == link else (old,)))
-    return replace(network, components=components, links=links), name
+    return replace(network, components=components, links=links)

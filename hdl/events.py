@@ -22,7 +22,8 @@ __all__ = ["Events", "Periods", "Track"]
 
 Cycle = NDArray[np.int64]
 _NEVER = -(1 << 60)
-_LARGEST_BLOCK = 32
+_LARGEST_BLOCK = 32  # and as many frames as a buffer holds
+_ROUND, _SHORT_ROUND = 60, 12  # multiples of what is likely to repeat
 
 
 class Track(NamedTuple):
@@ -43,6 +44,15 @@ class Track(NamedTuple):
         rows = np.where(beyond >= 0, len(self.solved) - self.every + beyond % self.every, wanted)
         found = self.solved[:, beats][rows]
         return np.asarray(found + self.period * (rounds if found.ndim == rounds.ndim else rounds[..., None]))
+
+    @property
+    def interval(self) -> float:
+        """Cycles from the last beat of a frame to that of the next, on average in the end."""
+        if len(self.solved) < self.frames:
+            return self.period / self.every
+        # What repeats is not known. An average over whole rounds, which leaves out the start of a long run.
+        count = max(self.frames // 2 // _ROUND * _ROUND, min(_SHORT_ROUND, self.frames - 1))
+        return float(self.solved[-1, -1] - self.solved[-1 - count, -1]) / count
 
 
 class Periods(NamedTuple):
@@ -265,7 +275,7 @@ class Events:
             self._solve(block)
             if self.frames < frames and (periods := self._periods(block)):
                 return periods
-            block = max(block, min(2 * block, _LARGEST_BLOCK))
+            block = max(block, min(2 * block, self.lag + _LARGEST_BLOCK))
         return None
 
     def tracks(self, link: Link, frames: int, periods: Periods | None) -> tuple[Track, Track]:
