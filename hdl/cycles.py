@@ -255,13 +255,12 @@ def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
     for link in links:
         endless.discard((link.source, link.source_port))
         before = _with_fifos(network, depths)
-        depths[link] = 0
+        depths[link], decided_at[link] = 0, allowed
         if not _fits(before, endless, allowed):
             # The fifo itself may cost a cycle.
             allowed = np.maximum(allowed, _pace(_with_fifo(before, link, 1), endless | {(_fifo_in(link), 0)}))
             depths[link] = _least_depth(before, link, endless, allowed)
-        decided_at[link] = allowed
-    # The cycle that a later fifo costs leaves time to those before it.
+    # The cycle that a fifo costs leaves time to all.
     for link in links:
         if depths[link] and (decided_at[link] < allowed).any():
             others = _with_fifos(network, {other: depth for other, depth in depths.items() if other != link})
