@@ -7,7 +7,8 @@ from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
-from graphrewrite.hdl.cycles import fifo_depths, predict_cycles
+from graphrewrite.hdl.cycles import predict_cycles
+from graphrewrite.hdl.depths import fifo_depths
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.hdl.network import Link, Network
 from graphrewrite.wiring import move_slot

@@ -1,24 +1,18 @@
-"""Predicts the cycle in which each beat moves, and from that latency, interval, occupation and buffer depths."""
+"""Predicts the cycle in which each beat moves, and from that latency, interval and occupation."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrewrite.hdl.deadlock import check_progress
-from graphrewrite.hdl.errors import DeadlockError, NetlistError
-from graphrewrite.hdl.events import Cycle, Events, Track
+from graphrewrite.hdl.events import Events
 from graphrewrite.hdl.network import Link, Network
-from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.hdl.track import Cycle, Track
 
-__all__ = ["Cycles", "fifo_depths", "predict_cycles"]
-
-_STEADY = 1 << 12
-
-Pace = NDArray[np.float64]
+__all__ = ["Cycles", "predict_cycles"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -212,105 +206,3 @@ def _is_forest(network: Network) -> bool:
                 return False
             root[ends[0]] = ends[1]
     return True
-
-
-def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
-    """Return for each link how deep a `fifo` in it must be for branches of different length to meet without delay.
-
-    With these the network neither deadlocks nor has a longer interval, or a longer latency of a single frame, than if
-    the buffers in front of the links had room without end; only the cycle that a beat takes through a fifo may add to
-    the latency. No depth can be less while the others stay.
-
-    Parameters
-    ----------
-    network : Network
-        Components and links.
-    joins : iterable of Link
-        Links that may get a fifo: usually all inputs of the components with several inputs.
-
-    Returns
-    -------
-    dict of Link to int
-        The ``depth`` of the fifo to put in; 0 where none is needed.
-
-    Examples
-    --------
-    >>> one, two = Schedule(8, (range(8),), (range(8),)), Schedule(8, (range(8),), (range(8),) * 2)
-    >>> late, both = Schedule(16, (range(8),), (range(8, 16),)), Schedule(8, (range(8),) * 2, (range(8),))
-    >>> direct, turned = Link("fork", 0, "add", 0), Link("reshape", 0, "add", 1)
-    >>> ends = Link("x", 0, "fork", 0), Link("fork", 1, "reshape", 0), Link("add", 0, "y", 0)
-    >>> parts = {"fork": two, "reshape": late, "add": both}
-    >>> network = Network(parts, (*ends, direct, turned), ("x",), ("y",))
-    >>> {str(link): depth for link, depth in fifo_depths(network, [direct, turned]).items()}
-    {'fork[0] -> add[0]': 6, 'reshape[0] -> add[1]': 0}
-    """
-    links = list(dict.fromkeys(joins))
-    for link in links:
-        if link not in network.links:
-            raise NetlistError(f"the network has no link {link}; give some of network.links")
-    endless = {(link.source, link.source_port) for link in links if link.source in network.components}
-    allowed = _pace(network, endless)
-    depths: dict[Link, int] = {}
-    decided_at: dict[Link, Pace] = {}
-    for link in links:
-        endless.discard((link.source, link.source_port))
-        before = _with_fifos(network, depths)
-        depths[link], decided_at[link] = 0, allowed
-        if not _fits(before, endless, allowed):
-            # The fifo itself may cost a cycle.
-            allowed = np.maximum(allowed, _pace(_with_fifo(before, link, 1), endless | {(_fifo_in(link), 0)}))
-            depths[link] = _least_depth(before, link, endless, allowed)
-    # The cycle that a fifo costs leaves time to all.
-    for link in links:
-        if depths[link] and (decided_at[link] < allowed).any():
-            others = _with_fifos(network, {other: depth for other, depth in depths.items() if other != link})
-            depths[link] = 0 if _fits(others, (), allowed) else _least_depth(others, link, (), allowed)
-    return depths
-
-
-def _least_depth(network: Network, link: Link, unbounded: Collection[tuple[str, int]], allowed: Pace) -> int:
-    # A depth of 1 halves the pace of whatever passes, which takes long to find out: it is tried last.
-    low, high = 0, 2
-    while not _fits(_with_fifo(network, link, high), unbounded, allowed):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        fits = _fits(_with_fifo(network, link, middle), unbounded, allowed)
-        low, high = (low, middle) if fits else (middle, high)
-    return high
-
-
-def _pace(network: Network, unbounded: Collection[tuple[str, int]]) -> Pace:
-    """Return the interval in the steady state, and the latency of the first frame."""
-    cycles = predict_cycles(network, _STEADY, unbounded=unbounded)
-    return np.array([cycles.interval, cycles.empty_latency])
-
-
-def _fits(network: Network, unbounded: Collection[tuple[str, int]], allowed: Pace) -> bool:
-    try:
-        return bool((_pace(network, unbounded) <= allowed).all())
-    except DeadlockError:
-        return False
-
-
-def _fifo_in(link: Link) -> str:
-    return f"fifo in {link}"
-
-
-def _with_fifos(network: Network, depths: Mapping[Link, int]) -> Network:
-    for link, depth in depths.items():
-        network = _with_fifo(network, link, depth) if depth else network
-    return network
-
-
-def _with_fifo(network: Network, link: Link, depth: int) -> Network:
-    beats, name = np.arange(network.beats(link)), _fifo_in(link)
-    fifo = Schedule(len(beats), (beats,), (beats,), 1, (depth,))
-    components: dict[str, Schedule] = {} if link.source in network.components else {name: fifo}
-    for other, schedule in network.components.items():
-        components[other] = schedule
-        if other == link.source:
-            components[name] = fifo
-    parts = replace(link, sink=name, sink_port=0), replace(link, source=name, source_port=0)
-    links = tuple(part for old in network.links for part in (parts if old == link else (old,)))
-    return replace(network, components=components, links=links)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,14 @@ class Schedule:
     def beats_out(self) -> tuple[int, ...]:
         """Beats of a frame for each output."""
         return tuple(len(port) for port in self.gives)
+
+    @cached_property
+    def events(self) -> Steps:
+        """The steps that take or give a beat, ascending."""
+        happens = np.zeros(self.steps, bool)
+        for port in (*self.takes, *self.gives):
+            happens[port] = True
+        return np.flatnonzero(happens)
 
     def _key(self) -> tuple[Any, ...]:
         ports = tuple(tuple(port.tobytes() for port in field) for field in (self.takes, self.gives))

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.hdl.cycles import Cycles
-from graphrewrite.hdl.events import Cycle
 from graphrewrite.hdl.network import Link
+from graphrewrite.hdl.track import Cycle
 
 __all__ = ["Signals"]
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite.hdl.checking.definition import transfers
-from graphrewrite.hdl.cycles import fifo_depths, predict_cycles
+from graphrewrite.hdl.cycles import predict_cycles
 from graphrewrite.hdl.deadlock import check_progress
+from graphrewrite.hdl.depths import fifo_depths
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
 from graphrewrite.hdl.events import Events
 from graphrewrite.hdl.network import Link, Network

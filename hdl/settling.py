@@ -1,0 +1,302 @@
+"""The members of a network, each of which settles the cycles of its own events for given neighbours.
+
+An event is a step that takes or gives a beat. Step ``j`` of the whole run of a component is done in cycle ``j`` or
+later, by a delay that never falls: with ``u[j]`` the delay that its beats and its room ask for, the delay is
+``maximum.accumulate(u)``. So one expression settles all events of a component for given neighbours.
+
+A member goes as far as the beats that it takes are known, and takes room that is not known yet for free: what it finds
+is never too late, and is settled again from the first event on that a neighbour has moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.hdl.errors import DeadlockError
+from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.hdl.track import Cycle
+
+__all__ = ["ComponentEvents", "Gate", "LinkEvents", "Member", "SinkEvents", "SourceEvents"]
+
+_NEVER = -(1 << 60)
+
+
+class Gate:
+    """A periodic pattern of open cycles, numbered from 0."""
+
+    def __init__(self, pattern: Sequence[int], port: str) -> None:
+        bits = np.asarray(pattern) != 0
+        if bits.ndim != 1 or not bits.any():
+            raise DeadlockError(f"the gate of {port} never opens: no beat passes; give a pattern with a 1 in it")
+        self.at, self.length = np.flatnonzero(bits), len(bits)
+        self.before = np.concatenate(([0], np.cumsum(bits)))
+
+    def first(self, cycle: Cycle) -> Cycle:
+        """Return the number of the first open cycle that is not before."""
+        return np.asarray(cycle // self.length * len(self.at) + self.before[cycle % self.length])
+
+    def cycle(self, number: Cycle) -> Cycle:
+        """Return the cycles of open cycles given by number."""
+        return np.asarray(number // len(self.at) * self.length + self.at[number % len(self.at)])
+
+
+class LinkEvents:
+    """The beats of a link: cycles of transfer (after `pad` entries for no beats) and first valid cycles.
+
+    A beat that leaves lets the one come that is `credit` beats later; None if none waits for it.
+    """
+
+    giver: tuple[Member, int]
+    taker: tuple[Member, int]
+
+    def __init__(self, beats: int, credit: int | None) -> None:
+        self.beats, self.credit, self.pad = beats, credit, credit or 1
+        self.left, self.seen = np.full(self.pad, _NEVER), np.empty(0, np.int64)
+
+    def block(self, first: int, frames: int) -> None:
+        """Begin a block of frames, of which no beat is known."""
+        low, high = first * self.beats, (first + frames) * self.beats
+        if high > len(self.seen):
+            room = np.full(max(high, 2 * len(self.seen)) - len(self.seen), _NEVER)
+            self.left, self.seen = np.concatenate((self.left, room)), np.concatenate((self.seen, room))
+        pad = self.pad
+        self.leaves, self.valid = self.left[pad + low : pad + high], self.seen[low:high]
+        self.freed = self.left[low:high]
+        self.known = 0
+
+    def gave(self, beat: int, known: int) -> Member:
+        """Tell the reader which beat is the first to be valid at another time, and how many are known."""
+        self.known = known
+        member, port = self.taker
+        member.moved(port, beat)
+        return member
+
+    def took(self, beat: int) -> Member | None:
+        """Tell the writer which beat is the first to leave at another time, if that matters to it."""
+        member, port = self.giver
+        if self.credit is None:
+            return None
+        member.freed(port, beat + self.credit)
+        return member
+
+
+class Member:
+    """What settles events; the first that is to be settled is `again`."""
+
+    again = 0
+
+    def block(self, first: int, frames: int) -> None:
+        """Begin a block of frames."""
+        raise NotImplementedError
+
+    def settle(self, part: float) -> list[Member]:
+        """Settle what can be, up to a part of a block if no input bounds it; return the members that this concerns."""
+        raise NotImplementedError
+
+    def moved(self, port: int, beat: int) -> None:
+        """Note that an input's beats are valid at other times, from one on."""
+        raise NotImplementedError
+
+    def freed(self, port: int, beat: int) -> None:
+        """Note that an output's beats have room at other times, from one on."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Note what the next block continues."""
+
+
+class _Port:
+    """The beats of one port of a component among the component's events."""
+
+    def __init__(self, link: LinkEvents, steps: Cycle, events: Cycle) -> None:
+        self.link, self.steps = link, steps
+        self.all = len(steps) == len(events)
+        self.slots = np.empty(0, np.int64) if self.all else np.searchsorted(events, steps)
+        self.index = np.empty(0, np.int64)
+        self.latest = 0
+
+    def block(self, start: Cycle, events: int, length: int) -> None:
+        self.offset = (start * length + self.steps).ravel()
+        if not self.all and len(start) != self.latest:
+            self.index, self.latest = (np.arange(len(start))[:, None] * events + self.slots).ravel(), len(start)
+
+    def beats(self, event: int) -> int:
+        """Return how many beats come before an event."""
+        return event if self.all else int(self.index.searchsorted(event))
+
+    def event(self, beat: int, events: int) -> int:
+        """Return which event a beat is; the number of events if it is in no frame of the block."""
+        if beat >= len(self.offset):
+            return events
+        return beat if self.all else int(self.index[beat])
+
+
+class ComponentEvents(Member):
+    """The steps of a component."""
+
+    def __init__(self, schedule: Schedule, takes: Sequence[LinkEvents], gives: Sequence[LinkEvents]) -> None:
+        self.events, self.steps, self.latency = schedule.events, schedule.steps, schedule.latency
+        self.takes = [_Port(link, at, self.events) for link, at in zip(takes, schedule.takes, strict=True)]
+        self.gives = [_Port(link, at, self.events) for link, at in zip(gives, schedule.gives, strict=True)]
+        for p, link in enumerate(takes):
+            link.taker = self, p
+        for q, link in enumerate(gives):
+            link.giver = self, q
+        self.delay = np.zeros(1, np.int64)
+
+    def block(self, first: int, frames: int) -> None:
+        """Begin a block of frames."""
+        self.carry = self.delay[-1]
+        start = np.arange(first, first + frames)[:, None]
+        self.size = frames * len(self.events)
+        self.delay = np.full(self.size, _NEVER)
+        for port in (*self.takes, *self.gives):
+            port.block(start, len(self.events), self.steps)
+        self.asks = [(port, port.link.valid, port.offset) for port in self.takes]
+        self.asks += [(p, p.link.freed, p.offset - 1) for p in self.gives if p.link.credit is not None]
+        self.again = 0
+
+    def moved(self, port: int, beat: int) -> None:
+        """Note the first beat that is valid at another time."""
+        self.again = min(self.again, self.takes[port].event(beat, self.size))
+
+    def freed(self, port: int, beat: int) -> None:
+        """Note the first beat that has room at another time."""
+        self.again = min(self.again, self.gives[port].event(beat, self.size))
+
+    def settle(self, part: float) -> list[Member]:
+        """Settle what beats and room allow."""
+        high = self.size if self.takes else int(part * self.size)
+        for port in self.takes:
+            high = min(high, port.event(port.link.known, self.size))
+        low = self.again
+        if low >= high:
+            return []
+        delay = np.full(high - low, self.delay[low - 1] if low else self.carry)
+        for port, cycle, offset in self.asks:
+            first, last = port.beats(low), port.beats(high)
+            asked = cycle[first:last] - offset[first:last]
+            if port.all:
+                np.maximum(delay, asked, out=delay)
+            else:
+                at = port.index[first:last] - low
+                delay[at] = np.maximum(delay[at], asked)
+        np.maximum.accumulate(delay, out=delay)
+        other = delay != self.delay[low:high]
+        first = int(other.argmax())
+        self.again = high
+        if not other[first]:
+            return []
+        self.delay[low + first : high] = delay[first:]
+        return self._tell(low + first, high)
+
+    def _tell(self, low: int, high: int) -> list[Member]:
+        heard: list[Member] = []
+        for port in self.takes:
+            first, last = port.beats(low), port.beats(high)
+            if first < last:
+                at = slice(first, last) if port.all else port.index[first:last]
+                np.add(self.delay[at], port.offset[first:last], out=port.link.leaves[first:last])
+                writer = port.link.took(first)
+                heard += [] if writer is None else [writer]
+        for port in self.gives:
+            first, last = port.beats(low), port.beats(high)
+            if first < last:
+                at = slice(first, last) if port.all else port.index[first:last]
+                valid = port.link.valid[first:last]
+                np.add(self.delay[at], port.offset[first:last], out=valid)
+                valid += self.latency
+                heard.append(port.link.gave(first, last))
+        return heard
+
+    def shift(self, every: int, rows: int, frames: int) -> int:
+        """Return by how much each of the last frames is later than the one `every` before; -1 if not alike."""
+        delay = self.delay.reshape(frames, -1)[frames - rows - every :]
+        change = delay[every:] - delay[:-every]
+        return int(change[0, 0]) + every * self.steps if (change == change[0, 0]).all() else -1
+
+
+class _End(Member):
+    """An input or output of the network, whose beats pass in open cycles only."""
+
+    def __init__(self, link: LinkEvents, gate: Gate | None) -> None:
+        self.link, self.gate, self.carry = link, gate, -1
+
+    def block(self, first: int, frames: int) -> None:
+        self.slot = np.full(frames * self.link.beats, -1)
+        self.again = 0
+
+    def moved(self, port: int, beat: int) -> None:
+        self.again = min(self.again, beat)
+
+    def freed(self, port: int, beat: int) -> None:
+        self.again = min(self.again, beat)
+
+    def finish(self) -> None:
+        if self.gate is not None:
+            self.carry = int(self.slot[-1])
+
+    def _through(self, gate: Gate, earliest: Cycle, result: Cycle, low: int, high: int) -> int:
+        """Set the cycles of some beats, none in the slot of another; return the first that moved, `high` if none."""
+        beat = np.arange(low, high)
+        slot = gate.first(earliest) - beat
+        slot[0] = max(slot[0], (self.slot[low - 1] if low else self.carry) + 1 - low)
+        slot = np.maximum.accumulate(slot) + beat
+        other = slot != self.slot[low:high]
+        self.again = high
+        if not other.any():
+            return high
+        self.slot[low:high], result[:] = slot, gate.cycle(slot)
+        return low + int(other.argmax())
+
+
+class SourceEvents(_End):
+    """An input of the network: raises valid in open cycles only."""
+
+    def __init__(self, link: LinkEvents, gate: Gate | None) -> None:
+        super().__init__(link, gate)
+        link.giver = self, 0
+
+    def settle(self, part: float) -> list[Member]:
+        """Settle what beats and room allow."""
+        low, high = self.again, int(part * len(self.slot))
+        if low >= high:
+            return []
+        if self.gate is None:
+            self.link.valid[low:high] = 1
+            self.again = high
+            return [self.link.gave(low, high)]
+        earliest = np.maximum(self.link.freed[low:high] + 1, 1)
+        first = self._through(self.gate, earliest, self.link.valid[low:high], low, high)
+        return [self.link.gave(first, high)]
+
+    def finish(self) -> None:
+        """Note what the next block continues."""
+        super().finish()
+        if self.gate is None:
+            np.maximum(self.link.freed + 1, 1, out=self.link.valid)
+
+
+class SinkEvents(_End):
+    """An output of the network: ready in open cycles only."""
+
+    def __init__(self, link: LinkEvents, gate: Gate | None) -> None:
+        super().__init__(link, gate)
+        link.taker = self, 0
+
+    def settle(self, part: float) -> list[Member]:
+        """Settle what beats and room allow."""
+        low, high = self.again, self.link.known
+        if low >= high:
+            return []
+        if self.gate is None:
+            self.link.leaves[low:high] = self.link.valid[low:high]
+            self.again = high
+            first = low
+        else:
+            earliest = np.maximum(self.link.valid[low:high], 0)
+            first = self._through(self.gate, earliest, self.link.leaves[low:high], low, high)
+        writer = self.link.took(first) if first < high else None
+        return [] if writer is None else [writer]
