@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from graphrewrite.errors import did_you_mean
 from graphrewrite.hdl.errors import NetlistError
 from graphrewrite.hdl.network import Link, Network
-from graphrewrite.hdl.settling import ComponentEvents, Gate, LinkEvents, Member, SinkEvents, SourceEvents
+from graphrewrite.hdl.settling import Change, ComponentEvents, Gate, LinkEvents, Member, SinkEvents, SourceEvents
 from graphrewrite.hdl.track import Periods, Track
 
 __all__ = ["Events"]
@@ -60,10 +60,13 @@ class Events:
             )
             for name, schedule in network.components.items()
         }
-        self.first = [SourceEvents(self.links[out_of[name, 0]], gate) for name, gate in sources.items()]
-        last = [SinkEvents(self.links[into[name, 0]], gate) for name, gate in sinks.items()]
-        self.order: list[Member] = [*self.first, *self.components.values(), *last]
-        self.unfed = [*self.first, *(c for c in self.components.values() if not c.takes)]
+        unfed: dict[str, Member] = {name: SourceEvents(self.links[out_of[name, 0]], g) for name, g in sources.items()}
+        ends: dict[str, Member] = {name: SinkEvents(self.links[into[name, 0]], g) for name, g in sinks.items()}
+        members = unfed | self.components | ends
+        self.order = list(members.values())
+        self.unfed = [*unfed.values(), *(c for c in self.components.values() if not c.takes)]
+        self.reader = {self.links[link]: (members[link.sink], link.sink_port) for link in network.links}
+        self.writer = {self.links[link]: (members[link.source], link.source_port) for link in network.links}
         lags = [-(-(events.credit or 1) // events.beats) for events in self.links.values()]
         self.lag = max(lags, default=1)
 
@@ -105,11 +108,25 @@ class Events:
                 for member in forth:
                     if member in waiting:
                         waiting.remove(member)
-                        waiting.update(member.settle(part / parts))
+                        for change in member.settle(part / parts):
+                            waiting.update(self._tell(change))
                 forth = forth[::-1]
         for member in self.order:
             member.finish()
         self.frames += block
+
+    def _tell(self, change: Change) -> list[Member]:
+        """Tell the member at the other end of a link, and return it, if the change matters to it."""
+        link = change.link
+        if not change.leaves:
+            member, port = self.reader[link]
+            member.moved(port, change.beat)
+        elif link.credit is None:
+            return []
+        else:
+            member, port = self.writer[link]
+            member.freed(port, change.beat + link.credit)
+        return [member]
 
     def _periods(self, block: int) -> Periods | None:
         # The next frame is a function of the last `lag` frames. If the last `every` frames, and all that these depend

@@ -11,6 +11,7 @@ is never too late, and is settled again from the first event on that a neighbour
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from graphrewrite.hdl.errors import DeadlockError
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.hdl.track import Cycle
 
-__all__ = ["ComponentEvents", "Gate", "LinkEvents", "Member", "SinkEvents", "SourceEvents"]
+__all__ = ["Change", "ComponentEvents", "Gate", "LinkEvents", "Member", "SinkEvents", "SourceEvents"]
 
 _NEVER = -(1 << 60)
 
@@ -48,9 +49,6 @@ class LinkEvents:
     A beat that leaves lets the one come that is `credit` beats later; None if none waits for it.
     """
 
-    giver: tuple[Member, int]
-    taker: tuple[Member, int]
-
     def __init__(self, beats: int, credit: int | None) -> None:
         self.beats, self.credit, self.pad = beats, credit, credit or 1
         self.left, self.seen = np.full(self.pad, _NEVER), np.empty(0, np.int64)
@@ -66,20 +64,13 @@ class LinkEvents:
         self.freed = self.left[low:high]
         self.known = 0
 
-    def gave(self, beat: int, known: int) -> Member:
-        """Tell the reader which beat is the first to be valid at another time, and how many are known."""
-        self.known = known
-        member, port = self.taker
-        member.moved(port, beat)
-        return member
 
-    def took(self, beat: int) -> Member | None:
-        """Tell the writer which beat is the first to leave at another time, if that matters to it."""
-        member, port = self.giver
-        if self.credit is None:
-            return None
-        member.freed(port, beat + self.credit)
-        return member
+class Change(NamedTuple):
+    """From one beat of a link on, other cycles: of being valid, or of leaving."""
+
+    link: LinkEvents
+    beat: int
+    leaves: bool
 
 
 class Member:
@@ -91,8 +82,8 @@ class Member:
         """Begin a block of frames."""
         raise NotImplementedError
 
-    def settle(self, part: float) -> list[Member]:
-        """Settle what can be, up to a part of a block if no input bounds it; return the members that this concerns."""
+    def settle(self, part: float) -> list[Change]:
+        """Settle what can be, up to a part of a block if no input bounds it; return what changes by it."""
         raise NotImplementedError
 
     def moved(self, port: int, beat: int) -> None:
@@ -111,16 +102,15 @@ class _Port:
     """The beats of one port of a component among the component's events."""
 
     def __init__(self, link: LinkEvents, steps: Cycle, events: Cycle) -> None:
-        self.link, self.steps = link, steps
+        self.link = link
         self.all = len(steps) == len(events)
         self.slots = np.empty(0, np.int64) if self.all else np.searchsorted(events, steps)
         self.index = np.empty(0, np.int64)
-        self.latest = 0
+        self.frames = 0
 
-    def block(self, start: Cycle, events: int, length: int) -> None:
-        self.offset = (start * length + self.steps).ravel()
-        if not self.all and len(start) != self.latest:
-            self.index, self.latest = (np.arange(len(start))[:, None] * events + self.slots).ravel(), len(start)
+    def block(self, frames: int, events: int) -> None:
+        if not self.all and frames != self.frames:
+            self.index, self.frames = (np.arange(frames)[:, None] * events + self.slots).ravel(), frames
 
     def beats(self, event: int) -> int:
         """Return how many beats come before an event."""
@@ -128,9 +118,9 @@ class _Port:
 
     def event(self, beat: int, events: int) -> int:
         """Return which event a beat is; the number of events if it is in no frame of the block."""
-        if beat >= len(self.offset):
-            return events
-        return beat if self.all else int(self.index[beat])
+        if self.all:
+            return min(beat, events)
+        return int(self.index[beat]) if beat < len(self.index) else events
 
 
 class ComponentEvents(Member):
@@ -140,22 +130,19 @@ class ComponentEvents(Member):
         self.events, self.steps, self.latency = schedule.events, schedule.steps, schedule.latency
         self.takes = [_Port(link, at, self.events) for link, at in zip(takes, schedule.takes, strict=True)]
         self.gives = [_Port(link, at, self.events) for link, at in zip(gives, schedule.gives, strict=True)]
-        for p, link in enumerate(takes):
-            link.taker = self, p
-        for q, link in enumerate(gives):
-            link.giver = self, q
         self.delay = np.zeros(1, np.int64)
 
     def block(self, first: int, frames: int) -> None:
         """Begin a block of frames."""
         self.carry = self.delay[-1]
-        start = np.arange(first, first + frames)[:, None]
-        self.size = frames * len(self.events)
+        self.offset = (np.arange(first, first + frames)[:, None] * self.steps + self.events).ravel()
+        self.size = len(self.offset)
         self.delay = np.full(self.size, _NEVER)
         for port in (*self.takes, *self.gives):
-            port.block(start, len(self.events), self.steps)
-        self.asks = [(port, port.link.valid, port.offset) for port in self.takes]
-        self.asks += [(p, p.link.freed, p.offset - 1) for p in self.gives if p.link.credit is not None]
+            port.block(frames, len(self.events))
+        # Room that a beat leaves is there in the cycle after.
+        self.asks = [(port, port.link.valid, 0) for port in self.takes]
+        self.asks += [(port, port.link.freed, 1) for port in self.gives if port.link.credit is not None]
         self.again = 0
 
     def moved(self, port: int, beat: int) -> None:
@@ -166,7 +153,7 @@ class ComponentEvents(Member):
         """Note the first beat that has room at another time."""
         self.again = min(self.again, self.gives[port].event(beat, self.size))
 
-    def settle(self, part: float) -> list[Member]:
+    def settle(self, part: float) -> list[Change]:
         """Settle what beats and room allow."""
         high = self.size if self.takes else int(part * self.size)
         for port in self.takes:
@@ -175,13 +162,14 @@ class ComponentEvents(Member):
         if low >= high:
             return []
         delay = np.full(high - low, self.delay[low - 1] if low else self.carry)
-        for port, cycle, offset in self.asks:
-            first, last = port.beats(low), port.beats(high)
-            asked = cycle[first:last] - offset[first:last]
+        for port, cycle, late in self.asks:
             if port.all:
-                np.maximum(delay, asked, out=delay)
+                np.maximum(delay, cycle[low:high] - self.offset[low:high] + late, out=delay)
             else:
-                at = port.index[first:last] - low
+                first, last = port.beats(low), port.beats(high)
+                at = port.index[first:last]
+                asked = cycle[first:last] - self.offset[at] + late
+                at = at - low
                 delay[at] = np.maximum(delay[at], asked)
         np.maximum.accumulate(delay, out=delay)
         other = delay != self.delay[low:high]
@@ -192,24 +180,22 @@ class ComponentEvents(Member):
         self.delay[low + first : high] = delay[first:]
         return self._tell(low + first, high)
 
-    def _tell(self, low: int, high: int) -> list[Member]:
-        heard: list[Member] = []
+    def _tell(self, low: int, high: int) -> list[Change]:
+        cycle = self.delay[low:high] + self.offset[low:high]
+        changes = []
         for port in self.takes:
             first, last = port.beats(low), port.beats(high)
             if first < last:
-                at = slice(first, last) if port.all else port.index[first:last]
-                np.add(self.delay[at], port.offset[first:last], out=port.link.leaves[first:last])
-                writer = port.link.took(first)
-                heard += [] if writer is None else [writer]
+                port.link.leaves[first:last] = cycle if port.all else cycle[port.index[first:last] - low]
+                changes.append(Change(port.link, first, True))
         for port in self.gives:
             first, last = port.beats(low), port.beats(high)
             if first < last:
-                at = slice(first, last) if port.all else port.index[first:last]
-                valid = port.link.valid[first:last]
-                np.add(self.delay[at], port.offset[first:last], out=valid)
-                valid += self.latency
-                heard.append(port.link.gave(first, last))
-        return heard
+                given = cycle if port.all else cycle[port.index[first:last] - low]
+                np.add(given, self.latency, out=port.link.valid[first:last])
+                port.link.known = last
+                changes.append(Change(port.link, first, False))
+        return changes
 
     def shift(self, every: int, rows: int, frames: int) -> int:
         """Return by how much each of the last frames is later than the one `every` before; -1 if not alike."""
@@ -255,22 +241,19 @@ class _End(Member):
 class SourceEvents(_End):
     """An input of the network: raises valid in open cycles only."""
 
-    def __init__(self, link: LinkEvents, gate: Gate | None) -> None:
-        super().__init__(link, gate)
-        link.giver = self, 0
-
-    def settle(self, part: float) -> list[Member]:
+    def settle(self, part: float) -> list[Change]:
         """Settle what beats and room allow."""
         low, high = self.again, int(part * len(self.slot))
         if low >= high:
             return []
+        self.link.known = high
         if self.gate is None:
             self.link.valid[low:high] = 1
             self.again = high
-            return [self.link.gave(low, high)]
+            return [Change(self.link, low, False)]
         earliest = np.maximum(self.link.freed[low:high] + 1, 1)
         first = self._through(self.gate, earliest, self.link.valid[low:high], low, high)
-        return [self.link.gave(first, high)]
+        return [Change(self.link, first, False)]
 
     def finish(self) -> None:
         """Note what the next block continues."""
@@ -282,11 +265,7 @@ class SourceEvents(_End):
 class SinkEvents(_End):
     """An output of the network: ready in open cycles only."""
 
-    def __init__(self, link: LinkEvents, gate: Gate | None) -> None:
-        super().__init__(link, gate)
-        link.taker = self, 0
-
-    def settle(self, part: float) -> list[Member]:
+    def settle(self, part: float) -> list[Change]:
         """Settle what beats and room allow."""
         low, high = self.again, self.link.known
         if low >= high:
@@ -298,5 +277,4 @@ class SinkEvents(_End):
         else:
             earliest = np.maximum(self.link.valid[low:high], 0)
             first = self._through(self.gate, earliest, self.link.leaves[low:high], low, high)
-        writer = self.link.took(first) if first < high else None
-        return [] if writer is None else [writer]
+        return [Change(self.link, first, True)] if first < high else []
