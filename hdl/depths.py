@@ -10,6 +10,7 @@ from graphrewrite.hdl.cycles import predict_cycles
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
 from graphrewrite.hdl.network import Link, Network
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.progress import progress
 
 __all__ = ["fifo_depths"]
 
@@ -61,24 +62,26 @@ def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
     allowed = _pace(network, endless)
     depths: dict[Link, int] = {}
     decided_at: dict[Link, _Pace] = {}
-    for link in links:
-        endless.discard((link.source, link.source_port))
-        before = _with_fifos(network, depths)
-        depths[link], decided_at[link] = 0, allowed
-        if not _fits(before, endless, allowed):
-            # The fifo itself may cost a cycle.
-            slower = _pace(_with_fifo(before, link, 1), endless | {(_fifo_in(link), 0)})
-            allowed = _Pace(*map(max, allowed, slower))
-            low, high = 0, 2
-            while not _fits(_with_fifo(before, link, high), endless, allowed):
-                low, high = high, 4 * high
-            depths[link] = _least_depth(before, link, endless, allowed, low, high)
+    with progress(links, "fifos") as undecided:
+        for link in undecided:
+            endless.discard((link.source, link.source_port))
+            before = _with_fifos(network, depths)
+            depths[link], decided_at[link] = 0, allowed
+            if not _fits(before, endless, allowed):
+                # The fifo itself may cost a cycle.
+                slower = _pace(_with_fifo(before, link, 1), endless | {(_fifo_in(link), 0)})
+                allowed = _Pace(*map(max, allowed, slower))
+                low, high = 0, 2
+                while not _fits(_with_fifo(before, link, high), endless, allowed):
+                    low, high = high, 4 * high
+                depths[link] = _least_depth(before, link, endless, allowed, low, high)
     # The cycle that a fifo costs leaves time to all.
     for link in links:
         if depths[link] and decided_at[link] != allowed:
             others = _with_fifos(network, {other: depth for other, depth in depths.items() if other != link})
             if _fits(_with_fifo(others, link, depths[link] - 1), (), allowed):
-                depths[link] = _least_depth(others, link, (), allowed, -1, depths[link] - 1)
+                none = _fits(others, (), allowed)
+                depths[link] = 0 if none else _least_depth(others, link, (), allowed, 0, depths[link] - 1)
     return depths
 
 
