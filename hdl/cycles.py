@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from graphrewrite.hdl.deadlock import check_progress
 from graphrewrite.hdl.events import Events
 from graphrewrite.hdl.network import Link, Network
 from graphrewrite.hdl.track import Cycle, Track
@@ -53,6 +52,7 @@ class Cycles:
     --------
     A component of two steps that gives after its second beat:
 
+    >>> from graphrewrite.hdl.schedule import Schedule
     >>> half = Schedule(2, ([0, 1],), ([1],))
     >>> into, out = Link("x", 0, "half", 0), Link("half", 0, "y", 0)
     >>> cycles = predict_cycles(Network({"half": half}, (into, out), ("x",), ("y",)), 3)
@@ -172,6 +172,7 @@ def predict_cycles(
 
     Examples
     --------
+    >>> from graphrewrite.hdl.schedule import Schedule
     >>> step = Schedule(1, ([0],), ([0],))
     >>> out = Link("relu", 0, "y", 0)
     >>> network = Network({"relu": step}, (Link("x", 0, "relu", 0), out), ("x",), ("y",))
@@ -184,25 +185,6 @@ def predict_cycles(
         raise ValueError(f"frames is {frames}; give at least 1")
     endless = frozenset(unbounded)
     events = Events(network, source_gates or {}, sink_gates or {}, endless)
-    if not _is_forest(network):
-        check_progress(network, endless)
     periods = events.run(frames)
     tracks = _OnDemand(network.links, lambda link: events.tracks(link, frames, periods))
     return Cycles(network, frames, tracks, endless)
-
-
-def _is_forest(network: Network) -> bool:
-    # Two neighbours never wait for each other: then the buffer between them would be full and empty at once. Without a
-    # second way from a component to another, there is no other circle.
-    root = {name: name for name in network.components}
-    for link in network.links:
-        if link.source in root and link.sink in root:
-            ends = []
-            for name in (link.source, link.sink):
-                while root[name] != name:
-                    root[name] = name = root[root[name]]
-                ends.append(name)
-            if ends[0] == ends[1]:
-                return False
-            root[ends[0]] = ends[1]
-    return True

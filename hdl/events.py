@@ -8,6 +8,7 @@ inputs are given out in small parts, each settled before the next.
 from collections.abc import Collection, Mapping, Sequence
 
 from graphrewrite.errors import did_you_mean
+from graphrewrite.hdl.deadlock import check_progress
 from graphrewrite.hdl.errors import NetlistError
 from graphrewrite.hdl.network import Link, Network
 from graphrewrite.hdl.settling import Change, ComponentEvents, Gate, LinkEvents, Member, SinkEvents, SourceEvents
@@ -17,6 +18,7 @@ __all__ = ["Events"]
 
 _LARGEST_BLOCK = 32  # and as many frames as a buffer holds
 _PART = 1 << 12  # events of the busiest component
+_PATIENCE = 32  # rounds for each part, after which something may wait for itself
 
 
 class Events:
@@ -25,7 +27,7 @@ class Events:
     Parameters
     ----------
     network : Network
-        A network that makes progress.
+        Components and links.
     source_gates, sink_gates : mapping of str to sequence of int
         For some inputs and outputs, the pattern of cycles in which they may raise valid, or are ready.
     unbounded : collection of (component, output)
@@ -39,12 +41,12 @@ class Events:
         sink_gates: Mapping[str, Sequence[int]],
         unbounded: Collection[tuple[str, int]],
     ) -> None:
-        self.network, self.frames = network, 0
+        self.network, self.unbounded, self.frames, self.checked = network, frozenset(unbounded), 0, False
         sources, sinks = _gates(source_gates, network.inputs), _gates(sink_gates, network.outputs)
         self.links: dict[Link, LinkEvents] = {}
         for link in network.links:
             if link.source in network.components:
-                endless = (link.source, link.source_port) in unbounded
+                endless = (link.source, link.source_port) in self.unbounded
                 credit = None if endless else network.components[link.source].capacity[link.source_port]
             else:
                 credit = 1 if sources[link.source] else None
@@ -71,7 +73,7 @@ class Events:
         self.lag = max(lags, default=1)
 
     def run(self, frames: int) -> Periods | None:
-        """Solve as many frames as asked, or until the rest repeats."""
+        """Solve as many frames as asked, or until the rest repeats; raise `DeadlockError` if the network stops."""
         block = self.lag + 3
         while self.frames < frames:
             block = min(block, frames - self.frames)
@@ -101,6 +103,7 @@ class Events:
         for member in self.order:
             member.block(self.frames, block)
         parts = 1 + max((c.size for c in self.components.values()), default=0) // _PART
+        patience = _PATIENCE * parts * len(self.order)
         forth = self.order
         for part in range(1, parts + 1):
             waiting: set[Member] = set(self.unfed)
@@ -111,9 +114,21 @@ class Events:
                         for change in member.settle(part / parts):
                             waiting.update(self._tell(change))
                 forth = forth[::-1]
+                patience -= len(forth)
+                if patience < 0:
+                    self._check_once()
+        if any(c.again < c.size for c in self.components.values()):
+            self._check_once()
         for member in self.order:
             member.finish()
         self.frames += block
+
+    def _check_once(self) -> None:
+        # What waits for itself is settled ever later, or never. That is rare, and to find it by counting takes longer
+        # than most networks take to settle.
+        if not self.checked:
+            check_progress(self.network, self.unbounded)
+        self.checked = True
 
     def _tell(self, change: Change) -> list[Member]:
         """Tell the member at the other end of a link, and return it, if the change matters to it."""

@@ -190,8 +190,11 @@ def test_a_network_deadlocks_if_and_only_if_counting_says_so(random: Random) -> 
         check_progress(network)
     except DeadlockError:
         assert Simulator(network, {}, {}, (), 2).dead
+        with pytest.raises(DeadlockError):
+            predict_cycles(network, 2)
     else:
         assert not Simulator(network, {}, {}, (), 2).dead
+        predict_cycles(network, 2)
 
 
 @given(RANDOMS)
@@ -324,6 +327,13 @@ def test_the_interval_is_exact_where_only_every_fifth_frame_is_alike() -> None:
     # The fifth beat leaves the fork when it has been through the ten cycles of the longer way.
     assert np.diff(cycles.transfers[links[-1]][:11, 0]).tolist() == [1, 1, 1, 1, 6] * 2
     assert cycles.interval == 2
+
+
+def test_what_waits_for_its_own_beats_is_a_deadlock() -> None:
+    both = Schedule(1, ([0], [0]), ([0], [0]))
+    links = Link("x", 0, "add", 0), Link("add", 0, "y", 0), Link("add", 1, "add", 1)
+    with pytest.raises(DeadlockError, match="add waits for beat 0 from add"):
+        predict_cycles(Network({"add": both}, links, ("x",), ("y",)), 3)
 
 
 def test_a_closed_gate_is_a_deadlock() -> None:
