@@ -62,7 +62,7 @@ OUTER = {"rules": {"rules"}, "lowering": {"rules", "lowering", "hdl"}, "hdl": {"
 
 The ops of the level `stream` are the components, so what lowers to them imports `hdl`, never the other way round.
 """
-ENTRY = {"cli", "front", "models", "pytest_plugin"}
+ENTRY = {"__main__", "cli", "front", "models", "pytest_plugin"}
 """Nobody imports these; they may import everything."""
 LAZY = {
     ("building", "evaluate"): "a graph that is a part computes",
@@ -78,6 +78,7 @@ LAZY = {
     ("evaluation", "view"): "an evaluation draws itself",
     ("nested", "evaluate"): "a graph that is an op computes itself",
     ("passes", "view"): "a pass and a pipeline draw themselves",
+    ("profile", "view"): "a profile shows itself as a table",
     ("rule", "view"): "a rule draws itself",
     ("rule", "rewrite"): "a rule applies itself",
     ("summary", "view"): "a summary shows itself as a table",

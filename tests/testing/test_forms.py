@@ -153,6 +153,18 @@ def asks_for_too_much(x):
 
 
 @rule
+def asks_by_a_wrong_name(x: rule.where(lambda v: len(v.shapes) == 2, "a matrix")):
+    yield op.neg(x)
+    return x
+
+
+@rule
+def asks_a_number_for_its_length(x):
+    yield op.softmax(x, axis=rule.where(lambda axis: len(axis) == 1, "a single axis"))
+    return x
+
+
+@rule
 def contradicts_itself(x):
     yield op.linear(op.arg_max(x), x)
     return x
@@ -163,6 +175,8 @@ def contradicts_itself(x):
     [
         (asks_for_the_op, "it is a softmax"),
         (asks_for_too_much, "kernel: .* a window larger than any"),
+        (asks_by_a_wrong_name, "a matrix .it raises AttributeError: .*shapes"),
+        (asks_a_number_for_its_length, "axis: .* a single axis .it raises TypeError"),
         (contradicts_itself, "linear"),
     ],
 )

@@ -163,6 +163,8 @@ def test_what_pytest_is_asked_for_holds(shop):
         ("shop:RULES.first", "'tuple' has no 'first'"),
         ("json", "'json' offers no rules, passes or pipelines; name one: json:RULES"),
         ("raising", "'raising' cannot be imported: ZeroDivisionError: division by zero (" ),
+        ("unwritten", "'unwritten' cannot be imported: SyntaxError: "),
+        ("ending", "'ending' cannot be imported: SystemExit: 3 ("),
         ("needing", "'needing' needs the module 'nothing_like_it', which is not installed"),
     ],
 )  # fmt: skip
@@ -170,6 +172,8 @@ def test_a_name_that_leads_to_nothing_says_what_is_there(shop, target, complaint
     monkeypatch.setattr(sys, "path", [str(shop), *sys.path])
     monkeypatch.delitem(sys.modules, "shop", raising=False)
     (shop / "raising.py").write_text("1 / 0", encoding="utf-8")
+    (shop / "unwritten.py").write_text("def f(:", encoding="utf-8")
+    (shop / "ending.py").write_text("raise SystemExit(3)", encoding="utf-8")
     (shop / "needing.py").write_text("import nothing_like_it", encoding="utf-8")
     with pytest.raises(NamingError) as caught:
         named([target], folder=shop)

@@ -233,7 +233,8 @@ def array_code(array: np.ndarray) -> str:
     'np.full((40, 40), 1.0, np.float64)'
     """
     array = np.ascontiguousarray(array).reshape(np.shape(array))
-    dtype = f"np.{array.dtype.name}" if array.dtype.isbuiltin == 1 and hasattr(np, array.dtype.name) else None
+    named = getattr(np, array.dtype.name, None)
+    dtype = f"np.{array.dtype.name}" if isinstance(named, type) and array.dtype == np.dtype(named) else None
     dtype = "np.bool_" if array.dtype == np.bool_ else dtype
     if dtype is None or array.dtype.kind not in "biufc":
         raise TypeError(f"no code makes an array of {array.dtype}")

@@ -10,7 +10,7 @@ from graphrewrite.pattern import Literal, Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype, hold, out_of_range
 
-__all__ = ["constant_array", "holds", "literal_array", "nearly_equal"]
+__all__ = ["constant_array", "holds", "literal_array", "nearly_equal", "probe"]
 
 _SIGNED = (0.0, -0.0, 1.0, -1.0)
 
@@ -147,6 +147,25 @@ def holds(condition: Where, kind: Type, array: np.ndarray | None) -> bool:
     >>> holds(Where(lambda x: len(x.shape) == 2, "a matrix"), Tensor("f32", ("N", 3)), None)
     True
     """
+    return admits(condition, probe(kind, array))
+
+
+def probe(kind: Type, array: np.ndarray | None) -> Matched:
+    """Return what a condition on an input, or on a constant, of a type is asked about.
+
+    Parameters
+    ----------
+    kind : Tensor or Stream
+        What the value carries.
+    array : ndarray or None
+        The constant's.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> probe(Tensor("f32", ("N", 3)), None).shape
+    ('N', 3)
+    """
     graph = Graph("probe")
     value = graph.input("x", kind) if array is None else graph.constant(array, name="x", type=kind)
-    return admits(condition, Matched(graph, Operand(value.node)))
+    return Matched(graph, Operand(value.node))

@@ -27,6 +27,7 @@ __all__ = [
     "seeded",
     "sizes_without_symbol",
     "unknown",
+    "unmet",
 ]
 
 T = TypeVar("T")
@@ -137,7 +138,7 @@ class Demand:
             return self.pick(options)
         fitting = [value for value in (*options, *_near(options)) if admits(self.conditions[name], value)]
         if not fitting:
-            raise Unfit(f"{name}: no value was found of which is true: {self.conditions[name].reason}")
+            raise Unfit(f"{name}: {unmet(self.conditions[name], next(iter(options), None))}")
         return self.pick(fitting)
 
     def size(self, operand: int, axis: int, options: Sequence[int]) -> int:
@@ -196,6 +197,16 @@ def admits(condition: Where, value: Any) -> bool:
         return bool(condition.predicate(value))
     except Exception:  # a user's predicate, asked about what it may not foresee
         return False
+
+
+def unmet(condition: Where, example: Any) -> str:
+    """Say that no value meets a condition, and what it raises of an example, if it does."""
+    text = f"no value was found of which is true: {condition.reason}"
+    try:
+        condition.predicate(example)
+    except Exception as error:  # a user's predicate
+        return f"{text} (it raises {type(error).__name__}: {error})"
+    return text
 
 
 def _near(options: Sequence[Any]) -> list[Any]:

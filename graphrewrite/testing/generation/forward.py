@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from graphrewrite.pattern import Pattern
-from graphrewrite.testing.generation.demand import Need, Pick, Unfit, admits, seeded
+from graphrewrite.testing.generation.demand import Need, Pick, Unfit, admits, seeded, unmet
 from graphrewrite.testing.generation.fitting import Case, fit, fits_format
 from graphrewrite.testing.generation.kinds import FAMILIES, POSITIVE, RANKS, USUAL, Kind
 from graphrewrite.testing.generation.options import recipes_of
@@ -121,7 +121,7 @@ def _opened(
             made = (_made(recipe.make, proposed.types[:1], rng) for recipe in recipes_of(op, name))
             good = [value for value in made if admits(condition, value)]
             if not good:
-                raise Unfit(f"{name}: no value was found of which is true: {condition.reason}")
+                raise Unfit(f"{name}: {unmet(condition, value)}")
             attributes[name] = pick(good)
     alike: dict[Leaf | Output, Type] = {}
     types = [t or alike.setdefault(o, p) for o, t, p in zip(node.operands, known, proposed.types, strict=True)]

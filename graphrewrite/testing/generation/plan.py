@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.pattern import Where
-from graphrewrite.testing.generation.arrays import constant_array, holds, literal_array
-from graphrewrite.testing.generation.demand import Demand, Need, Pick, Unfit
+from graphrewrite.testing.generation.arrays import constant_array, holds, literal_array, probe
+from graphrewrite.testing.generation.demand import Demand, Need, Pick, Unfit, unmet
 from graphrewrite.testing.generation.tables import meet
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output, Unfolded
 from graphrewrite.types import FixedPoint, Tensor, Type
@@ -113,14 +113,14 @@ class Plan:
         if leaf.condition is None or (not leaf.constant and holds(leaf.condition, kind, None)):
             return
         if any(isinstance(d, str) for d in kind.shape) or not isinstance(kind, Tensor):
-            raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
+            raise Unfit(unmet(leaf.condition, probe(kind, None)))
         first = pick(range(_STYLES))
         for style in (*range(first, _STYLES), *range(first)):
             array = constant_array(kind, style, positive=leaf in self.positive)
             if holds(leaf.condition, kind, array):
                 self.arrays[leaf] = array
                 return
-        raise Unfit(f"no value was found of which is true: {leaf.condition.reason}")
+        raise Unfit(unmet(leaf.condition, probe(kind, array)))
 
     def settled(self, node: Node) -> tuple[dict[str, Any], dict[str, Where]]:
         """Return the attributes of a node that the pattern leaves no choice of, and conditions for others.

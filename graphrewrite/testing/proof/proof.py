@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.counterexample import Counterexample
@@ -39,7 +39,7 @@ class Instance:
         return f"<instance of {len(self.graph)} nodes: {self.verdict}{f', {self.why}' if self.why else ''}>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Proof:
     """The result of `prove`; true if the rule is proved.
 
@@ -61,7 +61,10 @@ class Proof:
     instances: Sequence[Instance]
     assumed: tuple[str, ...] = ()
     why: str = ""
-    seconds: float = field(default=0.0, repr=False)
+    seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"<proof of {self.name}: {self.verdict}, {len(self.instances)} graphs>"
 
     @property
     def counts(self) -> Counter[str]:

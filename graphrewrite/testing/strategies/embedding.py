@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from graphrewrite.graph_rule import GraphPattern, GraphRule, fresh_name
 from graphrewrite.graph_rule.fits import DataTest
 from graphrewrite.pattern import Where, same
-from graphrewrite.testing.generation.demand import Pick, Unfit, admits
+from graphrewrite.testing.generation.demand import Pick, Unfit, admits, unmet
 from graphrewrite.testing.strategies.picking import picking
 
 __all__ = ["Site", "matches", "vocabulary"]
@@ -155,7 +155,7 @@ class Site:
             for option in (*(d[key] for d in drawn if key in d), *_GUESSES):
                 if admits(wanted, option):
                     return option
-            raise Unfit(f"{key!r}: no value was found of which is true: {wanted.reason}")
+            raise Unfit(f"{key!r}: {unmet(wanted, next(iter(_GUESSES)))}")
         if isinstance(wanted, Set | range):
             return self.pick(wanted if isinstance(wanted, range) else sorted(wanted, key=repr))
         return wanted
