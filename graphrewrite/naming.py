@@ -106,7 +106,10 @@ def _module(place: str, target: str, folder: Path | None) -> ModuleType:
         if missing and (place == missing or place.startswith(f"{missing}.")):
             raise NamingError(_not_found(place, missing)) from None
         raise NamingError(f"{place!r} needs the module {missing!r}, which is not installed") from error
-    except Exception as error:  # whatever a module of other people does
+    except SyntaxError as error:  # of the module, or of one that it imports
+        where = f"{error.filename}:{error.lineno}"
+        raise NamingError(f"{place!r} cannot be imported: SyntaxError: {error.msg} ({where})") from error
+    except (Exception, SystemExit) as error:  # whatever a module of other people does
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{at.filename}:{at.lineno}"
         raise NamingError(f"{place!r} cannot be imported: {type(error).__name__}: {error} ({where})") from error

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
-from graphrewrite.errors import RewriteError, RuleError
+from graphrewrite.errors import GraphRewriteError, RewriteError, RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.levels import KINDS, levels_in, new_levels, unlike
 from graphrewrite.rewrite import rewrite
@@ -43,6 +44,7 @@ class Pass:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise RuleError(f"pass {self.name!r}: kind is 'transformation' or 'lowering', not {self.kind!r}")
+        object.__setattr__(self, "__module__", self.function.__module__)
 
     def __call__(self, graph: Graph) -> Graph:
         """Return the transformed graph; the argument is untouched."""
@@ -55,6 +57,9 @@ class Pass:
         if gone and (wrong := unlike(self.kind, before.values(), new_levels(before, levels_in(graph)))):
             raise RewriteError(f"pass {self.name!r} {wrong}")
         return gone
+
+    def __reduce__(self) -> str:
+        return str(self.function.__qualname__)  # as a function, it is copied and pickled by its name
 
     def __repr__(self) -> str:
         return f"<pass {self.name}>"
@@ -153,5 +158,8 @@ class Pipeline:
 def _html(shown: Pass | Pipeline) -> str:
     from graphrewrite.view import show  # the view is a leaf that knows passes, loaded when asked for
 
-    html: str = show(shown)._repr_html_()
+    try:
+        html: str = show(shown)._repr_html_()
+    except GraphRewriteError as error:  # a pipeline of nothing
+        return f"<pre>{escape(repr(shown))}</pre><p>{escape(str(error))}</p>"
     return html

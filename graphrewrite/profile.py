@@ -9,6 +9,8 @@ from typing import Any
 
 __all__ = ["Profile", "RuleProfile"]
 
+_HEAD = ("rule", "tried", "matched", "declined", "fired", "µs/try")
+
 
 @dataclass
 class RuleProfile:
@@ -61,6 +63,8 @@ class Profile(dict[str, RuleProfile]):
     >>> found = trace(g, [drop_identity, drop_double_negation]).profile
     >>> found["drop_identity"].fired, found.never_met, found.dead
     (1, ('drop_double_negation',), ('drop_double_negation',))
+    >>> found
+    <profile: 2 rules, 1 step>
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -84,9 +88,30 @@ class Profile(dict[str, RuleProfile]):
             for name, p in self.items()
         ]
 
+    def show(self) -> Any:
+        """Return the display: the table, with the reasons why rules declined."""
+        from graphrewrite.view.display import Display  # the view is a leaf, loaded when asked for
+        from graphrewrite.view.table import Table
+
+        reasons = (
+            "; ".join(f"{count} times: {reason}" for reason, count in found.declined.most_common())
+            for found in self.values()
+        )
+        rows = tuple((*map(str, row), told) for row, told in zip(self.rows, reasons, strict=True))
+        table = Table((*_HEAD, "declined because"), rows, frozenset(range(1, len(_HEAD))))
+        return Display(table, str(self), template="table.html", title="what each rule did")
+
+    def _repr_html_(self) -> str:
+        """Let Jupyter show it."""
+        return str(self.show()._repr_html_())
+
+    def __repr__(self) -> str:
+        fired = sum(found.fired for found in self.values())
+        rules, steps = ("rule" if len(self) == 1 else "rules"), ("step" if fired == 1 else "steps")
+        return f"<profile: {len(self)} {rules}, {fired} {steps}>"
+
     def __str__(self) -> str:
-        head = ("rule", "tried", "matched", "declined", "fired", "µs/try")
-        table = [tuple(map(str, row)) for row in (head, *self.rows)]
+        table = [tuple(map(str, row)) for row in (_HEAD, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = [
             "  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))

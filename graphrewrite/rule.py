@@ -54,12 +54,8 @@ class Rule:
         self.function, self.keeps, self.shared, self.kind = function, keeps, shared, kind
         self.name, self.file, self.line = self.definition.name, self.definition.file, self.definition.line
         self.pattern: Pattern = self.definition.pattern
-        self.__doc__ = self.definition.doc
-        self.__name__, self.__module__, self.__qualname__ = (
-            function.__name__,
-            function.__module__,
-            function.__qualname__,
-        )
+        self.__doc__, self.__name__ = self.definition.doc, function.__name__
+        self.__module__, self.__qualname__ = function.__module__, function.__qualname__
         if wrong := wrong_kind(kind, self.definition):
             raise self.complain(wrong)
 
@@ -187,10 +183,8 @@ class Rule:
         sizes = [len(group) for group in replaced]
         if returned is NOTHING:
             return [NOTHING] * sum(sizes)
-        if len(replaced) == 1 and (sizes[0] > 1 or isinstance(pattern.roots[0], Every)):
-            values = [returned]
-        else:
-            values = list(returned) if isinstance(returned, tuple) else [returned]
+        is_group = len(replaced) == 1 and (sizes[0] > 1 or isinstance(pattern.roots[0], Every))
+        values = list(returned) if isinstance(returned, tuple) and not is_group else [returned]
         if len(values) != len(replaced):
             raise self.complain(f"yields {len(replaced)} nodes and returns {len(values)} values; return one for each")
         flat: list[Any] = []
@@ -231,6 +225,9 @@ class Rule:
             reason = f"declined: {planned.reason}"
             obstacle.note(len(graph), planned.at or at, reason, at=fits, bound=bound, used=match.nodes)
         told = f"{self.name} does not match at {at!r}: {obstacle.node!r} {obstacle.reason}."
+        others = (m for i in range(1, len(self.pattern.roots)) for m in self._matches(graph, at, entry=i))
+        if (found := next((m for m in others if not isinstance(self.edit(graph, m), Declined)), None)) is not None:
+            told += f" It is another root of what matches at {found.roots[0]!r}."
         about.update(node=obstacle.node, reason=obstacle.reason, term=obstacle.term, nodes=obstacle.used)
         return Explanation(told, fits={**obstacle.at, **obstacle.bound}, **about)
 
@@ -239,6 +236,9 @@ class Rule:
         from graphrewrite.rewrite import rewrite  # the engine applies rules; a rule only offers itself to it
 
         return rewrite(graph, (self,))
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # as a function, it is copied and pickled by its name
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"

@@ -23,11 +23,12 @@ from graphrewrite.replacement import Declined
 from graphrewrite.rewrite import Rules, rewrite
 from graphrewrite.rule import Rule
 from graphrewrite.text import line_of_data
+from graphrewrite.text.literal import quote
 
 __all__ = ["Step", "Trace", "trace"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Step:
     """One application of a rule, or one run of a pass that changed something.
 
@@ -47,6 +48,9 @@ class Step:
     source: str
     change: Any
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<step: {self.bindings}>"
 
     @property
     def match(self) -> Any:
@@ -93,9 +97,9 @@ class Step:
         """What changed of nodes that stay, in a rewrite of a graph that is no dataflow: attributes and edges."""
         edit = self.edit
         new = {name for name, _ in edit.added}
-        changed = [f"~ {name}: {data}" for name, data in edit.changed]
-        cut = [f"- {a} -> {b}" for a, b in edit.unlinked]
-        linked = [f"+ {a} -> {b}" for a, b, data in edit.linked if not {a, b} & new and "slots" not in data]
+        changed = [f"~ {quote(name, strict=False)}: {data}" for name, data in edit.changed]
+        cut = [_arrow("-", a, b) for a, b in edit.unlinked]
+        linked = [_arrow("+", a, b) for a, b, data in edit.linked if not {a, b} & new and "slots" not in data]
         return [*changed, *(cut if linked or changed else ()), *linked]
 
     def __str__(self) -> str:
@@ -269,6 +273,10 @@ def _phases(rules: Any) -> Iterator[Any]:
         yield [rules]
     else:
         yield rules
+
+
+def _arrow(sign: str, source: Any, destination: Any) -> str:
+    return f"{sign} {quote(source, strict=False)} -> {quote(destination, strict=False)}"
 
 
 def _place(member: Any) -> str:

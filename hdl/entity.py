@@ -1,18 +1,23 @@
 """The entity of a component: its VHDL text, and whether generics and ports are what the description says."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import TypeVar
 
-from graphrewrite.errors import did_you_mean
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.hdl.component import Component, Site
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.types import Stream
 
-__all__ = ["Entity", "check_entity", "ports", "read_entity", "source_of", "template"]
+__all__ = ["Entity", "asked", "check_entity", "ports", "read_entity", "source_of", "template"]
+
+T = TypeVar("T")
 
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _ENTITY = re.compile(r"\bentity\s+(\w+)\s+is\b(.*?)\bend\b", re.IGNORECASE | re.DOTALL)
@@ -146,6 +151,40 @@ def _entity(text: str, name: str) -> Entity:
     return read_entity(text, name)
 
 
+def asked(where: str, what: str, function: Callable[[], T]) -> T:
+    """Return what a function of a component's author returns.
+
+    Parameters
+    ----------
+    where, what : str
+        Its place and its name, for the error.
+    function : callable
+        Without arguments.
+
+    Returns
+    -------
+    Any
+
+    Raises
+    ------
+    ComponentError
+        If it fails.
+
+    Examples
+    --------
+    >>> asked("mine", "`generics`", lambda: int("x"))
+    Traceback (most recent call last):
+    ...
+    graphrewrite.hdl.errors.ComponentError: mine: `generics` failed (ValueError: invalid literal ...); correct it
+    """
+    try:
+        return function()
+    except GraphRewriteError:
+        raise
+    except Exception as error:
+        raise ComponentError(f"{where}: {what} failed ({type(error).__name__}: {error}); correct it") from error
+
+
 def check_entity(component: Component, site: Site) -> None:
     """Raise unless the entity of a component has the generics and the ports of a site.
 
@@ -162,7 +201,18 @@ def check_entity(component: Component, site: Site) -> None:
     """
     found = _entity(source_of(component), component.entity)
     where = f"the entity {component.entity} of {component.op.name}"
-    given = {name.upper(): name for name in component.generics(site)}
+    values: object = asked(where, "`generics`", lambda: component.generics(site))
+    if not isinstance(values, Mapping):
+        raise ComponentError(
+            f"{where}: `generics` gives {type(values).__name__}; return a dictionary of values by name"
+        )
+    for name, value in values.items():
+        if not isinstance(name, str) or np.asarray(value).dtype.kind not in "iub":
+            raise ComponentError(
+                f"{where}: `generics` gives {name!r}: {value!r}; give names, and whole numbers, truth values or lists"
+                " of numbers"
+            )
+    given = {name.upper(): name for name in values}
     for name, written in given.items():
         if name not in found.generics:
             hint = did_you_mean(name, found.generics)

@@ -186,13 +186,15 @@ def simulate(
     """
     graph = stream_graph(graph, components)
     found = netlist(graph, components)
+    if not isinstance(inputs, Mapping):
+        raise EvaluationError(
+            f"inputs are {type(inputs).__name__}; give a mapping from {', '.join(found.inputs)} to frames"
+        )
     for name, stream in found.inputs.items():
         if name in inputs:
             _check_range(name, stream, np.asarray(inputs[name]))
     values = evaluate(graph, inputs)
     frames = len(next(iter(values.values())))
-    if not frames:
-        raise EvaluationError("there is no frame to simulate; give at least one")
     timing = predict(found, frames, gates=gates)
     program = compile_graph(graph, instructions=False)
     given = {name: np.array(array) for name, array in inputs.items()}  # the caller may change them afterwards
@@ -202,6 +204,12 @@ def simulate(
 
 def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:
     element = stream.element
+    if frames.dtype.kind not in "biuf" or (frames.dtype.kind == "f" and (frames != np.rint(frames)).any()):
+        raise EvaluationError(
+            f"the input {name!r} holds {frames.dtype}, not whole numbers; give mantissas, as Partition.encode does"
+        )
+    if not frames.shape or not len(frames):
+        raise EvaluationError("there is no frame to simulate; give at least one")
     outside = (frames < element.minimum) | (frames > element.maximum)
     if outside.any():
         raise EvaluationError(

@@ -52,6 +52,7 @@ from graphrewrite.lowering.streaming.counting import MAP_COUNTING
 from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.to_onnx import to_onnx
 from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
+from graphrewrite.lowering.transposes import SINK_TRANSPOSES
 
 __all__ = [
     "APPROXIMATE_STEPS",
@@ -80,6 +81,7 @@ __all__ = [
     "MAP_COUNTING",
     "MOVE_SCALES",
     "SHARE_SUMS",
+    "SINK_TRANSPOSES",
     "TURN_OPERANDS",
     "UNROLL_SHIFT_ADD",
     "Entry",

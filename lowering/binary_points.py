@@ -266,7 +266,8 @@ def lower_arg_max(x: Mantissas):
     yield place
     if reason := inexact(x, real):
         return decline(reason, at=real)
-    return op.from_fixed(op.arg_max(x, like=place), fraction=0, element="i64")
+    found = op.from_fixed(op.arg_max(x, like=place, keep_dims=True), fraction=0, element="i64")
+    return found if place.keep_dims else op.squeeze(found, axes=(place.axis,))
 
 
 LOWER_BINARY_POINTS = (

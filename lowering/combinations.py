@@ -6,15 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import decline, op, rule
+from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
 from graphrewrite.lowering.binary_points import Mantissas
 from graphrewrite.lowering.exactness import format_of
 from graphrewrite.lowering.formats import combined
+from graphrewrite.lowering.mantissas import least_fractions
+from graphrewrite.replacement import Known
 
-__all__ = ["LOWER_COMBINATIONS", "lower_difference", "lower_product", "quantise_border"]
+__all__ = [
+    "LOWER_COMBINATIONS",
+    "lower_difference",
+    "lower_from_constant",
+    "lower_product",
+    "lower_with_constant",
+    "quantise_border",
+]
 
 _WIDEST = 48
 """Bits that a lane has at most."""
+_FACTOR_BITS = 29
+"""Bits of a constant at most, without its sign, as gains have them."""
 
 
 def _rounded(exact: Any, rounded: Any) -> Any:
@@ -58,6 +69,59 @@ def lower_product(x: Mantissas, y: Mantissas):
     return _rounded(op.integer_mul(x, y, element=combined("mul", a, b)), rounded)
 
 
+def _mantissas(c: Any) -> Any:
+    """A constant in fixed point, or in words why it has none that is narrow enough."""
+    values = np.asarray(c.value, np.float64)
+    if not np.isfinite(values).all():
+        return "its constant is not finite"
+    fraction = int(least_fractions(values.reshape(1, -1))[0])
+    ends = np.ldexp(np.array([values.min(initial=0), values.max(initial=0)]), fraction)
+    if np.abs(ends).max() >= 2.0**_FACTOR_BITS:
+        return f"its constant needs more than {_FACTOR_BITS} bits and is not quantised; quantise the graph first"
+    element = FixedPoint.holding(int(ends[0]), int(ends[1]), fraction)
+    whole = np.ldexp(values, fraction).astype(element.dtype)
+    return Known(c.replay, whole, Tensor(element, whole.shape, c.type.layout))
+
+
+def _by_constant(kind: str, x: Any, y: Any, a: FixedPoint, b: FixedPoint, rounded: Any) -> Any:
+    """A sum, difference or product of mantissas, one side of which is constant, in the format of a quantiser."""
+    if rounded.fractions is not None:
+        return decline("its result has a format for each channel", at=rounded)
+    shifts = (max(b.fraction - a.fraction, 0), max(a.fraction - b.fraction, 0))
+    element = combined(kind, a, b) if max(shifts) < _WIDEST else None
+    if element is None or element.width > _WIDEST:
+        return decline(f"its results may need more than {_WIDEST} bits", at=rounded)
+    if kind == "mul":
+        return _rounded(op.integer_mul(x, y, element=element), rounded)
+    made = op.integer_add if kind == "add" else op.integer_sub
+    return _rounded(made(x, y, shifts=shifts, element=element), rounded)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_with_constant(x: Mantissas, c: Constant):
+    """A value on a grid and a constant are added, subtracted or multiplied as integers; assumes exact floats."""
+    real = op.from_fixed(x)
+    made = (op.add | op.sub | op.mul)(real, c)
+    rounded = op.quantise(made)
+    yield rounded
+    whole = _mantissas(c)
+    if isinstance(whole, str):
+        return decline(whole, at=c)
+    return _by_constant(made.op_name, x, whole, format_of(x, real), whole.type.element, rounded)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_from_constant(x: Mantissas, c: Constant):
+    """A value on a grid is subtracted from a constant as integers are; assumes that the float difference is exact."""
+    real = op.from_fixed(x)
+    rounded = op.quantise(op.sub(c, real))
+    yield rounded
+    whole = _mantissas(c)
+    if isinstance(whole, str):
+        return decline(whole, at=c)
+    return _by_constant("sub", whole, x, whole.type.element, format_of(x, real), rounded)
+
+
 @rule
 def quantise_border(x):
     """Numbers with a border may be quantised before, if the border is quantised as well."""
@@ -70,5 +134,5 @@ def quantise_border(x):
     return op.pad(op.quantise(x, like=made), like=padded, fill=float(fill))
 
 
-LOWER_COMBINATIONS = (lower_difference, lower_product, quantise_border)
-"""Differences, products and borders of values with binary points."""
+LOWER_COMBINATIONS = (lower_difference, lower_product, lower_with_constant, lower_from_constant, quantise_border)
+"""Differences, products and borders of values with binary points, and what constants do to such values."""

@@ -7,7 +7,7 @@ import numpy as np
 from graphrewrite import FixedPoint
 from graphrewrite.op.fixed import mantissas
 
-__all__ = ["accumulator", "best_fraction", "combined", "fractions_of", "on_grid"]
+__all__ = ["accumulator", "best_fraction", "combined", "constant_on_grid", "fractions_of", "on_grid"]
 
 _CANDIDATES = 4  # binary points to try, from the one at which nothing saturates upwards
 
@@ -166,3 +166,38 @@ def combined(kind: str, a: FixedPoint, b: FixedPoint) -> FixedPoint:
         if kind == "add"
         else FixedPoint.holding(low - most, high - least, fraction)
     )
+
+
+def constant_on_grid(values: np.ndarray, width: int, finest: int | None = None) -> tuple[FixedPoint, np.ndarray]:
+    """Return the narrowest format of a constant that was rounded to a width, and the rounded constant.
+
+    No number of it saturates, and the greatest one has all the bits.
+
+    Parameters
+    ----------
+    values : ndarray of float
+    width : int
+        Bits.
+    finest : int, optional
+        The greatest fraction that is of use.
+
+    Returns
+    -------
+    FixedPoint, ndarray
+
+    Examples
+    --------
+    >>> element, rounded = constant_on_grid(np.array([1 / 4, 1 / 6, 1 / 9]), 8)
+    >>> str(element), (rounded * 512).tolist()
+    ('u8f9', [128.0, 85.0, 57.0])
+    """
+    signed = bool(values.min() < 0)
+    # Below 2**exponent (frexp); what rounds up to that has one bit fewer behind the point.
+    exponent = int(np.frexp(np.abs(values).max())[1])
+    fraction = width - int(signed) - exponent
+    if np.rint(np.ldexp(np.abs(values).max(), fraction)) >= 2.0 ** (width - signed):
+        fraction -= 1
+    fraction = fraction if finest is None else min(fraction, finest)
+    whole = np.rint(np.ldexp(np.asarray(values, np.float64), fraction))
+    element = FixedPoint.holding(min(int(whole.min()), 0), int(whole.max()), fraction)
+    return element, np.asarray(whole * element.step, values.dtype)

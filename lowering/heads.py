@@ -12,7 +12,10 @@ from graphrewrite.rules import eliminate_dead_nodes
 from graphrewrite.types import FixedPoint
 from graphrewrite.wiring import move_slot, rewire
 
-__all__ = ["classify", "probabilities", "softmax_as_arg_max", "softmax_bounds", "softmax_in_hardware"]
+__all__ = ["SOFT", "classify", "probabilities", "softmax_as_arg_max", "softmax_bounds", "softmax_in_hardware"]
+
+SOFT = frozenset({"softmax", "log_softmax"})
+"""Ops behind the scores of a classifier that keep their order."""
 
 _WIDEST = 24
 _GUARD = 4
@@ -93,9 +96,11 @@ def probabilities(graph: Graph) -> Graph:
         (scores,) = new.operands(name)
         kind = new.result_type(*scores)
         if len(kind.shape) == 2 and kind.shape[1] != 1 and new.nodes[scores.node]["type"] != "softmax":
+            if new.nodes[scores.node]["type"] in SOFT:
+                (scores,) = new.operands(scores.node)
             made = new.add(op.softmax, [new.value(*scores)], origin=new.origin(scores.node))
             move_slot(new, name, 0, Operand(made.node))
-    return new
+    return eliminate_dead_nodes(new)
 
 
 def softmax_in_hardware(graph: Graph, *, width: int = 16, table_bits: int = 10) -> Graph:
@@ -179,7 +184,7 @@ def _with_arg_max(graph: Graph, *, only_softmax: bool) -> Graph:
     new = graph.copy()
     for name in new.outputs:
         source = new.operands(name)[0]
-        soft = new.nodes[source.node]["type"] == "softmax" and new.attributes(source.node)["axis"] in (1, -1)
+        soft = new.nodes[source.node]["type"] in SOFT and new.attributes(source.node)["axis"] in (1, -1)
         shape = new.result_type(source.node, source.result).shape
         if len(shape) != 2 or (only_softmax and not soft) or shape[1] == 1:
             continue

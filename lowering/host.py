@@ -70,6 +70,8 @@ class Partition:
             By output of the model.
         """
         read = dict(zip(self.behind.inputs, self.core.outputs, strict=True))
+        if missing := [source for source in read.values() if source not in outputs]:
+            raise LoweringError(f"there is nothing for {', '.join(missing)}; give what the hardware gives, by output")
         found = evaluate(self.behind, {name: outputs[source] for name, source in read.items()})
         return {name: found[made] for name, made in zip(self.outputs, self.behind.outputs, strict=True)}
 

@@ -1,11 +1,22 @@
-"""Reductions over positions written as poolings, which the lowerings know."""
+"""Reductions over positions and poolings, written as those which the lowerings know."""
 
 from __future__ import annotations
 
-from graphrewrite import decline, op, rule
-from graphrewrite.types import element_kind
+import numpy as np
 
-__all__ = ["POOL_POSITIONS", "write_global_max_pool_as_max_pool", "write_reduction_as_pool"]
+from graphrewrite import decline, op, rule
+from graphrewrite.lowering.resizes import interpolation_of
+from graphrewrite.lowering.windows import windows_of
+from graphrewrite.types import element_dtype, element_kind
+
+__all__ = [
+    "BY_WINDOWS",
+    "POOL_POSITIONS",
+    "write_average_pool_by_counts",
+    "write_global_max_pool_as_max_pool",
+    "write_reduction_as_pool",
+    "write_resize_by_conv",
+]
 
 
 @rule
@@ -44,5 +55,69 @@ def write_reduction_as_pool(x):
     return made if reduced.keep_dims else op.squeeze(made, axes=tuple(sorted(axes)))
 
 
+@rule(keeps="rounding")
+def write_average_pool_by_counts(x):
+    """A mean over windows that read more here and less there is a sum, divided by a number for each position."""
+    pool = op.average_pool(x)
+    yield pool
+    if x.type.layout is not None or element_kind(x.type.element) != "float":
+        return decline("its axes have names, or its entries are no floats", at=pool)
+    found = windows_of(pool, x.shape)
+    if isinstance(found, str):
+        return decline(found, at=pool)
+    if found.is_even:
+        if pool.count_include_pad and not pool.ceil_mode:
+            return decline("all its windows count as many numbers already", at=pool)
+        return op.average_pool(x, like=pool, ceil_mode=False, count_include_pad=True)
+    channels, dtype = x.shape[1], element_dtype(x.type.element)
+    ones, nothing = np.ones((channels, 1, *found.kernel), dtype), np.full(channels, -0.0, dtype)
+    total = op.conv(x, ones, nothing, groups=channels, **found.moving)
+    return op.mul(total, (1 / found.counts)[None, None].astype(dtype))
+
+
 POOL_POSITIONS = (write_global_max_pool_as_max_pool, write_reduction_as_pool)
 """Global poolings and reductions by poolings."""
+
+
+@rule(keeps="rounding")
+def write_resize_by_conv(x):
+    """Entries between others are sums over windows, whose channels become positions; at the ends they lack some."""
+    resized = op.resize(x)
+    yield resized
+    if resized.mode == "nearest" or x.type.layout is not None or element_kind(x.type.element) != "float":
+        return decline("it repeats numbers, its axes have names, or its entries are no floats", at=resized)
+    if resized.keep_aspect_ratio_policy != "stretch" or any(isinstance(size, str) for size in x.shape[1:]):
+        return decline("its sizes are symbolic, or chosen by their ratio", at=resized)
+    rank, channels = len(x.shape), x.shape[1]
+    if rank not in (3, 4) or tuple(resized.shape[:2]) != tuple(x.shape[:2]):
+        return decline("it resizes other axes than one or two of positions", at=resized)
+    given = resized.graph.attributes(resized.node)
+    found = [interpolation_of(given, x.shape, axis) for axis in range(2, rank)]
+    if reasons := [one for one in found if isinstance(one, str)]:
+        return decline(reasons[0], at=resized)
+    along = [one for one in found if not isinstance(one, str)]
+    times = {one.times for one in along}
+    if len(times) > 1 or (times != {1} and rank == 3):
+        return decline("both axes of an image become longer by one whole number, or none", at=resized)
+    dtype, weights, factors = element_dtype(x.type.element), np.ones((1, 1)), np.ones(())
+    for one in along:
+        weights = np.einsum("pk,ql->pqkl", weights, one.weights).reshape(len(weights) * len(one.weights), -1)
+        factors = factors[..., None] * one.factors
+    kernel = [one.weights.shape[1] for one in along]
+    rows = np.tile(weights.reshape(-1, 1, *kernel), (channels, *[1] * (rank - 1)))
+    made = op.conv(
+        x,
+        rows.astype(dtype),
+        np.full(len(rows), -0.0, dtype),
+        groups=channels,
+        strides=tuple(one.stride for one in along),
+        pads=(*(one.before for one in along), *(one.after for one in along)),
+        dilations=(1,) * len(along),
+    )
+    (block,) = times
+    made = made if block == 1 else op.depth_to_space(made, block_size=block, mode="CRD")
+    return made if np.allclose(factors, 1) else op.mul(made, factors[None, None].astype(dtype))
+
+
+BY_WINDOWS = (write_average_pool_by_counts, write_resize_by_conv)
+"""Means whose windows differ, and what is interpolated, in floats that are to be quantised."""

@@ -18,9 +18,11 @@ from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.elementwise import functions_of
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.unknown import refuse_unknown
-from graphrewrite.lowering.formats import accumulator, best_fraction, combined, fractions_of, on_grid
-from graphrewrite.lowering.positions import POOL_POSITIONS
+from graphrewrite.lowering.formats import accumulator, best_fraction, combined, constant_on_grid, fractions_of, on_grid
+from graphrewrite.lowering.positions import BY_WINDOWS, POOL_POSITIONS
 from graphrewrite.lowering.record import recorded
+from graphrewrite.lowering.totals import constant_side, mean_of, total_format
+from graphrewrite.lowering.transposes import SINK_TRANSPOSES
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
 from graphrewrite.wiring import move_slot, rewire
@@ -45,15 +47,17 @@ _CARRIERS = frozenset(
 """Ops that keep the format of their operand."""
 
 _REMEDIES = {
-    "average_pool": "let its border count (count_include_pad=True), and leave out ceil_mode",
-    "resize": "let it repeat numbers (mode='nearest')",
+    "average_pool": "give its axes no names, and leave no window wholly in the border",
+    "resize": "let it repeat numbers (mode='nearest'), or make both axes longer by one whole number",
     "reduce_mean": "take it over axes of positions",
     "reduce_max": "take it over axes of positions",
 }
 """What to do where an op has a fixed-point form with other attributes."""
 
-_CONSTANTS = {"add": "added to a value and no bias", "sub": "one side of a difference", "mul": "a factor"}
-"""What constants are that no layer takes up."""
+_FINER = 8
+"""So many bits more than others have the factors of a mean at most, as they differ."""
+_SPARE = 4
+"""So many bits more than values has what is added to them, half of them below their binary point."""
 
 _OF_HOST = frozenset({"sigmoid", "tanh"})
 """Functions that the host computes if they stand alone behind the last layer, as it does a softmax."""
@@ -113,7 +117,9 @@ def quantise(
     ['s8f7', 's15f14']
     """
     refuse_unknown(graph)
-    folded = recorded(graph, (*POOL_POSITIONS, spread_operand, *LOWER_SUMS, *FOLDING, *RULES), steps)
+    folded = recorded(
+        graph, (*SINK_TRANSPOSES, *POOL_POSITIONS, *BY_WINDOWS, spread_operand, *LOWER_SUMS, *FOLDING, *RULES), steps
+    )
     inputs = checked_samples(folded, samples)
     check_weights(folded)
     return _Quantiser(folded, inputs, Widths(folded, bits), per_channel).run()
@@ -141,6 +147,8 @@ class _Quantiser:
                     "overflows on the calibration samples; scale its weights, or export the model again", node=node
                 )
         self.formats: dict[str, FixedPoint] = {}
+        self.totals: set[str] = set()
+        """Exact sums, which constants turn into means."""
 
     def point(self, node: str) -> str:
         """Where a node's value is quantised: behind its relu or clip, or behind an input's transposes and reshapes."""
@@ -161,6 +169,10 @@ class _Quantiser:
             if self.graph.succ[node]:
                 self.insert(self.points[node], self.chosen(node))
         for node in self.places:
+            if mean_of(self.graph, node) in self.computing:
+                given = self.format_of(self.graph.operands(node)[0].node)
+                self.totals.add(self.insert(node, total_format(self.graph, node, given)))
+                continue
             exact = None if node in self.functions else self.exact(node)
             if exact is not None and node not in self.computing and self.is_of_one_format(node):
                 self.formats[node] = exact
@@ -178,7 +190,11 @@ class _Quantiser:
         if kind == "pad":
             given = self.format_of(operands[0].node)
             return combined("concat", given, self.border(node, given))
-        return reduce(partial(combined, kind), [self.operand_format(o, kind) for o in operands])
+        constant = constant_side(self.graph, node)
+        formats = [
+            self.quantise_constant(node, i) if i == constant else self.format_of(o.node) for i, o in enumerate(operands)
+        ]
+        return reduce(partial(combined, kind), formats)
 
     def border(self, node: str, given: FixedPoint) -> FixedPoint:
         """The format that the border of a value needs, on the grid of the value."""
@@ -212,7 +228,8 @@ class _Quantiser:
         values = self.values[self.points[node]]
         return best_fraction(values, self.widths.of(self.graph, node), signed=bool(values.min() < 0))
 
-    def insert(self, point: str, element: FixedPoint) -> None:
+    def insert(self, point: str, element: FixedPoint) -> str:
+        """Quantise a value for all that read it; return the node that does."""
         made = self.graph.add(
             op.quantise,
             [self.graph.value(point)],
@@ -221,6 +238,7 @@ class _Quantiser:
         )
         self.formats[made.node] = element
         rewire(self.graph, point, Operand(made.node))
+        return str(made.node)
 
     def format_of(self, node: str) -> FixedPoint:
         """The format of a value that reaches a layer, looked up through ops that keep it."""
@@ -243,13 +261,29 @@ class _Quantiser:
             node = self.graph.operands(node)[0].node
         return self.formats[node]
 
-    def operand_format(self, operand: Operand, kind: str) -> FixedPoint:
-        if self.graph.nodes[operand.node]["type"] == "constant" and kind in _CONSTANTS:
+    def quantise_constant(self, node: str, slot: int) -> FixedPoint:
+        """Put a constant that is added, subtracted or a factor on its grid; return its format.
+
+        What is added keeps all that the grid of the value tells, within some more bits than that has, and no number of
+        it saturates. Of the factors of a mean the least, too, has as many bits as weights have.
+        """
+        operands = self.graph.operands(node)
+        constant, x = operands[slot], operands[1 - slot]
+        value = np.asarray(self.graph.nodes[constant.node]["value"])
+        kind, given = self.graph.result_type(x.node, x.result), self.format_of(x.node)
+        if self.graph.result_type(node).shape != kind.shape or (value.ndim == len(kind.shape) and len(value) > 1):
             raise QuantisationError(
-                f"is a constant that is {_CONSTANTS[kind]}; only constants for each channel can be folded",
-                node=operand.node,
+                f"is a constant of shape {list(value.shape)} beside {kind}: it differs from sample to sample, or gives "
+                "values another shape; repeat these by op.tile first",
+                node=constant.node,
             )
-        return self.format_of(operand.node)
+        width, is_factor = self.widths.of(self.graph, node), self.graph.nodes[node]["type"] == "mul"
+        if {x.node, self.graph.operands(x.node)[0].node} & self.totals and value.min() > 0:
+            width += min(_FINER, int(np.ceil(np.log2(value.max() / value.min()))))
+        addend = width + _SPARE, given.fraction + _SPARE // 2
+        element, on_its_grid = constant_on_grid(value, *(addend if not is_factor else (width,)))
+        self.replace_constant(node, slot, on_its_grid)
+        return element
 
     def quantise_weights(self, node: str) -> FixedPoint:
         """Put a layer's weights and bias on their grids; return the format of the exact accumulator."""

@@ -7,14 +7,16 @@ at its inputs and outputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from graphrewrite import FixedPoint, Graph, Rule
 from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS, enter_fixed
 from graphrewrite.lowering.combinations import LOWER_COMBINATIONS
 from graphrewrite.lowering.composite.movement import write_split_by_slices
-from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, shown
+from graphrewrite.lowering.heads import SOFT
 from graphrewrite.lowering.means import scale_sums
+from graphrewrite.lowering.positions import POOL_POSITIONS
 from graphrewrite.lowering.quantised import (
     APPROXIMATE_STEPS,
     ENTER_QUANTISED,
@@ -22,7 +24,11 @@ from graphrewrite.lowering.quantised import (
     LOWER_TRAINED,
     LOWER_UNSCALED_LAYERS,
 )
+from graphrewrite.lowering.quantised.chains import ONE_BY_ONE
+from graphrewrite.lowering.quantised.pairs import join_sum
+from graphrewrite.lowering.quantised.trained import QUANTISED
 from graphrewrite.lowering.record import recorded
+from graphrewrite.lowering.transposes import SINK_TRANSPOSES
 from graphrewrite.rules import RULES
 from graphrewrite.trace import Step
 
@@ -31,29 +37,52 @@ __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 LOWER_TO_INTEGER = (*LOWER_BINARY_POINTS, *LOWER_COMBINATIONS, scale_sums, *LOWER_TRAINED)
 """From quantised floats to integers."""
 
-_OUTSIDE = frozenset({"softmax", "sigmoid", "tanh", "identity"})
+_OUTSIDE = frozenset({*SOFT, "sigmoid", "tanh", "identity"})
 """Float ops that may stay behind the last layer, for the host."""
+_UNQUANTISED = frozenset({*_OUTSIDE, *ONE_BY_ONE, "reshape", "arg_max"})
+"""What else the host may do with numbers that nobody quantises any more."""
 _READING = frozenset({"mul", "cast", "add", "transpose", "quantize_linear", "dequantize_linear"})
 """Ops by which the host reads mantissas as the numbers of the model."""
 
 
-def _why(graphs: Iterable[Graph], node: str, rules: Iterable[Rule]) -> str:
+def _told(first: Graph, lowered: Graph, left: list[str], rules: Iterable[Rule]) -> Iterator[str]:
+    """What no rule could lower, and why; of the nodes that only wait for others the first few."""
+    for count, node in enumerate(left):
+        if count == MOST_NAMED:
+            yield f"and {len(left) - MOST_NAMED} more"
+            return
+        why = _declined((first, lowered), node, rules)
+        if not why and first.upstream(node).isdisjoint(left):
+            why = _without_reason(first, node)
+        yield f"{first.nodes[node]['type']} ({shown(first, node)}){': ' * bool(why)}{why}"
+
+
+def _declined(graphs: Iterable[Graph], node: str, rules: Iterable[Rule]) -> str:
     """The reason for which a rule that fits a node of the first graph that has one declined it, if one did."""
-    asked = [r for r in rules if r is not enter_fixed and r not in ENTER_QUANTISED]
-    reasons = (r.explain(graph, at=node) for graph in graphs if node in graph for r in asked)
-    return next(
-        (f": {reason.partition('declined: ')[2].rstrip('.')}" for reason in reasons if "declined: " in reason), ""
-    )
+    reasons = (r.explain(graph, at=node) for graph in graphs if node in graph for r in rules)
+    return next((reason.partition("declined: ")[2].rstrip(".") for reason in reasons if "declined: " in reason), "")
+
+
+def _without_reason(graph: Graph, node: str) -> str:
+    """What is to be said of a node that no rule is about."""
+    below = [o.node for o in graph.operands(node) if graph.nodes[o.node]["type"] not in ("constant", *_READING)]
+    floats = [n for n in below if graph.nodes[n]["type"] not in ("from_fixed", "input")]
+    if floats:
+        return f"the {graph.nodes[floats[0]]['type']} before it ({shown(graph, floats[0])}) is not quantised"
+    return ""
 
 
 def _is_of_host(graph: Graph, node: str) -> bool:
     """Tell whether a float op reads mantissas behind the last layer, or may follow there."""
     kind = graph.nodes[node]["type"]
-    if kind not in _OUTSIDE | _READING or any(graph.op(n).level == "integer" for n in graph.downstream(node)):
+    if kind not in _UNQUANTISED | _READING or any(graph.op(n).level == "integer" for n in graph.downstream(node)):
         return False
     computed = [o.node for o in graph.operands(node) if graph.nodes[o.node]["type"] != "constant"]
     if kind == "quantize_linear":  # else it would be one that no rule could lower
         return graph.nodes[computed[0]]["type"] in (*_OUTSIDE, "from_fixed")
+    is_new = kind not in _OUTSIDE | _READING
+    if is_new and any(graph.nodes[n]["type"] == "quantize_linear" for n in graph.downstream(node)):
+        return False
     return len(computed) == 1
 
 
@@ -96,27 +125,37 @@ def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | N
     from_fixed_3 = from_fixed(requantise_2, fraction=2) : f32[N,2]
     y = output(from_fixed_3)
     """
-    first = lowered = recorded(graph, (write_split_by_slices, *LOWER_TO_INTEGER, *RULES), steps)
+    cleaned = recorded(graph, (write_split_by_slices, *POOL_POSITIONS, *SINK_TRANSPOSES, *RULES), steps)
+    first = lowered = recorded(cleaned, (*SINK_TRANSPOSES, *LOWER_TO_INTEGER, *RULES), steps)
     near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER
-    for rules in (near, (*near, *LOWER_UNSCALED_LAYERS))[not approximate :]:
+    for rules in (near, (*near, *LOWER_UNSCALED_LAYERS, join_sum))[not approximate :]:
         if _left(lowered):
-            lowered = recorded(lowered, (*rules, *RULES), steps)
+            lowered = recorded(lowered, (*SINK_TRANSPOSES, *rules, *RULES), steps)
     lowered = recorded(lowered, LEAVE_MOVED, steps)
-    reasons = (*APPROXIMATE_STEPS, *LOWER_TO_INTEGER) if approximate else LOWER_TO_INTEGER
+    reasons = [r for r in LOWER_TO_INTEGER if r is not enter_fixed and r not in ENTER_QUANTISED]
+    reasons = [*APPROXIMATE_STEPS, *reasons] if approximate else reasons
     missing = {origin for n in _left(lowered) for origin in lowered.origin(n)}
-    left = [  # as they were before their operands got scales
-        f"{first.nodes[n]['type']} ({', '.join(first.origin(n))}){_why((first, lowered), n, reasons)}"
-        for n in _left(first)
-        if missing & {*first.origin(n)}
-    ]
+    left = [n for n in _left(first) if missing & {*first.origin(n)}]  # as they were before their operands got scales
     if not any(lowered.nodes[n]["type"] == "to_fixed" for n in lowered):
-        raise LoweringError("nothing in the graph is quantised; call quantise(graph, samples) first")
+        raise LoweringError(_without_entry(first))
     if left:
         raise LoweringError(
-            f"{len(left)} nodes have no integer form: {', '.join(left)}; replace them by rules, or leave them "
-            "to the host"
+            f"{len(left)} nodes have no integer form: {', '.join(_told(first, lowered, left, reasons))}; replace them "
+            "by rules, or leave them to the host"
         )
     return lowered
+
+
+def _without_entry(graph: Graph) -> str:
+    """Why no mantissas come in."""
+    found = next((n for n in graph.in_order() if graph.nodes[n]["type"] in QUANTISED), None)
+    if found is None:
+        return "nothing in the graph is quantised; call quantise(graph, samples) first"
+    why = _declined((graph,), found, ENTER_QUANTISED) or _without_reason(graph, found)
+    return (
+        f"no input is quantised, and {graph.nodes[found]['type']} ({shown(graph, found)}) is the first quantiser"
+        f"{': ' * bool(why)}{why}; quantise the inputs of the model"
+    )
 
 
 def _left(graph: Graph) -> list[str]:

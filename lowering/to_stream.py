@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from graphrewrite import Graph, Rule, pass_
@@ -13,7 +14,7 @@ from graphrewrite.hdl.component import Component, Site, streams
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.broadcasting import spread_operand
-from graphrewrite.lowering.errors import LoweringError
+from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, ParallelismError, shown
 from graphrewrite.lowering.folding.choice import Limits, fold
 from graphrewrite.lowering.folding.report import FoldingReport
 from graphrewrite.lowering.host import forget_names_of_axes, partition
@@ -24,6 +25,7 @@ from graphrewrite.lowering.streaming.counting import MAP_COUNTING
 from graphrewrite.lowering.streaming.layers import MAP_LAYERS
 from graphrewrite.lowering.streaming.movement import MAP_MOVEMENT, split_channels
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING
+from graphrewrite.lowering.streaming.sources import MAP_SOURCES
 from graphrewrite.op.op import Op
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
 from graphrewrite.trace import Step
@@ -32,7 +34,7 @@ from graphrewrite.wiring import rewire
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
-LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_MOVEMENT)
+LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_SOURCES, *MAP_MOVEMENT)
 """From integer tensors to components on streams."""
 
 
@@ -123,6 +125,7 @@ def to_stream(
     stream_clip_1 = stream_clip(x, high=127, low=0) : stream s8f4[3]
     y = output(stream_clip_1)
     """
+    _check_numbers(stages, interval=interval, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits)
     core = partition(graph).core
     forget_names_of_axes(core)
     for name in core.inputs:
@@ -139,6 +142,7 @@ def to_stream(
                 )
     lowered = recorded(core, (spread_operand, *rules, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps)
     _refuse_rest(lowered, rules)
+    _refuse_strangers(lowered, components)
     limits = Limits(interval, max_multipliers, max_memory_bits)
     folded, report = fold(drop_bridges(lowered), parallelism=parallelism, limits=limits, components=components)
     if reports is not None:
@@ -156,9 +160,10 @@ def _staged(graph: Graph, stages: int) -> Graph:
         if "stages" in found.attributes:
             operands = streams(*(graph.result_type(o.node, o.result) for o in graph.operands(node)))
             attributes = graph.attributes(node)
-            graph.nodes[node]["stages"] = next(
-                s for s in range(stages, 0, -1) if _infers(found, operands, {**attributes, "stages": s})
-            )
+            used = 1
+            while used < stages and _infers(found, operands, {**attributes, "stages": used + 1}):
+                used += 1
+            graph.nodes[node]["stages"] = used
     return graph
 
 
@@ -170,16 +175,53 @@ def _infers(found: Op, operands: tuple[Stream, ...], attributes: Mapping[str, An
     return True
 
 
-def _refuse_rest(graph: Graph, rules: Sequence[Rule]) -> None:
-    left = []
+def _check_numbers(stages: object, **limits: object) -> None:
+    if not _is_whole(stages):
+        raise LoweringError(f"stages={stages!r}: give a number of ranks of registers, from 1")
+    for name, limit in limits.items():
+        if limit is not None and not _is_whole(limit):
+            raise ParallelismError(f"{name}={limit!r}: give a whole number, from 1")
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)
+
+
+def _refuse_strangers(graph: Graph, components: Sequence[Component]) -> None:
+    known = {component.op.name for component in components}
     for node in graph.in_order():
-        if graph.op(node).level not in ("stream", "bridge", "structure"):
-            reasons: list[str] = [
-                r.explain(graph, at=node) for r in rules if graph.nodes[node]["type"] in (r.definition.root_kinds or ())
-            ]
-            # The last of the rules that fit is the most general one.
-            declined = [reason for reason in reasons if "declined: " in reason]
-            why = (declined[-1:] or reasons or [f"no component computes {graph.nodes[node]['type']}"])[0]
-            left.append(f"{', '.join(graph.origin(node))}: {why}")
-    if left:
-        raise LoweringError(f"{len(left)} nodes have no hardware: " + "; ".join(left))
+        found = graph.op(node)
+        if found.level == "stream" and found.name not in known:
+            raise LoweringError(
+                f"no component computes {found.name}; give components=(*COMPONENTS, yours), or leave out the rule that "
+                "makes it",
+                node=node,
+            )
+
+
+def _refuse_rest(graph: Graph, rules: Sequence[Rule]) -> None:
+    left = [n for n in graph.in_order() if graph.op(n).level not in ("stream", "bridge", "structure")]
+    if not left:
+        return
+    told = [f"{shown(graph, n)}: {_why(graph, n, left, rules)}" for n in left[:MOST_NAMED]]
+    if len(left) > MOST_NAMED:
+        told.append(f"and {len(left) - MOST_NAMED} more")
+    raise LoweringError(
+        f"{len(left)} nodes have no hardware: {'; '.join(told)}; replace them by rules, give components of your own, "
+        "or leave them to the host"
+    )
+
+
+def _why(graph: Graph, node: str, left: Sequence[str], rules: Sequence[Rule]) -> str:
+    """Why no rule made a component of a node."""
+    reasons: list[str] = [
+        r.explain(graph, at=node) for r in rules if graph.nodes[node]["type"] in (r.definition.root_kinds or ())
+    ]
+    # The last of the rules that fit is the most general one.
+    declined = [reason.partition("declined: ")[2].rstrip(".") for reason in reasons if "declined: " in reason]
+    if declined:
+        return declined[-1]
+    before = [o.node for o in graph.operands(node) if o.node in left]
+    if before:
+        return f"it reads {shown(graph, before[0])}"
+    return (reasons or [f"no component computes {graph.nodes[node]['type']}"])[0]

@@ -15,6 +15,7 @@ from graphrewrite.errors import GraphError, ParseError
 from graphrewrite.module import Module
 from graphrewrite.nested import graph_op
 from graphrewrite.parse import parse_module, read
+from graphrewrite.serial import to_dict
 from graphrewrite.structure import equals
 from graphrewrite.testing import digraphs, graphs
 from graphrewrite.text import format_attribute, to_text
@@ -119,6 +120,19 @@ def test_a_node_with_several_results_survives():
 def test_large_arrays_are_abbreviated_for_people_only():
     assert format_attribute(np.arange(100)) == "<100 values, 0 to 99>"
     assert len(format_attribute(np.arange(100), whole=True)) > 300
+
+
+def test_long_mappings_are_abbreviated_for_people_only():
+    branch = Graph.parse("graph 'the branch'\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    graph = Graph("g", origin={"doc": "!" * 500}, note={"author": "me"})
+    x = graph.input("x", Tensor("f32", ("N",)))
+    graph.output("y", graph.add(op.generic("Loop"), [x], {"body": to_dict(branch), "k": [1] * 100}, name="loop"))
+    head, _, line, _ = str(graph).splitlines()
+    assert head == "graph g(note={'author': 'me'}, origin=<1 entry, 511 letters>)"
+    assert line.startswith("loop = ?Loop(x, body=<graph 'the branch', 3 nodes>, k=[1, 1, ")
+    assert Graph.parse(to_text(graph, whole=True)) == graph
+    with pytest.raises(ParseError, match="abbreviated for people"):
+        Graph.parse(str(graph))
 
 
 def test_a_negative_fraction_and_comments_are_read():

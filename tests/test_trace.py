@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
+
 import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import Graph, Rule, Tensor, decline, define_op, op, rewrite, rule, trace
+from graphrewrite import Graph, Rule, Tensor, decline, define_op, diff, op, rewrite, rule, trace
 from graphrewrite.edit import Edit, carry_out, difference, take_back
+from graphrewrite.graph_rule import from_graphs
 from graphrewrite.rules import RULES
 from graphrewrite.testing import graphs
 from tests.enabling import ENABLING, random_graph
@@ -224,3 +227,19 @@ def test_nothing_replaces_what_nobody_reads():
     graph = Graph.parse("graph g\nx = input() : f32[N]\na = relu(x)\nb = relu(x)\ny = output(a)")
     assert "b" not in drop(graph)
     assert "it would be replaced by nothing, but 'y' reads it" in drop.explain(graph, at="a")
+
+
+@pytest.mark.parametrize("middle", [frozenset({4}), ("a", frozenset()), datetime.date(2020, 1, 1), 1.5, b"x"], ids=str)
+def test_nodes_of_other_people_s_digraphs_may_be_anything(middle):
+    direct = nx.DiGraph([("a", "c")])
+    drop_halt = from_graphs(nx.DiGraph([("a", "b"), ("b", "c")]), direct, name="drop_halt", interface=["a", "c"])
+    line = nx.DiGraph([(1, middle), (middle, "\x1b")])
+    found = trace(line, [drop_halt])
+    _, step, gone, new = str(found).splitlines()
+    assert step == f"1. drop_halt at {middle!r} with a=1, b={middle!r}, c='\\x1b'"
+    assert gone.startswith("- ")
+    assert gone.endswith(" = ?(~1)")
+    assert new == r"+ 1 -> '\x1b'"
+    assert list(found.steps[0].removed) == [middle]
+    assert len(found.show().data.frames) == 1
+    assert str(diff(line, found.graph)).splitlines()[0] == gone

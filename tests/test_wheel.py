@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SUFFIXES = {".py", ".vhd", ".j2", ".md", ".onnx", ".npz"}
+SUFFIXES = {".py", ".vhd", ".j2", ".md", ".onnx", ".npz", ".html", ".css", ".js"}
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; the exit code says what went wrong."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")  # a terminal may not know every letter of a node's name
     try:
         from graphrewrite.cli.app import app

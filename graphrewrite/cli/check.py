@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from graphrewrite.naming import named
 from graphrewrite.testing import Report, check
@@ -115,8 +116,8 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
         table.add_column(heading, justify="right" if heading in ("graphs", "fired") else "left", overflow="fold")
     for name, report in reports.items():
         table.add_row(
-            name,
-            f"[{_STYLES.get(report.verdict, 'green')}]{report.verdict}[/]",
+            Text(name),
+            Text(report.verdict, style=_STYLES.get(report.verdict, "green")),
             str(report.graphs),
             str(max(report.fired.values(), default=0)),
         )

@@ -31,12 +31,20 @@ from graphrewrite.lowering import (
     to_stream,
 )
 from graphrewrite.lowering.folding.report import FoldingReport
-from graphrewrite.lowering.heads import classify, probabilities, softmax_bounds, softmax_in_hardware
+from graphrewrite.lowering.heads import SOFT, classify, probabilities, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.quantised.trained import is_quantised
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.trace import Step
 
 __all__ = ["Compiled", "Options", "compile_model"]
+
+_CONVERTING = frozenset(
+    {
+        *("input", "output", "constant", "to_fixed", "from_fixed", "identity", "cast", "reshape"),
+        *("mul", "div", "quantize_linear", "dequantize_linear"),
+    }
+)
+"""Ops by which the host makes mantissas of numbers, and numbers of mantissas."""
 
 Progress = Callable[[str], AbstractContextManager[Any]]
 
@@ -202,6 +210,7 @@ def compile_model(
     found.graphs = {"imported": imported, "cleaned": cleaned, "quantised": fixed, "integer": integer, "stream": stream}
     found.fired = dict(Counter(step.rule for step in run.steps).most_common())
     parts = partition(integer)
+    run.note_host(parts)
     with run.step("evaluating every level"):
         run.agree(parts, samples)
     with run.step("writing VHDL"):
@@ -234,7 +243,7 @@ class _Run:
         self.found.seconds[name] = round(time.perf_counter() - started, 4)
 
     def clean(self, graph: Graph) -> Graph:
-        soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] == "softmax"]
+        soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] in SOFT]
         heads: dict[str, Callable[[Graph], Graph]] = {
             "auto": softmax_as_arg_max,
             "class": classify,
@@ -253,7 +262,8 @@ class _Run:
             self.found.notes.append("the hardware gives probabilities: the softmax of the scores")
         elif headed != graph:
             self.found.notes.append("the hardware gives the class: the place of the greatest score")
-        cleaned = trace(headed, (*FOLDING, *RULES))
+        # What is folded into weights takes these from the grid on which training put them.
+        cleaned = trace(headed, RULES if is_quantised(graph) else (*FOLDING, *RULES))
         self.steps.extend(cleaned.steps)
         return cleaned.graph
 
@@ -266,6 +276,14 @@ class _Run:
                 f"straight lines within {bound} unit{'s' * (bound > 1)} of the last place of the model's own numbers: "
                 + ", ".join(f"{node} ({integer.origin(node)[-1]})" for node in nodes)
             )
+
+    def note_host(self, parts: Partition) -> None:
+        """Say what the model computes beside the hardware, other than to convert numbers."""
+        for place, part in (("before", parts.before), ("behind", parts.behind)):
+            kinds = dict.fromkeys(part.nodes[n]["type"] for n in part.in_order())
+            left = [kind for kind in kinds if kind not in (*_CONVERTING, *SOFT)]
+            if left:
+                self.found.notes.append(f"the host computes {place} the hardware: {', '.join(left)}")
 
     def with_softmax(self, integer: Graph) -> Graph:
         """Let the hardware give probabilities, where that is wanted; what remains is the host's."""

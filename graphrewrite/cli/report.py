@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from graphrewrite.cli.pipeline import Compiled
 
@@ -110,7 +111,7 @@ def _hardware(found: Compiled, console: Console) -> None:
         shown = f"{' + '.join(part['streams_in'])} -> {part['streams_out'][0]}".replace("stream ", "")
         table.add_row(
             part["instance"],
-            shown,
+            Text(shown),
             _percent(part["occupation"]),
             *(str(cost[k]) for k in ("multipliers", "adders", "registers", "memory_bits")),
         )

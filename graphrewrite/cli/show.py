@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
 
 from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
-from graphrewrite.cli.outputs import PICTURE, output_option
+from graphrewrite.cli.outputs import PAGE, PICTURE, output_option
 from graphrewrite.cli.terminal import console_for
 
 __all__ = ["show_command"]
@@ -51,11 +52,12 @@ def show_command(
       graphrewrite show digits.onnx --around conv_2 --depth 3 -o part.svg
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
-        from graphrewrite import Module
+        from graphrewrite import Graph, Module
         from graphrewrite.cli.sources import graph_in, read_model
         from graphrewrite.cli.tree import tree_of
         from graphrewrite.view import show
         from graphrewrite.view.scene.part import part_of
+        from graphrewrite.view.written import PictureError
 
         read = read_model(model)
         asked: dict[str, Any] = {
@@ -64,19 +66,25 @@ def show_command(
             "between": between or None,
             "search": search,
         }
-        if level is not None:
-            asked.update(search=_at_level(read, level, search), depth=depth or 0)
         part = {key: value for key, value in asked.items() if value is not None}
         with wrong_usage():
-            shown = graph_in(read, model, name) if name is not None or part else read
+            shown = graph_in(read, model, name) if name is not None or level is not None or part else read
+            if level is not None:
+                part.update(search=_at_level(shown, level, search), depth=depth or 0)
             options = {"max_nodes": max_nodes, **({} if direction is None else {"direction": direction})}
             picture = show(shown, **part, **options)
+            told = str(picture)
+            if picture.data.summaries and isinstance(shown, Graph):
+                hint = _how_to_see_a_part(shown, max_nodes)
+                if output is not None and output.suffix not in PAGE:
+                    raise PictureError(hint)
+                told = told.replace(picture.data.hints[-1], hint)
         if output is not None:
             picture.save(output)
             return
         console = console_for()
         if not console.is_terminal or not picture.scenes:
-            click.echo(str(picture))
+            click.echo(told)
             return
         chosen = None if isinstance(shown, Module) else part_of(shown, **part)
         console.print(tree_of(shown, None if chosen is None else chosen.nodes), highlight=False, soft_wrap=True)
@@ -84,17 +92,29 @@ def show_command(
             console.print(hint, markup=False, highlight=False, style="dim", soft_wrap=True)
 
 
-def _at_level(model: Any, level: str, search: str | None) -> Any:
+def _how_to_see_a_part(graph: Any, max_nodes: int) -> str:
+    """What to type where a graph is too large to be drawn."""
+    names = list(graph)
+    middle = quote(str(names[len(names) // 2]))
+    return (
+        f"these are more nodes than --max-nodes {max_nodes}, so that the summary is all that is shown; to see a part: "
+        f"--around {middle} --depth 2, --between NODE NODE, --search TEXT"
+    )
+
+
+def _at_level(graph: Any, level: str, search: str | None) -> Any:
     """A search for nodes of a level that hold a word."""
+    from graphrewrite.errors import GraphError
     from graphrewrite.levels import LEVELS, level_of
     from graphrewrite.op import find_op
 
-    known = {} if isinstance(model, Mapping) else model.ops
     word = (search or "").casefold()
 
     def is_meant(name: Any, data: Mapping[str, Any]) -> bool:
-        found = level_of(find_op(data.get("type", ""), known), data.get("result"))
+        found = level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
         held = not word or any(word in f"{key}={value}".casefold() for key, value in {"name": name, **data}.items())
         return found is not None and LEVELS[found] == level and held
 
+    if not any(is_meant(name, data) for name, data in graph.nodes(data=True)):
+        raise GraphError(f"no node of the graph is of level {level!r}{f' and holds {search!r}' if word else ''}")
     return is_meant

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
+from rich.text import Text
 
 __all__ = ["console_for", "spinner"]
 
@@ -38,7 +39,10 @@ def spinner(console: Console, name: str) -> Iterator[None]:
     name : str
         What is done.
     """
-    with console.status(f"{name} …") if console.is_terminal else nullcontext():
+    knows_letters = console.encoding.startswith("utf")
+    waiting = Text(f"{name} {'…' if knows_letters else '...'}")
+    look = "dots" if knows_letters else "line"
+    with console.status(waiting, spinner=look) if console.is_terminal else nullcontext():
         yield
     if console.is_terminal:
-        console.print(f"[green]✓[/green] {name}")
+        console.print(Text.assemble(("✓" if knows_letters else "*", "green"), f" {name}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,12 +49,19 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
     with failures_as_exit_codes():
         from graphrewrite import trace
         from graphrewrite.cli.sources import graph_in, read_model, rules_named
+        from graphrewrite.errors import GraphRewriteError, RewriteError
 
         rules = _rules(rules_named(targets or ("graphrewrite.rules:RULES",)))
         graph = graph_in(read_model(model), model, name)
         console = console_for()
         with spinner(console, "rewriting"):
-            found = trace(graph, rules)
+            try:
+                found = trace(graph, rules)
+            except (GraphRewriteError, MemoryError):
+                raise
+            except Exception as error:  # whatever a pass or a function of other people does
+                at = extract_tb(error.__traceback__)[-1]
+                raise RewriteError(f"{' '.join(targets)}: {_told(error)} ({at.filename}:{at.lineno})") from error
         if output is not None:
             with spinner(console, f"writing {output}"):
                 found.save(output)
@@ -75,6 +83,10 @@ def _rules(found: list[Named]) -> Any:
     return phases[0] if len(phases) == 1 and isinstance(phases[0], tuple) else Pipeline(*phases)
 
 
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
 def _is_rule(subject: Any) -> bool:
     return hasattr(subject, "matches_at")
 
@@ -91,7 +103,7 @@ def _print(found: Trace, console: Console) -> None:
         table.add_column(heading, justify="left" if heading == "rule" else "right", overflow="fold")
     for row in found.profile.rows:
         if row[1]:
-            table.add_row(*map(str, row))
+            table.add_row(*(Text(str(cell)) for cell in row))
     console.print(table)
     for name, profile in found.profile.items():
         for reason, count in profile.declined.most_common():

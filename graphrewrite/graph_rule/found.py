@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphMatch", "non_overlapping"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraphMatch:
     """A place where a graph rule applies.
 
@@ -44,7 +44,7 @@ class GraphMatch:
 
     rule: GraphRule
     bindings: dict[Hashable, Any]
-    _graph: nx.DiGraph = field(repr=False, compare=False)
+    _graph: nx.DiGraph = field(compare=False)
 
     @property
     def nodes(self) -> tuple[Any, ...]:
@@ -105,6 +105,9 @@ class GraphMatch:
         if name not in self.bindings:
             known = did_you_mean(str(name), map(str, self.bindings))
             raise RuleError(f"the pattern of rule {self.rule.name!r} has no node {name!r}{known}")
+
+    def __repr__(self) -> str:
+        return f"<match: {self}>"
 
     def __str__(self) -> str:
         shown = ", ".join(f"{name}={found!r}" for name, found in self.bindings.items())

@@ -107,6 +107,12 @@ class GraphRule:
         self._plans: dict[Hashable, Plan] = {}
         self._names: WeakKeyDictionary[nx.DiGraph, Names] = WeakKeyDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_plans": {}, "_names": None}  # what is remembered of graphs is found again
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _names=WeakKeyDictionary())
+
     def complain(self, message: str) -> RuleError:
         """Return an error that names this rule and its place."""
         return RuleError(f"rule {self.name!r} ({located(self.file, self.line)}): {message}")

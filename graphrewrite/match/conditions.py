@@ -47,7 +47,7 @@ class ConditionSteps(State):
             self.fail(value.node, f"is {data.get('type')}, and the pattern needs the constant {term!r}", term=term)
             return False
         if not term.admits(data["value"]):
-            self.fail(value.node, f"is a constant, but not {term!r}", term=term)
+            self.fail(value.node, f"is a constant, but not {term!r}", term=term, value=data["value"])
             return False
         return True
 
@@ -82,7 +82,7 @@ class ConditionSteps(State):
             elif isinstance(wanted, set | frozenset | range):
                 if any(same(found, w) for w in wanted):
                     continue
-                reason = f"needs one of {wanted!r}"
+                reason = f"needs one of {_listed(wanted)}"
             elif same(wanted, found):
                 continue
             else:
@@ -98,5 +98,22 @@ def node_of(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a value in words."""
-    return repr(value.node) if isinstance(value, Operand) else repr(value)
+    """Return a value in words.
+
+    Examples
+    --------
+    >>> shown(Operand("a")), shown(Operand("a", 1)), shown((Operand("a"), Operand("b")))
+    ("'a'", "result 1 of 'a'", "['a', 'b']")
+    """
+    if isinstance(value, Operand):
+        return f"result {value.result} of {value.node!r}" if value.result else repr(value.node)
+    if isinstance(value, tuple) and all(isinstance(each, Operand) for each in value):
+        return f"[{', '.join(map(shown, value))}]"
+    return repr(value)
+
+
+def _listed(values: set[Any] | frozenset[Any] | range) -> str:
+    """Some values in an order that is the same each time."""
+    if isinstance(values, range) and values.step == 1 and len(values) > 2:
+        return f"{values[0]} to {values[-1]}"
+    return f"{{{', '.join(map(repr, values) if isinstance(values, range) else sorted(map(repr, values)))}}}"

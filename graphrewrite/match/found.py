@@ -11,6 +11,7 @@ import numpy as np
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op.op import Op
+from graphrewrite.text.array import abbreviated
 from graphrewrite.types import Type
 
 __all__ = ["Found", "Matched", "Obstacle", "Several"]
@@ -78,12 +79,20 @@ class Obstacle:
     def __init__(self, patience: int = 0) -> None:
         self.patience = patience
         self.progress = -1
-        self.reason = "nothing in the graph has the type of the pattern's root"
         self.node: str | None = None
         self.term: Any = None
         self.at: dict[Any, Any] = {}
         self.bound: dict[Any, Any] = {}
         self.used: tuple[str, ...] = ()
+        self._told = "nothing in the graph has the type of the pattern's root"
+        self._wanted: tuple[str, ...] = ()
+        self._value: np.ndarray | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why it stopped there; written when it is asked for, as nobody asks most searches."""
+        is_value = "" if self._value is None else f": it is {abbreviated(self._value, typed=False)}"
+        return f"{self._told}{' or '.join(self._wanted)}{is_value}"
 
     def note(
         self,
@@ -92,14 +101,19 @@ class Obstacle:
         reason: str,
         *,
         term: Any = None,
+        wanted: str = "",
+        value: np.ndarray | None = None,
         at: Mapping[Any, Any] = _NOTHING,
         bound: Mapping[Any, Any] = _NOTHING,
         used: Iterable[str] = (),
     ) -> None:
-        """Remember a reason if the search came further than before."""
+        """Remember a reason if the search came further than before, or what else a node could have been as far in."""
         if progress > self.progress:
-            self.progress, self.node, self.reason, self.term = progress, node, reason, term
+            self.progress, self.node, self._told, self.term = progress, node, reason, term
+            self._wanted, self._value = (wanted,) if wanted else (), value
             self.at, self.bound, self.used = dict(at), dict(bound), tuple(used)
+        elif progress == self.progress and node == self.node and wanted and self._wanted and wanted not in self._wanted:
+            self._wanted += (wanted,)
 
 
 class Matched:

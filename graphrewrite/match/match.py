@@ -15,7 +15,7 @@ Root = tuple[str, int | None]
 """A node whose value is replaced, and which result; None where it goes as a whole."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Match:
     """A place where a rule applies.
 
@@ -78,14 +78,29 @@ class Match:
                     found.append([(at[id(root)], None)])
         return found
 
+    def __repr__(self) -> str:
+        return f"<match: {self}>"
+
     def __str__(self) -> str:
-        shown = (f"{k}={_shown(v)}" for k, v in self.bindings.items())
-        return f"{self.rule.name} at {', '.join(self.roots)} with {', '.join(shown)}"
+        pattern = self.rule.pattern
+        # Of what must not be there, and of an alternative that was not taken, variables stand for nothing.
+        shown = [
+            f"{variable.name}={_shown(value)}"
+            for variable, kind, value in zip(pattern.variables, pattern.kinds, self.values, strict=True)
+            if value is not None or variable.optional or kind == "attribute"
+        ]
+        place = f"{self.rule.name} at {', '.join(map(_printable, self.roots))}"
+        return f"{place} with {', '.join(shown)}" if shown else place
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, Operand):
-        return value.node
+        return f"{_printable(value.node)}:{value.result}" if value.result else _printable(value.node)
     if isinstance(value, tuple) and any(isinstance(v, Operand) for v in value):
         return f"({', '.join(map(_shown, value))})"
     return repr(value)
+
+
+def _printable(name: str) -> str:
+    """A name as it is, unless it holds what would steer a terminal."""
+    return name if name.isprintable() else repr(name)

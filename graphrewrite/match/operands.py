@@ -32,7 +32,8 @@ class OperandSteps(State):
         if not 0 <= missing <= optional or (rests and len(values) < len(terms) - len(rests)):
             least = len(terms) - optional - len(rests)
             wanted = f"at least {least}" if rests else f"{least} to {len(terms)}" if optional else str(len(terms))
-            self.fail(name, f"has {len(values)} operands, and the pattern needs {wanted}", term=term)
+            found = "1 operand" if len(values) == 1 else f"{len(values)} operands"
+            self.fail(name, f"has {found}, and the pattern needs {wanted}", term=term)
             return FAILED
         goals: list[Goal] = [(self.bind_missing, t) for t in terms[len(terms) - missing :]]
         terms = terms[: len(terms) - missing]
@@ -44,10 +45,10 @@ class OperandSteps(State):
             goals += [(self.term, t, v) for t, v in zip(terms[len(head) :], values[free:], strict=True)]
             ordered = tuple(t for t in head if not isinstance(t, Rest))
             rest = next((t for t in head if isinstance(t, Rest)), None)
-            return (((self.permute, ordered, values[:free], rest), *goals),)
+            return (((self.permute, ordered, values[:free], rest, name), *goals),)
         if not rests:
             return ((*((self.term, t, v) for t, v in zip(terms, values, strict=True)), *goals),)
-        return self.splits(terms, rests, values)
+        return self.splits(terms, rests, values, name)
 
     def either_way(self, terms: tuple[Term, ...], values: tuple[Operand, ...]) -> Options:
         """Match two terms with two values in both orders, or in one where the values are equal."""
@@ -65,14 +66,18 @@ class OperandSteps(State):
         self.put(self.bound, variable, None)
         return DONE
 
-    def permute(self, terms: tuple[Term, ...], values: tuple[Operand, ...], rest: Rest | None) -> Options:
+    def permute(self, terms: tuple[Term, ...], values: tuple[Operand, ...], rest: Rest | None, name: str) -> Options:
         """Match terms with values in any order; equal values are not tried twice."""
         if not terms:
-            return self.variable(rest.variable, values) if rest is not None else DONE
+            return self.variable(rest.variable, values, name) if rest is not None else DONE
         distinct = dict.fromkeys(values)
-        return tuple(((self.term, terms[0], v), (self.permute, terms[1:], _less(values, v), rest)) for v in distinct)
+        return tuple(
+            ((self.term, terms[0], v), (self.permute, terms[1:], _less(values, v), rest, name)) for v in distinct
+        )
 
-    def splits(self, terms: tuple[Term, ...], rests: tuple[int, ...], values: tuple[Operand, ...]) -> Options:
+    def splits(
+        self, terms: tuple[Term, ...], rests: tuple[int, ...], values: tuple[Operand, ...], name: str
+    ) -> Options:
         """Match operands in order, each ``*xs`` with any number of them."""
         spare = len(values) - (len(terms) - len(rests))
         for cuts in combinations_with_replacement(range(spare + 1), len(rests) - 1):
@@ -82,7 +87,7 @@ class OperandSteps(State):
             for term in terms:
                 if isinstance(term, Rest):
                     size = next(sizes)
-                    goals.append((self.variable, term.variable, values[at : at + size]))
+                    goals.append((self.variable, term.variable, values[at : at + size], name))
                     at += size
                 else:
                     goals.append((self.term, term, values[at]))

@@ -12,7 +12,7 @@ from typing import Any
 from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.match.closing import Closing
-from graphrewrite.match.conditions import ConditionSteps, node_of, shown
+from graphrewrite.match.conditions import ConditionSteps, shown
 from graphrewrite.match.found import Found, Obstacle
 from graphrewrite.match.operands import OperandSteps
 from graphrewrite.match.several import SeveralSteps
@@ -207,15 +207,14 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
                 return DONE if value == (self.empty.get(term) or Operand(self.at[term].tops[-1])) else FAILED
         raise RuleError(f"{term!r} is no operand; it can only be yielded")
 
-    def variable(self, variable: Variable, value: Any) -> Options:
-        """Bind a variable, or compare with what it binds."""
+    def variable(self, variable: Variable, value: Any, reader: Any = None) -> Options:
+        """Bind a variable to a value, or to the values that a node reads, or compare with what it binds."""
         if variable in self.bound:
             before = self.bound[variable]
             if before == value:
                 return DONE
-            self.fail(
-                node_of(value), f"is not {shown(before)}, which {variable.name} stands for already", term=variable
-            )
+            blamed = value.node if isinstance(value, Operand) else reader
+            self.fail(blamed, _unequal(value, before, variable.name), term=variable)
             return FAILED
         for each in (value,) if isinstance(value, Operand) else value:
             kind = self.graph._node[each.node].get("type")
@@ -241,7 +240,8 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
         if term in self.at:
             if self.at[term] == name:
                 return DONE
-            self.fail(name, f"the pattern needs the same {term.called} here as before, {self.at[term]!r}", term=term)
+            reason = f"is another node, and the pattern needs the same {term.called} here as before, {self.at[term]!r}"
+            self.fail(name, reason, term=term)
             return FAILED
         if not self.admits(term, name):
             return FAILED
@@ -261,17 +261,27 @@ class Search(ConditionSteps, OperandSteps, SeveralSteps, Closing):
         """Tell whether a node has a type that a pattern node allows, and is not taken."""
         kind = self.graph._node[name].get("type")
         if (kind not in term.kinds) if term.ops else (kind in ("input", "output", "constant")):
-            self.fail(name, f"is {kind}, and the pattern needs {term.called}", term=term)
+            self.fail(name, f"is {kind}, and the pattern needs ", term=term, wanted=term.called)
             return False
         if name in self.used:
             self.fail(name, "is already matched by another node of the pattern", term=term)
             return False
         return True
 
-    def fail(self, node: Any, reason: str, *, term: Any = None, beyond: int = 0) -> None:
+    def fail(self, node: Any, reason: str, *, term: Any = None, beyond: int = 0, **more: Any) -> None:
         """Note why the search stops here, at a term, or beyond where parts of it already did."""
         here = len(self.used) + beyond
-        self.obstacle.note(here, node, reason, term=term, at=self.at, bound=self.bound, used=self.used)
+        if here >= self.obstacle.progress:
+            self.obstacle.note(here, node, reason, term=term, at=self.at, bound=self.bound, used=self.used, **more)
+
+
+def _unequal(value: Any, before: Any, name: str) -> str:
+    """Why a value is not what a variable stands for already; the node that it is of is named before."""
+    if isinstance(value, Operand):
+        if isinstance(before, Operand) and before.node == value.node:
+            return f"gives result {value.result} here, and {name} stands for result {before.result} of it already"
+        return f"is not {shown(before)}, which {name} stands for already"
+    return f"reads {shown(value)} for {name}, which stands for {shown(before)} already"
 
 
 def _is_bushy(term: PatternNode) -> bool:

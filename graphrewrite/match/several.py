@@ -101,12 +101,20 @@ class SeveralSteps(State):
         links = [link, *reversed(links)]
         if len(links) < term.least:
             reason = f"is below a run of {len(links)}, and the pattern needs {term.least} or more"
-            self.fail(value.node, reason, term=term, beyond=1)
+            self.fail(value.node, f"{reason}{self.end_of_run(term.unit, value, links)}", term=term, beyond=1)
             return ()
         if root and self.is_continued(term.unit, links[-1][2]):
             return self.inside(Operand(links[-1][2]))
         self.put(self.at, term, _several(links))
         return (((self.term, term.base, value),),)
+
+    def end_of_run(self, unit: Unit, lower: Operand, links: list[Any]) -> str:
+        """Say which reader outside of a run ends it above what could be a link."""
+        mine = {name for nodes, _, _ in links for name in nodes}
+        others = [r for r in self.graph._succ[lower.node] if r not in mine]
+        if self.shared != "refuse" or not others or lower.result or not self.could_be(unit.top, lower.node):
+            return ""
+        return f"; a run ends at what {others[0]!r} reads as well"
 
     def inside(self, top: Operand) -> Any:
         """Refuse a run that is part of a longer one."""

@@ -13,9 +13,17 @@ from graphrewrite.op.convolution import pad_spatial, per_axis, spatial_sizes
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import ORDERED
+from graphrewrite.op.windows import covering_pads, window_counts
 from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor, element_kind
 
-__all__ = ["average_pool", "global_average_pool", "global_max_pool", "has_window_in_border", "max_pool", "taps"]
+__all__ = [
+    "average_pool",
+    "global_average_pool",
+    "global_max_pool",
+    "has_window_in_border",
+    "max_pool",
+    "taps",
+]
 
 
 def has_window_in_border(
@@ -116,7 +124,7 @@ def taps(
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
     if ceil_mode:
-        pads = _covering(x.shape[2:], sizes, kernel, strides, pads, dilations)
+        pads = covering_pads(x.shape[2:], sizes, kernel, strides, pads, dilations)
     padded = pad_spatial(x, per_axis(pads, 2 * rank, 0), fill)
     everything = slice(None)
     picks: list[tuple[slice, ...]] = [
@@ -131,50 +139,6 @@ def taps(
         for tap in itertools.product(*map(range, kernel))
     ]
     return [padded[pick] for pick in picks]
-
-
-def _covering(
-    sizes: Sequence[int],
-    results: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilations: Sequence[int],
-) -> tuple[int, ...]:
-    """Pads, and what the last windows read beyond them."""
-    rank = len(kernel)
-    pads = per_axis(pads, 2 * rank, 0)
-    beyond = [
-        max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
-        for size, count, stride, width, step, before, after in zip(
-            sizes, results, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
-        )
-    ]
-    return (*pads[:rank], *beyond)
-
-
-def _counts(
-    sizes: Sequence[int],
-    results: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilations: Sequence[int],
-    *,
-    border: bool,
-) -> np.ndarray:
-    """How many numbers each window reads, the border's included or not: the product of what it reads of each axis."""
-    rank = len(kernel)
-    strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
-    counts = np.ones((), np.int64)
-    for axis, (size, count, width, stride, step) in enumerate(
-        zip(sizes, results, kernel, strides, dilations, strict=True)
-    ):
-        before, after = pads[axis], pads[rank + axis]
-        places = np.arange(count)[:, None] * stride + np.arange(width) * step - before
-        low, high = (-before, size + after) if border else (0, size)
-        counts = counts[..., None] * ((places >= low) & (places < high)).sum(axis=1)
-    return counts
 
 
 def check_windows(x: Tensor, kernel: Sequence[int], pads: Sequence[int], **windows: Any) -> None:
@@ -247,7 +211,7 @@ def max_pool(
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
     sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
     if ceil_mode:
-        pads = _covering(x.shape[2:], sizes, kernel, strides, pads, dilations)
+        pads = covering_pads(x.shape[2:], sizes, kernel, strides, pads, dilations)
     result = pad_spatial(x, per_axis(pads, 2 * rank, 0), least_of(x.dtype))
     for axis in range(rank):  # the rows first: their taps are long runs, and the columns have less left to do
         lead, reach = (slice(None),) * (2 + axis), strides[axis] * (sizes[axis] - 1) + 1
@@ -285,7 +249,7 @@ def average_pool(
     counts: np.ndarray | int = len(read)
     if ceil_mode or (any(pads) and not count_include_pad):
         sizes = read[0].shape[2:]
-        within = _counts(x.shape[2:], sizes, kernel, strides, pads, dilations, border=count_include_pad)
+        within = window_counts(x.shape[2:], sizes, kernel, strides, pads, dilations, border=count_include_pad)
         counts = within.astype(x.dtype) if x.dtype.kind == "f" else within
     total = np.array(read[0])
     for tap in read[1:]:

@@ -24,7 +24,7 @@ __all__ = ["Pattern", "Root", "parts_of", "top_of", "walk"]
 Root = PatternNode | Result | Repeated | Every
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pattern:
     """What a rule looks for.
 
@@ -105,6 +105,12 @@ class Pattern:
                     f"makes {term!r} above the yield, which is no part of what it yields; yield it too or drop it"
                 )
         positive = {id(part) for root in roots for part in walk(root, negated=False)}
+        for term in reached.values():
+            if isinstance(term, Every) and id(term.of) not in _found_without_groups(roots):
+                raise complain(
+                    f"has {term!r}, and nothing says where {term.of!r} is; name it in the form, as in "
+                    "rule.every(x, lambda c: op.div(c, x))"
+                )
         nodes: list[PatternNode] = []
         for term in made:
             if id(term) in positive:
@@ -115,6 +121,9 @@ class Pattern:
                 raise complain(f"matches {node!r}, but inputs and outputs are the graph's own; match what is between")
         kinds = tuple(_kind_of(v, list(reached.values())) for v in variables)
         return cls(tuple(roots), tuple(forbidden), tuple(made), tuple(nodes), variables, kinds)
+
+    def __repr__(self) -> str:
+        return f"<pattern: {self}>"
 
     def __str__(self) -> str:
         return ", ".join([*map(repr, self.roots), *(f"~{node!r}" for node in self.forbidden)])
@@ -153,6 +162,19 @@ def _check_variables(variables: tuple[Variable, ...], terms: list[Any], complain
                     raise complain(
                         f"has the optional operand {operand.name!r} before one that is not; only the last may miss"
                     )
+
+
+def _found_without_groups(roots: list[Root]) -> set[int]:
+    """What is matched before it is asked for readers of it."""
+    found: set[int] = set()
+    work: list[Any] = list(roots)
+    while work:
+        term = work.pop()
+        if id(term) not in found:
+            found.add(id(term))
+            work += (term.unit.top,) if isinstance(term, Every) else parts_of(term)
+            work += (term.variable,) if isinstance(term, Rest) else ()
+    return found
 
 
 def parts_of(term: Any) -> tuple[Term, ...]:

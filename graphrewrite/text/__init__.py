@@ -9,7 +9,8 @@ A line is a node: ``name = op(operands, attribute=value) : type``. What else the
 - ``~a`` and ``~a{'weight': 2}``: edges of digraphs that are no dataflow, with their data.
 - ``graph net(author='me')`` and ``module net``: the first line of a graph or module, with its attributes. The graphs
   that are nodes of a graph, or make up a module, follow below it.
-- ``value=@'array_1'``: an array in the file beside the text; ``value=<400 values, 0 to 1>`` is for people only.
+- ``value=@'array_1'``: an array in the file beside the text; ``value=<400 values, 0 to 1>`` is for people only, and so
+  are long mappings such as ``body=<graph 'loop', 12 nodes>``.
 """
 
 from __future__ import annotations

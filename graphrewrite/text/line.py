@@ -11,7 +11,7 @@ from graphrewrite.errors import GraphRewriteError
 from graphrewrite.marks import MARKS, RESERVED
 from graphrewrite.op import find_op
 from graphrewrite.text.edges import Reads, reads_of
-from graphrewrite.text.literal import PEOPLE, WHOLE, Form, quote, write
+from graphrewrite.text.literal import PEOPLE, WHOLE, Form, quote, write, write_attribute
 from graphrewrite.text.regular import is_regular
 from graphrewrite.types import Stream, Tensor, element_dtype
 
@@ -132,18 +132,18 @@ def written(
         arguments += written_attributes(shown, form, _order(kind))
         name = ("" if is_regular else "?") + (quote(kind) if isinstance(kind, str) else "")
         types = f" : {', '.join(map(str, results))}" if has_types else ""
-        return f"{quote(node)} = {name}({', '.join(arguments)}){types}"
+        return f"{quote(node, strict=form.strict)} = {name}({', '.join(arguments)}){types}"
     except GraphRewriteError as error:
         raise error if error.node is not None else type(error)(str(error), node=node) from None
 
 
 def _edges(reads: Reads, form: Form) -> Iterator[str]:
     for source, result in reads.operands:
-        yield quote(source) + (f":{result}" if result else "")
+        yield quote(source, strict=form.strict) + (f":{result}" if result else "")
     for source, kind in reads.controls:
-        yield f"^{quote(source)}" + ("" if kind == "control" else f":{quote(kind)}")
+        yield f"^{quote(source, strict=form.strict)}" + ("" if kind == "control" else f":{quote(kind)}")
     for source, data in reads.others:
-        yield f"~{quote(source)}" + (write(data, form) if data else "")
+        yield f"~{quote(source, strict=form.strict)}" + (write(data, form) if data else "")
 
 
 def _payload(value: np.ndarray, kind: Any, form: Form) -> str:
@@ -184,7 +184,7 @@ def written_attributes(data: Mapping[Any, Any], form: Form, order: Collection[st
     place = {key: i for i, key in enumerate(order)}
     named = [key for key in data if isinstance(key, str)]
     named.sort(key=lambda key: (key in RESERVED, key in MARKS, place.get(key, len(place)), key))
-    shown = [f"{quote(key)}={write(data[key], form)}" for key in named]
+    shown = [f"{quote(key)}={write_attribute(data[key], form)}" for key in named]
     if len(named) < len(data):
         rest = sorted((write(key, form), key) for key in data if not isinstance(key, str))
         shown.append("**{" + ", ".join(f"{text}: {write(data[key], form)}" for text, key in rest) + "}")

@@ -14,7 +14,7 @@ from graphrewrite.errors import GraphError
 from graphrewrite.text.array import abbreviated, is_ordinary, shortest, whole_array
 from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
 
-__all__ = ["DEPTH", "PEOPLE", "WHOLE", "Form", "format_attribute", "format_exactly", "quote"]
+__all__ = ["DEPTH", "PEOPLE", "WHOLE", "Form", "format_attribute", "format_exactly", "quote", "write_attribute"]
 
 DEPTH = 100
 """So deep may lists and mappings nest."""
@@ -23,6 +23,8 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _WORDS = frozenset({"True", "False", "None", "nan", "inf"})
 _DIGITS = 10_000
 """Bits above which an integer is written in base 16: Python refuses to convert very long decimal ones."""
+_LONG = 200
+"""Letters of a mapping that are written out for people."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,32 @@ WHOLE = Form(whole_array, strict=True)
 """Everything is written out."""
 
 
-def quote(name: Any) -> str:
+def quote(name: Any, *, strict: bool = True) -> str:
     """Return how a name is written: as it is where it is a word, else quoted; a name that is no string as a literal.
+
+    Parameters
+    ----------
+    name : object
+        Of a node, an op, an attribute.
+    strict : bool
+        Whether it is an error if nothing could read the name again; otherwise Python's own text of it is good enough.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
-    >>> quote("conv_1"), quote("a b"), quote(3)
-    ('conv_1', "'a b'", '3')
+    >>> quote("conv_1"), quote("a b"), quote(3), quote(frozenset({1}), strict=False)
+    ('conv_1', "'a b'", '3', 'frozenset({1})')
     """
     if isinstance(name, str):
         return name if _PLAIN.match(name) and name not in _WORDS else str.__repr__(name)
     if isinstance(name, int | float | tuple | bytes):
-        return f"({', '.join(map(_part, name))},)" if isinstance(name, tuple) else write(name, WHOLE)
+        parts = (_part(part, strict) for part in name) if isinstance(name, tuple) else ()
+        return f"({', '.join(parts)},)" if isinstance(name, tuple) else write(name, WHOLE)
+    if not strict:
+        return "".join(letter if letter.isprintable() else str.__repr__(letter)[1:-1] for letter in repr(name))
     raise GraphError(
         f"a name is a string, a number, or a tuple of them, not a {type(name).__name__}; "
         "networkx.relabel_nodes gives other names",
@@ -69,8 +85,8 @@ def quote(name: Any) -> str:
     )
 
 
-def _part(name: Any) -> str:
-    return str.__repr__(name) if isinstance(name, str) else "None" if name is None else quote(name)
+def _part(name: Any, strict: bool) -> str:
+    return str.__repr__(name) if isinstance(name, str) else "None" if name is None else quote(name, strict=strict)
 
 
 def format_attribute(value: Any, *, whole: bool = False) -> str:
@@ -92,7 +108,39 @@ def format_attribute(value: Any, *, whole: bool = False) -> str:
     >>> format_attribute((1, 2)), format_attribute(FixedPoint(True, 8, 4)), format_attribute(np.float32([0.5]))
     ('[1, 2]', 's8f4', '[0.5]')
     """
-    return write(value, Form(whole_array if whole else abbreviated, strict=False, typed=False))
+    if whole:
+        return write(value, Form(whole_array, strict=False, typed=False))
+    return write_attribute(value, Form(abbreviated, strict=False, typed=False))
+
+
+def write_attribute(value: Any, form: Form) -> str:
+    """Return the text of an attribute; for people a long mapping, such as a graph inside, is said in a few words.
+
+    Parameters
+    ----------
+    value : object
+        As of `write`.
+    form : Form
+        How arrays are written, and whether the text is to be read again.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> write_attribute({"author": "me"}, PEOPLE), write_attribute({"doc": "!" * 300}, PEOPLE)
+    ("{'author': 'me'}", '<1 entry, 311 letters>')
+    """
+    text = write(value, form)
+    if form.strict or not isinstance(value, Mapping) or len(text) <= _LONG:
+        return text
+    nodes, attributes = value.get("nodes"), value.get("attributes")
+    if value.get("kind") == "graph" and isinstance(nodes, Mapping) and isinstance(attributes, Mapping):
+        name = attributes.get("name")
+        called = f"graph {quote(name)}" if isinstance(name, str) else "graph"
+        return f"<{called}, {len(nodes)} node{'' if len(nodes) == 1 else 's'}>"
+    return f"<{len(value)} entr{'y' if len(value) == 1 else 'ies'}, {len(text):,} letters>"
 
 
 def write(value: Any, form: Form, depth: int = 0) -> str:

@@ -44,8 +44,8 @@ class Display:
 
     @property
     def html(self) -> str:
-        """The display as HTML that can stand in any page; without scripts, and nothing in it is fetched."""
-        return fragment(self.template, data=self.data)
+        """The display as HTML that can stand in any page; nothing in it is fetched."""
+        return fragment(self.template, data=self.data, text=self.text)
 
     @property
     def document(self) -> str:

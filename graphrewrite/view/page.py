@@ -1,7 +1,14 @@
-"""HTML from templates: fragments for notebooks, documents for files. All values are escaped, nothing is fetched."""
+"""HTML from templates: fragments for notebooks, documents for files. All values are escaped, nothing is fetched.
+
+A notebook that its reader has not trusted yet is shown without style sheets, scripts, frames and drawings, of which
+only the letters are left. What has the class ``live`` is hidden there, and what has the class ``still`` is seen there
+only: the style sheet turns both around.
+"""
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["as_it_is", "asset", "document", "environment", "fragment"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_TOOLTIP = re.compile("<title>[^<]*</title>")
+"""Of a drawing; an image shows none."""
+_MOST_STILL = 150_000
+"""Letters of a drawing that is written a second time, as an image."""
 
 
 @cache
@@ -25,8 +36,8 @@ def environment() -> jinja2.Environment:
     Returns
     -------
     jinja2.Environment
-        With the filter ``plain``, which writes invisible characters as escapes and takes a limit of length, and the
-        filter ``code``, which marks the words of source code and takes its language.
+        With the filters ``plain``, which writes invisible characters as escapes and takes a limit of length; ``code``,
+        which marks the words of source code and takes its language; and ``drawn``, which writes an SVG element.
 
     Raises
     ------
@@ -46,6 +57,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters["plain"] = plain
     made.filters["code"] = highlighted
+    made.filters["drawn"] = _drawn
     made.globals["asset"] = asset
     return made
 
@@ -63,9 +75,7 @@ def asset(name: str) -> Any:
     -------
     markupsafe.Markup
     """
-    from markupsafe import Markup  # comes with jinja2
-
-    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
+    return as_it_is((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def fragment(template: str, **values: Any) -> str:
@@ -116,6 +126,17 @@ def document(title: str, body: str, *, head: str = "") -> str:
         .get_template("document.html")
         .render(title=plain(title, 200), body=as_it_is(body), head=as_it_is(head))
     )
+
+
+def _drawn(svg: str) -> Any:
+    """A picture, and the same as an image for where drawings are taken out; made by `graphrewrite.view.layout.svg`."""
+    from markupsafe import Markup  # comes with jinja2
+
+    live = f'<div class="live" style="display:none">{svg}</div>'
+    if len(svg) > _MOST_STILL:
+        return Markup(f'{live}<p class="still">A large picture, seen once the notebook is trusted.</p>')
+    still = b64encode(_TOOLTIP.sub("", svg).encode()).decode()
+    return Markup(f'{live}<img class="still" alt="picture" loading="lazy" src="data:image/svg+xml;base64,{still}"/>')
 
 
 def as_it_is(html: str) -> Any:

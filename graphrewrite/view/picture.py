@@ -12,7 +12,7 @@ from graphrewrite.view.display import Display
 from graphrewrite.view.graphs.summary_table import SummaryTables
 from graphrewrite.view.layout.dot import dot_of
 from graphrewrite.view.layout.render import render_png, render_svg
-from graphrewrite.view.page import as_it_is, fragment
+from graphrewrite.view.page import fragment
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import Scene
 from graphrewrite.view.table import Table
@@ -101,7 +101,7 @@ class Picture(Display):
     @property
     def html(self) -> str:
         """The picture as HTML that can stand in any page, with tooltips; in the theme of the page."""
-        svg = as_it_is(self.svg) if self.scenes else ""  # made by `graphrewrite.view.layout.svg`
+        svg = self.svg if self.scenes else ""
         return fragment(self.template, data=self.data, svg=svg, text=self.text)
 
     def save(self, path: str | Path) -> Path:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.hdl.checking.definition import next_open, transfers
 from graphrewrite.hdl.component import Component, Site
-from graphrewrite.hdl.entity import ports
+from graphrewrite.hdl.entity import asked, ports
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.types import FixedPoint, Stream
@@ -81,7 +81,9 @@ class Case:
     @cached_property
     def schedule(self) -> Schedule:
         """The component's, checked against the streams."""
-        found = self.component.schedule(self.site)
+        found = asked(str(self), "`schedule`", lambda: self.component.schedule(self.site))
+        if not isinstance(found, Schedule):
+            raise ComponentError(f"{self}: `schedule` gives {type(found).__name__}; return a Schedule")
         pairs = [
             *zip(("takes", "takes"), found.beats_in, self.site.operands, strict=False),
             *zip(("gives", "gives"), found.beats_out, self.site.results, strict=False),
@@ -108,7 +110,8 @@ class Case:
             np.concatenate([part for run in self.runs for part in (run.inputs[p], np.zeros_like(run.inputs[p][:1]))])
             for p in range(len(self.site.operands))
         )
-        computed = self.component.op(*given, **self.site.attributes)
+        meaning = partial(self.component.op, *given, **self.site.attributes)
+        computed = asked(str(self), f"the meaning in numpy, of {given[0].dtype if given else 'no stream'},", meaning)
         outputs = computed if len(self.site.results) > 1 else (computed,)
         found = []
         for stream, output in zip(self.site.results, outputs, strict=True):

@@ -1,4 +1,6 @@
-"""concat: the channels of two streams, one after the other."""
+"""concat: two streams, one after the other along the channels or an axis of positions."""
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +16,21 @@ from graphrewrite.types import Stream, Type
 __all__ = ["CONCAT", "concat"]
 
 
-def _infer(x: Type, y: Type) -> Stream:
+def _infer(x: Type, y: Type, *, axis: int = 1) -> Stream:
     first, second = streams(x, y)
     if first.element != second.element:
         raise TypeMismatchError(f"{first} and {second} differ in format; requantise one of them")
-    if first.shape[1:] != second.shape[1:]:
-        raise TypeMismatchError(f"{first} and {second} differ in their positions; give equal ones")
-    shape = (first.channels + second.channels, *first.shape[1:])
-    if first.folds == second.folds == 1:
+    rank = len(first.shape)
+    if len(second.shape) != rank or not 1 <= axis <= rank:
+        raise TypeMismatchError(
+            f"{first} and {second} have no axis {axis} in common; give 1 for channels, from 2 on for positions"
+        )
+    at = axis - 1
+    if first.shape[:at] != second.shape[:at] or first.shape[axis:] != second.shape[axis:]:
+        differ = "channels or positions" if at else "positions"
+        raise TypeMismatchError(f"{first} and {second} differ in their {differ}; give equal ones but for axis {axis}")
+    shape = (*first.shape[:at], first.shape[at] + second.shape[at], *first.shape[axis:])
+    if axis == 1 and first.folds == second.folds == 1:
         return Stream(first.element, shape)
     if first.lanes != second.lanes:
         raise TypeMismatchError(
@@ -31,16 +40,19 @@ def _infer(x: Type, y: Type) -> Stream:
 
 
 @define_op(name="stream_concat", level="stream", infer=_infer)
-def concat(x: NDArray[np.integer], y: NDArray[np.integer]) -> NDArray[np.integer]:
-    """Return the channels of ``x``, then those of ``y``.
+def concat(x: NDArray[np.integer], y: NDArray[np.integer], *, axis: int = 1) -> NDArray[np.integer]:
+    """Return ``x``, then ``y``, along an axis.
 
-    Where both carry all channels in one beat, so does the result; else they have equal lanes, and the beats of a
-    position of ``x`` come before those of ``y``. A batch of one, as a `constant` gives it, stands for any number.
+    Where both carry all channels in one beat, and these are joined, so does the result; else they have equal lanes, and
+    beats of ``x`` come before those of ``y``: for channels in each position, for columns in each row, for rows in each
+    frame. A batch of one, as a `constant` gives it, stands for any number.
 
     Parameters
     ----------
     x, y : ndarray of int, shape [N, C, *positions]
-        Of equal format.
+        Of equal format, and equal sizes but for one axis.
+    axis : int
+        1 for channels, from 2 on for positions.
 
     Returns
     -------
@@ -50,39 +62,47 @@ def concat(x: NDArray[np.integer], y: NDArray[np.integer]) -> NDArray[np.integer
     --------
     >>> concat(np.array([[1, 2]]), np.array([[3]])).tolist()
     [[1, 2, 3]]
+    >>> concat(np.array([[[1, 2], [3, 4]]]), np.array([[[5], [6]]]), axis=2).tolist()
+    [[[1, 2, 5], [3, 4, 6]]]
     """
     frames = max(len(x), len(y))
-    return np.concatenate([np.broadcast_to(each, (frames, *each.shape[1:])) for each in (x, y)], axis=1)
+    return np.concatenate([np.broadcast_to(each, (frames, *each.shape[1:])) for each in (x, y)], axis=axis)
 
 
-def _is_folded(site: Site) -> bool:
-    return max(operand.folds for operand in site.operands) > 1
+def _runs(site: Site) -> tuple[int, int]:
+    """Beats of x, and of y, that come together, again and again; none where the beats of both are one."""
+    axis = site.attributes["axis"]
+    if axis == 1 and max(operand.folds for operand in site.operands) == 1:
+        return 0, 0
+    first, second = (x.folds * (math.prod(x.shape[axis - 1 :]) if axis > 1 else 1) for x in site.operands)
+    return first, second
 
 
 def _schedule(site: Site) -> Schedule:
-    if not _is_folded(site):
+    first, second = _runs(site)
+    if not first:
         return per_beat(site)
-    folds = site.operands[0].folds
-    steps = np.arange(site.results[0].beats).reshape(-1, site.results[0].folds)
-    return Schedule(steps.size, (steps[:, :folds].ravel(), steps[:, folds:].ravel()), (steps.ravel(),))
+    steps = np.arange(site.results[0].beats).reshape(-1, first + second)
+    return Schedule(steps.size, (steps[:, :first].ravel(), steps[:, first:].ravel()), (steps.ravel(),))
 
 
 def _generics(site: Site) -> dict[str, Generic]:
     x, y = site.operands
-    folds = (x.folds, y.folds) if _is_folded(site) else (0, 0)
+    runs = _runs(site)
     return {
         "X_WIDTH": x.payload_width,
         "Y_WIDTH": y.payload_width,
         "Z_WIDTH": site.results[0].payload_width,
-        "X_BEATS": folds[0],
-        "Y_BEATS": folds[1],
+        "X_BEATS": runs[0],
+        "Y_BEATS": runs[1],
         "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
-    z, counter = site.results[0], counter_bits(site.results[0].folds)
-    pieces = Piece("select", 1, z.payload_width if _is_folded(site) else 0, 2), Piece("counter", 1, counter)
+    z, runs = site.results[0], sum(_runs(site))
+    counter = counter_bits(runs) if runs else 0
+    pieces = Piece("select", 1, z.payload_width if runs else 0, 2), Piece("counter", 1, counter)
     return Resources(registers=counter, pieces=(*pieces, Piece("logic", 1, 2))).plus(
         buffers(site.results, _schedule(site))
     )

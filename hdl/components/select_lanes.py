@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, per_beat, streams
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
@@ -60,7 +59,9 @@ def _generics(site: Site) -> dict[str, Generic]:
 
 
 def _resources(site: Site) -> Resources:
-    return buffers(site.results, per_beat(site))
+    # Of lanes that are always equal, synthesis keeps one.
+    width = len(set(site.attributes["order"])) * site.operands[0].element.width
+    return buffer_resources(width, per_beat(site).capacity[0])
 
 
 SELECT = Component(select, "select_lanes.vhd", _generics, per_beat, _resources)

@@ -1,10 +1,11 @@
--- concat: the channels of two streams, one after the other.
+-- concat: two streams, one after the other along the channels or an axis of positions.
 --
 -- Generics: X_WIDTH, Y_WIDTH, Z_WIDTH   bits of a payload: of z as many as of x and y together, or all are equal
---           X_BEATS, Y_BEATS            beats of a position, where they come one after the other; else 0
+--           X_BEATS, Y_BEATS            beats of x, and of y, that come together, again and again; 0 for side by side
 --           CAPACITY                    beats in the output buffer
--- Schedule: with wider payloads, one step a pair of beats, which takes both and gives one. Else one step a beat: those
---           of a position of x, then those of y.
+-- Schedule: side by side, one step a pair of beats, which takes both and gives one. Else one step a beat: X_BEATS of x,
+--           then Y_BEATS of y. These are those of a position where channels are joined, of a row for columns, and all
+--           of a frame for rows.
 
 library ieee;
 use ieee.std_logic_1164.all;

@@ -25,6 +25,8 @@ _TABLE = 12
 """Bits of an operand that has a table."""
 _WIDEST = 24
 """Bits of an operand whose numbers are all compared with the function, those of each channel counted."""
+_ROUGHEST = 8
+"""Units of the last place by which one line fails at most, where the operand is too wide to compare all its numbers."""
 _TANGENT = 32
 """Numbers over which the slope is taken where values leave a limit."""
 _MOST_LEVELS = 1 << 22
@@ -108,7 +110,8 @@ def approximate_steps(x: Mantissas, parameters):
     steps = steps_of(function_of, *ends, chain.channels, is_monotone=chain.is_monotone, most=_MOST_LEVELS)
     if isinstance(steps, Steps) and steps.corners and element.minimum <= steps.least <= steps.most <= element.maximum:
         line, bound = line_near(steps.corners, max(map(abs, ends)))
-        if bound <= 1 and chain.is_certain:
+        is_compared = given.width + (chain.channels - 1).bit_length() <= _WIDEST
+        if bound <= (1 if is_compared else _ROUGHEST) and chain.is_certain:
             return reading(on_a_line(x, line, steps, element, bound), top, worth)
     if not _TABLE < given.width <= _WIDEST or given.width + (chain.channels - 1).bit_length() > _WIDEST:
         return decline(

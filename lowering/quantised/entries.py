@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.quantised.chains import ONE_BY_ONE
 from graphrewrite.lowering.quantised.quantisers import quantised_as
 from graphrewrite.lowering.quantised.steps import Mantissas, reading
 from graphrewrite.types import element_dtype, integer_limits
@@ -17,22 +18,32 @@ __all__ = [
     "enter_bipolar",
     "enter_quantised",
     "enter_stored",
+    "enter_thresholds",
     "read_stored",
     "zero_of",
 ]
 
+_BEFORE = {"FLOOR": op.floor, "CEIL": op.ceil}
+"""What the host does before it rounds half to even."""
+_ROUNDINGS = ("ROUND", "HALF_EVEN", *_BEFORE)
 _MOVED = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name_axes")
 
 
 def _is_given(x: Any) -> bool:
-    """Tell whether a value is an input, or one whose axes the host arranges."""
-    graph, node = x.graph, x.node
-    while graph.nodes[node]["type"] in _MOVED:
-        node = graph.operands(node)[0].node
-    return bool(graph.nodes[node]["type"] == "input") and x.type.element in ("f32", "f64")
+    """Tell whether a value is an input, or what the host makes of one: it moves axes and computes number by number."""
+    graph, above = x.graph, [x.node]
+    for node in above:
+        if graph.nodes[node]["type"] in (*_MOVED, *ONE_BY_ONE):
+            above.extend(o.node for o in graph.operands(node) if o.node not in above)
+        elif graph.nodes[node]["type"] not in ("input", "constant"):
+            return False
+    found = {graph.nodes[node]["type"] for node in above}
+    return "input" in found and x.type.element in ("f32", "f64")
 
 
-Given = Annotated[Any, rule.where(_is_given, "it is an input of floats, or one whose axes are moved")]
+Given = Annotated[
+    Any, rule.where(_is_given, "it is an input of floats, or one that is moved or computed number by number")
+]
 
 
 def zero_of(z: Any) -> int | None:
@@ -106,9 +117,12 @@ def enter_stored(x: Given, s: Constant, z: Constant | None = None):
 
 
 def _entered(x: Any, scale: np.ndarray, element: FixedPoint, low: int, high: int) -> Any:
+    return _limited(x if (scale == 1).all() else op.div(x, scale), element, low, high)
+
+
+def _limited(ratio: Any, element: FixedPoint, low: int, high: int) -> Any:
     bounds = {"low": low, "high": high}
     own = {"low": element.minimum, "high": element.maximum}
-    ratio = x if (scale == 1).all() else op.div(x, scale)
     return op.to_fixed(ratio, element=element, **{k: v for k, v in bounds.items() if v != own[k]})
 
 
@@ -120,8 +134,9 @@ def enter_quantised(x: Given, s: Constant, z: Constant, bits: Constant):
     found = quantised_as(top, len(x.shape))
     if isinstance(found, str):
         return decline(found, at=top)
-    if (z.value != 0).any() or top.rounding_mode.upper() not in ("ROUND", "HALF_EVEN") or (s.value <= 0).any():
-        return decline("its zero point is not 0, or it is not rounded half to even", at=top)
+    rounded, zero = top.rounding_mode.upper(), zero_of(z)
+    if rounded not in _ROUNDINGS or (s.value <= 0).any():
+        return decline(f"its scale is not positive, or it is rounded {rounded}, not {', '.join(_ROUNDINGS)}", at=top)
     width = int(bits.value.ravel()[0])
     if s.type.element != x.type.element:
         return decline(f"its scale is {s.type.element}, and what is divided by it {x.type.element}", at=s)
@@ -130,7 +145,13 @@ def enter_quantised(x: Given, s: Constant, z: Constant, bits: Constant):
     _, element, worth = found
     high = (1 << (width - bool(top.signed))) - 1 - (top.narrow and not top.signed)
     low = -high if top.narrow and top.signed else -(1 << (width - 1)) if top.signed else 0
-    return reading(_entered(x, s.value, element, low, high), top, worth)
+    ratio = x if (s.value == 1).all() else op.div(x, s)
+    if zero:
+        ratio = op.add(ratio, np.asarray(zero, element_dtype(x.type.element)))
+    if rounded in _BEFORE:
+        ratio = _BEFORE[rounded](ratio)
+    made = _limited(ratio, FixedPoint.holding(min(0, low), max(1, high)) if zero else element, low, high)
+    return reading(op.rescale(made, multiplier=1, shift=0, addend=-zero, element=element) if zero else made, top, worth)
 
 
 @rule(keeps="assumes", kind="lowering")
@@ -144,6 +165,23 @@ def enter_bipolar(x: Given, s: Constant):
     one, other = (np.asarray(each, element_dtype(x.type.element)) for each in (1, 0))
     bit = op.to_fixed(op.where(op.greater_or_equal(x, 0), one, other), element=FixedPoint(False, 1))
     return reading(op.rescale(bit, multiplier=2, shift=0, addend=-1, element=found[1], low=-1), top, s.value)
+
+
+@rule(keeps="assumes", kind="lowering")
+def enter_thresholds(x: Given, t: Constant):
+    """The host counts the thresholds that an input reaches; assumes that none is NaN."""
+    top = op.multi_threshold(x, t)
+    yield top
+    if {top.graph.nodes[n]["type"] for n in top.graph.successors(top.node)} == {"to_fixed"}:
+        return decline("the host counts already", at=top)
+    found, most = quantised_as(top, len(x.shape)), int(t.shape[1])
+    if isinstance(found, str):
+        return decline(found, at=top)
+    whole, element, worth = found
+    counted = op.to_fixed(op.multi_threshold(x, t, data_layout=top.data_layout), element=FixedPoint.holding(0, most))
+    ends = whole(np.asarray(top.out_bias) + np.asarray(top.out_scale) * np.arange(2))
+    first, step = int(ends[0]), int(ends[1] - ends[0])
+    return reading(op.rescale(counted, multiplier=step, shift=0, addend=first, element=element), top, worth)
 
 
 @rule(shared="keep")
@@ -164,5 +202,5 @@ def read_stored(x: Mantissas, one: Constant, s: Constant, z: Constant | None = N
     return op.mul(op.from_fixed(x, fraction=0, element=real.type.element), scale)
 
 
-ENTER_QUANTISED = (enter_stored, enter_quantised, enter_bipolar, read_stored)
+ENTER_QUANTISED = (enter_stored, enter_quantised, enter_bipolar, enter_thresholds, read_stored)
 """Where quantised numbers come from."""

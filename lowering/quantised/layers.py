@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
 from graphrewrite.lowering.composite.axes import named
 from graphrewrite.lowering.quantised.grids import grid_of, multiples_of
 from graphrewrite.lowering.quantised.steps import Mantissas
+from graphrewrite.lowering.windows import Windows, windows_of
+from graphrewrite.op.linear_algebra import scaled
+from graphrewrite.replacement import Known
 from graphrewrite.types import element_dtype
 
 __all__ = [
@@ -120,11 +123,14 @@ def _layer(
     outputs, inner = w.shape[:2]
     if len(units) not in (1, x.shape[1]):
         return decline("its scale is broadcast", at=layer)
-    if len(units) > 1 and (groups == 1 or inner != 1):
+    is_joined = len(units) > 1 and (groups == 1 or inner != 1)
+    if is_joined:
         w, units = _absorbed(w, units, groups), np.ones(1)
     elif len(units) > 1:
         units = np.repeat(units, outputs // groups)
     grid = grid_of(w)
+    if grid is None and is_joined:
+        return decline("its operand has a scale for each channel, which it adds up; quantise that by one", at=layer)
     if grid is None:
         return decline("its weights are on no grid of 16 bits; quantise them", at=layer)
     units = (
@@ -180,14 +186,14 @@ def _rows(x: Any, scale: np.ndarray, rows: np.ndarray, b: np.ndarray | None, lay
 
 
 def _gemm(x: Any, scale: np.ndarray, w: Any, b: Any, gemm: Any) -> Any:
-    if gemm.trans_a or gemm.alpha != 1 or (b is not None and gemm.beta != 1):
-        return decline("it transposes or scales an operand", at=gemm)
-    rows = w.value if gemm.trans_b else w.value.T
-    if b is None:
+    if gemm.trans_a or gemm.alpha <= 0:
+        return decline("it transposes its input, or scales it by no positive number", at=gemm)
+    rows, scale = w.value if gemm.trans_b else w.value.T, scale * scale.dtype.type(gemm.alpha)
+    if b is None or gemm.beta == 0:
         return _rows(x, scale, rows, None, gemm)
     if b.value.size not in (1, len(rows)) or b.value.ndim > 2 or b.value.size != [1, *b.shape][-1]:
         return decline("its addend is no vector over the outputs", at=gemm)
-    return _rows(x, scale, rows, np.broadcast_to(b.value.reshape(-1), (len(rows),)), gemm)
+    return _rows(x, scale, rows, np.broadcast_to(scaled(b.value, gemm.beta).reshape(-1), (len(rows),)), gemm)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -225,24 +231,41 @@ def lower_scaled_gemm(x: Mantissas, s: Constant, w: Constant, b: Constant | None
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_average_pool(x: Mantissas, s: Constant):
     """A mean of scaled mantissas over windows scales their sum; assumes that the float sums are exact."""
-    pool = op.average_pool(op.mul(op.from_fixed(x, fraction=0), s))
+    real = op.mul(op.from_fixed(x, fraction=0), s)
+    pool = op.average_pool(real)
     yield pool
-    if (any(pool.pads or ()) and not pool.count_include_pad) or pool.ceil_mode or _named(x, pool):
-        return decline("its windows do not all count the same number of entries", at=pool)
-    rank = len(pool.kernel)
-    return _mean(
-        x,
-        s.value,
-        pool,
-        pool.kernel,
-        strides=_each(pool.strides, rank, 1),
-        pads=_each(pool.pads, 2 * rank, 0),
-        dilations=_each(pool.dilations, rank, 1),
-    )
+    if _named(x, pool) or tuple(real.shape) != tuple(x.shape):
+        return decline("its axes have names, or its scale broadcasts the operand", at=pool)
+    found = windows_of(pool, x.shape)
+    if isinstance(found, str):
+        return decline(found, at=pool)
+    if found.is_even:
+        return _mean(x, s.value, pool, found.kernel, **found.moving)
+    return _uneven_mean(x, per_channel(s.value, len(x.shape)), pool, found)
 
 
-def _each(given: Any, count: int, default: int) -> tuple[int, ...]:
-    return tuple(given) if given else (default,) * count
+def _uneven_mean(x: Any, scale: np.ndarray | None, pool: Any, found: Windows) -> Any:
+    """Sums of windows that count more here and less there, times what makes one denominator of these numbers."""
+    if scale is None:
+        return decline("the scale of its operand differs along other axes than the channels", at=pool)
+    channels, common = x.shape[1], int(np.lcm.reduce(found.counts.ravel().astype(object)))
+    ones, nothing = np.ones((channels, 1, *found.kernel), np.int64), np.zeros(channels, np.int64)
+    sums = accumulated(ones, nothing, x.type.element)
+    if isinstance(sums, str):
+        return decline(sums, at=pool)
+    if sums.width + common.bit_length() > _WIDEST:
+        return decline(
+            f"its windows count numbers whose least common multiple is {common}: with sums of {sums.width} bits, that "
+            f"needs more than {_WIDEST}; take smaller windows, or let the border count",
+            at=pool,
+        )
+    total = op.integer_conv(x, ones, nothing, groups=channels, element=sums, **found.moving)
+    shares = common // found.counts[None, None]
+    factors = FixedPoint.holding(0, int(shares.max()))
+    parts = op.integer_mul(total, Known(x.replay, shares.astype(factors.dtype), Tensor(factors, shares.shape)))
+    unit = scale.reshape((-1, *[1] * len(found.kernel)) if len(scale) > 1 else ()) / common
+    means = op.mul(op.from_fixed(parts, fraction=0, element="f64"), unit)
+    return named(op.cast(means, element=pool.type.element), pool)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")

@@ -17,6 +17,8 @@ _MOST_PLACES = 46
 _NEVER = 1 << 40
 """A level that no line needs to reach, and below which every line is."""
 _FAR = 1 << 62
+_FEW = 64
+"""So many corners are looked at all."""
 _HALVINGS = 120
 """From the steepest slope to the precision of a float of any slope that there may be."""
 
@@ -79,11 +81,11 @@ def line_through(channels: Sequence[Corners]) -> Line | None:
     >>> line_through([Corners(t, k, t - 1, k)])
     Line(multipliers=(1,), addends=(0,), shifts=(1,), rounding='half_even')
     """
-    corners = _stacked(channels)
-    best, steepest = _best(corners)
-    widest = _gap(corners, best)[0]
+    corners, outer = _stacked(channels), _stacked([_outer(each) for each in channels])
+    best, steepest = _best(outer)
+    widest = _gap(outer, best)[0]
     if (widest > 1e-9).all():
-        return _rounded_down(corners, best, steepest)
+        return _rounded_down(outer, best, steepest)
     return _half_even(corners, best) if (widest > -1e-6).all() else None
 
 
@@ -153,9 +155,30 @@ def slope_through(corners: Corners) -> float | None:
     >>> round(slope_through(Corners(t, k, t - 1, k)), 3)
     0.286
     """
-    stacked = _stacked([corners])
+    stacked = _stacked([_outer(corners)])
     best, _ = _best(stacked)
     return float(best[0]) if _gap(stacked, best)[0][0] > 0 else None
+
+
+def _outer(corners: Corners) -> Corners:
+    """The corners that a line must pass to pass all of them: those of the convex hull, towards the line."""
+    reached, levels = _hull(corners.reached, corners.levels)
+    before, below = _hull(corners.before, -corners.below)
+    return Corners(reached, levels, before, -below)
+
+
+def _hull(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The points of the upper convex hull; a few that lie within may be left."""
+    order = np.lexsort((-y, x))
+    x, y = x[order], y[order]
+    while len(x) > _FEW:
+        run, rise = np.diff(x), np.diff(y)
+        # What lies on or below the line from its left neighbour to its right one is never the highest.
+        inner = np.append(np.insert(rise[:-1] * run[1:] <= rise[1:] * run[:-1], 0, False), False)
+        if not inner.any():
+            break
+        x, y = x[~inner], y[~inner]
+    return x, y
 
 
 def _best(corners: Corners) -> tuple[np.ndarray, float]:

@@ -25,22 +25,24 @@ __all__ = [
     "join_scaled",
     "join_stored",
     "leave_moved",
+    "leave_reshaped",
     "lower_movement",
     "move_scale",
     "move_stored",
+    "place_scaled",
     "quantise_first",
     "quantise_parts",
-    "transpose_later",
 ]
 
 _ENTRIES = ("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "channel_shuffle", "depth_to_space")
 """Ops whose results are entries of their operand."""
 _PLAIN = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "pad", "resize")])
 _MOVING = _PLAIN | op.reshape | op.transpose | op.max_pool
+_APART = 22
+"""Numbers of so many bits that differ still do as floats of 24 bits that are scaled."""
 _GIVEN = ("input", "to_fixed", "div")
 _QUANTISABLE = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "reshape", "transpose")])
 _QUANTISABLE = _QUANTISABLE | op.max_pool
-_STEPS = op.lookup | op.rescale | op.requantise | op.relu | op.clip
 
 
 def _stays(moved: Any, zero: int = 0) -> str:
@@ -232,18 +234,6 @@ def quantise_first(x, others):
 
 
 @rule
-def transpose_later(x: Mantissas, others):
-    """What is done mantissa by mantissa may be done before the axes are transposed."""
-    moved = op.transpose(x)
-    made = _STEPS(moved, *others)
-    yield made
-    attributes = (made.data.get(name) for name in ("multiplier", "addend", "shift"))
-    if any(isinstance(given, tuple | list) for given in attributes) or any(len(other.shape) > 1 for other in others):
-        return decline("it differs from channel to channel", at=made)
-    return op.transpose(made.op(x, *others, like=made), perm=moved.perm)
-
-
-@rule
 def double_scaled(x: Mantissas, s: Constant):
     """A scaled number and itself are twice the number."""
     real = op.mul(op.from_fixed(x, fraction=0), s)
@@ -252,6 +242,17 @@ def double_scaled(x: Mantissas, s: Constant):
     if not is_single(s, x):
         return decline("its scale differs from channel to channel, or is not positive", at=s)
     return op.mul(real, np.asarray(2, s.value.dtype))
+
+
+@rule(shared="keep")
+def place_scaled(x: Mantissas, s: Constant):
+    """The greatest scaled number stands where the greatest number does."""
+    real = op.from_fixed(x, fraction=0)
+    place = op.arg_max(op.mul(real, s))
+    yield place
+    if not is_single(s, x) or x.type.element.width > _APART:
+        return decline("its scale differs from channel to channel, or rounds different numbers to one", at=s)
+    return op.arg_max(real, like=place)
 
 
 @rule
@@ -265,7 +266,6 @@ def enter_moved(x):
 
 MOVE_SCALES = (
     quantise_first,
-    transpose_later,
     move_scale,
     move_stored,
     lower_movement,
@@ -274,6 +274,7 @@ MOVE_SCALES = (
     join_stored,
     quantise_parts,
     double_scaled,
+    place_scaled,
     enter_moved,
 )
 """Scales and zero points past what only moves numbers."""
@@ -291,5 +292,16 @@ def leave_moved(x: Mantissas):
     return op.transpose(op.from_fixed(x, like=real), like=moved)
 
 
-LEAVE_MOVED = (leave_moved,)
+@rule
+def leave_reshaped(x: Mantissas):
+    """The host takes the axis of the channels from what goes out, or joins the batch with another axis."""
+    shaped = op.reshape(x)
+    real = op.from_fixed(shaped)
+    yield real
+    if len(shaped.shape) > 1 and shaped.shape[0] == x.shape[0]:
+        return decline("a batch and channels are left, as a stream has them", at=shaped)
+    return op.reshape(op.from_fixed(x, like=real), like=shaped)
+
+
+LEAVE_MOVED = (leave_moved, leave_reshaped)
 """What the host does behind."""

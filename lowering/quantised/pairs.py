@@ -21,6 +21,7 @@ __all__ = [
     "approach_sum",
     "approach_sum_steps",
     "common_grid",
+    "join_sum",
     "lower_scaled_product",
     "lower_scaled_square",
     "lower_sum",
@@ -30,6 +31,10 @@ __all__ = [
 
 _MOST_PAIRS = 18
 """Bits of both operands together, of which all pairs are looked at."""
+_WIDEST = 40
+"""Bits of operands on one grid."""
+_ALIKE = 1e-6
+"""Scales that differ by no more than floats do are alike."""
 _FINEST = 28
 """Bits of a factor that brings an operand on the common grid."""
 
@@ -217,6 +222,29 @@ def lower_scaled_square(x: Mantissas, s: Constant):
     if not is_single(s, x) or x.type.element.width > 24:
         return decline("its operand has a scale for each channel, or its square more than 48 bits", at=square)
     return _product(x, x, s.value.reshape(()).astype(np.float64) ** 2, square)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def join_sum(x: Mantissas, y: Mantissas, s: Constant, t: Constant):
+    """A sum of mantissas of one scale, or of a multiple of it, is scaled; assumes that the float sums are exact."""
+    total = (op.add | op.sub)(op.mul(op.from_fixed(x, fraction=0), s), op.mul(op.from_fixed(y, fraction=0), t))
+    yield total
+    if x.shape != y.shape or not is_single(s, x) or not is_single(t, y):
+        return decline("one operand broadcasts, or has a scale for each channel", at=total)
+    scales = [float(each.value.reshape(())) for each in (s, t)]
+    unit = min(scales)
+    factors = [round(scale / unit) for scale in scales]
+    if any(abs(f * unit - scale) > _ALIKE * scale for f, scale in zip(factors, scales, strict=True)):
+        return decline("none of its scales is a multiple of the other; quantise its operands alike", at=total)
+    sign = -1 if total.op_name == "sub" else 1
+    widths = [v.type.element.width + f.bit_length() for v, f in zip((x, y), factors, strict=True)]
+    if max(widths) > _WIDEST:
+        return decline(f"its operands need {max(widths)} bits on one grid", at=total)
+    first, second = widened(x, factors[0]), widened(y, sign * factors[1])
+    ends = [sum(getattr(v.type.element, end) for v in (first, second)) for end in ("minimum", "maximum")]
+    sums = op.integer_add(first, second, element=FixedPoint.holding(min(0, ends[0]), max(1, ends[1])))
+    real = op.mul(op.from_fixed(sums, fraction=0, element="f64"), np.asarray(unit))
+    return named(op.cast(real, element=total.type.element), total)
 
 
 LOWER_PAIRS = (lower_sum, lower_sum_steps, approach_sum, approach_sum_steps, lower_scaled_product, lower_scaled_square)

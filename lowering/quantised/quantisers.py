@@ -68,6 +68,8 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
             if zero:
                 return "its zero point is not 0"
         low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if top.signed else (0, (1 << width) - 1)
+        if top.op_name == "trunc" and len(constants) <= 4:
+            high = (1 << width) - 1  # without a scale of its own it is not limited, and says of no sign
         if width == 1 and top.signed:
             high = 1
         element = FixedPoint.holding(min(0, low - int(zero)), max(high - int(zero), 1))

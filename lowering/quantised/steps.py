@@ -109,6 +109,8 @@ def _lowered(x: Any, real: Any, top: Any, *, precisely: bool, links: Sequence[An
         return decline("for some of its operands it has no value (NaN); op.clip keeps them where it has one", at=top)
     if not element.minimum <= found.least <= found.most <= element.maximum:
         return decline(f"its values from {found.least} to {found.most} are not those of {element}", at=top)
+    if top.op_name == "trunc":
+        element = FixedPoint.holding(min(0, found.least), max(1, found.most))
     found = within(found, *_reach(x))
     made = rescaled(x, found, element, levels=_FEW_LEVELS if is_sum and not precisely else MOST_LEVELS)
     return decline(made, at=top) if isinstance(made, str) else reading(made, top, worth)

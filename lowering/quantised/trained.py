@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from graphrewrite import Graph
 
-__all__ = ["is_quantised"]
+__all__ = ["QUANTISED", "is_quantised"]
 
-_QUANTISED = frozenset(
+QUANTISED = frozenset(
     {
         *("quantize_linear", "dequantize_linear", "qlinear_conv", "qlinear_matmul", "conv_integer", "matmul_integer"),
         *("quant", "bipolar_quant", "trunc", "multi_threshold", "quantise"),
@@ -32,4 +32,4 @@ def is_quantised(graph: Graph) -> bool:
     >>> is_quantised(Graph.parse("graph g\nx = input() : f32[N,3]\nr = relu(x)\ny = output(r)"))
     False
     """
-    return any(graph.nodes[n]["type"] in _QUANTISED for n in graph)
+    return any(graph.nodes[n]["type"] in QUANTISED for n in graph)

@@ -15,6 +15,7 @@ from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.bridge import leave
 from graphrewrite.lowering.streaming.values import below, positions_of, too_wide
 from graphrewrite.op.pooling import has_window_in_border
+from graphrewrite.op.windows import covering_pads
 
 __all__ = ["MAP_LAYERS", "map_conv", "map_linear", "map_max_pool"]
 
@@ -112,20 +113,10 @@ def map_max_pool(x):
     geometry = (pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
     if has_window_in_border(x.shape[1:], *geometry):
         return decline("a window lies wholly in the border", at=pool)
-    given = _given(pool.strides, _for_all_windows(pool, x.shape[1:]), pool.dilations)
+    pads = covering_pads(x.shape[1:], pool.shape[2:], pool.kernel, pool.strides, pool.pads, pool.dilations)
+    given = _given(pool.strides, pads, pool.dilations)
     windows = window(x, kernel=tuple(pool.kernel), fill=x.type.element.minimum, **given)
     return leave(maximum(windows, groups=int(np.prod(pool.kernel))))
-
-
-def _for_all_windows(pool, sizes):
-    """Pads with as much more after each axis as the last window needs that rounding up adds."""
-    count = len(sizes)
-    before, after = pool.pads[:count], list(pool.pads[count:])
-    for axis, (size, windows) in enumerate(zip(sizes, pool.shape[2:], strict=True)):
-        extent = pool.dilations[axis] * (pool.kernel[axis] - 1) + 1
-        needed = (windows - 1) * pool.strides[axis] + extent
-        after[axis] = max(after[axis], needed - before[axis] - size)
-    return (*before, *after)
 
 
 MAP_LAYERS = (map_linear, map_conv, map_max_pool)

@@ -17,6 +17,7 @@ from graphrewrite.hdl.components.reshape import reshape
 from graphrewrite.hdl.components.select_lanes import select
 from graphrewrite.hdl.components.split import split
 from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.places import interleaved, of_windows
 from graphrewrite.lowering.streaming.values import too_wide
 from graphrewrite.wiring import rewire
 
@@ -80,7 +81,7 @@ _SELECTING = reduce(
 
 @rule(shared="keep", kind="lowering")
 def map_selection(x):
-    """Where an op takes each number from tells what it does: reshape, choose channels, or repeat positions."""
+    """Where an op takes each number from tells what it does: reshape, choose channels, repeat or choose positions."""
     moved = _SELECTING(leave(x))
     yield moved
     if reason := too_wide(x):
@@ -103,7 +104,10 @@ def map_selection(x):
             repeated = repeat(places, factors=factors)[0]
             if repeated.shape == taken.shape and (repeated == taken).all():
                 return leave(repeat(x, factors=factors))
-    return decline("it neither reshapes, nor chooses channels, nor repeats positions", at=moved)
+    for found in (of_windows(x, taken), interleaved(x, taken)):
+        if found is not None:
+            return leave(found)
+    return decline("it neither reshapes, nor chooses channels, nor repeats, interleaves or skips positions", at=moved)
 
 
 @rule(shared="keep", kind="lowering")
@@ -163,28 +167,32 @@ def pair_concat(xs):
 
 @rule(shared="keep", kind="lowering")
 def map_concat(x, y):
-    """Channels of two streams side by side."""
+    """Two streams, one after the other along the channels or an axis of positions."""
     joined = op.concat(leave(x), leave(y))
     yield joined
-    if joined.axis not in (1, 1 - len(joined.shape)):
-        return decline("only channels are joined", at=joined)
+    axis = joined.axis % len(joined.shape)
+    if axis == 0:
+        return decline("frames of two streams are not put one after the other", at=joined)
     if reason := too_wide(x, y):
         return decline(reason, at=joined)
     if x.type.element != y.type.element:
         return decline("its operands differ in format", at=joined)
-    return leave(concat(x, y))
+    return leave(concat(x, y, axis=axis))
 
 
 @rule(shared="keep", kind="lowering")
 def map_concat_with_itself(x):
-    """Channels of a stream, and once more; the pattern of a join needs two different operands."""
+    """A stream, and once more; the pattern of a join needs two different operands."""
     given = leave(x)
     joined = op.concat(given, given)
     yield joined
-    if joined.axis not in (1, 1 - len(joined.shape)):
-        return decline("only channels are joined", at=joined)
+    axis = joined.axis % len(joined.shape)
+    if axis == 0:
+        return decline("frames of two streams are not put one after the other", at=joined)
     if reason := too_wide(x):
         return decline(reason, at=joined)
+    if axis > 1:
+        return leave(concat(x, x, axis=axis))
     return leave(select(x, order=tuple(range(x.shape[0])) * 2))
 
 

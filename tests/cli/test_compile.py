@@ -559,3 +559,26 @@ class TestGhdl:
 def test_any_batch(tmp_path: Path, out: Path, shape: tuple) -> None:
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
     done("compile", save(tmp_path, model(nodes, {"w": weights(4, 3)}, input_shape=shape)), "-o", out)
+
+
+def test_a_norm_behind_trained_weights_is_no_part_of_them(tmp_path: Path, out: Path) -> None:
+    """What is folded into weights takes them from their grid; the host's part is said."""
+    random = np.random.default_rng(0)
+    quant = {"domain": "qonnx.custom_op.general", "signed": 1, "narrow": 0, "rounding_mode": "ROUND"}
+    parameters = {name: random.uniform(0.5, 1.5, 3).astype(np.float32) for name in ("gain", "shift", "mean", "var")}
+    constants = {
+        "w": random.integers(-7, 8, (3, 4)).astype(np.float32) / 8, "z": np.float32(0), "bits": np.float32(6),
+        "fine": np.float32(0.1), "coarse": np.float32(0.37), **parameters,
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("Quant", ["x", "fine", "z", "bits"], ["q"], name="first", **quant),
+        helper.make_node("Gemm", ["q", "w"], ["g"], name="layer", transB=1),
+        helper.make_node("BatchNormalization", ["g", *parameters], ["n"], name="norm"),
+        helper.make_node("Quant", ["n", "coarse", "z", "bits"], ["r"], name="second", **quant),
+        helper.make_node("Neg", ["r"], ["y"], name="last"),
+    ]
+    proto = model(nodes, constants, input_shape=("N", 4), domains=["qonnx.custom_op.general"])
+    file = save(tmp_path, proto, calibration_x=sample(30, 4))
+    found = json.loads(done("compile", file, "-o", out, "--json").stdout)
+    assert found["integer_equals_stream"]
+    assert "the host computes behind the hardware: neg" in found["notes"]

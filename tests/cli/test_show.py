@@ -121,7 +121,15 @@ class TestShow:
         refused(2, "'q': is not in the graph", "show", "g.graph", "--around", "q")
         refused(2, "no path leads from 'b' to 'a'", "show", "g.graph", "--between", "b", "a")
         refused(2, "two parts", "show", "g.graph", "--around", "a", "--search", "b")
-        refused(2, "found|no node", "show", "g.graph", "--level", "stream")
+        refused(2, "no node of the graph is of level 'stream'", "show", "g.graph", "--level", "stream")
+        refused(2, "'nn' and holds 'q'", "show", "g.graph", "--level", "nn", "--search", "q")
+        refused(2, "--max-nodes 3.*--around [xaby] --depth", "show", "g.graph", "--max-nodes", "3", "-o", "g.svg")
+
+    def test_of_what_is_too_large_options_are_told_that_show_a_part(self, folder):
+        *_, hint = done("show", "g.graph", "--max-nodes", "3").stdout.splitlines()
+        assert "--around" in hint
+        assert "show(" not in hint
+        assert done("show", "g.graph", "--max-nodes", "3", "-o", "g.html").stdout == ""
 
     def test_a_terminal_gets_a_tree_in_colour(self, folder, terminal):
         shown = done("show", "g.graph").stdout

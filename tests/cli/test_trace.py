@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from graphrewrite import Graph, trace
 from graphrewrite.rules import RULES
@@ -31,6 +33,10 @@ def relu_by_abs(x):
 def as_it_is(graph):
     "Changes nothing."
     return graph
+
+def fails(graph):
+    "Is wrong."
+    raise ValueError("no such thing")
 
 BOTH = Pipeline((relu_by_abs,), as_it_is)
 """
@@ -85,3 +91,20 @@ def test_a_terminal_gets_colour(model, monkeypatch):
 def test_what_is_refused(model, tmp_path):
     refused(3, "no file", "trace", tmp_path / "none.onnx")
     refused(2, "did you mean 'RULES'", "trace", model, "--rules", "graphrewrite.rules:RULLES")
+
+
+def test_a_function_that_fails_is_one_line(model, mine):
+    refused(11, r"my_own_rules:fails: ValueError: no such thing \(.*my_own_rules.py:16\)", "trace", model, "--rules",
+            f"{mine}:fails")  # fmt: skip
+
+
+def test_what_is_being_done_is_told_in_the_letters_of_the_terminal():
+    from graphrewrite.cli.terminal import spinner
+
+    for encoding, shown in (("utf-8", "✓ writing [b]x[/c].html"), ("ascii", "* writing [b]x[/c].html")):
+        file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="strict")
+        console = Console(file=file, force_terminal=True, color_system=None, width=80)
+        with spinner(console, "writing [b]x[/c].html"):
+            pass
+        file.flush()
+        assert shown in file.buffer.getvalue().decode(encoding)

@@ -129,7 +129,7 @@ def _concat(g: Growing, x: Value) -> Value:
     other = g.partner(x)
     if other.type.element != x.type.element:
         other = g.add("requantise", other, shift=0, element=x.type.element)
-    return g.add("concat", x, other)
+    return g.add("concat", x, other, axis=1 + g.below(len(x.type.shape)))
 
 
 def _interpolate(g: Growing, x: Value) -> Value:

@@ -114,11 +114,13 @@ def test_the_meaning_equals_its_definition(name: str) -> None:
 
 def test_channels_are_moved_and_not_changed() -> None:
     for case in cases("concat"):
-        (x, y), got = case.inputs, concat(*case.inputs)
-        assert [got[:, c].tolist() for c in range(got.shape[1])] == [
-            part[:, c].tolist() for part in (x, y) for c in range(part.shape[1])
+        (x, y), given, axis = case.inputs, case.site.attributes, case.site.attributes["axis"]
+        got = concat(x, y, **given)
+        assert [part.tolist() for part in np.moveaxis(got, axis, 0)] == [
+            part.tolist() for operand in (x, y) for part in np.moveaxis(operand, axis, 0)
         ]
-        assert np.array_equal(concat(x, y[:1]), concat(x, np.repeat(y[:1], len(x), axis=0)))  # as of a constant
+        repeated = np.repeat(y[:1], len(x), axis=0)
+        assert np.array_equal(concat(x, y[:1], **given), concat(x, repeated, **given))  # as of a constant
     for case in cases("split"):
         parts = split(*case.inputs, **case.site.attributes)
         assert [part.shape[1:] for part in parts] == [result.shape for result in case.site.results]
@@ -176,7 +178,11 @@ FOLDED = Stream(S8, (6, 5), 2)
         (threshold, (X,), {"levels": [[1] * 9], "element": U4, "method": "search", "stages": 2}, "1 to 1 ranks"),
         (concat, (X, Stream(U4, (6, 5))), {}, "differ in format; requantise"),
         (concat, (X, Stream(S8, (6, 4))), {}, "differ in their positions"),
+        (concat, (X, Stream(S8, (5, 4))), {"axis": 2}, "differ in their channels or positions; .* but for axis 2"),
+        (concat, (X, X), {"axis": 3}, "have no axis 3 in common; give 1 for channels"),
+        (concat, (X, X), {"axis": 0}, "have no axis 0 in common"),
         (concat, (X, FOLDED), {}, "differ in lanes; refold one"),
+        (concat, (X, FOLDED), {"axis": 2}, "differ in lanes; refold one"),
         (split, (X,), {"at": 6}, "leaves one of two parts of .* empty; give 1 to 5"),
         (split, (FOLDED,), {"at": 3}, "cannot be split at 3 within a beat; refold it to a divisor of 3 lanes"),
         (select, (X,), {"order": [0, 1, 6]}, "are no channels of .*; give numbers from 0 to 5"),

@@ -273,3 +273,36 @@ class TestNothingToCheck:
         monkeypatch.setattr(shutil, "which", lambda _: None)
         with pytest.raises(GhdlMissingError, match="apt install ghdl"):
             check_component(component(tmp_path), draw, count=1)
+
+
+def _failing(site: Site) -> Any:
+    raise KeyError(3)
+
+
+@define_op(level="stream", infer=lambda x: x)
+def overflowing(x: np.ndarray) -> np.ndarray:
+    """What does not fit into the bytes that it gets."""
+    return x * 1000
+
+
+@pytest.mark.ghdl
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"generics": lambda site: None}, r"`generics` gives NoneType; return a dictionary"),
+        ({"generics": lambda site: {"LANES": "a"}}, r"`generics` gives 'LANES': 'a'; give names, and whole numbers"),
+        ({"generics": _failing}, r"`generics` failed \(KeyError: 3\); correct it"),
+        ({"schedule": lambda site: [1]}, r"absolute\(.*`schedule` gives list; return a Schedule"),
+        ({"schedule": _failing}, r"absolute\(.*`schedule` failed \(KeyError: 3\); correct it"),
+    ],
+)
+def test_what_its_functions_give_is_looked_at(tmp_path: Path, parts: dict[str, Any], told: str) -> None:
+    with pytest.raises(ComponentError, match=told):
+        check_component(component(tmp_path, **parts), draw, count=2)
+
+
+@pytest.mark.ghdl
+def test_a_meaning_that_fails_is_named(tmp_path: Path) -> None:
+    mine = Component(overflowing, component(tmp_path).template, generics, per_beat)
+    with pytest.raises(ComponentError, match=r"overflowing\(.*the meaning in numpy, of int8, failed \(OverflowError"):
+        check_component(mine, lambda random: Site.of(overflowing, Stream(FixedPoint(True, 8), (2,))), count=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -164,3 +165,17 @@ def test_gates_that_do_not_open() -> None:
     for gates in ({"x": [0]}, {"y": [0, 0]}):
         with pytest.raises(DeadlockError, match=r"never opens.*give a pattern with a 1 in it"):
             emit(rectify(), gates=gates)
+
+
+@pytest.mark.parametrize(
+    ("frames", "told"),
+    [
+        (None, "inputs are NoneType; give a mapping from x to frames"),
+        ({"x": np.full((1, 2, 3), 0.5)}, "the input 'x' holds float64, not whole numbers; give mantissas"),
+        ({"x": "abc"}, "the input 'x' holds <U3, not whole numbers; give mantissas"),
+        ({"x": np.zeros((0, 2, 3), int)}, "there is no frame to simulate; give at least one"),
+    ],
+)
+def test_what_no_design_takes(frames: Any, told: str) -> None:
+    with pytest.raises(EvaluationError, match=told):
+        simulate(rectify(), frames)

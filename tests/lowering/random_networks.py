@@ -101,7 +101,20 @@ def bordered(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Valu
 def averaged(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
     kernel = tuple(draw(st.integers(1, min(3, size))) for size in value.type.shape[2:])
     pads = (0, *([1, 0, 0] if min(kernel) > 1 else [0, 0, 0]))
-    return op.average_pool(value, kernel=kernel, strides=(1, 1), pads=pads, count_include_pad=True)
+    counted = {"count_include_pad": draw(st.booleans()), "ceil_mode": draw(st.booleans())}
+    return op.average_pool(value, kernel=kernel, strides=(1, draw(st.integers(1, 2))), pads=pads, **counted)
+
+
+def placed(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    """Numbers of positions, as embeddings have them."""
+    constant = numbers(random, *(1 if draw(st.booleans()) else size for size in value.type.shape[1:]))
+    pair = draw(st.sampled_from([op.add, op.sub, op.mul]))
+    return pair(constant, value) if draw(st.booleans()) else pair(value, constant)
+
+
+def lengthened(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
+    """More rows or columns."""
+    return op.concat(convolution(draw, random, value, keeps=True), value, axis=draw(st.integers(2, 3)))
 
 
 def gated(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
@@ -140,7 +153,8 @@ def head(draw: st.DrawFn, random: np.random.Generator, value: Value) -> Value:
     return linear(draw, random, value) if draw(st.booleans()) else value
 
 
-PIECES = (joined, parted, shuffled, bordered, averaged, gated, subtracted, enlarged, normalised)
+MOVED = (parted, shuffled, bordered, enlarged, lengthened)
+PIECES = (*MOVED, joined, averaged, gated, subtracted, normalised, placed)
 
 
 @st.composite
@@ -154,6 +168,18 @@ def combined_networks(draw: st.DrawFn) -> Network:
         value = piece(draw, random, value)
     graph.output("y", head(draw, random, value))
     return Network(graph, random.normal(size=(6, *shape)))
+
+
+@st.composite
+def interpolated(draw: st.DrawFn) -> Graph:
+    """An image that becomes larger or smaller by whole numbers along both axes, with numbers between others."""
+    graph, element = Graph("interpolated"), draw(st.sampled_from(["f32", "f64"]))
+    x = graph.input("x", Tensor(element, ("N", draw(st.integers(1, 2)), 2 * draw(st.integers(1, 2)), 4)))
+    coordinates = draw(st.sampled_from(["half_pixel", "asymmetric", "pytorch_half_pixel"]))
+    scales = draw(st.sampled_from([(2, 2), (3, 3), (0.5, 0.5), (1, 0.5)]))
+    how = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    graph.output("y", op.resize(op.relu(x) if draw(st.booleans()) else x, scales=(1, 1, *scales), **how))
+    return graph
 
 
 def quantised(network: Network, bits: int, *, per_channel: bool = False) -> Graph:

@@ -111,3 +111,13 @@ class TestHeads:
         np.testing.assert_array_equal(evaluate(integer, {"x": x})["y"], evaluate(fixed, {"x": x})["y"])
         core = partition(integer).core
         assert core.result_type(*core.operands("y")[0]).element == FixedPoint(False, 2)
+
+
+def test_outputs_that_are_not_given_are_named() -> None:
+    g = Graph.parse("""graph g
+    x = input() : f32[N,2]
+    f = to_fixed(x, element=s8f4)
+    z = from_fixed(f, fraction=4)
+    y = output(z)""")
+    with pytest.raises(LoweringError, match="there is nothing for y; give what the hardware gives, by output"):
+        partition(g).decode({})

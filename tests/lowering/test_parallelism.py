@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,16 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl import predict
 from graphrewrite.hdl.matrix_products import fold_of
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.lowering import FoldingReport, ParallelismError, from_onnx, partition, quantise, to_integer, to_stream
+from graphrewrite.lowering import (
+    FoldingReport,
+    LoweringError,
+    ParallelismError,
+    from_onnx,
+    partition,
+    quantise,
+    to_integer,
+    to_stream,
+)
 from graphrewrite.lowering.folding.options import divisors, foldings
 from tests.lowering.networks import mlp, residual_cnn, weights
 
@@ -181,3 +191,19 @@ class TestErrors:
             to_stream(dense, parallelism=wanted)
         with pytest.raises(ParallelismError, match="for 'fc1' is neither"):
             to_stream(dense, parallelism={"fc1": wanted})
+
+    @pytest.mark.parametrize("name", ["interval", "max_multipliers", "max_memory_bits"])
+    @pytest.mark.parametrize("wrong", ["3", 1.5, float("nan"), True])
+    def test_limits_that_are_no_whole_numbers(self, dense: Graph, name: str, wrong: Any) -> None:
+        with pytest.raises(ParallelismError, match=f"{name}=.*: give a whole number, from 1"):
+            to_stream(dense, **{name: wrong})
+
+    def test_stages(self, dense: Graph) -> None:
+        for wrong in ("2", 0, 1.5, float("nan")):
+            with pytest.raises(LoweringError, match=r"stages=.*: give a number of ranks of registers, from 1"):
+                to_stream(dense, stages=wrong)  # type: ignore[arg-type]  # that is the point
+        assert to_stream(dense, stages=10**12) == to_stream(dense, stages=64)
+
+    def test_components_that_are_not_given(self, dense: Graph) -> None:
+        with pytest.raises(LoweringError, match=r"no component computes .*; give components=\(\*COMPONENTS, yours\)"):
+            to_stream(dense, components=())

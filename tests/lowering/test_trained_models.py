@@ -53,9 +53,9 @@ def test_random_networks_are_exact(seed: int) -> None:
 
 
 RARE = {
-    "enter_bipolar", "lower_unscaled_layer", "lower_unscaled_matmul", "join_mantissas", "leave_moved",
-    "transpose_later", "approach_sum", "approach_sum_steps", "approach_sums", "turn_difference", "turn_comparison",
-    "turn_quotient",
+    "enter_bipolar", "enter_thresholds", "lower_unscaled_layer", "lower_unscaled_matmul", "join_mantissas",
+    "enter_moved", "leave_moved", "leave_reshaped", "place_scaled", "approach_sum", "approach_sum_steps",
+    "approach_sums", "turn_difference", "turn_comparison", "turn_quotient",
 }  # fmt: skip
 """Rules of which a test below has a network of its own."""
 
@@ -111,7 +111,7 @@ def test_channels_last_are_the_host_s() -> None:
     x = fake(g.input("x", Tensor("f32", ("N", 4, 5, 3))), 0.25)
     middle = fake(op.leaky_relu(fake(layer(x, 2), 0.5), alpha=0.1), 0.25)
     g.output("y", fake(layer(middle, 2), 0.5))
-    core = compare(g, rules={"leave_moved", "transpose_later"}, kinds={"lookup"})
+    core = compare(g, rules={"enter_moved", "leave_moved", "transpose_behind"}, kinds={"lookup"})
     assert not any(core.nodes[n]["type"] == "transpose" for n in core)
 
 

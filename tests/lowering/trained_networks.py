@@ -70,12 +70,18 @@ def other_way_round(value: Value) -> Value:
     return op.transpose(op.relu(op.transpose(value, perm=(0, 2, 3, 1))), perm=(0, 3, 1, 2))
 
 
+def averaged(value: Value) -> Value:
+    """Means with a border that counts where the number of channels is even, and else does not."""
+    even = int(value.type.shape[1]) % 2 == 0
+    return op.average_pool(value, kernel=(2, 2), strides=(1, 1), pads=(1, 1, 0, 0), count_include_pad=even)
+
+
 LAYERS: tuple[Callable[[np.random.Generator, Value], Value], ...] = (
     convolution,
     convolution,
     norm,
     lambda r, v: op.max_pool(v, kernel=(2, 2), strides=(1, 2), pads=(0, 0, 1, 1)),
-    lambda r, v: op.average_pool(v, kernel=(2, 2), strides=(1, 1), pads=(1, 1, 0, 0), count_include_pad=True),
+    lambda _, v: averaged(v),
     lambda r, v: op.global_average_pool(v),
     lambda r, v: op.add(v, stored(r, op.relu(v))),
     lambda r, v: op.relu(op.sub(stored(r, op.tanh(v)), v)),

@@ -21,6 +21,7 @@ from graphrewrite.infer import infer
 from graphrewrite.lowering import composite, lower_composite, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering import quantised as quantised_rules
 from graphrewrite.lowering.bridge import enter, leave
+from graphrewrite.lowering.positions import write_average_pool_by_counts
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
 from graphrewrite.lowering.to_stream import drop_bridges
 from graphrewrite.nested import graph_op
@@ -36,7 +37,8 @@ from tests.lowering.matrix_products import (
     split_streams,
     stream_products,
 )
-from tests.lowering.random_networks import networks, quantised
+from tests.lowering.random_networks import interpolated, networks, quantised
+from tests.lowering.transposed_networks import stored_positions
 from tests.profiles import fewer_examples
 
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
@@ -115,6 +117,10 @@ def _on_each(members: tuple[Rule | Pass, ...]) -> st.SearchStrategy[Graph]:
 
 ON = {
     "lowering.LOWER_TO_STREAM": _on_each(lowering.LOWER_TO_STREAM),
+    "lowering.positions.write_resize_by_conv": interpolated(),
+    "lowering.quantise.BY_WINDOWS": st.deferred(
+        lambda: st.one_of(graphs(containing=write_average_pool_by_counts), interpolated())
+    ),
     "lowering.to_stream.split_channels": split_streams(),
     "lowering.to_stream.MAP_SCALING": _on_each(MAP_SCALING),
     "rules.insert_transfers": _on_backends(),
@@ -126,6 +132,8 @@ ON = {
     "lowering.SHARE_SUMS": scalar_products(),
     "lowering.shift_add.fuse_requantise_into_adders": rounded_sums(),
     "lowering.UNROLL_SHIFT_ADD": rounded_products(),
+    "lowering.transposes.multiply_stored_positions": stored_positions(),
+    "lowering.SINK_TRANSPOSES": st.one_of(_on_each(lowering.SINK_TRANSPOSES), stored_positions()),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
 

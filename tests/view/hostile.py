@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
-__all__ = ["HOSTILE", "Page"]
+from graphrewrite.view.page import asset
+
+__all__ = ["DRAWN", "HOSTILE", "Page"]
 
 SCRIPT = "</svg></style></pre><script>alert(1)</script><img src=x onerror=alert(1)>"
 HOSTILE = {
@@ -18,7 +22,19 @@ HOSTILE = {
     "surrogate": "a\ud800b",
     "template": "{{ 7 * 7 }}{% raw %}",
 }
+DRAWN = {"svg", "style", "g", "title", "polygon", "path", "text", "ellipse", "polyline"}
+"""All that a picture is made of."""
 _VOID = {"meta", "br", "img", "input", "link"}
+
+
+def check_still(attributes: dict[str, str | None]) -> None:
+    """An image is a drawing that is on the page too, and comes with the page."""
+    start, coded = (attributes["src"] or "").split(",")
+    assert start == "data:image/svg+xml;base64"
+    drawing = ElementTree.fromstring(b64decode(coded, validate=True))
+    assert {element.tag.rpartition("}")[2] for element in drawing.iter()} <= DRAWN
+    assert not [key for element in drawing.iter() for key in element.attrib if key.startswith("on") or "href" in key]
+    assert attributes["class"] == "still"
 
 
 class Page(HTMLParser):
@@ -29,13 +45,13 @@ class Page(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
         self.words: list[str] = []
+        self.scripts: list[str] = []
         html.encode()  # what goes into a file has no half of a pair of surrogates
         self.feed(html)
         self.close()
         assert self.open == []
+        assert set(self.scripts) <= {str(asset("design.js"))}, "it runs but what the package has written"
         assert not {tag for tag, _ in self.tags} & {
-            "script",
-            "img",
             "iframe",
             "link",
             "object",
@@ -43,9 +59,12 @@ class Page(HTMLParser):
             "b onmouseover",
         }
         assert not [key for _, attributes in self.tags for key in attributes if key.startswith("on")]
-        for _, attributes in self.tags:
+        for tag, attributes in self.tags:
             for key in ("src", "href", "xlink:href"):
-                assert (attributes.get(key) or "#").startswith("#")
+                if tag == "img" and key == "src":
+                    check_still(attributes)
+                else:
+                    assert (attributes.get(key) or "#").startswith("#")
         assert "url(" not in html
         assert not re.search("[\x00\u202e\u200f\u2028]", html)
 
@@ -61,7 +80,9 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] != "style":
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+        elif not self.open or self.open[-1] != "style":
             self.words.append(data)
 
     @property

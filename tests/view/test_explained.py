@@ -11,6 +11,7 @@ import pytest
 from graphrewrite import Graph, Tensor, op, rule, show
 from graphrewrite.graph_rule import from_graphs
 from graphrewrite.rules import inline
+from tests.sources import rule_of
 from tests.view.hostile import HOSTILE, Page
 
 GRAPH = Graph.parse("""graph g
@@ -91,6 +92,24 @@ def test_a_match_is_all_green():
     assert set(marks(page.graph).values()) == set(marks(page.pattern).values()) == {"fits"}
     assert page.fits == (("relu", "a"), ("neg", "b"), ("x", "x"))
     assert found._repr_html_() == show(found)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("op.neg(op.relu(x) | op.exp(x))", "r = exp(x)\nn = neg(r)", {"neg": "n", "exp": "r", "x": "x"}),
+        ("op.neg(op.relu(x) | op.exp(x))", "r = abs(x)\nn = neg(r)", {"neg": "n"}),
+        ("op.sub(x, ~op.neg(x))", "n = sub(x, x)", {"sub": "n", "x": "x"}),
+        ("rule.repeated(x, op.neg, least=2)", "r = neg(x)\nn = neg(r)", {"x": "x"}),
+        ("rule.every(x, op.neg, least=1)", "n = neg(x)", {"x": "x"}),
+    ],
+)  # fmt: skip
+def test_forms_that_are_no_nodes_have_no_name(pattern, text, fits):
+    tested = rule_of(f"@rule\ndef r(x):\n  yield {pattern}\n  return x")
+    graph = Graph.parse(f"graph g\nx = input() : f32[2]\n{text}\ny = output(n)")
+    found = tested.explain(graph, at="n")
+    assert dict(found.show().data.fits) == fits
+    assert str(found).replace("'", "&#39;") in found._repr_html_()
 
 
 def test_it_is_the_sentence_itself():

@@ -40,6 +40,15 @@ def stubs(picture) -> list[str]:
     return [box.notes[0] for box in picture.scenes[0].boxes if box.stub]
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"max_nodes": "many"}, "max_nodes"), ({"max_nodes": 0}, "1 or more"), ({"search": 3}, "a search is text")],
+)
+def test_options_that_are_none(options, told):
+    with pytest.raises((PictureError, GraphError), match=told):
+        chain(3).show(**options)
+
+
 def test_around():
     picture = chain(300).show(around="n150", depth=1)
     assert (names(picture), stubs(picture)) == (["n149", "n150", "n151"], ["… n148", "… n152"])

@@ -85,6 +85,18 @@ def test_plain_digraphs_are_drawn_with_cycles_and_any_names():
     assert scene.box("1").notes == ("width = s8f0",)
 
 
+def test_data_that_mean_something_here_are_anything_in_plain_digraphs():
+    graph = nx.DiGraph()
+    graph.add_node("a", type=np.array([1, 2]), value=object(), origin=5, result=("x", None))
+    graph.add_node("b", type=["constant"])
+    for i, slots in enumerate([None, 3, "zz", {"x": 1}, ((0,),), (("p", "q"),), ((-1, 0),), [(2, 1), (0, 0)]]):
+        graph.add_edge("b", f"n{i}", slots=slots, kind=i)
+        graph.add_edge("a", f"n{i}", slots=slots)
+    scene = scene_of(graph)
+    assert [box.name for box in scene.boxes] == [*graph]
+    assert {(scene.boxes[a.source].name, scene.boxes[a.destination].name) for a in scene.arrows} == {*graph.edges}
+
+
 def test_a_broken_graph_is_drawn_all_the_same():
     graph = network()
     del graph.edges["x", "conv_1"]["slots"]

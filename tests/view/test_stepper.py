@@ -318,3 +318,13 @@ def test_the_page_is_the_same_again():
         page = show_trace(found).document
         pages.append(re.sub(r"\d\.\d{4}<|,\d+,\[(?=\d+,\d+\],\[\[)", "", page))
     assert pages[0] == pages[1]
+
+
+def test_rules_without_a_module_or_a_file_are_shown():
+    scope: dict = {}
+    exec("from graphrewrite import op, rule\n@rule\ndef typed(x):\n    yield op.neg(op.neg(x))\n    return x", scope)
+    shown = trace(chain("neg", "neg"), [scope["typed"]]).show()
+    (card,) = shown.data.cards
+    assert (card.name, card.place, card.source) == ("typed", "<string>:2", "")
+    (gallery,) = show((scope["typed"],)).data.cards
+    assert (gallery.name, gallery.family) == ("typed", "")

@@ -102,6 +102,8 @@ def graph_picture(
     check_digraph(graph, "that can be drawn")
     if direction not in (None, *DIRECTIONS):
         raise PictureError(f"the direction is 'TB' or 'LR', not {direction!r}")
+    if type(max_nodes) is not int or max_nodes < 1:
+        raise PictureError(f"max_nodes is how many nodes are drawn at most, 1 or more, not {max_nodes!r:.60}")
     ringed = [] if highlight is None else names_in(graph, highlight)
     part = part_of(graph, around=around, depth=depth, between=between, search=search)
     drawn = drawn_nodes(graph)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.view.layout.render import render_svg, render_svgs
-from graphrewrite.view.page import as_it_is
 from graphrewrite.view.scene import Scene
 
 __all__ = ["Drawing", "drawings"]
@@ -38,14 +36,14 @@ class Drawing:
         self._sheet = _Sheet((self,), direction)
 
     @property
-    def panels(self) -> tuple[tuple[str, Any], ...]:
-        """The title and the SVG, as `markupsafe.Markup`, of each scene; none if they cannot be drawn.
+    def panels(self) -> tuple[tuple[str, str], ...]:
+        """The title and the SVG of each scene; none if they cannot be drawn.
 
         Scenes are laid out one by one: side by side they would be frames, which Graphviz lays out now so, now so, when
         it has others before them.
         """
         svgs = self._sheet.drawn[0]
-        return tuple((scene.title, as_it_is(svgs[id(scene)])) for scene in self.scenes if id(scene) in svgs)
+        return tuple((scene.title, svgs[id(scene)]) for scene in self.scenes if id(scene) in svgs)
 
     @property
     def hint(self) -> str:

@@ -122,14 +122,14 @@ def _is_code(scene: Scene) -> bool:
 
 def _card(member: Any) -> Card:
     function = getattr(member, "function", member)
-    module = getattr(function, "__module__", None) or getattr(inspect.getmodule(type(member)), "__name__", "")
+    module = getattr(function, "__module__", None)  # None of what `exec` made
     return Card(
         name=str(getattr(member, "name", None) or getattr(member, "__name__", None) or type(member).__name__),
         kind=_kind(member),
         doc=_paragraphs(member),
         keeps=str(getattr(member, "keeps", "")),
         level=_level(member),
-        family="" if isinstance(member, GraphRule) else str(module).rpartition(".")[2],
+        family="" if isinstance(member, GraphRule) or module in (None, "__main__") else module.rpartition(".")[2],
         place=place_of(member),
         notes=_notes(member),
         source=written_source(member),

@@ -11,7 +11,7 @@ from graphrewrite.explanation import Explanation
 from graphrewrite.graph import Operand
 from graphrewrite.graph_rule import GraphRule
 from graphrewrite.match.found import Several
-from graphrewrite.pattern import Variable
+from graphrewrite.pattern import Every, PatternNode, Repeated, Variable
 from graphrewrite.rule import Rule
 from graphrewrite.view.layout.drawing import Drawing, drawings
 from graphrewrite.view.picture import Picture
@@ -163,8 +163,12 @@ def _fits(found: Explanation) -> list[tuple[str, str]]:
 
 
 def _called(term: Any) -> str | None:
-    name = getattr(term, "name", None) or getattr(term, "called", None)
-    return str(name) if name else None
+    match term:
+        case PatternNode():
+            return term.name or term.called
+        case Variable() | Repeated() | Every():
+            return term.name
+    return None
 
 
 def _shown(value: Any) -> str:

@@ -14,6 +14,7 @@ from graphrewrite.nested import GraphOp
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.text import format_attribute
+from graphrewrite.text.edges import slots_of
 from graphrewrite.view.colour import look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.content import Box
@@ -33,24 +34,30 @@ def feeds_of(graph: nx.DiGraph, node: Any) -> list[Feed]:
     for source, data in graph.pred[node].items():
         if is_order(data):
             continue
-        slots = data.get("slots")
+        slots = slots_of(data)
         found += [(slot, source, result) for slot, result in slots] if slots else [(None, source, 0)]
     return sorted(found, key=lambda feed: (feed[0] is None, feed[0] or 0))
 
 
 def is_order(data: Mapping[str, Any]) -> bool:
     """Whether an edge says what comes after what, and nothing else."""
-    return "kind" in data and not data.get("slots")
+    return "kind" in data and not slots_of(data)
 
 
 def is_tucked(graph: nx.DiGraph, node: Any) -> bool:
     """Whether a node is a constant that all its readers can hold."""
     readers = graph.succ[node]
     return (
-        graph.nodes[node].get("type") == "constant"
+        _is(graph, node, "constant")
         and bool(readers)
-        and all(graph.nodes[r].get("type") != "output" and not is_order(data) for r, data in readers.items())
+        and all(not _is(graph, r, "output") and not is_order(data) for r, data in readers.items())
     )
+
+
+def _is(graph: nx.DiGraph, node: Any, kind: str) -> bool:
+    """Whether a node is of a type; in any graph, where a type may be an array."""
+    found = graph.nodes[node].get("type")
+    return isinstance(found, str) and found == kind
 
 
 def op_of(graph: nx.DiGraph, node: Any) -> Op | None:

@@ -11,6 +11,7 @@ import networkx as nx
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.nested import GraphOp
+from graphrewrite.text.edges import slots_of
 from graphrewrite.view.colour import PAPER, Look
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.box import Feed, box_of, feeds_of, is_order, is_tucked, op_of, tooltip_of
@@ -224,7 +225,7 @@ def _readers(graph: nx.DiGraph, node: Any) -> dict[int, list[Any]]:
     """Who reads each result of a node that is read."""
     found: dict[int, list[Any]] = {}
     for reader, data in graph.succ[node].items():
-        for _, result in data.get("slots") or ((0, 0),):
+        for _, result in slots_of(data) or ((0, 0),):
             found.setdefault(result, []).append(reader)
     return found
 

@@ -181,6 +181,8 @@ def found_nodes(graph: nx.DiGraph, search: Search) -> list[Any]:
     if callable(search):
         found = [node for node, data in nodes if search(node, data)]
     else:
+        if not isinstance(search, str):
+            raise GraphError(f"a search is text, or a function of a node's name and data, not {search!r:.60}")
         word = search.casefold()
         found = [node for node, data in nodes if any(word in text.casefold() for text in _words(node, data))]
     found = [reader for node in found for reader in (graph.succ[node] if is_tucked(graph, node) else (node,))]

@@ -72,8 +72,8 @@ def plain_lines(text: str) -> str:
 def _short(place: str, member: Any) -> str:
     """A place by the file's name in its package: no page tells how the machine that made it is laid out."""
     parts = Path(place).parts
-    module = getattr(getattr(member, "function", member), "__module__", "")
-    if isinstance(member, GraphRule) or module == "__main__":
+    module = getattr(getattr(member, "function", member), "__module__", None)  # None of what `exec` made
+    if isinstance(member, GraphRule) or module in (None, "__main__"):
         return "/".join(parts[-2:])
     depth = module.count(".") + 1 + parts[-1].startswith("__init__.py") if parts else 0
     return "/".join(parts[-depth:])

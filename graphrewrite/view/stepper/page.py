@@ -11,7 +11,7 @@ from graphrewrite.errors import MissingDependencyError
 from graphrewrite.garbage import uncollected
 from graphrewrite.trace import Trace
 from graphrewrite.view.display import Display
-from graphrewrite.view.page import asset, document, environment, fragment
+from graphrewrite.view.page import as_it_is, asset, document, environment, fragment
 from graphrewrite.view.plain import plain
 from graphrewrite.view.stepper.cards import Cards
 from graphrewrite.view.stepper.compact import compact, script_data
@@ -36,7 +36,7 @@ class StepperDisplay(Display):
         """What each rule did, and the steps within a frame."""
         # Within quotation marks of this kind, an attribute may hold all of a page but two letters.
         page = self._page(is_framed=True).replace("&", "&amp;").replace("'", "&#39;") if self.data.frames else ""
-        return fragment("trace.html", data=self.data, frame=_as_it_is(page))
+        return fragment("trace.html", data=self.data, frame=as_it_is(page))
 
     @cached_property
     def document(self) -> str:
@@ -45,7 +45,7 @@ class StepperDisplay(Display):
 
     def _page(self, *, is_framed: bool) -> str:
         data = script_data(compact(self.data))
-        body = _part("stepper.html", data=self.data, script_data=_as_it_is(data), is_framed=is_framed)
+        body = _part("stepper.html", data=self.data, script_data=as_it_is(data), is_framed=is_framed)
         return document(self.title, body, head=f"<style>{asset('stepper.css')}</style>")
 
 
@@ -168,9 +168,3 @@ def _seconds(seconds: float) -> str:
 
 def _part(template: str, **values: Any) -> str:
     return environment().get_template(template).render(**values)
-
-
-def _as_it_is(text: str) -> Any:
-    from markupsafe import Markup  # comes with jinja2
-
-    return Markup(text)  # made by templates, or escaped

@@ -523,11 +523,12 @@
   const KEYS = {
     ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => go(0), End: () => go(state.shown.length - 1),
     PageUp: () => step(-10), PageDown: () => step(10), "[": () => stepOfSameRule(-1), "]": () => stepOfSameRule(1),
-    "+": () => zoom(1.25), "-": () => zoom(0.8), 0: () => aim(true), "/": () => $("search").focus(), Escape: () => select(null),
+    "+": () => zoom(1.25), "-": () => zoom(0.8), 0: () => aim(true), "/": () => $("search").focus(), Escape: () => (state.node === null ? leave() : select(null)),
   };
 
   function pressed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.defaultPrevented) return undefined;
+    if (event.ctrlKey || event.metaKey || event.altKey) return passOn(event);
     const { tagName, type } = event.target, isSlider = type === "range";
     const writes = tagName === "SELECT" || (tagName === "INPUT" && !isSlider);
     if (writes && event.key === "Escape") return clearSearch(event.target);
@@ -537,6 +538,25 @@
     return KEYS[event.key]();
   }
 
+  /** The element of the page around that holds this frame; null in a file, and where the page around is not ours to see. */
+  function frameAround() {
+    try { return window.frameElement; } catch { return null; }
+  }
+
+  /** Chords are the notebook's, which saves and searches by them, but for those that edit a text or copy it. */
+  function passOn(event) {
+    const frame = frameAround();
+    if (!frame || /^[acvxyzZ]$/.test(event.key)) return;
+    const { key, code, keyCode, ctrlKey, metaKey, altKey, shiftKey } = event;
+    const pressed = { key, code, keyCode, ctrlKey, metaKey, altKey, shiftKey, bubbles: true, cancelable: true };
+    if (!frame.dispatchEvent(new frame.ownerDocument.defaultView.KeyboardEvent("keydown", pressed))) event.preventDefault();
+  }
+
+  /** Give the keys back to the notebook's cell. */
+  function leave() {
+    frameAround()?.closest("[tabindex]")?.focus();
+  }
+
   function clearSearch(field) {
     if (field === $("search") && field.value) { field.value = ""; filter(); }
     field.blur();
@@ -544,8 +564,7 @@
 
   /** In a notebook, take the theme of the output around the frame; where that cannot be read, the system's stays. */
   function followTheme() {
-    let around = null;
-    try { around = window.frameElement?.closest(".gr"); } catch { return; }
+    const around = frameAround()?.closest(".gr");
     if (!around) return;
     const outer = around.ownerDocument;
     const apply = () => {

@@ -1,0 +1,201 @@
+"""Quantised models as exporters write them: what their ends, their sums and their inputs look like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite.graph import Value
+from graphrewrite.lowering import LoweringError, function_bounds, partition, to_integer, to_stream
+from graphrewrite.lowering.heads import probabilities, softmax_as_arg_max
+from tests.lowering.test_trained_models import compare
+from tests.lowering.trained_networks import stored
+
+
+def given(*shape: int) -> tuple[Graph, Value]:
+    g = Graph("export")
+    return g, g.input("x", Tensor("f32", ("N", *shape)))
+
+
+def quant(x: Value, scale: float, bits: int, zero: float = 0, *, signed: bool = True, mode: str = "ROUND") -> Value:
+    constants = (np.float32(scale), np.float32(zero), np.float32(bits))
+    return op.quant(x, *constants, signed=signed, rounding_mode=mode)
+
+
+def type_of(core: Graph) -> Tensor:
+    """The type of the first output."""
+    return core.result_type(*core.operands(core.outputs[0])[0])
+
+
+def kinds(core: Graph) -> set[str]:
+    return {core.nodes[n]["type"] for n in core}
+
+
+class TestEnds:
+    """What nobody quantises any more is the host's."""
+
+    @pytest.mark.parametrize(
+        "end",
+        [
+            lambda y: op.prelu(y, np.float32([[0.25, -0.5, 3.0]])),
+            op.gelu,
+            op.neg,
+            op.log_softmax,
+            lambda y: op.reshape(op.neg(y), shape=("N", 3, 1)),
+        ],
+    )
+    def test_functions(self, end) -> None:
+        g, x = given(3)
+        g.output("y", end(stored(np.random.default_rng(0), x)))
+        core = compare(g, rules={"enter_stored"})
+        assert kinds(core) <= {"input", "output", "reshape"}
+
+    def test_but_not_before_a_quantiser(self) -> None:
+        g, x = given(3)
+        g.output("y", stored(np.random.default_rng(0), op.neg(op.softmax(stored(np.random.default_rng(1), x)))))
+        with pytest.raises(LoweringError, match=r"no integer form: .*(softmax|neg) .*; replace them"):
+            to_integer(g)
+
+    @pytest.mark.parametrize("keep", [True, False])
+    def test_the_class(self, keep: bool) -> None:
+        g, x = given(5)
+        g.output("y", op.arg_max(stored(np.random.default_rng(0), x), axis=1, keep_dims=keep))
+        core = compare(g, rules={"place_scaled", *(() if keep else ("leave_reshaped",))}, kinds={"arg_max"})
+        to_stream(to_integer(g))
+        assert type_of(core).shape == ("N", 1)
+
+    def test_one_number_a_sample(self) -> None:
+        g, x = given(1)
+        g.output("y", op.squeeze(stored(np.random.default_rng(0), x), axes=(1,)))
+        core = compare(g, rules={"leave_reshaped"})
+        assert type_of(core).shape == ("N", 1)
+
+    def test_a_log_softmax_is_a_head_like_a_softmax(self) -> None:
+        g, x = given(3)
+        g.output("y", op.log_softmax(x))
+        for head, kind in ((softmax_as_arg_max, "arg_max"), (probabilities, "softmax")):
+            assert kinds(head(g)) == {"input", kind, "output"}
+
+
+class TestPools:
+    @pytest.mark.parametrize(
+        "pool",
+        [
+            lambda y: op.reduce_mean(y, axes=(2, 3), keep_dims=False),
+            lambda y: op.reduce_max(y, axes=(3,)),
+            op.global_max_pool,
+        ],
+    )
+    def test_reductions_over_positions(self, pool) -> None:
+        g, x = given(2, 2, 4)
+        random = np.random.default_rng(0)
+        g.output("y", stored(random, pool(stored(random, x)), 0.0625 * 1.1))
+        compare(g, rules={"enter_stored"})
+
+    @pytest.mark.parametrize("signed", [True, False])
+    def test_a_truncated_sum(self, signed: bool) -> None:
+        """As brevitas exports a mean: a pool, times its size, without the last bits; it says of no sign."""
+        g, x = given(2, 4, 4)
+        mean = op.average_pool(quant(x, 0.0625, 4, signed=signed), kernel=(2, 2), strides=(2, 2))
+        total = op.mul(mean, np.float32(4))
+        constants = (np.float32(0.0625), np.float32(0), np.float32(6), np.float32(4))
+        g.output("y", op.trunc(total, *constants))
+        core = compare(g, rules={"enter_quantised"})
+        assert type_of(core).element.width == 4
+
+
+class TestSums:
+    @pytest.mark.parametrize("scale", [0.125, 0.0625])
+    @pytest.mark.parametrize("sign", [op.add, op.sub])
+    def test_whose_halves_are_rounded_to_the_even_side(self, scale: float, sign) -> None:
+        """As in a residual block of brevitas, whose branches share a scale: no line that rounds down gives that."""
+        g, x = given(4)
+        y = g.input("y", Tensor("f32", ("N", 4)))
+        total = sign(quant(x, 0.125, 5), quant(y, scale, 4))
+        g.output("z", quant(op.relu(total), 0.25, 4, signed=False))
+        compare(g, rules={"join_sum"})
+
+    def test_of_scales_that_have_nothing_in_common(self) -> None:
+        g, x = given(4)
+        y = g.input("y", Tensor("f32", ("N", 4)))
+        wide = op.add(quant(x, 0.1, 16), quant(y, 0.0371, 16))
+        g.output("z", quant(wide, 0.2, 8))
+        with pytest.raises(LoweringError, match=r"no integer form: .*16 and 16 bits, too many for all pairs"):
+            to_integer(g)
+
+
+class TestInputs:
+    """The host does what comes before the first quantiser, number by number."""
+
+    def test_a_standardised_input(self) -> None:
+        g, x = given(3, 2)
+        mean, deviation = np.float32([[0.5], [0.25], [1.0]]), np.float32([[2.0], [3.0], [0.5]])
+        g.output("y", stored(np.random.default_rng(0), op.div(op.sub(x, mean), deviation)))
+        compare(g, rules={"enter_stored"})
+
+    @pytest.mark.parametrize("mode", ["FLOOR", "CEIL", "ROUND"])
+    @pytest.mark.parametrize("zero", [0, 3, -4])
+    def test_zero_points_and_roundings(self, mode: str, zero: int) -> None:
+        g, x = given(3)
+        g.output("y", quant(x, 0.25, 4, zero, mode=mode))
+        compare(g, rules={"enter_quantised"})
+
+    @pytest.mark.parametrize(("scale", "bias"), [(1.0, 0.0), (0.5, -1.0), (2.0, -1.0)])
+    def test_thresholds(self, scale: float, bias: float) -> None:
+        g, x = given(3, 2)
+        steps = np.sort(np.random.default_rng(0).normal(size=(3, 7)), axis=1).astype(np.float32)
+        g.output("y", op.multi_threshold(x, steps, out_scale=scale, out_bias=bias))
+        compare(g, rules={"enter_thresholds"})
+
+    @pytest.mark.parametrize(
+        ("build", "told"),
+        [
+            (lambda x: quant(op.linear(x, np.ones((2, 3), np.float32)), 0.5, 4), r"the linear before it .* is not"),
+            (lambda x: quant(x, 0.5, 4, mode="HALF_DOWN"), "it is rounded HALF_DOWN"),
+            (op.neg, r"call quantise\(graph, samples\) first"),
+        ],
+    )
+    def test_what_does_not_come_in_is_said(self, build, told: str) -> None:
+        g, x = given(3)
+        g.output("y", build(x))
+        with pytest.raises(LoweringError, match=told):
+            to_integer(g)
+
+
+def test_factors_of_a_general_product() -> None:
+    g, x = given(3)
+    w, b = np.float32([[1, 2, 3], [-2, 0, 1]]) / 4, np.float32([0.5, -1.0])
+    layer = op.gemm(quant(x, 0.125, 6), w, b, trans_b=True, alpha=0.3, beta=2.0)
+    g.output("y", quant(layer, 0.11, 6))
+    whole, random = to_integer(g), np.random.default_rng(0)
+    values = {"x": random.normal(size=(50, 3)).astype(np.float32)}
+    np.testing.assert_array_equal(evaluate(whole, values)["y"], evaluate(g, values)["y"])
+    assert "integer_linear" in kinds(partition(whole).core)
+
+
+def test_a_scale_for_each_channel_that_is_added_up_is_said() -> None:
+    g, x = given(3)
+    scales = np.sqrt(np.float32([[0.1, 0.23, 0.37]]))
+    one, bits = np.float32(0), np.float32(6)
+    first = op.quant(op.relu(quant(x, 0.1, 8)), scales, one, bits)
+    g.output("y", quant(op.linear(first, np.float32([[1, 2, 3]])), 0.1, 8))
+    with pytest.raises(LoweringError, match="its operand has a scale for each channel, which it adds up"):
+        to_integer(g)
+
+
+def test_a_product_of_wide_numbers_is_near_one_line() -> None:
+    """A hard-swish of 16 bits, as onnxruntime's tool writes it: no table and no list of all products."""
+    g, x = given(3)
+    wide = quant(x, 2**-12, 16)
+    gate = quant(op.hard_sigmoid(wide), 2**-15, 15, signed=False)
+    g.output("y", quant(op.mul(wide, gate), 2**-12 * 1.1, 16))
+    with pytest.raises(LoweringError, match=r"no multiplier of 24 bits .* approximate=True"):
+        to_integer(g)
+    whole = to_integer(g, approximate=True)
+    bounds = function_bounds(whole)
+    assert bounds
+    assert max(bounds.values()) <= 8
+    values = {"x": np.random.default_rng(0).normal(scale=3, size=(100, 3)).astype(np.float32)}
+    off = np.abs(evaluate(whole, values)["y"] - evaluate(g, values)["y"]).max() / (2**-12 * 1.1)
+    assert off < sum(bounds.values()) + 1
