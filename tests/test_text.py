@@ -123,13 +123,17 @@ def test_large_arrays_are_abbreviated_for_people_only():
 
 
 def test_long_mappings_are_abbreviated_for_people_only():
-    branch = Graph.parse("graph 'the branch'\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
-    graph = Graph("g", origin={"doc": "!" * 500}, note={"author": "me"})
+    branch = Graph("the branch")
+    value = branch.input("x", Tensor("f32", ("N",)))
+    for _ in range(20):
+        value = op.relu(value)
+    branch.output("y", value)
+    graph = Graph("g", origin={"doc": "!" * 1500}, note={"author": "!" * 500})
     x = graph.input("x", Tensor("f32", ("N",)))
     graph.output("y", graph.add(op.generic("Loop"), [x], {"body": to_dict(branch), "k": [1] * 100}, name="loop"))
     head, _, line, _ = str(graph).splitlines()
-    assert head == "graph g(note={'author': 'me'}, origin=<1 entry, 511 letters>)"
-    assert line.startswith("loop = ?Loop(x, body=<graph 'the branch', 3 nodes>, k=[1, 1, ")
+    assert head == f"graph g(note={{'author': '{'!' * 500}'}}, origin=<1 entry, 1,511 letters>)"
+    assert line.startswith("loop = ?Loop(x, body=<graph 'the branch', 22 nodes>, k=[1, 1, ")
     assert Graph.parse(to_text(graph, whole=True)) == graph
     with pytest.raises(ParseError, match="abbreviated for people"):
         Graph.parse(str(graph))

@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _WORDS = frozenset({"True", "False", "None", "nan", "inf"})
 _DIGITS = 10_000
 """Bits above which an integer is written in base 16: Python refuses to convert very long decimal ones."""
-_LONG = 200
+_LONG = 1_000
 """Letters of a mapping that are written out for people."""
 
 
@@ -129,8 +129,8 @@ def write_attribute(value: Any, form: Form) -> str:
 
     Examples
     --------
-    >>> write_attribute({"author": "me"}, PEOPLE), write_attribute({"doc": "!" * 300}, PEOPLE)
-    ("{'author': 'me'}", '<1 entry, 311 letters>')
+    >>> write_attribute({"author": "me"}, PEOPLE), write_attribute({"doc": "!" * 2000}, PEOPLE)
+    ("{'author': 'me'}", '<1 entry, 2,011 letters>')
     """
     text = write(value, form)
     if form.strict or not isinstance(value, Mapping) or len(text) <= _LONG:
