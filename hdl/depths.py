@@ -8,6 +8,7 @@ import numpy as np
 
 from graphrewrite.hdl.cycles import predict_cycles
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
+from graphrewrite.hdl.events import Events
 from graphrewrite.hdl.network import Link, Network
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.progress import progress
@@ -21,7 +22,7 @@ class _Pace(NamedTuple):
     """Cycles from frame to frame in the end, and of the first frame."""
 
     interval: float
-    latency: float
+    latency: int
 
 
 def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
@@ -70,7 +71,7 @@ def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
             if not _fits(before, endless, allowed):
                 # The fifo itself may cost a cycle.
                 slower = _pace(_with_fifo(before, link, 1), endless | {(_fifo_in(link), 0)})
-                allowed = _Pace(*map(max, allowed, slower))
+                allowed = _Pace(max(allowed.interval, slower.interval), max(allowed.latency, slower.latency))
                 low, high = 0, 2
                 while not _fits(_with_fifo(before, link, high), endless, allowed):
                     low, high = high, 4 * high
@@ -101,10 +102,9 @@ def _least_depth(
 
 def _fits(network: Network, unbounded: Collection[tuple[str, int]], allowed: _Pace) -> bool:
     try:
-        pace = _pace(network, unbounded)
+        return Events(network, {}, {}, unbounded).keeps(*allowed, _STEADY)
     except DeadlockError:
         return False
-    return pace.interval <= allowed.interval and pace.latency <= allowed.latency
 
 
 def _pace(network: Network, unbounded: Collection[tuple[str, int]]) -> _Pace:

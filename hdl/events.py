@@ -5,7 +5,7 @@ itself, so the solution is unique. What waits for room settles no faster than be
 inputs are given out in small parts, each settled before the next.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from graphrewrite.errors import did_you_mean
 from graphrewrite.hdl.deadlock import check_progress
@@ -74,14 +74,40 @@ class Events:
 
     def run(self, frames: int) -> Periods | None:
         """Solve as many frames as asked, or until the rest repeats; raise `DeadlockError` if the network stops."""
+        for block in self._blocks(frames):
+            if self.frames < frames and (periods := self._periods(block)):
+                return periods
+        return None
+
+    def keeps(self, interval: float, latency: int, frames: int) -> bool:
+        """Tell whether a frame takes so many cycles at most, in the end and as the first, as soon as that is sure.
+
+        In the end is after so many frames, unless the run is found to repeat. Raises `DeadlockError` if the network
+        stops.
+        """
+        ends = [link for link in self.network.links if link.sink in self.network.outputs]
+        starts = [link for link in self.network.links if link.source in self.network.inputs]
+        periods = None
+        for block in self._blocks(frames):
+            last = max(self.tracks(link, self.frames, None)[0].solved[0, -1] for link in ends)
+            if last - min(self.tracks(link, self.frames, None)[0].solved[0, 0] for link in starts) > latency:
+                return False
+            if self._gains(interval, block):
+                return True
+            if self._loses(interval, block):
+                return False
+            if periods := self._periods(block):
+                break
+        return max(self.tracks(link, frames, periods)[0].interval for link in ends) <= interval
+
+    def _blocks(self, frames: int) -> Iterator[int]:
+        """Solve ever larger blocks of frames, and give the size of each."""
         block = self.lag + 3
         while self.frames < frames:
             block = min(block, frames - self.frames)
             self._solve(block)
-            if self.frames < frames and (periods := self._periods(block)):
-                return periods
+            yield block
             block = max(block, min(self.frames, self.lag + _LARGEST_BLOCK))
-        return None
 
     def tracks(self, link: Link, frames: int, periods: Periods | None) -> tuple[Track, Track]:
         """Return the cycles of transfer, and those from which the beats are valid."""
@@ -143,13 +169,34 @@ class Events:
             member.freed(port, change.beat + link.credit)
         return [member]
 
+    def _gains(self, interval: float, block: int) -> bool:
+        # Events that all come a time later come at most that time later ever after: the next frame is a function of the
+        # last `lag` frames that never falls. Baccelli et al., Synchronization and Linearity, 1992, section 3.
+        return any(
+            all(c.shifts(every, self.lag, block)[1] <= every * interval for c in self.components.values())
+            for every in range(1, block - self.lag + 1)
+        )
+
+    def _loses(self, interval: float, block: int) -> bool:
+        # Components that repeat, and of which nobody else holds up any, will not be faster when others join in.
+        for every in range(1, (block - self.lag) // 2 + 1):
+            rows = self.lag + every
+            shifts = {name: c.shifts(every, rows, block) for name, c in self.components.items()}
+            for shift in {least for least, most in shifts.values() if least == most and least > every * interval}:
+                slow = {name for name in shifts if shifts[name] == (shift, shift)}
+                links = {self.links[k] for k in self.network.links if k.source in slow and k.sink in slow}
+                if all(self.components[name].depends_on(links, rows, block) for name in slow):
+                    return True
+        return False
+
     def _periods(self, block: int) -> Periods | None:
         # The next frame is a function of the last `lag` frames. If the last `every` frames, and all that these depend
         # on, come a period later than `every` frames before, so does the next. The periods of two components may differ
         # where room does not bind them: then the beats come ever earlier than needed, and already do not matter.
         for every in range(1, (block - self.lag) // 2 + 1) if not self.gated else ():
-            cycles = {name: c.shift(every, self.lag + every, block) for name, c in self.components.items()}
-            if min(cycles.values()) >= 0 and all(
+            shifts = {name: c.shifts(every, self.lag + every, block) for name, c in self.components.items()}
+            cycles = {name: least for name, (least, _) in shifts.items()}
+            if all(least == most for least, most in shifts.values()) and all(
                 cycles[link.source] <= cycles[link.sink]
                 and (events.credit is None or cycles[link.source] == cycles[link.sink])
                 for link, events in self.links.items()

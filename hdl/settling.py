@@ -10,7 +10,7 @@ is never too late, and is settled again from the first event on that a neighbour
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -123,6 +123,10 @@ class _Port:
         return int(self.index[beat]) if beat < len(self.index) else events
 
 
+_Ask = tuple[_Port, Cycle, int]
+"""Beats, from when on they let their steps be done, and by how much later."""
+
+
 class ComponentEvents(Member):
     """The steps of a component."""
 
@@ -141,7 +145,7 @@ class ComponentEvents(Member):
         for port in (*self.takes, *self.gives):
             port.block(frames, len(self.events))
         # Room that a beat leaves is there in the cycle after.
-        self.asks = [(port, port.link.valid, 0) for port in self.takes]
+        self.asks: list[_Ask] = [(port, port.link.valid, 0) for port in self.takes]
         self.asks += [(port, port.link.freed, 1) for port in self.gives if port.link.credit is not None]
         self.again = 0
 
@@ -161,8 +165,19 @@ class ComponentEvents(Member):
         low = self.again
         if low >= high:
             return []
+        delay = self._asked(low, high, self.asks)
+        other = delay != self.delay[low:high]
+        first = int(other.argmax())
+        self.again = high
+        if not other[first]:
+            return []
+        self.delay[low + first : high] = delay[first:]
+        return self._tell(low + first, high)
+
+    def _asked(self, low: int, high: int, asks: Iterable[_Ask]) -> Cycle:
+        """Return the delay of some events by what came before and some that is asked."""
         delay = np.full(high - low, self.delay[low - 1] if low else self.carry)
-        for port, cycle, late in self.asks:
+        for port, cycle, late in asks:
             if port.all:
                 np.maximum(delay, cycle[low:high] - self.offset[low:high] + late, out=delay)
             else:
@@ -171,14 +186,13 @@ class ComponentEvents(Member):
                 asked = cycle[first:last] - self.offset[at] + late
                 at = at - low
                 delay[at] = np.maximum(delay[at], asked)
-        np.maximum.accumulate(delay, out=delay)
-        other = delay != self.delay[low:high]
-        first = int(other.argmax())
-        self.again = high
-        if not other[first]:
-            return []
-        self.delay[low + first : high] = delay[first:]
-        return self._tell(low + first, high)
+        return np.asarray(np.maximum.accumulate(delay, out=delay))
+
+    def depends_on(self, links: Collection[LinkEvents], rows: int, frames: int) -> bool:
+        """Tell whether what some links ask is enough for the last frames to be as late as they are."""
+        low = (frames - rows) * len(self.events)
+        asks = [ask for ask in self.asks if ask[0].link in links]
+        return np.array_equal(self._asked(low, self.size, asks), self.delay[low:])
 
     def _tell(self, low: int, high: int) -> list[Change]:
         cycle = self.delay[low:high] + self.offset[low:high]
@@ -197,11 +211,11 @@ class ComponentEvents(Member):
                 changes.append(Change(port.link, first, False))
         return changes
 
-    def shift(self, every: int, rows: int, frames: int) -> int:
-        """Return by how much each of the last frames is later than the one `every` before; -1 if not alike."""
+    def shifts(self, every: int, rows: int, frames: int) -> tuple[int, int]:
+        """Return the least and the most by which the last frames are later than those `every` before."""
         delay = self.delay.reshape(frames, -1)[frames - rows - every :]
         change = delay[every:] - delay[:-every]
-        return int(change[0, 0]) + every * self.steps if (change == change[0, 0]).all() else -1
+        return int(change.min()) + every * self.steps, int(change.max()) + every * self.steps
 
 
 class _End(Member):

@@ -216,6 +216,23 @@ def test_repeating_equals_solving_every_frame(random: Random) -> None:
     assert short.interval * MANY == pytest.approx(max(end[-1] - end[-1 - MANY] for end in ends), rel=1e-12)
 
 
+@given(RANDOMS, st.sampled_from([1, 3, 9, 20]), st.booleans())
+def test_whether_a_pace_is_kept_is_known_early(random: Random, room: int, some_unbounded: bool) -> None:
+    network = some_network(random, room)
+    ports = [(name, q) for name, schedule in network.components.items() for q in range(len(schedule.gives))]
+    unbounded = [port for port in ports if some_unbounded and random.random() < 0.4]
+    try:
+        interval, latency = pace(network, unbounded)
+    except DeadlockError:
+        with pytest.raises(DeadlockError):
+            Events(network, {}, {}, unbounded).keeps(9, 9, MANY)
+        return
+    for wanted in (interval - 1e-6, interval, interval + 0.25, interval - 1, interval + 3):
+        for first in (latency - 1, latency, latency + 5):
+            kept = Events(network, {}, {}, unbounded).keeps(wanted, first, MANY)
+            assert kept == (interval <= wanted and latency <= first), (wanted, first)
+
+
 @given(RANDOMS, st.integers(1, 4))
 def test_one_component_is_as_defined(random: Random, frames: int) -> None:
     schedule = some_schedule(
@@ -271,7 +288,7 @@ def with_fifos(network: Network, depths: Mapping[Link, int]) -> Network:
 
 
 def pace(network: Network, unbounded: Collection[tuple[str, int]] = ()) -> tuple[float, int]:
-    cycles = predict_cycles(network, 200, unbounded=unbounded)
+    cycles = predict_cycles(network, MANY, unbounded=unbounded)
     return cycles.interval, cycles.empty_latency
 
 
