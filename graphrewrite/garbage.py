@@ -23,8 +23,8 @@ def uncollected() -> Iterator[None]:
     False
     """
     collects = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()  # an interruption may come right behind
         yield
     finally:
         if collects:
