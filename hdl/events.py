@@ -89,8 +89,8 @@ class Events:
         starts = [link for link in self.network.links if link.source in self.network.inputs]
         periods = None
         for block in self._blocks(frames):
-            last = max(self.tracks(link, self.frames, None)[0].solved[0, -1] for link in ends)
-            if last - min(self.tracks(link, self.frames, None)[0].solved[0, 0] for link in starts) > latency:
+            first = min(self.tracks(link, self.frames, None)[0].of(0, 0) for link in starts)
+            if max(self.tracks(link, self.frames, None)[0].of(0, -1) for link in ends) - first > latency:
                 return False
             if self._gains(interval, block):
                 return True
@@ -177,15 +177,18 @@ class Events:
             for every in range(1, block - self.lag + 1)
         )
 
+    def _repetitions(self, block: int) -> Iterator[tuple[int, dict[str, tuple[int, int]]]]:
+        """Give numbers of frames, and for each component the least and the most that its last ones are later by."""
+        for every in range(1, (block - self.lag) // 2 + 1):
+            yield every, {name: c.shifts(every, self.lag + every, block) for name, c in self.components.items()}
+
     def _loses(self, interval: float, block: int) -> bool:
         # Components that repeat, and of which nobody else holds up any, will not be faster when others join in.
-        for every in range(1, (block - self.lag) // 2 + 1):
-            rows = self.lag + every
-            shifts = {name: c.shifts(every, rows, block) for name, c in self.components.items()}
+        for every, shifts in self._repetitions(block):
             for shift in {least for least, most in shifts.values() if least == most and least > every * interval}:
                 slow = {name for name in shifts if shifts[name] == (shift, shift)}
                 links = {self.links[k] for k in self.network.links if k.source in slow and k.sink in slow}
-                if all(self.components[name].depends_on(links, rows, block) for name in slow):
+                if all(self.components[name].depends_on(links, self.lag + every, block) for name in slow):
                     return True
         return False
 
@@ -193,8 +196,7 @@ class Events:
         # The next frame is a function of the last `lag` frames. If the last `every` frames, and all that these depend
         # on, come a period later than `every` frames before, so does the next. The periods of two components may differ
         # where room does not bind them: then the beats come ever earlier than needed, and already do not matter.
-        for every in range(1, (block - self.lag) // 2 + 1) if not self.gated else ():
-            shifts = {name: c.shifts(every, self.lag + every, block) for name, c in self.components.items()}
+        for every, shifts in self._repetitions(block) if not self.gated else ():
             cycles = {name: least for name, (least, _) in shifts.items()}
             if all(least == most for least, most in shifts.values()) and all(
                 cycles[link.source] <= cycles[link.sink]
