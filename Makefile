@@ -4,7 +4,7 @@ PROFILE ?= ci
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick nightly bench quality fix
+.PHONY: help demo test quick nightly bench pythons quality fix
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,9 +26,12 @@ quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL s
 nightly: .venv/test.stamp ## 10,000 configurations of each hardware component against GHDL (SEED=1)
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=slow --hdl-seed=$(or $(SEED),$(shell date +%s)) tests/hdl $(PYTEST)
 
-bench: .venv/test.stamp ## the benchmarks, one after the other (PROFILE=slow: at full size, PEERS=python: who else)
+bench: .venv/test.stamp ## the benchmarks, one by one (PROFILE=quick: at their smallest, slow: full size, PEERS=python: who else)
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' --hypothesis-profile=$(PROFILE) \
 	  $(if $(PEERS),--peers=$(PEERS)) $(PYTEST)
+
+pythons: ## a smoke test on each Python that is found, and with the lowest versions of what is needed
+	PYTHON=$(PYTHON) .ci/versions
 
 quality: .venv/quality.stamp ## coverage, mutation score, what generators reach (PARTS="mutation faults", FULL=1, SEED=1)
 	$(BIN)/python -m tests.quality.figures $(PARTS) $(if $(FULL),--full) $(if $(SEED),--seed=$(SEED))

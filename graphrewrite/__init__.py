@@ -17,49 +17,119 @@ x = input() : f32[N]
 y = output(x)
 """
 
-import sys
 from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphrewrite import op
+    from graphrewrite.compare.difference import diff
+    from graphrewrite.errors import GraphRewriteError
+    from graphrewrite.execution.evaluator import evaluate
+    from graphrewrite.execution.statistics import evaluation
+    from graphrewrite.graph import Graph
+    from graphrewrite.hierarchy.module import Module
+    from graphrewrite.op.define import define_op
+    from graphrewrite.rewriting.engine.entry import rewrite
+    from graphrewrite.rewriting.match import Match
+    from graphrewrite.rewriting.passes import Pass, Pipeline, pass_
+    from graphrewrite.rewriting.pattern import Constant
+    from graphrewrite.rewriting.rule.declaration import Rule, rule
+    from graphrewrite.rewriting.rule.replacement import decline
+    from graphrewrite.rewriting.traces import trace
+    from graphrewrite.rewriting.verification.verifier import verify
+    from graphrewrite.schema import IrData
+    from graphrewrite.types import FixedPoint, Stream, Tensor
+    from graphrewrite.view.dispatch import show
+
+if not Path(__path__[0], "rules").is_dir():  # a checkout without symbolic links: the folders stand beside this one
+    __path__.append(str(Path(__path__[0]).parent))
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from graphrewrite.front import *  # noqa: F403 - the public names, for tools that do not run this
-else:
+__all__ = [
+    "Constant",
+    "FixedPoint",
+    "Graph",
+    "GraphRewriteError",
+    "IrData",
+    "Match",
+    "Module",
+    "Pass",
+    "Pipeline",
+    "Rule",
+    "Stream",
+    "Tensor",
+    "decline",
+    "define_op",
+    "diff",
+    "evaluate",
+    "evaluation",
+    "op",
+    "pass_",
+    "rewrite",
+    "rule",
+    "show",
+    "trace",
+    "verify",
+]
 
-    def __getattr__(name: str) -> Any:
-        """Load a module of the package, or all public names, when one of them is asked for.
+_HOMES = {
+    "Constant": "rewriting.pattern",
+    "FixedPoint": "types",
+    "Graph": "graph",
+    "GraphRewriteError": "errors",
+    "IrData": "schema",
+    "Match": "rewriting.match",
+    "Module": "hierarchy.module",
+    "Pass": "rewriting.passes",
+    "Pipeline": "rewriting.passes",
+    "Rule": "rewriting.rule.declaration",
+    "Stream": "types",
+    "Tensor": "types",
+    "decline": "rewriting.rule.replacement",
+    "define_op": "op.define",
+    "diff": "compare.difference",
+    "evaluate": "execution.evaluator",
+    "evaluation": "execution.statistics",
+    "pass_": "rewriting.passes",
+    "rewrite": "rewriting.engine.entry",
+    "rule": "rewriting.rule.declaration",
+    "show": "view.dispatch",
+    "trace": "rewriting.traces",
+    "verify": "rewriting.verification.verifier",
+}
+"""The module of each public name, loaded when it is asked for: pytest imports the package for its plugin."""
 
-        pytest imports the package wherever it runs, for the sake of the plugin; what is not used should cost nothing.
-        """
-        if name.startswith("_") and name != "__all__":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name not in _FUNCTIONS and find_spec(f"{__name__}.{name}") is not None:
-            return import_module(f"{__name__}.{name}")
-        front = import_module(f"{__name__}.front")
-        globals().update({public: getattr(front, public) for public in front.__all__}, __all__=front.__all__)
-        if name not in globals():
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return globals()[name]
-
-    def __dir__() -> list[str]:
-        public = import_module(f"{__name__}.front").__all__  # before the modules are listed that it loads
-        inside = [
-            name for name, value in globals().items() if getattr(value, "__name__", "").startswith(f"{__name__}.")
-        ]
-        return sorted({*public, *inside, *(name for name in globals() if name.startswith("__"))})
-
-
-class _Package(ModuleType):
-    """The package: a module that is called as one of its functions, such as `trace`, does not take that one's place."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (isinstance(value, ModuleType) and name in _FUNCTIONS):
-            super().__setattr__(name, value)
+_PACKAGES = frozenset(
+    {
+        "compare",
+        "formats",
+        "hdl",
+        "hierarchy",
+        "lowering",
+        "models",
+        "op",
+        "rules",
+        "schema",
+        "testing",
+        "types",
+        "view",
+    }
+)
+"""Documented packages that are attributes without an import of their own: ``graphrewrite.op``."""
 
 
-_FUNCTIONS = frozenset({"diff", "evaluate", "evaluation", "rewrite", "rule", "trace", "verify"})
-"""Public functions that are called as the module where they are."""
-sys.modules[__name__].__class__ = _Package
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name in _PACKAGES:
+        found = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_PACKAGES, *(name for name in globals() if name.startswith("__"))})

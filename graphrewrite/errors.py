@@ -71,15 +71,15 @@ class EvaluationError(GraphRewriteError):
 
 
 class RuleError(GraphRewriteError):
-    """A rule is written wrongly; raised when it is defined, with its file and line."""
+    """An invalid rule; raised when it is defined, with its file and line."""
 
 
 class RewriteError(GraphRewriteError):
-    """A rewrite was refused or did not end; the graph that was given is untouched."""
+    """A rewrite was refused or did not end; the graph is unchanged."""
 
 
 class VerificationError(GraphRewriteError):
-    """The verifier found faults in a graph; `faults` lists them as data."""
+    """Faults that the verifier found in a graph; `faults` lists them as data."""
 
     def __init__(self, message: str, *, node: str | None = None, faults: Iterable[Any] = ()) -> None:
         self.faults = tuple(faults)
@@ -87,11 +87,11 @@ class VerificationError(GraphRewriteError):
 
 
 class ParseError(GraphRewriteError):
-    """Text or data is no graph; names line and column."""
+    """Text or data that is not a graph; names line and column."""
 
 
 class DataError(GraphRewriteError):
-    """Typed data does not have the type that its field says; the message starts with the path of the field."""
+    """A value does not have the type of its field; the message starts with the path of the field."""
 
     def __init__(self, message: str, *, path: str = "", node: str | None = None) -> None:
         self.path = path
@@ -99,11 +99,11 @@ class DataError(GraphRewriteError):
 
 
 class FieldError(DataError, AttributeError):
-    """Typed data has no such field, or no value for it."""
+    """A field does not exist, or has no value."""
 
 
 class SerialError(GraphRewriteError):
-    """Stored data is no graph, or a graph cannot be stored; the message starts with the path of the place."""
+    """Stored data is not a graph, or a graph cannot be stored; the message starts with a JSON path."""
 
     def __init__(self, message: str, *, path: str = "", node: str | None = None) -> None:
         self.path = path
@@ -118,18 +118,7 @@ _LONG = 100
 
 
 def not_there(node: Any, nodes: Iterable[Any]) -> GraphError:
-    """Return the error that a node is not among those of a graph, with the one that may have been meant.
-
-    Parameters
-    ----------
-    node : object
-        What was asked for.
-    nodes : iterable
-        Those of the graph.
-
-    Returns
-    -------
-    GraphError
+    """Return the error for an unknown node, with a suggestion.
 
     Examples
     --------
@@ -140,19 +129,7 @@ def not_there(node: Any, nodes: Iterable[Any]) -> GraphError:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion to append to an error, or nothing where no known word is near.
-
-    Parameters
-    ----------
-    word : str
-        What was written.
-    known : iterable of str
-        What could have been meant.
-
-    Returns
-    -------
-    str
-        ``"; did you mean 'relu'?"`` or the empty string.
+    """Return a suggestion to append to an error, empty if no known word is near.
 
     Examples
     --------
@@ -161,7 +138,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("quark", ["relu", "conv"])
     ''
     """
-    if len(word) > _LONG:  # nobody mistypes so long a name, and comparing would take time
+    if len(word) > _LONG:  # long names are rarely typed by hand, and comparing them is slow
         return ""
     near = difflib.get_close_matches(word, sorted(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

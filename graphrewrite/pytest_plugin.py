@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from graphrewrite.naming import Named
+    from graphrewrite.rewriting.rule_sets import Named
     from graphrewrite.testing.report import Report
 
 __all__ = ["RuleItem", "RuleSet"]
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ALONE] = alone if told is None else told[_TOLD]
     try:
         import graphrewrite.testing  # noqa: F401  # asked for before anything is collected
-        from graphrewrite.naming import NamingError, named
+        from graphrewrite.rewriting.rule_sets import NamingError, named
     except Exception as error:  # hypothesis is missing
         raise pytest.UsageError(f"--check-rules: {error}") from None
     try:

@@ -1,4 +1,4 @@
-"""A table of a graph: what each node is, what it holds and what it costs."""
+"""Summary: a table of a graph's nodes with types, parameters and multiply-accumulates."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.given import as_graph
 from graphrewrite.graph import Graph
-from graphrewrite.module import Module
-from graphrewrite.nested import GraphOp
+from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import find_op
+from graphrewrite.runtime.display import Displayed
 
 __all__ = ["COLUMNS", "GraphSummary", "Summary", "SummaryLine", "multiply_accumulates", "parameters", "summary"]
 
 _WIDEST = 40
 COLUMNS = ("node", "op", "operands", "result", "parameters", "multiply-accumulates")
-"""Of the table."""
+"""Column titles of the table."""
 
 
 @dataclass(frozen=True)
 class SummaryLine:
-    """What a summary says of a node.
+    """A line of a summary: one node.
 
     Attributes
     ----------
     node, op : str
         Its name and its type.
     operands : tuple of str
-        What it reads, constants left out.
+        Its operands, without constants.
     result : str
         The types of its results.
     parameters, multiply_accumulates : int
-        What it holds and no node above it, and what it costs for one sample.
+        The parameters that no earlier node has, and the multiply-accumulates for one sample.
     """
 
     node: str
@@ -50,7 +51,7 @@ class SummaryLine:
 
 @dataclass(frozen=True)
 class GraphSummary:
-    """What a summary says of a graph: its name, a line a node in order, and how many of them are operations."""
+    """The summary of one graph: its name, one line per node in order, and the number of operations."""
 
     name: str
     lines: tuple[SummaryLine, ...]
@@ -58,17 +59,17 @@ class GraphSummary:
 
     @property
     def parameters(self) -> int:
-        """Of the whole graph."""
+        """The number of parameters of the graph."""
         return sum(line.parameters for line in self.lines)
 
     @property
     def multiply_accumulates(self) -> int:
-        """Of the whole graph, for one sample."""
+        """The multiply-accumulates of the graph for one sample."""
         return sum(line.multiply_accumulates for line in self.lines)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the cells of each line, and those of the total, as text."""
-        found = [
+        """Return the cells of each line and of the total, as text."""
+        rows = [
             (
                 _plain(line.node),
                 _plain(line.op),
@@ -79,8 +80,8 @@ class GraphSummary:
             )
             for line in self.lines
         ]
-        told = f"{self.operations} operation{'s' if self.operations != 1 else ''}"
-        return [*found, ("total", told, "", "", f"{self.parameters:,}", f"{self.multiply_accumulates:,}")]
+        operations = f"{self.operations} operation{'s' if self.operations != 1 else ''}"
+        return [*rows, ("total", operations, "", "", f"{self.parameters:,}", f"{self.multiply_accumulates:,}")]
 
     def __str__(self) -> str:
         rows = [COLUMNS, *self.rows()]
@@ -88,55 +89,44 @@ class GraphSummary:
         return "\n".join([_plain(self.name) or "graph", *(_line(row, widths) for row in rows)])
 
 
-class Summary(str):
-    """A table as text, and what it says as data; a notebook shows it as a table.
+class Summary(Displayed, str, shown_by="graphs.summary_table.show_summary"):
+    """A table as text, with its data; a notebook displays it as a table.
 
     Attributes
     ----------
     graphs : tuple of GraphSummary
-        One; of a module, one a graph.
+        One summary per graph.
     """
 
     graphs: tuple[GraphSummary, ...]
 
     def __new__(cls, graphs: Iterable[GraphSummary]) -> Summary:
         """Return the summary of some graphs."""
-        found = tuple(graphs)
-        made = super().__new__(cls, "\n\n".join(map(str, found)))
-        made.graphs = found
-        return made
+        summaries = tuple(graphs)
+        text = super().__new__(cls, "\n\n".join(map(str, summaries)))
+        text.graphs = summaries
+        return text
 
     def __getnewargs__(self) -> tuple[Any, ...]:  # a str's are its text
         return (self.graphs,)
-
-    def show(self) -> Any:
-        """Return it as a table for a notebook and for files; see `graphrewrite.view.graphs.summary_table`."""
-        from graphrewrite.view.graphs.summary_table import show_summary  # the view is a leaf, loaded when asked for
-
-        return show_summary(self)
-
-    def _repr_html_(self) -> str:
-        """Let Jupyter show the table."""
-        return str(self.show()._repr_html_())
 
     def __repr__(self) -> str:
         return str.__str__(self)
 
 
 def summary(graph: nx.DiGraph | Module) -> Summary:
-    """Return a table of a graph: a line a node, and the totals.
+    """Return a table of a graph: one line per node, and the totals.
 
     Parameters
     ----------
     graph : Graph, networkx.DiGraph or Module
-        Any graph, or a module of them: then one table a graph. Constants have no line of their own: they are the
-        parameters of their first reader.
+        A module gives one table per graph. Constants have no line: they are parameters of their first reader.
 
     Returns
     -------
     Summary
-        A `str`, whose ``graphs`` hold the same as data. Multiply-accumulates are those of one sample: a size that run
-        time decides counts once.
+        A `str`, whose ``graphs`` hold the data. Multiply-accumulates are those of one sample: a symbolic size counts
+        as 1.
 
     Examples
     --------
@@ -181,7 +171,7 @@ def _summary(graph: nx.DiGraph) -> GraphSummary:
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    # The total's words may be longer than the column: they run into the empty one behind it.
+    # The total may be wider than its column: it extends into the empty one after it.
     left = "  ".join(text.ljust(width) for text, width in zip(row[:2], widths[:2], strict=True))
     middle = "  ".join(text.ljust(width) for text, width in zip(row[2:4], widths[2:4], strict=True))
     head = f"{left}  {middle}" if row[0] != "total" else f"{left}".ljust(sum(widths[:4]) + 6)
@@ -203,7 +193,7 @@ def _cut(text: str) -> str:
 def _ordered(graph: Graph) -> Iterable[Any]:
     try:
         return graph.in_order()
-    except GraphRewriteError:  # a graph that is broken, or one that numbers no operands
+    except GraphRewriteError:  # malformed, or a digraph without operand slots
         return list(graph)
 
 
@@ -215,20 +205,9 @@ def _sources(graph: Graph, node: Any) -> list[Any]:
 
 
 def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
-    r"""Return how many numbers a node holds: in constants that it reads, in its attributes, in the graph that it is.
+    r"""Return the number of parameters of a node: in its constants, its attributes and its nested graph.
 
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-    node : str
-        A node of it.
-    counted : set, optional
-        Keys of arrays that count no more; those of this node are added.
-
-    Returns
-    -------
-    int
+    Arrays whose keys are in `counted` are skipped; those of this node are added to it.
 
     Examples
     --------
@@ -244,7 +223,7 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
     for source in _sources(graph, node):
         constant = graph.nodes[source]
         if constant.get("type") == "constant":
-            # What the graphs of a module share is one array, wherever it is read.
+            # A shared constant of a module is one array, wherever it is read.
             held[constant.get("shared") or (id(graph), source)] = constant.get("value", ())
     new = {key: value for key, value in held.items() if key not in seen}
     seen.update(new)
@@ -257,25 +236,13 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
 
 
 def _body(graph: Graph, node: Any) -> Graph | None:
-    """The graph that a node is; None for an ordinary one."""
+    """Return the graph of a graph op's node; None for other nodes."""
     op = graph.ops.get(graph.nodes[node].get("type", ""))
     return op.body if isinstance(op, GraphOp) else None
 
 
 def multiply_accumulates(graph: Graph, node: Any) -> int:
-    r"""Return how many multiply-accumulates a node takes for one sample.
-
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-    node : str
-        A node of it.
-
-    Returns
-    -------
-    int
-        0 for ops that have none, and where the types are not known.
+    r"""Return the multiply-accumulates of a node for one sample; 0 if its op has none or types are unknown.
 
     Examples
     --------

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.rewiring import move_slot
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.fork import fork
-from graphrewrite.hdl.cycles import predict_cycles
-from graphrewrite.hdl.depths import fifo_depths
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.hdl.network import Link, Network
-from graphrewrite.wiring import move_slot
+from graphrewrite.hdl.timing.cycles import predict_cycles
+from graphrewrite.hdl.timing.depths import fifo_depths
+from graphrewrite.hdl.timing.network import Link, Network
 
 __all__ = ["insert_fifos", "insert_forks"]
 
@@ -19,16 +19,7 @@ _SEVERAL = 64  # frames: by then what a design does repeats, in all but odd case
 
 
 def insert_forks(graph: Graph) -> Graph:
-    """Return the graph with a fork behind every stream that has several readers, and a buffer where input meets output.
-
-    Parameters
-    ----------
-    graph : Graph
-        Level ``stream``.
-
-    Returns
-    -------
-    Graph
+    """Return the graph with a fork after every stream that has several readers, and a buffer where input meets output.
 
     Examples
     --------
@@ -64,17 +55,6 @@ def insert_fifos(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -
     They stand before joins, so that branches of different length neither deadlock nor stall; and, where the interval
     between frames would be longer than the slowest component needs, before components that do not take a beat in every
     step.
-
-    Parameters
-    ----------
-    graph : Graph
-        Level ``stream``, with one reader for each stream.
-    components : tuple of Component
-        What nodes may be.
-
-    Returns
-    -------
-    Graph
 
     Examples
     --------

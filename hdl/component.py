@@ -1,4 +1,4 @@
-"""What a hardware component is: an op, a VHDL entity, when it takes and gives beats, and what it costs."""
+"""Hardware components: an op, a VHDL entity, the steps that take and give beats, and the costs."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -64,10 +64,6 @@ class Site:
             Types of the operands.
         **attributes
             Attributes of the op.
-
-        Returns
-        -------
-        Site
         """
         return cls(operands, streams(*op.infer(*operands, **attributes)), {**op.attributes, **attributes})
 
@@ -81,7 +77,7 @@ _ABSENT: Any = None
 
 @dataclass(frozen=True)
 class Component:
-    """A hardware component, described in one place: its meaning, its entity, its timing.
+    """A hardware component, described at once: its meaning, its entity, its timing.
 
     Parameters
     ----------
@@ -152,20 +148,6 @@ class Component:
 def streams(*types: Type) -> tuple[Stream, ...]:
     """Return the types if all are streams.
 
-    Parameters
-    ----------
-    *types : Tensor or Stream
-        Types of the operands of a stream op.
-
-    Returns
-    -------
-    tuple of Stream
-
-    Raises
-    ------
-    TypeMismatchError
-        If one is a tensor, or wider than the components compute with.
-
     Examples
     --------
     >>> from graphrewrite.types import Tensor
@@ -191,10 +173,6 @@ def per_beat(site: Site, latency: int = 1) -> Schedule:
     latency : int
         Cycles from the step until its beat is valid.
 
-    Returns
-    -------
-    Schedule
-
     Examples
     --------
     >>> from graphrewrite.types import FixedPoint
@@ -217,10 +195,6 @@ def spaced(steps: int, takes: NDArray[np.int64], gives: NDArray[np.int64], laten
         Step of each beat of the only input and the only output.
     latency : int
         Cycles from giving a beat until it is valid.
-
-    Returns
-    -------
-    Schedule
 
     Examples
     --------
@@ -245,17 +219,6 @@ def counter_bits(values: int) -> int:
 
 def buffer_resources(width: int, capacity: int) -> Resources:
     """Return what a ``stream_buffer`` costs: registers up to four beats, a memory above.
-
-    Parameters
-    ----------
-    width : int
-        Bits of a beat.
-    capacity : int
-        Beats.
-
-    Returns
-    -------
-    Resources
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What can go wrong between a stream graph and running hardware."""
+"""Errors between a stream graph and running hardware."""
 
 from typing import Any
 

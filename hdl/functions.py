@@ -55,16 +55,7 @@ class Table:
         return len(self.attributes["base"]) if "base" in self.attributes else 0
 
     def apply(self, x: Any) -> Any:
-        """Return the results for an array of mantissas, or the node for a stream of a graph.
-
-        Parameters
-        ----------
-        x : ndarray of int, shape [N, C, *positions], or Value
-
-        Returns
-        -------
-        ndarray of int, or Value
-        """
+        """Return the results for an array of mantissas, or the node for a stream of a graph."""
         chosen: Any = interpolate if self.segments else lookup
         return chosen(x, element=self.element, **self.attributes)
 
@@ -91,12 +82,6 @@ def tabulate(
     within : float
         Wanted bound for straight lines, in units of the last place of the result. Where even 4096 segments are not that
         close, the bound says what they reach.
-    segments : int, optional
-        How many lines, a power of two; where not given, as few as stay within.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------

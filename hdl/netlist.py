@@ -7,12 +7,12 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
-from graphrewrite.given import check_digraph
 from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.hdl.component import Component, Resources, Site
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.errors import ComponentError, NetlistError
-from graphrewrite.hdl.network import Link, Network
+from graphrewrite.hdl.timing.network import Link, Network
 from graphrewrite.types import Stream
 
 __all__ = ["Instance", "Netlist", "netlist", "stream_graph"]
@@ -41,7 +41,7 @@ class Instance:
 
     @property
     def resources(self) -> Resources:
-        """What it costs."""
+        """Its costs."""
         return self.component.resources(self.site)
 
 
@@ -69,7 +69,7 @@ class Netlist:
 
     @property
     def streams(self) -> dict[Link, Stream]:
-        """What each link carries."""
+        """The stream of each link."""
         results: dict[str, tuple[Stream, ...]] = {name: (stream,) for name, stream in self.inputs.items()}
         results |= {name: instance.site.results for name, instance in self.instances.items()}
         return {link: results[link.source][link.source_port] for link in self.network.links}
@@ -77,24 +77,6 @@ class Netlist:
 
 def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Netlist:
     """Return the netlist of a stream graph.
-
-    Parameters
-    ----------
-    graph : Graph
-        Level ``stream``, with one reader for each stream.
-    components : tuple of Component
-        What nodes may be.
-
-    Returns
-    -------
-    Netlist
-
-    Raises
-    ------
-    NetlistError
-        If a node is no component, a stream has no reader or several, or streams go round in a circle.
-    ComponentError
-        If two components have the same op or the same entity.
 
     Examples
     --------
@@ -145,21 +127,6 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
 
 def stream_graph(given: Any, components: tuple[Component, ...] = COMPONENTS) -> Graph:
     """Return what is given as a graph: itself, or a view of a plain digraph whose nodes may be components.
-
-    Parameters
-    ----------
-    given : Graph or networkx.DiGraph
-    components : tuple of Component
-        What nodes may be.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    GraphError
-        If it is no digraph.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What an instance of a component costs: sums for a glance, and pieces that a synthesis can be predicted from."""
+"""Costs of an instance of a component: sums for a glance, and pieces that a synthesis can be predicted from."""
 
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ class Piece(NamedTuple):
     kind : str
         ``add``, ``compare``: two numbers. ``increment``: adds a constant; ``bound``: compares with one. ``invert``:
         numbers whose complement is added. ``select``: one of ``size`` numbers; ``winner``: the greater of two that were
-        compared, where it is compared again. ``decode``: enables of as many places as ``width`` says. ``logic``:
+        compared, where it is compared again. ``decode``: enables of as many registers as ``width`` says. ``logic``:
         functions of a few bits. ``counter``: counters, in look-up tables. ``product``: of two numbers that change.
         ``saved``: bits of adders that save their carries, for sums of products by constants; ``chain``: additions after
         these, of ``size`` 1 where no registers stand between; ``further``: those of such sums. ``sum``: accumulators of
         ``size`` products a step; ``start``: a choice of two that carry chains add or compare. ``rank``: registers
-        before and after products. ``delay``: ``size`` registers one behind the other. ``rom``, ``ram``: memories of
+        before and after products. ``delay``: ``size`` registers in series. ``rom``, ``ram``: memories of
         ``size`` words, with a registered read; ``ring``: a ``ram`` that may be read where it is being written.
         ``buffer``: a ``stream_buffer`` for ``size`` beats.
     times : int
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
 
 
 class Resources(NamedTuple):
-    """What an instance costs, before any optimisation by a synthesis tool.
+    """Costs of an instance, before any optimisation by a synthesis tool.
 
     Attributes
     ----------

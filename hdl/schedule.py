@@ -13,11 +13,11 @@ Steps = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Which step of a frame takes which input beats and gives which output beats.
+    """The steps of a frame that take input beats and give output beats.
 
     A component runs its steps in order, at most one a cycle, each in the first cycle in which the beats that it takes
-    are valid and the buffers of the outputs that it gives have room; after the last step of a frame comes the first of
-    the next.
+    are valid and the buffers of the outputs that it gives have a free slot; after the last step of a frame comes the
+    first of the next.
 
     Parameters
     ----------

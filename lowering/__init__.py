@@ -3,8 +3,6 @@
 Each step takes a graph and returns one that prints, draws and evaluates; between any two of them one may stop and look.
 """
 
-from graphrewrite.lowering.binary_points import LOWER_BINARY_POINTS
-from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.composite import (
     LOWER_ACTIVATIONS,
     LOWER_COMPOSITE,
@@ -28,12 +26,14 @@ from graphrewrite.lowering.errors import (
     UnsupportedOpsError,
 )
 from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.folding.report import FoldingReport
-from graphrewrite.lowering.from_onnx import from_onnx
-from graphrewrite.lowering.heads import softmax_as_arg_max, softmax_bounds, softmax_in_hardware
-from graphrewrite.lowering.host import Partition, partition
-from graphrewrite.lowering.quantise import quantise
-from graphrewrite.lowering.quantised import (
+from graphrewrite.lowering.exchange.onnx_export import to_onnx
+from graphrewrite.lowering.exchange.onnx_import import from_onnx
+from graphrewrite.lowering.folding.folding_report import FoldingReport
+from graphrewrite.lowering.host_partition import Partition, partition
+from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS
+from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max, softmax_bounds, softmax_in_hardware
+from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
+from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
     ENTER_QUANTISED,
     LEAVE_MOVED,
@@ -44,15 +44,15 @@ from graphrewrite.lowering.quantised import (
     LOWER_TRAINED,
     LOWER_UNSCALED_LAYERS,
     MOVE_SCALES,
-    TURN_OPERANDS,
+    SWAP_OPERANDS,
 )
-from graphrewrite.lowering.quantised.approximations import function_bounds
+from graphrewrite.lowering.prequantised.approximations import function_bounds
+from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
+from graphrewrite.lowering.quantisation.quantiser import quantise
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD
-from graphrewrite.lowering.streaming.counting import MAP_COUNTING
-from graphrewrite.lowering.to_integer import LOWER_TO_INTEGER, to_integer
-from graphrewrite.lowering.to_onnx import to_onnx
-from graphrewrite.lowering.to_stream import LOWER_TO_STREAM, to_stream
-from graphrewrite.lowering.transposes import SINK_TRANSPOSES
+from graphrewrite.lowering.streaming.bridge import enter, leave
+from graphrewrite.lowering.streaming.multiplier_free import MAP_COUNTING
+from graphrewrite.lowering.streaming.stream_lowering import LOWER_TO_STREAM, to_stream
 
 __all__ = [
     "APPROXIMATE_STEPS",
@@ -82,7 +82,7 @@ __all__ = [
     "MOVE_SCALES",
     "SHARE_SUMS",
     "SINK_TRANSPOSES",
-    "TURN_OPERANDS",
+    "SWAP_OPERANDS",
     "UNROLL_SHIFT_ADD",
     "Entry",
     "FoldingReport",
@@ -107,3 +107,7 @@ __all__ = [
     "to_onnx",
     "to_stream",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""What can go wrong between a model's file and a stream graph."""
+"""Errors between a model's file and a stream graph."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = [
     "ParallelismError",
     "QuantisationError",
     "UnsupportedOpsError",
-    "shown",
+    "origins_text",
 ]
 
 _MOST_ORIGINS = 3
 MOST_NAMED = 6
-"""Of nodes that have the same fault, so many are named."""
+"""At most so many nodes with the same fault are named."""
 
 
 class ModelError(GraphRewriteError):
-    """A model's file is missing, corrupt, or says something that cannot be true."""
+    """A model's file is missing, corrupt or inconsistent."""
 
 
 class OpenSizesError(ModelError):
-    """Sizes in a model depend on what is fed to it; says which inputs must be known on import.
+    """Sizes in a model depend on its inputs' values; names the inputs that must be known on import.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class OpenSizesError(ModelError):
 
 
 class UnsupportedOpsError(ModelError):
-    """A model has ops that the import table does not know; names all of them with their nodes."""
+    """A model has ops that the import table lacks; names all of them with their nodes."""
 
 
 class QuantisationError(GraphRewriteError):
@@ -52,27 +52,16 @@ class LoweringError(GraphRewriteError):
 
 
 class ParallelismError(GraphRewriteError):
-    """No folding meets the wanted parallelism or budget; says the smallest that can be met."""
+    """No folding meets the requested parallelism or budget; states the smallest that can be met."""
 
 
-def shown(graph: Graph, node: str) -> str:
-    r"""Return the names of the model's nodes that a node comes from; of many the last ones, which are the nearest.
-
-    Parameters
-    ----------
-    graph : Graph
-        A lowered graph.
-    node : str
-        One of its nodes.
-
-    Returns
-    -------
-    str
+def origins_text(graph: Graph, node: str) -> str:
+    r"""Return the origins of a node as text; of many, the last ones, which are the nearest.
 
     Examples
     --------
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
-    >>> shown(g, "r")
+    >>> origins_text(g, "r")
     'r'
     """
     origin = graph.origin(node)

@@ -30,7 +30,6 @@ from graphrewrite.rules.affine import (
     subtract_as_add,
 )
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
-from graphrewrite.rules.conversions import drop_transfer, insert_transfers, merge_transfers
 from graphrewrite.rules.identities import (
     drop_cast_to_fixed_and_back,
     drop_dropout,
@@ -61,6 +60,7 @@ from graphrewrite.rules.shapes import (
     transpose_as_reshape,
     write_as_reshape,
 )
+from graphrewrite.rules.transfers import drop_transfer, insert_transfers, merge_transfers
 
 __all__ = [
     "FOLDING",
@@ -144,3 +144,7 @@ FOLDING = (
     permute_linear_weights,
 )
 """Arithmetic folded into weights: the same within float rounding."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,9 +22,9 @@ def divide_as_multiply(x, c: Constant):
     """A division by a constant is a product with its reciprocal."""
     yield op.div(x, c)
     if c.value.dtype.kind != "f":
-        return decline("whole numbers have no reciprocal", at=c)
+        return decline("integers have no reciprocal", at=c)
     if _names_axes(x, c):
-        return decline("of the axes only the constant says what they are", at=c)
+        return decline("only the constant has named axes", at=c)
     if not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all():
         return decline("a reciprocal is not finite", at=c)
     return op.mul(x, (1 / c.value).astype(c.value.dtype))
@@ -34,9 +34,7 @@ def divide_as_multiply(x, c: Constant):
 def subtract_as_add(x, c: Constant):
     """Subtracting a constant is adding its negative (IEEE 754-2019, 5.4.1: x - c is x + (-c))."""
     yield op.sub(x, c)
-    return (
-        decline("of the axes only the constant says what they are", at=c) if _names_axes(x, c) else op.add(x, -c.value)
-    )
+    return decline("only the constant has named axes", at=c) if _names_axes(x, c) else op.add(x, -c.value)
 
 
 def _names_axes(x, c):
@@ -106,14 +104,14 @@ def fold_input_scale(x, c: Constant, w: Constant, b):
 @rule(keeps="rounding")
 def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
     """A constant for each channel before a layer belongs to its bias, unless a border of zeros comes between."""
-    moved = op.add(x, c)
-    layer = (op.linear | op.conv)(moved, w, b)
+    shifted = op.add(x, c)
+    layer = (op.linear | op.conv)(shifted, w, b)
     yield layer
-    offset = _per_channel(c, moved)
-    if offset is None or moved.type != x.type:
-        return decline("the constant is not one number a channel", at=moved)
+    offset = _per_channel(c, shifted)
+    if offset is None or shifted.type != x.type:
+        return decline("the constant is not one number a channel", at=shifted)
     if layer.op is op.conv and any(layer.pads):
-        return decline("the border is zero before and behind the sum, so it would change", at=layer)
+        return decline("the border is zero before and after the sum, so it would change", at=layer)
     moves = (w.value * _by_input(offset, w, layer)).reshape(len(w.value), -1).sum(axis=1, dtype=w.value.dtype)
     return layer.op(x, w, b.value + moves, like=layer)
 

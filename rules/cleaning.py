@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from graphrewrite import Graph, pass_
-from graphrewrite.evaluate import evaluate_nodes
-from graphrewrite.graph import RESERVED, Operand
-from graphrewrite.marks import MARKS
-from graphrewrite.text import format_exactly
-from graphrewrite.wiring import remove, rewire
+from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.formats.text import format_exactly
+from graphrewrite.graph import Operand
+from graphrewrite.graph.graph import RESERVED
+from graphrewrite.graph.rewiring import remove, rewire
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
@@ -57,9 +58,11 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
             continue
         data = graph.nodes[node]
         # Marks count: two nodes that run in different places are two.
-        said = tuple((k, format_exactly(v)) for k, v in sorted(data.items()) if k in MARKS or k not in RESERVED)
+        attributes = tuple(
+            (k, format_exactly(v)) for k, v in sorted(data.items()) if k in RESERVED_ANNOTATIONS or k not in RESERVED
+        )
         result = data.get("result")
-        key = (op.name, graph.operands(node), said, str(result) if op.name == "constant" else None)
+        key = (op.name, graph.operands(node), attributes, str(result) if op.name == "constant" else None)
         first = seen.setdefault(key, node)
         if first != node:
             for index in range(op.number_of_results(graph.attributes(node))):
@@ -70,5 +73,5 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
 
 
 def _is_ordered(graph: Graph, node: str) -> bool:
-    """Tell whether a control edge says what comes before or after a node."""
+    """Tell whether a node has control edges."""
     return any("kind" in data for edges in (graph.pred[node], graph.succ[node]) for data in edges.values())

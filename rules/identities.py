@@ -1,4 +1,4 @@
-"""Ops that do nothing, or nothing new."""
+"""Ops that do nothing, or repeat another op."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def drop_requantise(x):
 
 @rule
 def merge_clips(x, a, b, c, d):
-    """Two limits one behind the other are one: min(max(min(max(x, a), b), c), d)."""
+    """Two consecutive limits are one: min(max(min(max(x, a), b), c), d)."""
     outer = op.clip(op.clip(x, low=a, high=b), low=c, high=d)
     yield outer
 
     def inside(bound):
-        """Limit a bound of the inner clip as the outer one would."""
+        """Clip a bound of the inner clip by the outer one."""
         if bound is not None and c is not None:
             bound = max(bound, c)
         return bound if bound is None or d is None else min(bound, d)

@@ -1,12 +1,12 @@
-"""Other ops written as the two layers that the rest knows: convolutions and fully-connected layers."""
+"""Other layers written as convolutions and fully-connected layers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.op.convolution import per_axis
-from graphrewrite.op.linear_algebra import scaled
+from graphrewrite.op.nn.convolution import per_axis
+from graphrewrite.op.tensor.linear_algebra import scaled
 from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
@@ -33,7 +33,7 @@ def gemm_as_linear(x, w: Constant, b: Constant | None = None):
         return op.linear(x, _rows(gemm, w))
     outputs = gemm.shape[1]
     if b.value.size not in (1, outputs) or b.value.ndim > 2 or (b.value.ndim == 2 and b.shape[0] != 1):
-        return decline("its addend is no vector over the outputs", at=gemm)
+        return decline("its addend is not a vector over the outputs", at=gemm)
     bias = scaled(np.broadcast_to(b.value.reshape(-1), (outputs,)), gemm.beta)
     return op.linear(x, _rows(gemm, w), bias)
 
@@ -49,7 +49,7 @@ def matmul_as_linear(x, w: Constant):
     product = op.matmul(x, w)
     yield product
     if len(x.shape) != 2 or w.value.ndim != 2:
-        return decline("an operand is no matrix", at=product)
+        return decline("an operand is not a matrix", at=product)
     if x.type.layout is not None or w.type.layout is not None:
         return decline("the axes of its operands have names, which a layer reads in another way", at=product)
     return op.linear(x, np.ascontiguousarray(w.value.T))
@@ -105,14 +105,14 @@ def average_pool_as_conv(x):
     pool = op.average_pool(x)
     yield pool
     if any(pool.pads) and not pool.count_include_pad:
-        return decline("the border does not count, so that weights differ from place to place", at=pool)
+        return decline("the border does not count, so weights differ from position to position", at=pool)
     if element_kind(x.type.element) != "float":
-        return decline("whole numbers have no exact mean", at=pool)
+        return decline("integers have no exact mean", at=pool)
     if pool.ceil_mode:
         return decline("its last window may reach beyond the border, where nothing counts", at=pool)
     channels, size = _channels_first(pool, x)[1], int(np.prod(pool.kernel))
     if isinstance(channels, str):
-        return decline("its channels are not counted yet", at=pool)
+        return decline("its number of channels is symbolic", at=pool)
     w = np.full((channels, 1, *pool.kernel), 1 / size, _dtype(x))
     steps = per_axis(pool.dilations, len(pool.kernel), 1)
     return _channelwise(x, w, np.full(channels, -0.0, _dtype(x)), strides=pool.strides, pads=pool.pads, dilations=steps)
@@ -124,7 +124,7 @@ def global_average_pool_as_conv(x):
     pool = op.global_average_pool(x)
     yield pool
     if element_kind(x.type.element) != "float":
-        return decline("whole numbers have no exact mean", at=pool)
+        return decline("integers have no exact mean", at=pool)
     channels, *sizes = _channels_first(pool, x)[1:]
     if not sizes:
         return decline("there are no positions to average over", at=pool)

@@ -1,4 +1,4 @@
-"""Graphs as nodes of graphs: their nodes in place of them, and back."""
+"""Nested graphs: inlining a node that is a graph, and outlining a graph's occurrences."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.dataflow import Operand
-from graphrewrite.edit import Edit
 from graphrewrite.errors import RuleError, TypeMismatchError
-from graphrewrite.explanation import Explanation
 from graphrewrite.graph import Graph
-from graphrewrite.nested import GraphOp, check_nesting
-from graphrewrite.nested.expansion import expand
-from graphrewrite.numbering import GreatestNumbers
-from graphrewrite.replacement import decline
-from graphrewrite.rewrite import rewrite
-from graphrewrite.rule import Rule, rule
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.edit import Edit
+from graphrewrite.graph.fresh_names import GreatestNumbers
+from graphrewrite.hierarchy.expansion import expand
+from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting
+from graphrewrite.rewriting.engine.entry import rewrite
+from graphrewrite.rewriting.rule.declaration import Rule, rule
+from graphrewrite.rewriting.rule.explanation import Explanation
+from graphrewrite.rewriting.rule.replacement import decline
 
 __all__ = ["Inlining", "inline", "outline"]
 
 
 @dataclass(frozen=True)
-class Place:
+class GraphNode:
     """A node that is a graph."""
 
     node: str
@@ -35,15 +35,15 @@ class Place:
 
 
 class Inlining:
-    """A rule that puts the nodes of a graph in place of a node that is this graph, at any depth.
+    """A rule that inlines nodes that are graphs, at any depth.
 
-    A new node is called ``node.inner``. Arrays are shared, and constants that the graphs of a module share are one
-    node.
+    A new node has the name ``node.inner``. Arrays are shared, and constants that the graphs of a module share become
+    one node.
 
     Examples
     --------
     >>> from graphrewrite import op
-    >>> from graphrewrite.nested import graph_op
+    >>> from graphrewrite.hierarchy.graph_ops import graph_op
     >>> block = Graph.parse('''graph block
     ... x = input() : f32[N]
     ... r = relu(x)
@@ -65,32 +65,13 @@ class Inlining:
     kinds: frozenset[str] | None = None
     radius: int | None = 0
 
-    def matches_at(self, graph: Any, node: Any, obstacle: Any = None) -> Iterator[Place]:
+    def matches_at(self, graph: Any, node: Any, obstacle: Any = None) -> Iterator[GraphNode]:
         """Yield the node if it is a graph."""
         if isinstance(graph, Graph) and isinstance(graph.ops.get(graph._node[node].get("type", "")), GraphOp):
-            yield Place(node)
+            yield GraphNode(node)
 
-    def edit(self, graph: Any, match: Place) -> Edit:
-        """Plan the rewrite of a node.
-
-        Parameters
-        ----------
-        graph : Graph
-            Whose node it is.
-        match : Place
-            The node.
-
-        Returns
-        -------
-        Edit
-
-        Raises
-        ------
-        GraphError
-            If the node's graph contains itself, or has disappeared.
-        TypeMismatchError
-            If its graph has other types now than the node says.
-        """
+    def edit(self, graph: Any, match: GraphNode) -> Edit:
+        """Plan the rewrite of a node."""
         check_nesting(graph.op(match.node).body, inside=graph)
         names = GreatestNumbers(graph._fresh.names)
         names.update(graph._fresh)
@@ -100,22 +81,22 @@ class Inlining:
         """Return the new nodes that are graphs."""
         return [name for name, _ in edit.added if name in graph and any(self.matches_at(graph, name))]
 
-    def find(self, graph: Graph) -> list[Place]:
+    def find(self, graph: Graph) -> list[GraphNode]:
         """Return every node that is a graph."""
-        return [place for node in graph.in_order() for place in self.matches_at(graph, node)]
+        return [match for node in graph.in_order() for match in self.matches_at(graph, node)]
 
     def explain(self, graph: Graph, *, at: str) -> Explanation:
         """Say in one sentence whether a node is a graph."""
         kind = graph.nodes[graph.value(at).node].get("type")
         about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
         for match in self.matches_at(graph, at):
-            told = f"inline matches at {at!r}: it is the graph {kind!r}."
-            return Explanation(told, match=match, nodes=(at,), **about)
-        told = f"inline does not match at {at!r}: {kind!r} is no graph."
-        return Explanation(told, node=at, reason=f"{kind!r} is no graph", **about)
+            message = f"inline matches at {at!r}: it is the graph {kind!r}."
+            return Explanation(message, match=match, nodes=(at,), **about)
+        message = f"inline does not match at {at!r}: {kind!r} is no graph."
+        return Explanation(message, node=at, reason=f"{kind!r} is no graph", **about)
 
     def __call__(self, graph: Graph) -> Graph:
-        """Return the graph with no node that is a graph; the argument is untouched."""
+        """Return a copy of the graph in which no node is a graph."""
         return rewrite(graph, self)
 
     def __repr__(self) -> str:
@@ -123,24 +104,20 @@ class Inlining:
 
 
 inline = Inlining()
-"""Put the nodes of a graph in place of each node that is this graph."""
+"""Inline each node that is a graph."""
 
 
 def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
     """Return the rule that puts a node of a graph op wherever its graph occurs.
 
-    Constants of the graph match constants that are equal bit for bit. The rule keeps the graph as it is now.
+    Constants of the graph match constants that are equal bit for bit. The rule keeps a copy of the graph.
 
     Parameters
     ----------
     op : GraphOp
         The graph.
     shared : {"refuse", "keep", "duplicate"}
-        What becomes of a node inside that something else reads; see `graphrewrite.rule.Rule`.
-
-    Returns
-    -------
-    Rule
+        What becomes of a node inside that something else reads; see `graphrewrite.Rule`.
 
     Raises
     ------
@@ -150,7 +127,7 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
 
     Examples
     --------
-    >>> from graphrewrite.nested import graph_op
+    >>> from graphrewrite.hierarchy.graph_ops import graph_op
     >>> block = Graph.parse('''graph block
     ... x = input() : f32[N]
     ... r = relu(x)
@@ -165,20 +142,20 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
     """
     given_op: Any = op
     if not isinstance(given_op, GraphOp):
-        raise RuleError(f"what is looked for is a graph op, not {given_op!r}; make one of a graph by graph_op(graph)")
+        raise RuleError(f"the pattern is a graph op, got {given_op!r}; make one of a graph by graph_op(graph)")
     body = op.body.copy()  # what becomes of it does not matter to the rule
-    given = [body.operands(output)[0] for output in body.outputs]
-    roots = list(dict.fromkeys(given))
+    outputs = [body.operands(output)[0] for output in body.outputs]
+    roots = list(dict.fromkeys(outputs))
     _check_pattern(op, body, roots)
 
     def outlined(*values: Any) -> Any:
-        yield _built(body, values, roots)
+        yield _pattern_of(body, values, roots)
         fault = _misfit(op, values)
         if fault is not None:
             return decline(fault)
-        made = op(*values)
-        results = made if isinstance(made, tuple) else (made,)
-        return tuple(results[given.index(root)] for root in roots)
+        call = op(*values)
+        results = call if isinstance(call, tuple) else (call,)
+        return tuple(results[outputs.index(root)] for root in roots)
 
     outlined.__name__ = outlined.__qualname__ = f"outline_{op.name}"
     outlined.__doc__ = f"What the graph {op.name} computes is a node of it."
@@ -190,7 +167,7 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
 
 
 def _check_pattern(op: GraphOp, body: Graph, roots: list[Operand]) -> None:
-    """Refuse a graph that cannot be looked for."""
+    """Raise for a graph that cannot be a pattern."""
     check_nesting(body)
     needed = set(body.outputs)
     work = list(needed)
@@ -200,51 +177,51 @@ def _check_pattern(op: GraphOp, body: Graph, roots: list[Operand]) -> None:
         work += new
     for node, data in body.nodes(data=True):
         if node not in needed and data["type"] != "constant":
-            raise RuleError(f"the graph {op.name!r} cannot be looked for: no output needs its {node!r}; remove that")
+            raise RuleError(f"the graph {op.name!r} cannot be a pattern: no output needs its {node!r}; remove that")
     for root in roots:
         kind = body.nodes[root.node]["type"]
         if kind in ("input", "constant"):
-            raise RuleError(f"the graph {op.name!r} cannot be looked for: it gives its {kind} {root.node!r} as it is")
+            raise RuleError(f"the graph {op.name!r} cannot be a pattern: it returns its {kind} {root.node!r} as it is")
     if any("kind" in data for _, _, data in body.edges(data=True)):
-        raise RuleError(f"the graph {op.name!r} cannot be looked for: it has control edges, which are no dataflow")
+        raise RuleError(f"the graph {op.name!r} cannot be a pattern: it has control edges")
 
 
-def _built(body: Graph, values: tuple[Any, ...], roots: list[Operand]) -> tuple[Any, ...]:
+def _pattern_of(body: Graph, values: tuple[Any, ...], roots: list[Operand]) -> tuple[Any, ...]:
     """Build the pattern of a graph, or replay it on a match."""
-    made: dict[str, tuple[Any, ...]] = {name: (value,) for name, value in zip(body.inputs, values, strict=True)}
+    built: dict[str, tuple[Any, ...]] = {name: (value,) for name, value in zip(body.inputs, values, strict=True)}
     needed = {root.node for root in roots}.union(*(nx.ancestors(body, root.node) for root in roots))
     for node in body.in_order():
         kind = body.nodes[node]["type"]
         if node not in needed or kind == "input":
             continue
         if kind == "constant":
-            made[node] = (_equal_to(body, node),)
+            built[node] = (_equal_to(body, node),)
             continue
-        operands = [made[o.node][o.result] for o in body.operands(node)]
-        found = body.op(node)(*operands, **body.attributes(node))
-        made[node] = (found,) if body.op(node).number_of_results(body.attributes(node)) == 1 else tuple(found)
-    return tuple(made[root.node][root.result] for root in roots)
+        operands = [built[o.node][o.result] for o in body.operands(node)]
+        results = body.op(node)(*operands, **body.attributes(node))
+        built[node] = (results,) if body.op(node).number_of_results(body.attributes(node)) == 1 else tuple(results)
+    return tuple(built[root.node][root.result] for root in roots)
 
 
 def _equal_to(body: Graph, node: str) -> Any:
     """Require a constant that is equal bit for bit."""
     value, kind = body.nodes[node]["value"], body.result_type(node)
 
-    def is_equal(found: Any) -> bool:
+    def is_equal(constant: Any) -> bool:
         return bool(
-            found.is_constant
-            and found.type == kind
-            and found.value.dtype == value.dtype
-            and found.value.tobytes() == value.tobytes()
+            constant.is_constant
+            and constant.type == kind
+            and constant.value.dtype == value.dtype
+            and constant.value.tobytes() == value.tobytes()
         )
 
     return rule.where(is_equal, f"it is the constant {node!r} of {body.name!r}")
 
 
 def _misfit(op: GraphOp, values: tuple[Any, ...]) -> str | None:
-    """Say why a node of a graph op cannot read some values."""
+    """Return why a node of a graph op cannot read some values, or None."""
     if all(value.is_constant for value in values):
-        return "all of its operands are constants, and so is what it gives"
+        return "all of its operands are constants, and so is its result"
     if any(value.graph is op.body or value.graph.name == op.name for value in values):
         return f"it is the graph {op.name!r} itself"
     try:

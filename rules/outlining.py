@@ -1,27 +1,27 @@
-"""One node in place of some: what they compute becomes a graph of its own."""
+"""Outlining: some nodes become a graph of their own, and one node that is this graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from graphrewrite.dataflow import Operand
-from graphrewrite.edit import Edit, carry_out
 from graphrewrite.errors import GraphError
 from graphrewrite.graph import Graph
-from graphrewrite.graph_view import GraphView
-from graphrewrite.graph_view.extraction import extract
-from graphrewrite.nested import GraphOp, graph_op
-from graphrewrite.passes import Pass
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.edit import Edit, apply_edit
+from graphrewrite.hierarchy.extraction import extract
+from graphrewrite.hierarchy.graph_ops import GraphOp, graph_op
+from graphrewrite.hierarchy.region import GraphView
+from graphrewrite.rewriting.passes import Pass
 
 __all__ = ["outline_nodes"]
 
 
 def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> tuple[Graph, GraphOp]:
-    """Return a graph with one node in place of some, and the graph op that this node is of.
+    """Return a graph with one node in place of some, and the graph op of this node.
 
-    Constants that the nodes read go with them; the others stay for whoever else reads them. Inputs and outputs of the
-    graph stay what they are.
+    Constants that the nodes read move with them; those with other readers stay as well. Inputs and outputs of
+    the graph are unchanged.
 
     Parameters
     ----------
@@ -31,11 +31,6 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
         Nodes of the graph. What a view says of the order of its inputs and outputs holds for the node.
     name : str
         What the new graph, and the type of the node, is called.
-
-    Returns
-    -------
-    graph : Graph
-    op : GraphOp
 
     Raises
     ------
@@ -63,17 +58,17 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
     if isinstance(nodes, GraphView):
         if nodes.graph is not graph:
             raise GraphError(f"{nodes!r} is of another graph than {graph!r}; name the nodes of this one")
-        order = {"inputs": nodes.inputs, "outputs": nodes.outputs}
+        order = {"inputs": nodes.input_operands, "outputs": nodes.output_operands}
         nodes = nodes.nodes
     trial = graph.copy()
     trial.graph = {**graph.graph, "views": {}}
     view = trial.view(name, nodes if isinstance(nodes, str) else [n for n in nodes if not _stays(graph, n)])
     inside = set(view)
     read = {operand for node in inside for operand in graph.operands(node) if operand.node not in inside}
-    given = [value for value in order["inputs"] if value in read]
-    view = trial.view(name, inside, inputs=given, outputs=[v for v in order["outputs"] if v.node in inside])
+    inputs = [value for value in order["inputs"] if value in read]
+    view = trial.view(name, inside, inputs=inputs, outputs=[v for v in order["outputs"] if v.node in inside])
     if not inside:
-        raise GraphError(f"there is no node that {name!r} could compute; choose nodes of ops")
+        raise GraphError(f"{name!r} would have no nodes; choose nodes that are ops")
     _check_convex(graph, inside)
     body = extract(view).graph
     body.ops = {kind: op for kind, op in body.ops.items() if any(d.get("type") == kind for d in body._node.values())}
@@ -81,9 +76,9 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
 
     def put_node(changed: Graph) -> list[str]:
         """Put a node of the op in place of the nodes."""
-        edit = _outlined(changed, inside, view.inputs, view.outputs, op)
+        edit = _outlined(changed, inside, view.input_operands, view.output_operands, op)
         changed.adopt(op)
-        carry_out(changed, edit)
+        apply_edit(changed, edit)
         return edit.removed
 
     return Pass("outline_nodes", put_node)(graph), op
@@ -94,12 +89,12 @@ def _is_constant(graph: Graph, node: str) -> bool:
 
 
 def _stays(graph: Graph, node: str) -> bool:
-    """Tell whether a node is none that computes: an input or output of the graph, or a constant."""
+    """Tell whether a node is an input, output or constant, and stays outside."""
     return bool(node in graph and graph.nodes[node].get("type") in ("constant", "input", "output"))
 
 
 def _check_convex(graph: Graph, inside: set[str]) -> None:
-    """Raise if a path leaves some nodes and comes back: one node in their place would be on a cycle."""
+    """Raise if a path leaves the nodes and comes back: one node in their place would be on a cycle."""
     left: dict[str, str] = {}
     work = [(reader, node) for node in sorted(inside) for reader in graph._succ[node] if reader not in inside]
     while work:
@@ -124,9 +119,11 @@ def _outlined(graph: Graph, inside: set[str], inputs: Any, outputs: Any, op: Gra
     data = {"type": op.name, "result": results[0] if len(results) == 1 else results, "origin": origin}
     links: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def link(source: str, destination: str, known: dict[str, Any], slots: tuple[tuple[int, int], ...] = ()) -> None:
-        made = links.setdefault((source, destination), {**known, "slots": ()})
-        made["slots"] += slots
+    def link(
+        source: str, destination: str, attributes: dict[str, Any], slots: tuple[tuple[int, int], ...] = ()
+    ) -> None:
+        added = links.setdefault((source, destination), {**attributes, "slots": ()})
+        added["slots"] += slots
 
     for slot, value in enumerate(inputs):
         link(value.node, name, {}, ((slot, value.result),))
@@ -136,8 +133,8 @@ def _outlined(graph: Graph, inside: set[str], inputs: Any, outputs: Any, op: Gra
                 link(source, name, {"kind": edge["kind"]})
         for reader, edge in graph._succ[node].items():
             if reader not in inside:
-                known = {k: v for k, v in edge.items() if k != "slots"}
-                link(name, reader, known, tuple((s, outputs.index(Operand(node, r))) for s, r in edge["slots"]))
+                attributes = {k: v for k, v in edge.items() if k != "slots"}
+                link(name, reader, attributes, tuple((s, outputs.index(Operand(node, r))) for s, r in edge["slots"]))
     read = {source for node in inside for source in graph._pred[node] if _is_constant(graph, source)}
     read -= {value.node for value in inputs}
     alone = {source for source in read if inside.issuperset(graph._succ[source])}

@@ -1,4 +1,4 @@
-"""Reshapes and transposes: fewer of them, in one form."""
+"""Reshapes and transposes: merged, and in one form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 def _reshaped(x, result):
-    """A reshape to the shape of a result, if a reshape can say it."""
+    """A reshape to the shape of a result, if a reshape can express it."""
     if sum(isinstance(d, str) for d in result.shape) > 1:
         return decline("several of its sizes are symbolic, and a reshape leaves one open", at=result)
     if 0 not in result.shape:
@@ -60,7 +60,7 @@ def drop_transpose(x):
     same = op.transpose(x)
     yield same
     if list(same.perm) != sorted(same.perm):
-        return decline("axes change their places", at=same)
+        return decline("axes change their order", at=same)
     return x
 
 
@@ -76,28 +76,28 @@ def merge_transposes(x):
 @rule
 def transpose_as_reshape(x):
     """A transpose that moves only axes of size 1 keeps the order of the entries: it is a reshape."""
-    moved = op.transpose(x)
-    yield moved
-    long = [p for p in moved.perm if x.shape[p] != 1]
+    transposed = op.transpose(x)
+    yield transposed
+    long = [p for p in transposed.perm if x.shape[p] != 1]
     if long != sorted(long):
-        return decline("axes longer than 1 change their order", at=moved)
-    if moved.type.layout is not None or moved.type.element != x.type.element:
-        return decline("its axes have names or channels, which a reshape forgets", at=moved)
-    return _reshaped(x, moved)
+        return decline("axes longer than 1 change their order", at=transposed)
+    if transposed.type.layout is not None or transposed.type.element != x.type.element:
+        return decline("its axes have names or channels, which a reshape forgets", at=transposed)
+    return _reshaped(x, transposed)
 
 
 @rule(keeps="rounding")
 def permute_linear_weights(x, w: Constant, b):
     """A fully-connected layer after transpose and flatten reads the untransposed entries through permuted weights."""
-    moved = op.transpose(x)
-    layer = op.linear(op.reshape(moved), w, b)
+    transposed = op.transpose(x)
+    layer = op.linear(op.reshape(transposed), w, b)
     yield layer
-    if moved.perm[0] != 0:
-        return decline("the transpose moves the batch", at=moved)
+    if transposed.perm[0] != 0:
+        return decline("the transpose moves the batch", at=transposed)
     if any(isinstance(d, str) for d in x.shape[1:]):
-        return decline("a size besides the batch is symbolic", at=moved)
-    where = np.arange(int(np.prod(moved.shape[1:]))).reshape(moved.shape[1:])
-    back = np.argsort([p - 1 for p in moved.perm[1:]])
-    if not where.size or where.size != w.shape[1] or moved.shape[0] != layer.shape[0]:
+        return decline("a size besides the batch is symbolic", at=transposed)
+    where = np.arange(int(np.prod(transposed.shape[1:]))).reshape(transposed.shape[1:])
+    back = np.argsort([p - 1 for p in transposed.perm[1:]])
+    if not where.size or where.size != w.shape[1] or transposed.shape[0] != layer.shape[0]:
         return decline("the reshape between does more than flatten", at=layer)
     return op.linear(op.reshape(x, shape=(x.shape[0], where.size)), w.value[:, where.transpose(back).ravel()], b)

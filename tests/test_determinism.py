@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from graphrewrite import Graph, rewrite, trace
+from graphrewrite.formats.text import to_text
 from graphrewrite.rules import FOLDING, RULES
-from graphrewrite.text import to_text
-from tests.enabling import CONFLUENT, ENABLING, random_graph
-from tests.reproducible import layers, step_line
+from tests.support.enabling import CONFLUENT, ENABLING, random_graph
+from tests.support.reproducible import layers, step_line
 
 ROOT = Path(__file__).parents[1]
 HASH_SEEDS = range(20)
 
 PROGRAM = """
-from tests.reproducible import results
+from tests.support.reproducible import results
 for line in results():
     print(line)
 """

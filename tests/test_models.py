@@ -51,5 +51,5 @@ def test_classes_are_trained_again_to_the_same_accuracy(tmp_path, capsys) -> Non
 
 @pytest.mark.parametrize("name", ["digit", "", "../digits", "nothing"])
 def test_unknown_model(name: str) -> None:
-    with pytest.raises(GraphRewriteError, match=r"is shipped, only classes, digits"):
+    with pytest.raises(GraphRewriteError, match=r"unknown model .* \(available: classes, digits\)"):
         models.path(name)

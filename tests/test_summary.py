@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, op
-from graphrewrite.nested import graph_op
+from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.summary import multiply_accumulates, summary
 
 

@@ -14,7 +14,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")  # a terminal may not know every letter of a node's name
     try:
-        from graphrewrite.cli.app import app
+        from graphrewrite.cli.commands import app
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "graphrewrite":
             raise

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from graphrewrite.naming import named
+from graphrewrite.rewriting.rule_sets import named
 from graphrewrite.testing import Report, check
 from graphrewrite.testing.failure.page import ReportsPage
 from graphrewrite.view.display import Display
@@ -24,24 +24,7 @@ _PROFILE = "graphrewrite check"
 
 
 def check_all(targets: tuple[str, ...], *, seed: int, examples: int | None, progress: Progress) -> dict[str, Report]:
-    """Test what some names stand for.
-
-    Parameters
-    ----------
-    targets : tuple of str
-        As for `graphrewrite.naming.named`.
-    seed : int
-        Which graphs are tried.
-    examples : int or None
-        How many for a rule.
-    progress : callable
-        Takes the name of a rule, returns a context manager that is open while it is tested.
-
-    Returns
-    -------
-    dict of str to Report
-        By name, as pytest calls it.
-    """
+    """Test what some names stand for."""
     reports = {}
     with _examples(examples):
         for each in named(targets, folder=Path.cwd()):
@@ -68,17 +51,7 @@ def _examples(count: int | None) -> Iterator[None]:
 
 
 def as_data(reports: Mapping[str, Report]) -> dict[str, Any]:
-    """Return reports as primitive data.
-
-    Parameters
-    ----------
-    reports : mapping of str to Report
-        By name.
-
-    Returns
-    -------
-    dict
-    """
+    """Return reports as primitive data."""
     return {
         "good": all(reports.values()),
         "rules": {
@@ -96,15 +69,7 @@ def as_data(reports: Mapping[str, Report]) -> dict[str, Any]:
 
 
 def print_reports(reports: Mapping[str, Report], console: Console) -> None:
-    """Print a table of rules, and below it what is wrong with some of them.
-
-    Parameters
-    ----------
-    reports : mapping of str to Report
-        By name.
-    console : Console
-        Where to.
-    """
+    """Print a table of rules, and below it what is wrong with some of them."""
     for name, report in reports.items():
         if not report:
             console.rule(name, characters="-", align="left")
@@ -129,18 +94,7 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
 
 
 def as_page(reports: Mapping[str, Report]) -> Display:
-    """Return reports as a page.
-
-    Parameters
-    ----------
-    reports : mapping of str to Report
-        By name.
-
-    Returns
-    -------
-    Display
-        What is wrong stands first.
-    """
+    """Return reports as a page."""
     order = sorted(reports, key=lambda name: bool(reports[name]))
     page = ReportsPage(_verdict(reports), tuple((name, reports[name].page) for name in order))
     text = "\n\n".join(f"{name}\n{reports[name]}" for name in order)

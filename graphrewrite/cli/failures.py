@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.errors import GraphError, GraphRewriteError, MissingDependencyError, ParseError, SerialError
 from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError, SynthesisError
 from graphrewrite.lowering import LoweringError, ModelError, ParallelismError, QuantisationError, UnsupportedOpsError
-from graphrewrite.naming import NamingError
+from graphrewrite.rewriting.rule_sets import NamingError
 from graphrewrite.view.written import PictureError
 
 __all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes", "wrong_usage"]

@@ -19,22 +19,7 @@ PICTURE = (".svg", ".html", ".dot", ".png", ".txt")
 
 
 def output_option(*names: str, endings: tuple[str, ...], told: str) -> Callable[[F], F]:
-    """Return an option that names a file to write.
-
-    Parameters
-    ----------
-    *names : str
-        Of the option and its parameter, as for `click.option`.
-    endings : tuple of str
-        What the file's name may end in.
-    told : str
-        Its help.
-
-    Returns
-    -------
-    callable
-        A decorator of a command.
-    """
+    """Return an option that names a file to write."""
 
     def check(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
         if value is None:

@@ -15,11 +15,12 @@ import numpy as np
 from graphrewrite import Graph, evaluate, trace
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.errors import EvaluationError
-from graphrewrite.hdl import Design, GhdlMissingError, Report, cosimulate, emit, predict
-from graphrewrite.hdl.design import check_target
+from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, emit, predict
+from graphrewrite.hdl.emission.design import check_target
+from graphrewrite.hdl.emission.vectors import random_gates
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.hdl.vectors import random_gates
 from graphrewrite.lowering import (
+    FoldingReport,
     Partition,
     QuantisationError,
     from_onnx,
@@ -27,14 +28,15 @@ from graphrewrite.lowering import (
     partition,
     quantise,
     softmax_as_arg_max,
+    softmax_bounds,
+    softmax_in_hardware,
     to_integer,
     to_stream,
 )
-from graphrewrite.lowering.folding.report import FoldingReport
-from graphrewrite.lowering.heads import SOFT, classify, probabilities, softmax_bounds, softmax_in_hardware
-from graphrewrite.lowering.quantised.trained import is_quantised
+from graphrewrite.lowering.integer.classifier_heads import SOFT, classify, probabilities
+from graphrewrite.lowering.prequantised.quantisers import is_quantised
+from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
-from graphrewrite.trace import Step
 
 __all__ = ["Compiled", "Options", "compile_model"]
 
@@ -51,7 +53,7 @@ Progress = Callable[[str], AbstractContextManager[Any]]
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may choose.
+    """Options of a compilation.
 
     Attributes
     ----------
@@ -97,7 +99,7 @@ class Options:
 
 @dataclass
 class Compiled:
-    """What came of a compilation.
+    """Result of a compilation.
 
     Attributes
     ----------
@@ -123,7 +125,7 @@ class Compiled:
         What a user should know.
     bounds : dict of str to int
         Of each function that straight lines stand for: how far they are from it at most, in units of the last place.
-    cosimulation : Report or None
+    cosimulation : CosimulationReport or None
         What GHDL says; None where it is not installed.
     """
 
@@ -140,7 +142,7 @@ class Compiled:
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     bounds: dict[str, int] = field(default_factory=dict)
-    cosimulation: Report | None = None
+    cosimulation: CosimulationReport | None = None
 
 
 def compile_model(
@@ -151,25 +153,7 @@ def compile_model(
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Compiled:
-    """Compile a trained network to VHDL, and check it on the way.
-
-    Parameters
-    ----------
-    model : Path
-        An ONNX file.
-    folder : Path
-        Where the VHDL project goes; complete afterwards, or untouched.
-    calibration : Path, optional
-        Samples; the ``.npz`` of the model's name beside it where not given.
-    options : Options, optional
-        Choices.
-    progress : callable, optional
-        Takes the name of a step, returns a context manager that is open while it runs.
-
-    Returns
-    -------
-    Compiled
-    """
+    """Compile a trained network to VHDL, and check it on the way."""
     chosen = options or Options()
     check_target(folder)
     found = Compiled(model.stem, folder)
@@ -279,7 +263,7 @@ class _Run:
 
     def note_host(self, parts: Partition) -> None:
         """Say what the model computes beside the hardware, other than to convert numbers."""
-        for place, part in (("before", parts.before), ("behind", parts.behind)):
+        for place, part in (("before", parts.before), ("after", parts.after)):
             kinds = dict.fromkeys(part.nodes[n]["type"] for n in part.in_order())
             left = [kind for kind in kinds if kind not in (*_CONVERTING, *SOFT)]
             if left:

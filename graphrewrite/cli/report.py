@@ -14,17 +14,7 @@ __all__ = ["as_data", "print_report"]
 
 
 def as_data(found: Compiled) -> dict[str, Any]:
-    """Return a compilation as primitive data.
-
-    Parameters
-    ----------
-    found : Compiled
-        A compilation.
-
-    Returns
-    -------
-    dict
-    """
+    """Return a compilation as primitive data."""
     design = found.design.description if found.design else {}
     return {
         "model": found.model,
@@ -46,15 +36,7 @@ def as_data(found: Compiled) -> dict[str, Any]:
 
 
 def print_report(found: Compiled, console: Console) -> None:
-    """Print a compilation for people.
-
-    Parameters
-    ----------
-    found : Compiled
-        A compilation.
-    console : Console
-        Where to.
-    """
+    """Print a compilation for people."""
     console.print()
     _levels(found, console)
     _rules(found, console)

@@ -35,7 +35,7 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class Samples:
-    """What a network is calibrated and tested with.
+    """Samples for calibrating and testing a network.
 
     Attributes
     ----------
@@ -53,17 +53,7 @@ class Samples:
 
 
 def beside(model: Path) -> Path | None:
-    """Return the ``.npz`` file of the same name beside a model, if there is one.
-
-    Parameters
-    ----------
-    model : Path
-        A model's file.
-
-    Returns
-    -------
-    Path or None
-    """
+    """Return the ``.npz`` file of the same name beside a model, if there is one."""
     found = model.with_suffix(".npz")
     return found if found.is_file() else None
 
@@ -78,17 +68,6 @@ def load(path: Path | None, graph: Graph) -> Samples:
     ----------
     path : Path or None
         An ``.npz`` file; an ``.npy`` file or an ``.npz`` with one array holds calibration inputs.
-    graph : Graph
-        The network, for the names of its inputs.
-
-    Returns
-    -------
-    Samples
-
-    Raises
-    ------
-    QuantisationError
-        If the file is missing, is no such file, or lacks arrays.
     """
     if path is None:
         raise QuantisationError(f"there are no calibration samples; {_RANDOM_HINT}")
@@ -119,19 +98,7 @@ def load(path: Path | None, graph: Graph) -> Samples:
 
 
 def random(graph: Graph, frames: int, seed: int) -> Samples:
-    """Return random samples: reals from -1 to 1, any whole numbers.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network; its batch is symbolic.
-    frames, seed : int
-        How many, and which.
-
-    Returns
-    -------
-    Samples
-    """
+    """Return random samples: reals from -1 to 1, any whole numbers."""
     generator = np.random.default_rng(seed)
     made = {}
     for name in graph.inputs:

@@ -93,7 +93,7 @@ def show_command(
 
 
 def _how_to_see_a_part(graph: Any, max_nodes: int) -> str:
-    """What to type where a graph is too large to be drawn."""
+    """Return a command that draws a part of a graph that is too large."""
     names = list(graph)
     middle = quote(str(names[len(names) // 2]))
     return (
@@ -105,8 +105,8 @@ def _how_to_see_a_part(graph: Any, max_nodes: int) -> str:
 def _at_level(graph: Any, level: str, search: str | None) -> Any:
     """A search for nodes of a level that hold a word."""
     from graphrewrite.errors import GraphError
-    from graphrewrite.levels import LEVELS, level_of
     from graphrewrite.op import find_op
+    from graphrewrite.rewriting.rule.levels import LEVELS, level_of
 
     word = (search or "").casefold()
 

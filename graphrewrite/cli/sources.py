@@ -1,4 +1,4 @@
-"""What commands read: models from files of any form, rules by name."""
+"""Input of commands: models from files of any format, rules by name."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from pathlib import Path
 
 from graphrewrite import Graph, Module, Rule
 from graphrewrite.errors import UnknownGraphError, did_you_mean
-from graphrewrite.graph_rule import GraphRule
+from graphrewrite.formats.json_file import load
+from graphrewrite.formats.text_file import read_text
 from graphrewrite.lowering import ModelError, from_onnx
-from graphrewrite.naming import Named, NamingError, named
 from graphrewrite.op.op import Op
-from graphrewrite.serial import load, read_text
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.rule_sets import Named, NamingError, named
 
 __all__ = ["graph_in", "read_model", "rule_named", "rules_named"]
 
@@ -21,24 +22,7 @@ _SHOWN = 8
 
 
 def read_model(path: Path) -> Graph | Module:
-    """Read a model: ONNX, the text form, or JSON, as its file's name says.
-
-    Parameters
-    ----------
-    path : Path
-        Ends in .onnx, in .txt or .graph for the text form, or in .json.
-
-    Returns
-    -------
-    Graph or Module
-
-    Raises
-    ------
-    ModelError
-        If there is no such file, or its name ends otherwise.
-    ParseError, SerialError
-        If the file holds no graph.
-    """
+    """Read a model: ONNX, the text form, or JSON, as its file's name says."""
     ending = path.suffix.lower()
     if ending not in _FORMS:
         raise ModelError(f"{path.name!r} is no model: its name ends in {', '.join(_FORMS[:-1])} or {_FORMS[-1]}")
@@ -51,26 +35,7 @@ def read_model(path: Path) -> Graph | Module:
 
 
 def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Graph:
-    """Return the graph of a model, or the one of its graphs that is named.
-
-    Parameters
-    ----------
-    model : Graph or Module
-        What `read_model` gave.
-    path : Path
-        Where it was read.
-    name : str, optional
-        Of the graph, where the model is a module of several.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    UnknownGraphError
-        If a module has several graphs and none is named, or none of that name.
-    """
+    """Return the graph of a model, or the one of its graphs that is named."""
     graphs = dict(model.items()) if isinstance(model, Module) else {model.name: model}
     if name is None and len(graphs) == 1:
         return next(iter(graphs.values()))
@@ -83,42 +48,12 @@ def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Grap
 
 
 def rules_named(targets: tuple[str, ...]) -> list[Named]:
-    """Return the rules, passes and pipelines that some names stand for, looked for in the current folder as well.
-
-    Parameters
-    ----------
-    targets : tuple of str
-        As for `graphrewrite.naming.named`.
-
-    Returns
-    -------
-    list of Named
-
-    Raises
-    ------
-    NamingError
-        If a name leads to nothing of this kind.
-    """
+    """Return the rules, passes and pipelines that some names stand for, looked for in the current folder as well."""
     return named(targets, folder=Path.cwd())
 
 
 def rule_named(target: str) -> Rule | GraphRule:
-    """Return the one rule that a name stands for.
-
-    Parameters
-    ----------
-    target : str
-        ``package.module:rule``.
-
-    Returns
-    -------
-    Rule or GraphRule
-
-    Raises
-    ------
-    NamingError
-        If it stands for several, or for something else than a rule.
-    """
+    """Return the one rule that a name stands for."""
     found = rules_named((target,))
     rules = [each.subject for each in found if isinstance(each.subject, Rule | GraphRule)]
     if len(found) == 1 and rules:
@@ -131,8 +66,8 @@ def rule_named(target: str) -> Rule | GraphRule:
 
 
 def _ops() -> tuple[Op, ...]:
-    """What files may hold beside the library's ops: those of hardware, and those between levels."""
+    """Ops of files that are not in the library: those of hardware, and those between levels."""
     from graphrewrite.hdl import COMPONENTS
-    from graphrewrite.lowering.bridge import enter, leave
+    from graphrewrite.lowering.streaming.bridge import enter, leave
 
     return (*(component.op for component in COMPONENTS), enter, leave)

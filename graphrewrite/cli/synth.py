@@ -11,15 +11,7 @@ __all__ = ["print_synthesis"]
 
 
 def print_synthesis(report: SynthesisReport, console: Console) -> None:
-    """Print a synthesis for people.
-
-    Parameters
-    ----------
-    report : SynthesisReport
-        What to print.
-    console : Console
-        Where to.
-    """
+    """Print a synthesis for people."""
     piece = ", in one piece" if report.whole else ""
     headings, *rows = report.rows()
     table = Table(title=f"\n{report.name} for {report.family}{piece}", title_justify="left")

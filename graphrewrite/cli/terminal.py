@@ -1,4 +1,4 @@
-"""Where commands print to: a terminal gets colour, a pipe plain text."""
+"""Consoles for commands: colour on a terminal, plain text in a pipe."""
 
 from __future__ import annotations
 
@@ -12,17 +12,7 @@ __all__ = ["console_for", "spinner"]
 
 
 def console_for(*, stderr: bool = False) -> Console:
-    """Return the console of a command.
-
-    Parameters
-    ----------
-    stderr : bool
-        Whether people look at the other stream, as programs read this one.
-
-    Returns
-    -------
-    Console
-    """
+    """Return the console of a command."""
     found = Console(stderr=stderr)
     # Where nobody looks at a screen, no name is cut to fit one.
     return found if found.is_terminal else Console(stderr=stderr, width=160)
@@ -30,15 +20,7 @@ def console_for(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def spinner(console: Console, name: str) -> Iterator[None]:
-    """Tell in a terminal what is being done, until the end of the block.
-
-    Parameters
-    ----------
-    console : Console
-        Where to.
-    name : str
-        What is done.
-    """
+    """Tell in a terminal what is being done, until the end of the block."""
     knows_letters = console.encoding.startswith("utf")
     waiting = Text(f"{name} {'…' if knows_letters else '...'}")
     look = "dots" if knows_letters else "line"

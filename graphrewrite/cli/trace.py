@@ -17,8 +17,8 @@ from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.terminal import console_for, spinner
 
 if TYPE_CHECKING:
-    from graphrewrite.naming import Named
-    from graphrewrite.trace import Trace
+    from graphrewrite.rewriting.rule_sets import Named
+    from graphrewrite.rewriting.traces import Trace
 
 __all__ = ["trace_command"]
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from graphrewrite import Graph, Module
-from graphrewrite.nested import GraphOp
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.view.colour import look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.box import box_of, feeds_of, is_tucked, op_of
@@ -34,17 +34,6 @@ _LETTERS = 60
 
 def tree_of(model: Graph | Module, nodes: Collection[Any] | None = None) -> Tree:
     r"""Return a model as a tree: its graphs, their nodes with operands first, and below a node the graph that it is.
-
-    Parameters
-    ----------
-    model : Graph or Module
-        Any model.
-    nodes : collection, optional
-        Those of a graph to show; all where not given.
-
-    Returns
-    -------
-    rich.tree.Tree
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Two trained networks to start from, each with the script that trained it and with samples.
+"""Two trained networks, each with its training script and samples.
 
-Beside NAME.onnx lies NAME.npz with `calibration_x` (some of the training samples) and the held-out `test_x`, `test_y`.
+For each NAME.onnx there is NAME.npz with `calibration_x` (some training samples) and held-out `test_x`, `test_y`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NAMES = ("classes", "digits")
 
 
 def path(name: str) -> Path:
-    """Where a shipped model is.
+    """Return the path of a shipped model.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def path(name: str) -> Path:
     Returns
     -------
     Path
-        Of the ONNX file; its samples are in the file of the same name that ends in `.npz`.
+        The ONNX file; its samples are in the ``.npz`` file of the same name.
 
     Raises
     ------
     GraphRewriteError
-        If no model has this name.
+        If there is no such model.
 
     Examples
     --------
@@ -39,8 +39,12 @@ def path(name: str) -> Path:
     'digits.onnx'
     >>> path("digit")
     Traceback (most recent call last):
-    graphrewrite.errors.GraphRewriteError: no model 'digit' is shipped, only classes, digits; did you mean 'digits'?
+    graphrewrite.errors.GraphRewriteError: unknown model 'digit' (available: classes, digits); did you mean 'digits'?
     """
     if name not in NAMES:
-        raise GraphRewriteError(f"no model {name!r} is shipped, only {', '.join(NAMES)}{did_you_mean(name, NAMES)}")
+        raise GraphRewriteError(f"unknown model {name!r} (available: {', '.join(NAMES)}){did_you_mean(name, NAMES)}")
     return Path(__file__).with_name(f"{name}.onnx")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,7 +26,7 @@ class Layer:
         self.state: dict[str, Array] = {}
 
     def forward(self, x: Array, training: bool) -> Array:
-        """What the layer gives for a batch."""
+        """Return the layer's outputs for a batch."""
         raise NotImplementedError
 
     def backward(self, slope: Array) -> Array:

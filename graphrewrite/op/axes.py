@@ -1,4 +1,4 @@
-"""Axes with names: what layouts mean to an op.
+"""Axes with names: the meaning of layouts for ops.
 
 An op that is element-wise takes operands whose layouts agree (`common_layout`). An op of channels and positions states
 the order of axes in which its function computes, as ``"NC*, OI*, O -> NC*"``: a letter is an axis, the star stands for
@@ -43,12 +43,6 @@ def canonical(wanted: str, layout: str) -> str:
     ----------
     wanted : str
         Letters in order, and perhaps a star for all others; in brackets, if a layout without them keeps its order.
-    layout : str
-        A layout.
-
-    Returns
-    -------
-    str
 
     Raises
     ------
@@ -70,7 +64,7 @@ def canonical(wanted: str, layout: str) -> str:
     )
     if not set(letters) <= set(layout) or (others and "*" not in wanted):
         raise TypeMismatchError(
-            f"the layout {layout} is no order of the axes {wanted}; name the axes with op.name_axes(x, layout=…)"
+            f"the layout {layout} does not have the axes {wanted}; name the axes with op.name_axes(x, layout=…)"
         )
     return wanted.replace("*", "".join(others))
 
@@ -91,16 +85,7 @@ class Axes(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Axes:
-        """Return what a text such as ``"NC*, OI*, O -> NC*"`` says.
-
-        Parameters
-        ----------
-        text : str
-            Operands, an arrow, the result.
-
-        Returns
-        -------
-        Axes
+        """Return the axes of a text such as ``"NC*, OI*, O -> NC*"``.
 
         Examples
         --------
@@ -117,10 +102,6 @@ class Axes(NamedTuple):
         ----------
         types : sequence of Tensor or Stream
             Of the operands; where a layout is not known, the axes are in order.
-
-        Returns
-        -------
-        Arrangement or None
 
         Raises
         ------
@@ -150,17 +131,7 @@ class Axes(NamedTuple):
         return found
 
     def in_order(self, types: Sequence[Type]) -> tuple[Type, ...]:
-        """Return operand types with the first one's axes in the order in which the function has them.
-
-        Parameters
-        ----------
-        types : sequence of Tensor or Stream
-            Of the operands.
-
-        Returns
-        -------
-        tuple of Tensor or Stream
-        """
+        """Return operand types with the first one's axes in the order in which the function has them."""
         arrangement, first = self.arrangement(types), types[0]
         return (
             (first.permuted(arrangement.operand), *types[1:])
@@ -169,19 +140,7 @@ class Axes(NamedTuple):
         )
 
     def as_given(self, result: Type, types: Sequence[Type]) -> Type:
-        """Return a result's type, inferred for operands in order, in the order of the first operand as it was given.
-
-        Parameters
-        ----------
-        result : Tensor or Stream
-            Inferred.
-        types : sequence of Tensor or Stream
-            Of the operands, as they were given.
-
-        Returns
-        -------
-        Tensor or Stream
-        """
+        """Return a result's type, inferred for operands in order, in the order of the first operand as it was given."""
         first = types[0] if types else None
         if not isinstance(first, Tensor) or first.layout is None or not isinstance(result, Tensor):
             return result
@@ -193,22 +152,10 @@ class Axes(NamedTuple):
 def common_layout(types: Sequence[Tensor], rank: int) -> str | None:
     """Return the layout of an element-wise result: axes are aligned from the right, as in broadcasting.
 
-    Parameters
-    ----------
-    types : sequence of Tensor
-        Of the operands.
-    rank : int
-        Of the result.
-
     Returns
     -------
     str or None
         The layout of an operand of that rank; None if none of them knows it.
-
-    Raises
-    ------
-    TypeMismatchError
-        If two operands that know their layouts disagree.
 
     Examples
     --------

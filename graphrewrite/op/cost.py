@@ -1,4 +1,4 @@
-"""What ops cost: multiply-accumulates for one sample, from types alone."""
+"""Costs of ops: multiply-accumulates for one sample, from types alone."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ __all__ = ["entries", "of_matrices", "of_weights", "one_each"]
 def entries(shape: Iterable[int | str]) -> int:
     """Return the number of entries of a shape; symbolic sizes, such as the batch, count once.
 
-    Parameters
-    ----------
-    shape : iterable of int or str
-        Sizes.
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> entries(("N", 3, 4))
@@ -31,19 +22,6 @@ def entries(shape: Iterable[int | str]) -> int:
 
 def of_weights(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
     """Return the products of an op with weights [O, …]: each result takes one a weight of its output.
-
-    Parameters
-    ----------
-    types : sequence of Tensor
-        Of the operands; the weights are the second.
-    result : Tensor
-        Of the result.
-    attributes : mapping
-        Not asked.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -57,19 +35,6 @@ def of_weights(types: Sequence[Any], result: Any, attributes: Mapping[str, Any])
 def of_matrices(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
     """Return the products of a matrix product, the first operand of which may be transposed (``trans_a``).
 
-    Parameters
-    ----------
-    types : sequence of Tensor
-        Of the operands.
-    result : Tensor
-        Of the result.
-    attributes : mapping
-        Of the op.
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> from graphrewrite import Tensor
@@ -81,19 +46,6 @@ def of_matrices(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]
 
 def one_each(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
     """Return one product an entry of the result.
-
-    Parameters
-    ----------
-    types : sequence of Tensor
-        Not asked.
-    result : Tensor
-        Of the result.
-    attributes : mapping
-        Not asked.
-
-    Returns
-    -------
-    int
 
     Examples
     --------

@@ -22,20 +22,6 @@ _COMPUTED = NUMBERS | {"bool"}
 def broadcast_shape(*shapes: Sequence[Dimension]) -> tuple[Dimension, ...]:
     """Return the shape that numpy broadcasting gives, symbolic sizes included.
 
-    Parameters
-    ----------
-    *shapes : sequence of int or str
-        Shapes; a symbolic size equals only itself or 1.
-
-    Returns
-    -------
-    tuple of int or str
-
-    Raises
-    ------
-    TypeMismatchError
-        If two sizes contradict.
-
     Examples
     --------
     >>> broadcast_shape(("N", 1, 4), (3, 1))
@@ -56,20 +42,10 @@ def broadcast_shape(*shapes: Sequence[Dimension]) -> tuple[Dimension, ...]:
 def elementwise(*types: Tensor, **_: Any) -> Tensor:
     """Infer the type of an element-wise op: one element type, broadcast shapes.
 
-    Parameters
-    ----------
-    *types : Tensor
-        Operand types.
-
     Returns
     -------
     Tensor
         With the layout in which the operands that know theirs agree.
-
-    Raises
-    ------
-    TypeMismatchError
-        If element types, shapes or layouts do not fit.
 
     Examples
     --------
@@ -97,10 +73,10 @@ def _with_defaults(infer: Infer, attributes: Mapping[str, Any]) -> Infer:
 def _check_derived(derived: Mapping[str, str | Callable[[Any], Any]], names: Sequence[str]) -> None:
     for name, meaning in derived.items():
         if name in names or not name.isidentifier():
-            raise TypeMismatchError(f"the derived name {name!r} is taken or no name; choose another")
+            raise TypeMismatchError(f"the derived name {name!r} is taken or not an identifier; choose another")
         if isinstance(meaning, str) and meaning not in names:
             raise TypeMismatchError(
-                f"{name!r} would be another name of {meaning!r}, which is no operand or attribute"
+                f"{name!r} would be an alias of {meaning!r}, which is not an operand or attribute"
                 f"{did_you_mean(meaning, names)}"
             )
 
@@ -168,7 +144,7 @@ def define_op(
         the layouts and says the result's.
     derived : mapping, optional
         Further names that the view of a node has: a word is another name of an operand or attribute, a function takes
-        the view and computes; see `graphrewrite.node.Node`.
+        the view and computes; see `graphrewrite.graph.node.Node`.
     cost : callable, optional
         Multiply-accumulates for one sample: a function of the operand types, the first result's type and the
         attributes (`graphrewrite.op.cost` has the usual ones). None where not given.

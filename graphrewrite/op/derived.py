@@ -1,7 +1,7 @@
-"""What the layers are called and counted by elsewhere: names that follow from operands, attributes and their types.
+"""Derived names of layers, as other frameworks have them: from operands, attributes and their types.
 
 Each table is the ``derived=`` of an op. A word is another name of an operand or attribute; a function takes the view of
-a node, see `graphrewrite.node.Node`. The names are those of the frameworks (PyTorch, `torch.nn`).
+a node, see `graphrewrite.graph.node.Node`. The names are those of the frameworks (PyTorch, `torch.nn`).
 """
 
 from __future__ import annotations

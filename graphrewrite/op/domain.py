@@ -1,4 +1,4 @@
-"""Which element types an op computes with, and what to do about the others."""
+"""Domains of ops: the kinds of element types that they accept, with advice for the others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["ANY", "FLOATS", "MANTISSAS", "NUMBERS", "ORDERED", "check_elements",
 FLOATS = frozenset({"float"})
 """Real numbers only."""
 NUMBERS = frozenset({"float", "integer"})
-"""What adds and multiplies."""
+"""Types with addition and multiplication."""
 MANTISSAS = frozenset({"integer", "fixed"})
 """Whole numbers, with a binary point or without."""
 ORDERED = NUMBERS | {"fixed"}
-"""What has a greatest and a least, and a zero that is stored as 0."""
+"""Ordered types whose zero is stored as 0."""
 ANY = ORDERED | {"bool", "quantised"}
-"""What can be stored."""
+"""All kinds of element types."""
 
 _ADVICE = {
     "float": "op.to_fixed(x, element=…) gives the mantissas of a format first",
@@ -32,16 +32,6 @@ _ADVICE = {
 def check_kinds(kinds: Iterable[str]) -> None:
     """Raise unless all names are kinds of element types.
 
-    Parameters
-    ----------
-    kinds : iterable of str
-        What an op says that it computes with.
-
-    Raises
-    ------
-    TypeMismatchError
-        With the kinds that there are.
-
     Examples
     --------
     >>> check_kinds({"fixed", "integer"})
@@ -49,23 +39,11 @@ def check_kinds(kinds: Iterable[str]) -> None:
     for kind in kinds:
         if kind not in ANY:
             known = ", ".join(sorted(ANY))
-            raise TypeMismatchError(f"{kind!r} is no kind of element type; give some of {known}")
+            raise TypeMismatchError(f"{kind!r} is not a kind of element type; known are {known}")
 
 
 def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:
     """Raise unless all operands have element types of the accepted kinds.
-
-    Parameters
-    ----------
-    accepted : frozenset of str
-        Kinds, as `graphrewrite.types.element_kind` gives them.
-    types : iterable of Tensor or Stream
-        Of the operands.
-
-    Raises
-    ------
-    TypeMismatchError
-        With what to do first.
 
     Examples
     --------
@@ -84,16 +62,6 @@ def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:
 
 def one_element(*types: Tensor | None) -> None:
     """Raise unless all operands have one element type.
-
-    Parameters
-    ----------
-    *types : Tensor or None
-        Of the operands; None for one that is left out.
-
-    Raises
-    ------
-    TypeMismatchError
-        With what to do first.
 
     Examples
     --------

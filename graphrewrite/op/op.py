@@ -21,15 +21,6 @@ __all__ = ["Alternatives", "Cost", "Infer", "Op", "as_attribute"]
 def as_attribute(value: Any) -> Any:
     """Return an attribute's value as it is stored: lists, sets and ranges as tuples, at any depth.
 
-    Parameters
-    ----------
-    value : object
-        A primitive, an array, or a sequence or mapping of them.
-
-    Returns
-    -------
-    object
-
     Examples
     --------
     >>> as_attribute([1, {"y": range(3)}])
@@ -43,7 +34,7 @@ def as_attribute(value: Any) -> Any:
 
 
 _REMEMBERED = 4096
-"""So many results of type inference an op remembers."""
+"""Number of results of type inference that an op remembers."""
 
 Infer = Callable[..., Type | tuple[Type, ...]]
 """Takes the operand types and the attributes as keywords; returns the result type or types."""
@@ -72,7 +63,7 @@ class Op(Signature):
     axes : Axes, optional
         The order in which the function has the axes of its operands; None where inference decides what layouts mean.
     derived : mapping
-        Further names in the view of a node (`graphrewrite.node.Node`): of an operand or attribute, or functions of it.
+        Further names in the view of a node (`graphrewrite.graph.Node`): of an operand or attribute, or functions of it.
     cost : callable, optional
         Multiply-accumulates for one sample, from operand types, result type and attributes; none where not given.
     """
@@ -103,7 +94,7 @@ class Op(Signature):
             wrong = [x for x in operands if x is not None and not isinstance(x, np.ndarray | np.generic)]
             if not wrong:
                 raise
-            message = f"{self.name} computes with arrays, not with {wrong[0]!r}; np.asarray(…) makes one of it"
+            message = f"{self.name} computes with arrays, got {wrong[0]!r}; convert it with np.asarray"
             raise TypeMismatchError(message) from error
 
     def stands_for(self, other: Op) -> bool:
@@ -162,10 +153,6 @@ class Op(Signature):
         ----------
         types : sequence of Tensor or Stream
             Operand types, in order.
-
-        Returns
-        -------
-        Arrangement or None
 
         Examples
         --------
@@ -279,7 +266,7 @@ class Alternatives:
         current = CURRENT.get()
         if current is not None:
             return current.apply_form("node", self.ops, operands, attributes)
-        raise RuleError(f"{' | '.join(op.name for op in self.ops)} is a choice for a pattern; apply one of the ops")
+        raise RuleError(f"{' | '.join(op.name for op in self.ops)} are alternatives of a pattern; apply one of the ops")
 
 
 def _find_op(module: str, name: str) -> Op:

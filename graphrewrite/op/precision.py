@@ -1,4 +1,4 @@
-"""In which precision an op computes: half precision has too few digits, and too small a range, for sums and squares."""
+"""Precision of computation: half precision has too few digits, and too small a range, for sums and squares."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ __all__ = ["narrowed", "truncated", "widened"]
 
 def widened(x: np.ndarray) -> np.ndarray:
     """Return half precision as single precision, anything else as it is.
-
-    Parameters
-    ----------
-    x : ndarray
-        An operand.
-
-    Returns
-    -------
-    ndarray
 
     Examples
     --------
@@ -36,12 +27,6 @@ def narrowed(y: np.ndarray, like: np.ndarray) -> np.ndarray:
     ----------
     y : ndarray
         Computed in the operand's dtype, or in a wider one of its kind.
-    like : ndarray
-        The operand.
-
-    Returns
-    -------
-    ndarray
 
     Examples
     --------
@@ -61,12 +46,6 @@ def truncated(y: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     ----------
     y : ndarray
         Floats, of float64 for integers of 64 bits.
-    dtype : dtype
-        Of integers. Numbers beyond it give its nearest one, and NaN gives 0.
-
-    Returns
-    -------
-    ndarray
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Signature: how many operands an op takes, which attributes it has, and how many results."""
+"""Signature of an op: its operands, attributes and number of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Signature"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Signature:
-    """What an op is called with, and how much it gives.
+    """Operands, attributes and number of results of an op.
 
     Attributes
     ----------
@@ -62,16 +62,11 @@ class Signature:
             Keyword attributes.
         complete : bool
             Whether required operands and attributes must all be there (a pattern may leave attributes out).
-
-        Raises
-        ------
-        TypeMismatchError
-            Naming the surplus, the missing or the misspelt.
         """
         if operands > len(self.operands) and not self.variadic:
             raise TypeMismatchError(
                 f"{self.name} takes at most {len(self.operands)} operands ({', '.join(self.operands)}), got {operands}"
-                + (f"; attributes are written by name: {next(iter(self.attributes))}=…" if self.attributes else "")
+                + (f"; attributes are keyword-only: {next(iter(self.attributes))}=…" if self.attributes else "")
             )
         if operands < self.required:
             raise TypeMismatchError(f"{self.name} needs operand {self.operands[operands]!r}")
@@ -86,17 +81,8 @@ class Signature:
                 if default is inspect.Parameter.empty and key not in attributes:
                     raise TypeMismatchError(f"{self.name} needs the attribute {key!r}")
 
-    def given(self, operands: Iterable[Any]) -> list[Any]:
-        """Return operands without those that are left out at the end.
-
-        Parameters
-        ----------
-        operands : iterable
-            None where one is left out.
-
-        Returns
-        -------
-        list
+    def without_omitted(self, operands: Iterable[Any]) -> list[Any]:
+        """Return operands without those that are omitted (None) at the end.
 
         Raises
         ------
@@ -106,7 +92,7 @@ class Signature:
         Examples
         --------
         >>> from graphrewrite import op
-        >>> op.conv.given(["x", "w", None])
+        >>> op.conv.without_omitted(["x", "w", None])
         ['x', 'w']
         """
         every = list(operands)
@@ -115,21 +101,12 @@ class Signature:
         if missing is not None:
             name = self.operands[missing] if missing < len(self.operands) else missing
             raise TypeMismatchError(
-                f"{self.name}: the operand {name!r} is left out and a later one is given; give it a neutral value"
+                f"{self.name}: the operand {name!r} is missing although a later one is given; pass a neutral value"
             )
         return given
 
     def number_of_results(self, attributes: Mapping[str, Any]) -> int:
         """Return how many results a node with some attributes has.
-
-        Parameters
-        ----------
-        attributes : mapping
-            Keyword attributes.
-
-        Returns
-        -------
-        int
 
         Raises
         ------
@@ -148,5 +125,6 @@ class Signature:
             return self.results_of(attributes)
         except (KeyError, TypeError, RuleError) as error:
             raise TypeMismatchError(
-                f"{self.name} has as many results as its attributes say: write them out as numbers ({error})"
+                f"the number of results of {self.name} depends on its attributes: "
+                f"write them as literal numbers ({error})"
             ) from None

@@ -45,12 +45,12 @@ def constant(*, value: Any) -> np.ndarray:
 @define_op(level="structure", stateful=True, infer=lambda element: Tensor(element, ()))
 def counter(*, element: Any) -> NoReturn:
     """A register that counts cycles: independent of every input, and yet not constant."""
-    raise EvaluationError("a counter has no value apart from a cycle; simulate the graph instead of evaluating it")
+    raise EvaluationError("a counter has no value outside of a simulation; simulate the graph instead of evaluating it")
 
 
 @define_op(level="bridge", infer=lambda x, backend=None: x)
 def transfer(x: np.ndarray, *, backend: str | None = None) -> np.ndarray:
-    """The operand itself, moved to the memory of a backend; the node is marked with that backend.
+    """The operand itself, moved to the memory of a backend; the node is annotated with that backend.
 
     Examples
     --------

@@ -27,7 +27,11 @@ from graphrewrite.testing.proof.proof import Proof
 from graphrewrite.testing.proof.proving import prove
 from graphrewrite.testing.properties import assert_idempotent, assert_preserves, assert_refines, check
 from graphrewrite.testing.report import Report
-from graphrewrite.testing.strategies import attributes_of, digraphs, graphs, inputs_for, patterns, types
+from graphrewrite.testing.strategies import attributes_of, inputs_for
+from graphrewrite.testing.strategies.digraph_strategy import digraphs
+from graphrewrite.testing.strategies.graph_strategy import graphs
+from graphrewrite.testing.strategies.pattern_strategy import patterns
+from graphrewrite.testing.strategies.type_strategy import types
 from graphrewrite.testing.termination import assert_terminates
 
 __all__ = [
@@ -47,3 +51,7 @@ __all__ = [
     "prove",
     "types",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -9,11 +9,11 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, VerificationError
 from graphrewrite.graph import Graph
+from graphrewrite.rewriting.verification import verify
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import ARGUMENT, DETERMINISTIC, INTERFACE, WELL_FORMED
 from graphrewrite.testing.snapshot import interface, snapshot
 from graphrewrite.testing.subject import Outcome, Subject
-from graphrewrite.verify import verify
 
 __all__ = ["Applied", "Refuted", "applied", "check_interface", "check_repeatable", "rebuilt"]
 
@@ -42,8 +42,6 @@ class Refuted(AssertionError):
 
     Parameters
     ----------
-    found : Counterexample
-        What does not hold, and where.
     kind : str
         In which way it does not; a smaller counterexample must be of the same kind.
     """
@@ -77,17 +75,6 @@ class Applied(Outcome):
 
 def applied(subject: Subject, graph: Any) -> Applied:
     """Apply a transformation to a graph that must stay as it is; the result must be well formed.
-
-    Parameters
-    ----------
-    subject : Subject
-        The transformation.
-    graph : Graph or networkx.DiGraph
-        Any graph that is well formed.
-
-    Returns
-    -------
-    Applied
 
     Raises
     ------
@@ -148,12 +135,6 @@ def check_repeatable(subject: Subject, graph: Any, done: Applied, *, rebuilding:
 
     Parameters
     ----------
-    subject : Subject
-        The transformation.
-    graph : Graph or networkx.DiGraph
-        What it was applied to.
-    done : Applied
-        What it made of that.
     rebuilding : bool
         Whether to apply it to a graph that was built in another order; else to the same, byte for byte.
     """
@@ -175,15 +156,6 @@ def check_repeatable(subject: Subject, graph: Any, done: Applied, *, rebuilding:
 def rebuilt(graph: Any) -> Any:
     r"""Return an equal graph whose nodes and edges were added in the opposite order.
 
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph.
-
-    Returns
-    -------
-    Graph or networkx.DiGraph
-
     Examples
     --------
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
@@ -202,17 +174,7 @@ def rebuilt(graph: Any) -> Any:
 
 
 def check_interface(subject: Subject, graph: Any, done: Applied) -> None:
-    """Refute a result with other inputs, outputs or graph attributes.
-
-    Parameters
-    ----------
-    subject : Subject
-        The transformation.
-    graph : Graph or networkx.DiGraph
-        What it was applied to.
-    done : Applied
-        What it made of that.
-    """
+    """Refute a result with other inputs, outputs or graph attributes."""
     made = done.graph
     for key, value in done.old["graph"].items():
         if key not in _FOLLOWING and (key not in made.graph or done.new["graph"][key] != value):

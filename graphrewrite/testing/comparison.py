@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from graphrewrite.dataflow import Operand
 from graphrewrite.errors import EvaluationError
-from graphrewrite.evaluate import evaluate_nodes
+from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.claims import IN_FORMAT
@@ -21,8 +21,8 @@ from graphrewrite.testing.rows import row_of
 from graphrewrite.types import SMALL_FLOATS
 
 __all__ = [
-    "Difference",
     "NoVerdictError",
+    "OutputDifference",
     "compare",
     "difference",
     "moderated",
@@ -41,7 +41,7 @@ class NoVerdictError(Exception):
 
 
 @dataclass(frozen=True)
-class Difference:
+class OutputDifference:
     """What two graphs compute differently.
 
     Attributes
@@ -75,51 +75,15 @@ class Difference:
 def compare(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
 ) -> Counterexample | None:
-    """Evaluate two graphs on one batch and return the first difference, if there is one.
-
-    Parameters
-    ----------
-    before, after : Graph
-        Of one interface.
-    inputs : mapping of str to ndarray
-        A batch.
-    keeps : str
-        ``"exact"``, ``"rounding"`` or ``"assumes"``, where no tolerance is given.
-    tolerance : float, optional
-        An absolute bound.
-
-    Returns
-    -------
-    Counterexample or None
-
-    Raises
-    ------
-    NoVerdictError
-        If the graph before cannot be evaluated.
-    """
+    """Evaluate two graphs on one batch and return the first difference, if there is one."""
     found = difference(before, after, inputs, keeps=keeps, tolerance=tolerance)
     return None if found is None else found.between(before, after)
 
 
 def difference(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
-) -> Difference | None:
-    """Evaluate two graphs on one batch and return what differs first, if anything does; see `compare`.
-
-    Parameters
-    ----------
-    before, after, inputs, keeps, tolerance
-        As for `compare`.
-
-    Returns
-    -------
-    Difference or None
-
-    Raises
-    ------
-    NoVerdictError
-        If the graph before cannot be evaluated.
-    """
+) -> OutputDifference | None:
+    """Evaluate two graphs on one batch and return what differs first, if anything does; see `compare`."""
     found = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance)
     if found is None or found.row is None:
         return found
@@ -135,7 +99,7 @@ def difference(
 
 def _differing(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
-) -> Difference | None:
+) -> OutputDifference | None:
     """What differs first on a batch, and in which row of it."""
     relative = tolerance is None and keeps != "exact"
     inside = relative or has_formats(after)
@@ -152,12 +116,12 @@ def _differing(
     if relative:
         coarsest = max(_coarsest(before), _coarsest(after))
         bound = max(_ROUNDING, _COARSE * coarsest) * max(map(_greatest, (*old.values(), *new.values())), default=1.0)
-    clearest: Difference | None = None
+    clearest: OutputDifference | None = None
     for name in before.outputs:
         a, b = old[name], new[name]
         if a.shape != b.shape or a.dtype != b.dtype:
             shapes = f"was {a.dtype}{list(a.shape)} and became {b.dtype}{list(b.shape)}"
-            return Difference(f"output {name!r} {shapes}", inputs, bound)
+            return OutputDifference(f"output {name!r} {shapes}", inputs, bound)
         same = agreeing(a, b, bound)
         if same.all():
             continue
@@ -170,20 +134,20 @@ def _differing(
             where = f"{name}[{', '.join(map(str, index))}]" if index else name
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
             reason = f"output {where} was {shown(a[place])} and became {shown(b[place])}{limit}"
-            clearest = Difference(reason, inputs, bound, kind, place[0] if batched else 0)
+            clearest = OutputDifference(reason, inputs, bound, kind, place[0] if batched else 0)
     return clearest or _beyond(before, after, inputs, new)
 
 
 def _beyond(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]
-) -> Difference | None:
+) -> OutputDifference | None:
     """What differs where the outputs agree, but only as numpy's integers have more room than the formats say."""
     found = out_of_format(after, values)
     if found is None:
         return None
     with np.errstate(all="ignore"):
         known = _values(before, inputs, inside=True)
-    return Difference(found, inputs, claim=IN_FORMAT) if out_of_format(before, known) is None else None
+    return OutputDifference(found, inputs, claim=IN_FORMAT) if out_of_format(before, known) is None else None
 
 
 def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -199,12 +163,12 @@ def _unless_undefined(
     *,
     keeps: str,
     tolerance: float | None,
-) -> Difference | None:
+) -> OutputDifference | None:
     """What differs where the result cannot be evaluated; rows count in which the graph before has numbers only.
 
     Where it has none, integers have no answer at all, and an op of theirs may say so.
     """
-    found = Difference(f"the result cannot be evaluated: {_told(error)}", inputs)
+    found = OutputDifference(f"the result cannot be evaluated: {_told(error)}", inputs)
     rows = max((len(a) for a in inputs.values() if a.ndim), default=1)
     defined = [row for row in map(partial(row_of, before, inputs), range(rows)) if _is_defined(before, row)]
     if len(defined) == rows:
@@ -213,7 +177,7 @@ def _unless_undefined(
         try:
             _values(after, row, inside=False)
         except Exception as reason:
-            return Difference(f"the result cannot be evaluated: {_told(reason)}", row)
+            return OutputDifference(f"the result cannot be evaluated: {_told(reason)}", row)
         differing = difference(before, after, row, keeps=keeps, tolerance=tolerance)
         if differing is not None:
             return differing
@@ -256,15 +220,6 @@ def _greatest(array: np.ndarray) -> float:
 
 def moderated(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return inputs whose floats are finite and between -8 and 8.
-
-    Parameters
-    ----------
-    inputs : mapping of str to ndarray
-        A batch.
-
-    Returns
-    -------
-    dict of str to ndarray
 
     Examples
     --------

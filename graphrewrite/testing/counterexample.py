@@ -13,7 +13,7 @@ import numpy as np
 from graphrewrite.graph import Graph
 from graphrewrite.testing.failure.claims import BITS, INTERFACE, NEAR, WELL_FORMED
 from graphrewrite.testing.failure.code import array_code, failing_test
-from graphrewrite.testing.failure.columns import Line, aligned, beside, lines
+from graphrewrite.testing.failure.columns import ListingLine, aligned, beside, lines
 from graphrewrite.testing.failure.culprit import Culprit, culprit_of, members_of, name_of, ports
 from graphrewrite.testing.failure.drawing import picture
 from graphrewrite.testing.failure.first_difference import FirstDifference, first_difference
@@ -140,17 +140,7 @@ class Counterexample:
     # ------------------------------------------------------------------ how it looks
 
     def text(self, *, width: int = _WIDTH) -> str:
-        """Return all of it as text: two columns where they fit, else one graph below the other.
-
-        Parameters
-        ----------
-        width : int
-            Letters in a line.
-
-        Returns
-        -------
-        str
-        """
+        """Return all of it as text: two columns where they fit, else one graph below the other."""
         parts = [self.reason, "", *self.notes, ""]
         if all(graph is not self.before for _, graph in self.sides):
             parts += ["before", *map(str, lines(self.before, evaluated(self.before, self.inputs))), ""]
@@ -197,7 +187,7 @@ class Counterexample:
         return _titled(left, one), _titled(right, other)
 
     @cached_property
-    def _pairs(self) -> list[tuple[Line | None, Line | None]]:
+    def _pairs(self) -> list[tuple[ListingLine | None, ListingLine | None]]:
         columns = [
             [] if graph is None else lines(graph, values)
             for (_, graph), values in zip(self.sides, self._values, strict=True)

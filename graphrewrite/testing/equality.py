@@ -15,10 +15,6 @@ def equal_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a, b : ndarray
         Of one shape.
 
-    Returns
-    -------
-    ndarray of bool
-
     Examples
     --------
     >>> equal_bits(np.array([0.0, np.nan, 1.0]), np.array([-0.0, np.nan, 1.0])).tolist()
@@ -39,10 +35,6 @@ def agreeing(a: np.ndarray, b: np.ndarray, bound: float | None) -> np.ndarray:
         Of one shape.
     bound : float, optional
         By how much they may differ; where not given, every bit counts.
-
-    Returns
-    -------
-    ndarray of bool
 
     Examples
     --------

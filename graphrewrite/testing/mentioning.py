@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.definition import codes_of
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
+from graphrewrite.rewriting.rule.bytecode import codes_of
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 
 __all__ = ["ops_mentioned"]
@@ -27,15 +27,6 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     """Return the ops of the library that a function names, or functions of its module that it calls.
 
     Ops that keep a state are among them if it asks ops for that.
-
-    Parameters
-    ----------
-    function : callable
-        That of a pass, say.
-
-    Returns
-    -------
-    tuple of Op
 
     Examples
     --------

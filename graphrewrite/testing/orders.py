@@ -10,7 +10,7 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.structure import structure_hash
+from graphrewrite.compare.equality import structure_hash
 from graphrewrite.testing.steps import Step, steps_from
 
 __all__ = ["Orders"]
@@ -25,15 +25,6 @@ class Orders:
     r"""What can be made of a graph: graphs, equal ones taken for one whatever their nodes are called, and steps.
 
     Where there are too many of them, all those near the graph that is given are there, and some ways to the end.
-
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Where to start.
-    members : sequence of Rule, GraphRule or Pass
-        What may be applied, in any order.
-    most : int
-        So many graphs are looked at from all sides.
 
     Attributes
     ----------
@@ -88,13 +79,7 @@ class Orders:
         return [min(group, key=lambda each: len(self.graphs[each])) for group in found]
 
     def path(self, source: str, destination: str) -> list[Step]:
-        """Return the fewest steps from one graph to another; at least one.
-
-        Parameters
-        ----------
-        source, destination : str
-            Hashes of graphs that are there, between which there is a way.
-        """
+        """Return the fewest steps from one graph to another; at least one."""
         before: dict[str, tuple[str, Step]] = {}
         work = deque([source])
         while work and destination not in before:
@@ -110,18 +95,7 @@ class Orders:
         return path
 
     def parting(self, kinds: dict[str, int]) -> tuple[str, list[str]]:
-        """Return a small graph from which ends of several kinds can be reached, and one end of each.
-
-        Parameters
-        ----------
-        kinds : dict of str to int
-            Of each end, which kind it is.
-
-        Returns
-        -------
-        tuple
-            The hash of the graph, and those of the ends.
-        """
+        """Return a small graph from which ends of several kinds can be reached, and one end of each."""
         reached: dict[str, dict[int, str]] = {found: {} for found in self.graphs}
         for number in reversed(list(nx.topological_sort(self._condensed))):
             group = self._groups[number]

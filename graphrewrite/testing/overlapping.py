@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.graph_rule import GraphRule
 from graphrewrite.op import LIBRARY
-from graphrewrite.rewrite import rewrite
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.engine.entry import rewrite
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.generation.builder import Builder
@@ -21,7 +21,8 @@ from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
 from graphrewrite.testing.generation.overlap import plan_overlap
 from graphrewrite.testing.generation.tables import CONTINUOUS
-from graphrewrite.testing.strategies import digraphs, graphs
+from graphrewrite.testing.strategies.digraph_strategy import digraphs
+from graphrewrite.testing.strategies.graph_strategy import graphs
 from graphrewrite.testing.strategies.picking import picking
 from graphrewrite.testing.subject import Single, Subject
 
@@ -29,22 +30,10 @@ __all__ = ["Overlapping", "failed", "rule_sets"]
 
 
 class Overlapping(Subject):
-    """A transformation whose members meet in pairs.
-
-    Parameters
-    ----------
-    given : Rule, Pass, Pipeline, iterable of rules and passes, or callable
-        What is tested.
-    """
+    """A transformation whose members meet in pairs."""
 
     def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Any]:
-        """Return a strategy of graphs in which the patterns of two members share nodes, or one reads the other.
-
-        Parameters
-        ----------
-        names : iterable of str
-            What one of the two members may be.
-        """
+        """Return a strategy of graphs in which the patterns of two members share nodes, or one reads the other."""
         wanted = set(names)
         kinds: list[st.SearchStrategy[Any]] = []
         of_ops = [m for m in self.members if isinstance(m, Rule)]
@@ -65,12 +54,6 @@ def rule_sets(subject: Subject, graph: Any) -> Iterator[tuple[Any, tuple[Single,
     ----------
     subject : Subject
         The transformation: of a pipeline, each phase gets what the phases before have made.
-    graph : Graph or networkx.DiGraph
-        Where to start.
-
-    Yields
-    ------
-    tuple of graph and rule set
     """
     for place, stage in enumerate(subject.stages, start=1):
         if isinstance(stage, tuple):

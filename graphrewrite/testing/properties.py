@@ -18,7 +18,7 @@ from graphrewrite.testing.subject import Subject, Transformation
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
 _KINDS = (VALUES, f"{VALUES}, signs of zeros", f"{VALUES}, special")
-"""What differs, as `graphrewrite.testing.comparison.Difference` counts; numbers stay numbers in smaller graphs."""
+"""Kinds of differences, by `graphrewrite.testing.comparison.OutputDifference.kind`."""
 _SHARE = 4
 """Of so many graphs, one is given to the transformation twice as it is, and the others once more in another order."""
 

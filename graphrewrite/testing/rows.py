@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from graphrewrite.dataflow import Operand
 from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
 from graphrewrite.testing.failure.values import is_batched
 
 __all__ = ["row_of", "rows_of"]
@@ -15,19 +15,6 @@ __all__ = ["row_of", "rows_of"]
 
 def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
     r"""Return one row of a batch: of each input that has rows, that one, and the others as they are.
-
-    Parameters
-    ----------
-    graph : Graph
-        Whose inputs.
-    inputs : mapping of str to ndarray
-        The batch.
-    row : int
-        From 0.
-
-    Returns
-    -------
-    dict of str to ndarray
 
     Examples
     --------
@@ -40,19 +27,6 @@ def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str
 
 def rows_of(graph: Graph, inputs: Mapping[str, np.ndarray], rows: Sequence[int]) -> dict[str, np.ndarray]:
     r"""Return some rows of a batch: of each input that has rows, those, and the others as they are.
-
-    Parameters
-    ----------
-    graph : Graph
-        Whose inputs.
-    inputs : mapping of str to ndarray
-        The batch.
-    rows : sequence of int
-        From 0. An input that has none of them stays as it is.
-
-    Returns
-    -------
-    dict of str to ndarray
 
     Examples
     --------

@@ -52,22 +52,8 @@ def search(
 
     Parameters
     ----------
-    subject : Subject
-        What is tested.
-    on : SearchStrategy of Graph, or Graph, optional
-        Where; graphs that contain patterns of the subject where not given.
-    holds : callable
-        The property.
-    moderate : bool
-        Whether floats stay between -8 and 8.
     seed : int, optional
         Which graphs; where not given, always the same if the profile of Hypothesis is derandomised, else others.
-    asked : str
-        The property in a word.
-
-    Returns
-    -------
-    Report
     """
     if not isinstance(on, nx.DiGraph | st.SearchStrategy | None):
         raise RuleError(

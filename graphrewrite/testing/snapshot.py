@@ -17,15 +17,6 @@ __all__ = ["interface", "snapshot"]
 def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
     r"""Return names and types of a graph's inputs and outputs.
 
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-
-    Returns
-    -------
-    dict of str to list
-
     Examples
     --------
     >>> interface(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
@@ -40,11 +31,6 @@ def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
 
 def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
     r"""Return all that a graph is, but for the order in which it was built: nodes, edges and graph attributes.
-
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph.
 
     Returns
     -------

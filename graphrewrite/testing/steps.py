@@ -10,12 +10,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphrewrite.edit import Edit, carry_out
 from graphrewrite.graph import Graph
-from graphrewrite.graph_rule import GraphRule
-from graphrewrite.passes import Pass
-from graphrewrite.replacement import Declined
-from graphrewrite.rule import Rule
+from graphrewrite.graph.edit import Edit, apply_edit
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.passes import Pass
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.rewriting.rule.replacement import Declined
 
 __all__ = ["Step", "in_words", "steps_from"]
 
@@ -47,7 +47,7 @@ class Step:
         if not isinstance(self.change, Edit):
             return self.change
         made = self.before.copy()
-        carry_out(made, self.change)
+        apply_edit(made, self.change)
         return made
 
     def __str__(self) -> str:
@@ -63,14 +63,8 @@ def steps_from(
     ----------
     graph : Graph or networkx.DiGraph
         Any graph; a plain digraph is taken for a `Graph` where a rule is made of ops.
-    members : iterable of Rule, GraphRule or Pass
-        Rules that may be applied, in order.
     arranged : callable
         Arranges members, and the places of each, in the order in which they are tried.
-
-    Yields
-    ------
-    Step
 
     Examples
     --------
@@ -107,17 +101,6 @@ def _places(graph: nx.DiGraph, member: Any) -> list[Any]:
 
 def in_words(path: Sequence[Step], *, most: int) -> str:
     """Return steps in a row as words; of many, those in the middle are counted only.
-
-    Parameters
-    ----------
-    path : sequence of Step
-        In order.
-    most : int
-        So many are told.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -26,15 +26,15 @@ from graphrewrite.errors import (
     VerificationError,
 )
 from graphrewrite.graph import Graph
-from graphrewrite.graph_rule import GraphRule
-from graphrewrite.passes import Pass, Pipeline
-from graphrewrite.replacement import Declined
-from graphrewrite.rewrite import GraphRewriting, rewrite
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.engine.entry import GraphRewriting, rewrite
+from graphrewrite.rewriting.passes import Pass, Pipeline
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned
-from graphrewrite.testing.strategies import graphs
-from graphrewrite.testing.strategies.digraphs import digraphs
+from graphrewrite.testing.strategies.digraph_strategy import digraphs
+from graphrewrite.testing.strategies.graph_strategy import graphs
 
 __all__ = ["Outcome", "Subject", "Transformation"]
 
@@ -107,16 +107,6 @@ class _Witness:
 class Subject:
     """A transformation in one form, whatever it was given as.
 
-    Parameters
-    ----------
-    given : Rule, Pass, Pipeline, iterable of rules and passes, or callable
-        What is tested.
-
-    Raises
-    ------
-    RuleError
-        If it is something else; says what to pass.
-
     Examples
     --------
     >>> from graphrewrite.rules import drop_identity, merge_clips
@@ -144,17 +134,7 @@ class Subject:
         """Whether a step may be taken of which nobody is told."""
 
     def apply(self, graph: Any) -> Outcome:
-        """Apply it, with every step looked at by the verifier.
-
-        Parameters
-        ----------
-        graph : Graph or networkx.DiGraph
-            Any graph.
-
-        Returns
-        -------
-        Outcome
-        """
+        """Apply it, with every step looked at by the verifier."""
         try:
             return self._applied(graph, verify=True, patience=20 + 5 * len(graph))
         except _TooLong:
@@ -168,14 +148,8 @@ class Subject:
 
         Parameters
         ----------
-        graph : Graph or networkx.DiGraph
-            Any graph.
         limit : int, optional
             Steps after which it counts as endless; as for `rewrite` where not given.
-
-        Returns
-        -------
-        Graph or networkx.DiGraph
         """
         return self._applied(graph, verify=False, is_watched=False, limit=limit).graph
 
@@ -214,17 +188,7 @@ class Subject:
         return made
 
     def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Any]:
-        """Return a strategy of graphs on which members may fire.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Which members.
-
-        Returns
-        -------
-        SearchStrategy of Graph
-        """
+        """Return a strategy of graphs on which members may fire."""
         wanted = set(names)
         chosen = [m for m in self.members if m.name in wanted]
         if self.stages and all(isinstance(m, GraphRule) for m in self.members or (None,)):

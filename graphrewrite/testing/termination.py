@@ -11,7 +11,7 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphRewriteError, RuleError
-from graphrewrite.rewrite import rewrite
+from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.orders import Orders
@@ -24,7 +24,7 @@ from graphrewrite.testing.subject import Transformation
 __all__ = ["Endless", "assert_terminates"]
 
 _STRATEGIES = tuple(product(("bottom-up", "top-down"), ("place", "rule")))
-"""The orders of `graphrewrite.rewrite.rewrite`."""
+"""The orders of `graphrewrite.rewrite`."""
 _SHOWN = 3
 """After so many steps, a graph that grows is shown."""
 
@@ -69,7 +69,7 @@ def assert_terminates(
 
     On graphs in which the patterns of two rules share nodes, all orders are tried as far as there are not too many: no
     graph may be made of itself, up to the names of nodes. Where there are too many, or they lead too far, rules are
-    applied in each of the orders that `graphrewrite.rewrite.rewrite` knows.
+    applied in each of the orders that `graphrewrite.rewrite` knows.
 
     Parameters
     ----------

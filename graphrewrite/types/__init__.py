@@ -1,4 +1,4 @@
-"""What an edge carries: tensors of numbers in a format, with a shape and perhaps a layout, and streams of them.
+"""Types of edges: tensors with an element type, a shape and perhaps a layout, and streams of them.
 
 Examples
 --------
@@ -11,12 +11,11 @@ from __future__ import annotations
 from graphrewrite.types.edge import Type, one_object
 from graphrewrite.types.element import Element, check_element, element_dtype, element_kind, element_of
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.held import contradiction, fitted, hold, out_of_range
 from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import HELD_WIDER, NAMES, SHORT_INTEGERS, USUAL_NAMES, integer_limits
 from graphrewrite.types.quantised import STORAGES, Quantised
-from graphrewrite.types.rounding import narrowed
-from graphrewrite.types.small_float import SMALL_FLOATS, SmallFloat, nearest_small, small_float
+from graphrewrite.types.small_floats import SMALL_FLOATS, SmallFloat, nearest_small, small_float
+from graphrewrite.types.storage import contradiction, fitted, hold, narrowed, out_of_range
 from graphrewrite.types.stream import Stream
 from graphrewrite.types.tensor import Dimension, Tensor
 from graphrewrite.types.text import parse_element, parse_type, parse_types
@@ -55,3 +54,7 @@ __all__ = [
     "permutation",
     "small_float",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

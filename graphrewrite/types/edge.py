@@ -1,4 +1,4 @@
-"""What an edge carries, of any level."""
+"""The type of an edge: a tensor or a stream."""
 
 from __future__ import annotations
 
@@ -11,21 +11,17 @@ from graphrewrite.types.tensor import Tensor
 __all__ = ["Type", "one_object"]
 
 Type = Tensor | Stream
-"""What an edge carries."""
+"""Type of an edge: a tensor, or at the stream level a stream."""
 
 
 @lru_cache(maxsize=4096)
 def one_object(kind: Type) -> Type:
-    """Return one object for equal types, so that comparing them is a look at their identity.
+    """Return one object for equal types, so that comparing them is comparing identities.
 
     Parameters
     ----------
     kind : Tensor or Stream
         Any type.
-
-    Returns
-    -------
-    Tensor or Stream
 
     Raises
     ------
@@ -38,5 +34,5 @@ def one_object(kind: Type) -> Type:
     True
     """
     if not isinstance(kind, Tensor | Stream):
-        raise TypeMismatchError(f"{kind!r} is no type; give a Tensor or a Stream, such as Tensor('f32', ('N', 3))")
+        raise TypeMismatchError(f"{kind!r} is not a type; pass a Tensor or a Stream, such as Tensor('f32', ('N', 3))")
     return kind

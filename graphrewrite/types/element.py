@@ -1,4 +1,4 @@
-"""What a single entry of a tensor is: a named type, a fixed-point format or a quantised one."""
+"""Element types of tensors: named types, fixed-point formats and quantised formats."""
 
 from __future__ import annotations
 
@@ -69,16 +69,12 @@ def element_kind(element: Element) -> str:
 
 
 def element_dtype(element: Element) -> np.dtype[Any]:
-    """Return the numpy dtype in which values of an element type are held.
+    """Return the numpy dtype in which values of an element type are stored.
 
     Parameters
     ----------
     element : str, FixedPoint or Quantised
         An element type.
-
-    Returns
-    -------
-    numpy.dtype
 
     Examples
     --------
@@ -89,7 +85,7 @@ def element_dtype(element: Element) -> np.dtype[Any]:
 
 
 def element_of(dtype: Any) -> str:
-    """Return the element type's name of a numpy dtype: the one whose values are exactly those of the dtype.
+    """Return the name of the element type that has exactly the values of a numpy dtype.
 
     Parameters
     ----------
@@ -99,7 +95,7 @@ def element_of(dtype: Any) -> str:
     Returns
     -------
     str
-        Never one that is held in a wider dtype: bf16, i4, f8e5m2, ….
+        Never one that is stored in a wider dtype: bf16, i4, f8e5m2, ….
 
     Raises
     ------
@@ -111,8 +107,10 @@ def element_of(dtype: Any) -> str:
     >>> element_of(np.float32)
     'f32'
     """
-    given = np.dtype(dtype)
-    found = _BY_DTYPE.get(given) or _BY_DTYPE.get(given.newbyteorder("="))
-    if found is None:
-        raise TypeMismatchError(f"no element type for numpy's {given}; convert it to one of {', '.join(NAMES)}")
-    return found
+    wanted = np.dtype(dtype)
+    name = _BY_DTYPE.get(wanted) or _BY_DTYPE.get(wanted.newbyteorder("="))
+    if name is None:
+        raise TypeMismatchError(
+            f"no element type for the numpy dtype {wanted}; convert it to one of {', '.join(NAMES)}"
+        )
+    return name

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.types.shown import Shown
+from graphrewrite.runtime.display import Displayed
 
 __all__ = ["FixedPoint"]
 
@@ -21,7 +21,7 @@ _FLOATS = {"f16": (11, -24, 15), "bf16": (8, -133, 127), "f32": (24, -149, 127),
 
 
 @dataclass(frozen=True)
-class FixedPoint(Shown):
+class FixedPoint(Displayed):
     """A number format: an integer mantissa times a power of two.
 
     Parameters
@@ -46,17 +46,17 @@ class FixedPoint(Shown):
 
     def __post_init__(self) -> None:
         if not isinstance(self.signed, bool | np.bool_ | int):
-            raise TypeMismatchError(f"a format is signed or not, True or False, not {self.signed!r}")
+            raise TypeMismatchError(f"signed is True or False, got {self.signed!r}")
         try:  # numbers of numpy, say, become Python's, which print alike everywhere
             found = operator.index(self.width), operator.index(self.fraction)
         except TypeError as error:
-            raise TypeMismatchError(f"width and fraction of a format are whole numbers: {error}") from error
+            raise TypeMismatchError(f"width and fraction are integers: {error}") from error
         for name, value in zip(("signed", "width", "fraction"), (bool(self.signed), *found), strict=True):
             object.__setattr__(self, name, value)
         if not 1 <= self.width <= 63:
-            raise TypeMismatchError(f"a fixed-point width is 1 to 63 bits, not {self.width}")
+            raise TypeMismatchError(f"fixed-point widths are 1 to 63 bits, got {self.width}")
         if abs(self.fraction) > _FARTHEST:
-            raise TypeMismatchError(f"a fraction is -{_FARTHEST} to {_FARTHEST} bits, not {self.fraction}")
+            raise TypeMismatchError(f"fractions are -{_FARTHEST} to {_FARTHEST} bits, got {self.fraction}")
 
     @property
     def minimum(self) -> int:
@@ -86,10 +86,6 @@ class FixedPoint(Shown):
         ----------
         element : str
             The element type; integers hold no format.
-
-        Returns
-        -------
-        bool
 
         Examples
         --------

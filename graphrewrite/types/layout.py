@@ -29,9 +29,9 @@ def check_layout(layout: object, rank: int) -> None:
     >>> check_layout("NHWC", 4)
     """
     if not isinstance(layout, str) or len(layout) != rank or len(set(layout)) != rank:
-        raise TypeMismatchError(f"a layout of {rank} axes has {rank} distinct capital letters, not {layout!r}")
+        raise TypeMismatchError(f"layouts of {rank} axes have {rank} distinct letters A to Z, got {layout!r}")
     if not all("A" <= letter <= "Z" for letter in layout):
-        raise TypeMismatchError(f"a layout is written in the capital letters A to Z, as in 'NHWC', not {layout!r}")
+        raise TypeMismatchError(f"layouts consist of the letters A to Z, as in 'NHWC', got {layout!r}")
 
 
 def permutation(given: str, wanted: str) -> tuple[int, ...]:
@@ -41,10 +41,6 @@ def permutation(given: str, wanted: str) -> tuple[int, ...]:
     ----------
     given, wanted : str
         Layouts of the same letters.
-
-    Returns
-    -------
-    tuple of int
 
     Raises
     ------
@@ -58,24 +54,13 @@ def permutation(given: str, wanted: str) -> tuple[int, ...]:
     """
     if sorted(given) != sorted(wanted):
         raise TypeMismatchError(
-            f"the layouts {given} and {wanted} name different axes; no transpose brings them together"
+            f"the layouts {given} and {wanted} name different axes; no transpose converts one to the other"
         )
     return tuple(map(given.index, wanted))
 
 
 def permuted(layout: str | None, perm: Sequence[int]) -> str | None:
-    """Return the layout behind a transpose; None if the one before it is not known.
-
-    Parameters
-    ----------
-    layout : str, optional
-        The layout of the operand.
-    perm : sequence of int
-        As of `op.transpose`.
-
-    Returns
-    -------
-    str or None
+    """Return the layout after a transpose; None if the one before is unknown.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
-from graphrewrite.types.small_float import SMALL_FLOATS
+from graphrewrite.types.small_floats import SMALL_FLOATS
 
 __all__ = ["HELD_WIDER", "NAMES", "SHORT_INTEGERS", "USUAL_NAMES", "check_name", "integer_limits", "named_dtype"]
 
@@ -27,7 +27,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 }
 
 NAMES: tuple[str, ...] = tuple(_DTYPES)
-"""Every element type that is written as one word."""
+"""All element types that are written as one word."""
 
 USUAL_NAMES: tuple[str, ...] = (
     *("f32", "f16", "f64", "bf16", "bool"),
@@ -37,25 +37,16 @@ USUAL_NAMES: tuple[str, ...] = (
 """Element types of most models: without integers of two bits and floats of eight or four."""
 
 SHORT_INTEGERS: frozenset[str] = frozenset({"i2", "i4", "u2", "u4"})
-"""Integers that are held in eight bits and have fewer."""
+"""Integers of fewer than eight bits, stored in eight."""
 
 HELD_WIDER: frozenset[str] = SHORT_INTEGERS | {"bf16", *SMALL_FLOATS}
-"""Those that numpy has no dtype for: an array in which they are held does not say so."""
+"""Element types without a dtype in numpy; they are stored in a wider one, from which they cannot be recognised."""
 
 
 def named_dtype(name: str) -> np.dtype[Any]:
     """Return the numpy dtype that holds the values of a named element type.
 
-    numpy has no bfloat16, no smaller floats and no integers below 8 bits: they are held in a wider type of their kind.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-
-    Returns
-    -------
-    numpy.dtype
+    numpy has no bfloat16, no smaller floats and no integers below 8 bits: they are stored in a wider type.
 
     Examples
     --------
@@ -67,16 +58,6 @@ def named_dtype(name: str) -> np.dtype[Any]:
 
 def check_name(name: object) -> None:
     """Raise unless an element type has that name.
-
-    Parameters
-    ----------
-    name : object
-        Perhaps a name.
-
-    Raises
-    ------
-    TypeMismatchError
-        With the names that there are.
 
     Examples
     --------
@@ -91,15 +72,6 @@ def check_name(name: object) -> None:
 
 def integer_limits(name: str) -> tuple[int, int] | None:
     """Return the least and the greatest number of a named integer type; None if it is not one.
-
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-
-    Returns
-    -------
-    tuple of int or None
 
     Examples
     --------

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.runtime.display import Displayed
 from graphrewrite.types.named import integer_limits, named_dtype
-from graphrewrite.types.shown import Shown
 
 __all__ = ["STORAGES", "Quantised"]
 
@@ -20,7 +20,7 @@ STORAGES: tuple[str, ...] = tuple(f"{kind}{bits}" for kind in "iu" for bits in (
 
 
 @dataclass(frozen=True)
-class Quantised(Shown):
+class Quantised(Displayed):
     """A number format: ``scale * (q - zero_point)``, per tensor or per channel (ONNX specification, QuantizeLinear).
 
     Parameters
@@ -47,17 +47,17 @@ class Quantised(Shown):
 
     def __post_init__(self) -> None:
         if self.storage not in STORAGES:
-            raise TypeMismatchError(f"quantised numbers are stored as one of {', '.join(STORAGES)}, not {self.storage}")
+            raise TypeMismatchError(f"the storage is one of {', '.join(STORAGES)}, got {self.storage!r}")
         scale, zero_point = self._each(self.scale, float), self._each(self.zero_point, operator.index)
         if self.axis is None:
             if isinstance(scale, tuple) or isinstance(zero_point, tuple):
-                raise TypeMismatchError("several scales or zero points need the axis that they belong to")
+                raise TypeMismatchError("several scales or zero points need an axis")
         else:
             object.__setattr__(self, "axis", operator.index(self.axis))
             if not 0 <= operator.index(self.axis) < 32:
-                raise TypeMismatchError(f"the axis of the channels is counted from 0, not {self.axis}")
+                raise TypeMismatchError(f"the channel axis is 0 to 31, got {self.axis}")
             if not isinstance(scale, tuple) or not scale:
-                raise TypeMismatchError(f"axis {self.axis} needs a tuple of scales, one for each of its indices")
+                raise TypeMismatchError(f"axis {self.axis} needs a tuple of scales, one per index")
             zero_point = zero_point if isinstance(zero_point, tuple) else (zero_point,) * len(scale)
             if len(zero_point) != len(scale):
                 raise TypeMismatchError(f"{len(scale)} scales need as many zero points, got {len(zero_point)}")
@@ -65,9 +65,9 @@ class Quantised(Shown):
         object.__setattr__(self, "zero_point", zero_point)
         for step, zero in self.channels:
             if not (math.isfinite(step) and step > 0):
-                raise TypeMismatchError(f"a scale is a finite number above zero, not {step}")
+                raise TypeMismatchError(f"scales are finite and positive, got {step}")
             if not self.minimum <= zero <= self.maximum:
-                raise TypeMismatchError(f"the zero point {zero} is not a number of {self.storage}")
+                raise TypeMismatchError(f"the zero point {zero} does not fit into {self.storage}")
 
     def _each(self, given: Any, convert: Any) -> Any:
         """A number, or a tuple of them where a sequence or an array was given."""
@@ -75,7 +75,7 @@ class Quantised(Shown):
             array = isinstance(given, np.ndarray) and given.ndim
             return tuple(map(convert, given)) if array or isinstance(given, tuple | list) else convert(given)
         except (TypeError, ValueError, OverflowError) as error:
-            raise TypeMismatchError(f"a scale is a float and a zero point an int, got {given!r}") from error
+            raise TypeMismatchError(f"scales are floats and zero points ints, got {given!r}") from error
 
     @property
     def minimum(self) -> int:
@@ -106,10 +106,6 @@ class Quantised(Shown):
         ----------
         axis : int
             Counted from 0.
-
-        Returns
-        -------
-        Quantised
 
         Examples
         --------

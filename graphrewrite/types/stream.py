@@ -1,4 +1,4 @@
-"""Stream: tensors that travel beat by beat."""
+"""Stream: tensors that are transmitted beat by beat."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from functools import cached_property
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.runtime.display import Displayed
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.shown import Shown
 from graphrewrite.types.tensor import checked_shape
 
 __all__ = ["Stream"]
 
 
 @dataclass(frozen=True)
-class Stream(Shown):
+class Stream(Displayed):
     """A stream of beats that carries one tensor (without its batch) after the other.
 
     The first dimension is the channels, the others are positions, in raster order. All channels of a position travel
@@ -48,10 +48,10 @@ class Stream(Shown):
 
     def __post_init__(self) -> None:
         if not isinstance(self.element, FixedPoint):
-            raise TypeMismatchError(f"a stream carries mantissas of a fixed-point format, not {self.element!r}")
+            raise TypeMismatchError(f"stream elements are FixedPoint formats, got {self.element!r}")
         sizes = tuple(d for d in checked_shape(self.shape) if isinstance(d, int))
         if not sizes or len(sizes) != len(self.shape):
-            raise TypeMismatchError(f"a stream has its channels first and whole sizes only, not {self.shape!r}")
+            raise TypeMismatchError(f"stream shapes have channels first and no symbolic sizes, got {self.shape!r}")
         object.__setattr__(self, "shape", sizes)
         object.__setattr__(self, "lanes", self.lanes or self.channels)
         if self.lanes < 1 or self.channels % self.lanes:
@@ -93,10 +93,6 @@ class Stream(Shown):
         values : ndarray of int, shape [N, *shape]
             Mantissas.
 
-        Returns
-        -------
-        ndarray of int64, shape [N, beats, lanes]
-
         Examples
         --------
         >>> Stream(FixedPoint(False, 8), (2, 1, 2)).to_beats(np.array([[[[1, 2]], [[3, 4]]]])).tolist()
@@ -111,10 +107,6 @@ class Stream(Shown):
         Parameters
         ----------
         beats : ndarray of int, shape [N, beats, lanes]
-
-        Returns
-        -------
-        ndarray, shape [N, *shape]
 
         Examples
         --------

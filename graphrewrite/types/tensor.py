@@ -8,36 +8,27 @@ from typing import Any, ClassVar, SupportsIndex
 from weakref import WeakValueDictionary
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.runtime.display import Displayed
 from graphrewrite.types.element import Element, check_element
 from graphrewrite.types.layout import check_layout, permuted
 from graphrewrite.types.quantised import Quantised
-from graphrewrite.types.shown import Shown
 
 __all__ = ["MOST_AXES", "Dimension", "Tensor", "checked_shape"]
 
 Dimension = int | str
-"""A size, or the name of a size that is not known until run time (``"N"``)."""
+"""A size, or the name of a symbolic size that is known at run time only (``"N"``)."""
 
 MOST_AXES = 32
-"""So many axes a tensor has at most, as numpy's arrays had before its version 2."""
+"""Greatest number of axes, that of numpy's arrays before version 2."""
 
 _LARGEST = (1 << 63) - 1
 
 _TENSORS: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-"""Every tensor type that is in use, by what it is made of."""
+"""All tensor types in use, by their parts: equal types are one object."""
 
 
 def checked_shape(shape: Iterable[Any]) -> tuple[Dimension, ...]:
-    """Return a shape as it is kept: a tuple of sizes and of names.
-
-    Parameters
-    ----------
-    shape : iterable of int or str
-        Sizes; whole numbers of any type, and identifiers.
-
-    Returns
-    -------
-    tuple of int or str
+    """Return a shape as a tuple of sizes and names.
 
     Raises
     ------
@@ -50,29 +41,29 @@ def checked_shape(shape: Iterable[Any]) -> tuple[Dimension, ...]:
     ('N', 3)
     """
     if isinstance(shape, str) or not isinstance(shape, Iterable):
-        raise TypeMismatchError(f"a shape is a tuple of sizes, as in ('N', 3), not {shape!r}")
+        raise TypeMismatchError(f"shapes are tuples of sizes, as in ('N', 3), got {shape!r}")
     sizes = tuple(map(_checked_size, shape))
     if len(sizes) > MOST_AXES:
-        raise TypeMismatchError(f"a tensor has at most {MOST_AXES} axes, not {len(sizes)}")
+        raise TypeMismatchError(f"tensors have at most {MOST_AXES} axes, got {len(sizes)}")
     return sizes
 
 
 def _checked_size(size: Any) -> Dimension:
-    if type(size) is int and 0 <= size <= _LARGEST:  # nearly all are, and a protocol takes long to look at
+    if type(size) is int and 0 <= size <= _LARGEST:  # fast path: isinstance with a protocol is slow
         return size
     if isinstance(size, str):
         if size.isidentifier():
             return str(size)
-        raise TypeMismatchError(f"a size that run time decides has an identifier as its name, such as N, not {size!r}")
+        raise TypeMismatchError(f"symbolic sizes are identifiers, such as 'N', got {size!r}")
     if isinstance(size, SupportsIndex) or (isinstance(size, float) and size.is_integer()):
         whole = int(size)
         if 0 <= whole <= _LARGEST:
             return whole
-    raise TypeMismatchError(f"a size is a whole number from 0 to 2**63 - 1 or a name such as 'N', not {size!r}")
+    raise TypeMismatchError(f"sizes are integers from 0 to 2**63 - 1 or names such as 'N', got {size!r}")
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Tensor(Shown):
+class Tensor(Displayed):
     """A tensor: element type and shape, batch included where there is one, and perhaps the names of its axes.
 
     Parameters
@@ -101,11 +92,11 @@ class Tensor(Shown):
     _hash: ClassVar[int]
 
     def __new__(cls, element: Element, shape: tuple[Dimension, ...], layout: str | None = None) -> Tensor:
-        """Return the one object of its kind, as long as somebody has it: rewriting compares types by identity first."""
+        """Return the one object of equal types: rewriting compares types by identity first."""
         if type(shape) is tuple:
             try:
                 known: Tensor | None = _TENSORS.get((cls, element, shape, layout))
-            except TypeError:  # cannot be hashed: said below
+            except TypeError:  # unhashable: reported below
                 known = None
             if known is not None:
                 return known
@@ -113,7 +104,7 @@ class Tensor(Shown):
         sizes = checked_shape(shape)
         if layout is not None:
             check_layout(layout, len(sizes))
-            layout = layout or None  # a tensor without axes has nothing to name
+            layout = layout or None  # without axes, "" is no layout
         if isinstance(element, Quantised) and element.axis is not None:
             channels = sizes[element.axis] if element.axis < len(sizes) else "none"
             if channels != len(element.channels):
@@ -128,7 +119,7 @@ class Tensor(Shown):
         return first
 
     def __hash__(self) -> int:
-        return self._hash  # asked for at every step of rewriting
+        return self._hash  # computed once: rewriting asks for it at every step
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.element, self.shape, self.layout)

@@ -1,4 +1,4 @@
-"""The text of types, read."""
+"""Parsing of the text form of types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIXED = re.compile(r"(?P<sign>[su])(?P<width>[0-9]{1,9})f(?P<fraction>-?[0-9]{1
 _QUANTISED = re.compile(r"(?P<storage>[a-z0-9]+)<(?P<channels>[^<>@]*)(?:@\s*(?P<axis>[0-9]{1,9})\s*)?>\Z")
 _CHANNEL = re.compile(r"\s*(?P<scale>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,9})?)\s*:\s*(?P<zero>-?[0-9]{1,19})\s*\Z")
 _COMMA = re.compile(r",(?![^\[]*\])(?![^<]*>)")
-"""A comma outside of all brackets: no closing one follows before the next that opens."""
+"""A comma outside of all brackets: no closing bracket follows before the next opening one."""
 _HINT = (
     "write it as f32[N,8,26,26], f32[N,26,26,8] NHWC, s8f4[N,3], i8<0.1:3>[N,4], stream u8f0[3,4,5] or "
     "stream u8f0[6,4] 2 lanes"
@@ -37,14 +37,10 @@ def parse_element(text: str) -> Element:
     text : str
         What ``str`` of an element type gives.
 
-    Returns
-    -------
-    str, FixedPoint or Quantised
-
     Raises
     ------
     ParseError
-        If the text has not the form of an element type, or says what there is not.
+        If the text is not an element type.
 
     Examples
     --------
@@ -71,7 +67,9 @@ def _element(text: str) -> Element:
     channels = [_CHANNEL.match(word) for word in quantised["channels"].split(",")] if quantised is not None else []
     found = [(float(c["scale"]), int(c["zero"])) for c in channels if c is not None]
     if quantised is None or len(found) != len(channels) or (len(found) > 1 and quantised["axis"] is None):
-        raise ParseError(f"{text!r} is no quantised format; write it as i8<0.1:3>, or i8<0.1:3, 0.2:0 @1> for axis 1")
+        raise ParseError(
+            f"{text!r} is not a quantised format; write it as i8<0.1:3>, or i8<0.1:3, 0.2:0 @1> for axis 1"
+        )
     if quantised["axis"] is None:
         return Quantised(quantised["storage"], *found[0])
     scales, zero_points = zip(*found, strict=True)
@@ -86,14 +84,10 @@ def parse_type(text: str) -> Type:
     text : str
         What ``str`` of a type gives.
 
-    Returns
-    -------
-    Tensor or Stream
-
     Raises
     ------
     ParseError
-        If the text is no type.
+        If the text is not a type.
 
     Examples
     --------
@@ -104,7 +98,7 @@ def parse_type(text: str) -> Type:
     """
     found = _TYPE.match(text.strip())
     if found is None:
-        raise ParseError(f"{text!r} is no type; {_HINT}")
+        raise ParseError(f"{text!r} is not a type; {_HINT}")
     words = [word.strip() for word in found["shape"].split(",")] if found["shape"].strip() else []
     try:
         shape: tuple[Dimension, ...] = tuple(_size(word) for word in words)
@@ -130,14 +124,10 @@ def parse_types(text: str) -> tuple[Type, ...]:
     text : str
         Types as `parse_type` takes them, joined by ``", "``; nothing for none.
 
-    Returns
-    -------
-    tuple of Tensor or Stream
-
     Raises
     ------
     ParseError
-        If one of them is no type.
+        If one of them is not a type.
 
     Examples
     --------

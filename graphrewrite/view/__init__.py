@@ -5,7 +5,7 @@ Graphviz lays them out; pydot writes its language. Where one of the two is missi
 Examples
 --------
 >>> from graphrewrite import Graph
->>> from graphrewrite.view import show
+>>> from graphrewrite import show
 >>> show(Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)"))
 graph g
 x = input() : f32[N,2]
@@ -13,12 +13,16 @@ r = relu(x) : f32[N,2]
 y = output(r)
 """
 
+from graphrewrite.view.dispatch import show, to_svg
 from graphrewrite.view.graphs.before_after import before_after
 from graphrewrite.view.graphs.difference import show_diff
 from graphrewrite.view.layout.dot import to_dot
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.rules.explained import explained
 from graphrewrite.view.rules.rule_picture import rule_picture
-from graphrewrite.view.show import show, to_svg
 
 __all__ = ["Picture", "before_after", "explained", "rule_picture", "show", "show_diff", "to_dot", "to_svg"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

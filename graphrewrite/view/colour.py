@@ -9,15 +9,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graphrewrite.levels import LEVELS, level_of
 from graphrewrite.op.op import Op
+from graphrewrite.rewriting.rule.levels import LEVELS, level_of
 
-__all__ = ["DARK", "DIM", "EDGE", "FRAME", "INK", "MARKS", "PAPER", "SHADES", "VARIABLES", "Look", "Mark", "look_of"]
+__all__ = [
+    "DARK",
+    "DIM",
+    "EDGE",
+    "FRAME",
+    "HIGHLIGHTS",
+    "INK",
+    "PAPER",
+    "SHADES",
+    "VARIABLES",
+    "Look",
+    "Mark",
+    "look_of",
+]
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a node is drawn: colours in the light theme, its border's width and number, and what these stand for."""
+    """Style of a node: colours in the light theme, width and number of its borders, and their meaning."""
 
     fill: str
     border: str
@@ -29,7 +42,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Mark:
-    """How a node stands out: its border, and a word below its name."""
+    """Highlight of a node: its border, and a word below its name."""
 
     colour: str
     word: str
@@ -53,10 +66,10 @@ _FAMILIES = {
 }
 _MODULES = {
     **dict.fromkeys(("convolution", "transposed_convolution", "linear_algebra", "contraction"), "weights"),
-    **dict.fromkeys(("quantised_product", "recurrent"), "weights"),
+    **dict.fromkeys(("products", "recurrent"), "weights"),
     **dict.fromkeys(("arithmetic", "elementary", "comparison", "logic", "normalisation", "training"), "arithmetic"),
     **dict.fromkeys(("activation", "smooth_activation", "approximated"), "activation"),
-    **dict.fromkeys(("conversion", "fixed", "quantised", "quantise_linear", "qonnx", "mantissas"), "activation"),
+    **dict.fromkeys(("conversion", "fixed_point", "quantise_linear", "qonnx", "mantissas"), "activation"),
     **dict.fromkeys(("pooling", "window_pooling", "resizing"), "pooling"),
     **dict.fromkeys(("shapes", "slicing", "gathering", "scattering", "rearranging", "generating"), "shapes"),
     **dict.fromkeys(("reduce", "reduction"), "reduction"),
@@ -77,7 +90,7 @@ _LEVELS = {
     "bridge": ("#b87700", 1.0, 2),
 }
 
-MARKS = {
+HIGHLIGHTS = {
     "matched": Mark("#cc3311", "matched"),
     "fits": Mark("#00734f", "fits", width=2.4),
     "obstacle": Mark("#cc3311", "obstacle", width=4.0, dashed=True),
@@ -130,24 +143,11 @@ DARK = {
     "#fbac5c": ("shade-3", "#854e17"),
     "#f28e3a": ("shade-4", "#a65c12"),
 }
-"""What each colour stands for, and what it is in the dark theme."""
+"""The meaning of each colour, and its replacement in the dark theme."""
 
 
 def look_of(kind: str, op: Op | None, result: Any = None) -> Look:
     """Return how a node of a type is drawn.
-
-    Parameters
-    ----------
-    kind : str
-        The node's type.
-    op : Op or None
-        The op of that name, where the graph knows one.
-    result : Tensor, Stream or tuple of them, optional
-        The type of its result, which may be of a more specific level than the op.
-
-    Returns
-    -------
-    Look
 
     Examples
     --------

@@ -9,6 +9,7 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any
 
+from graphrewrite.hdl.emission.design import Design
 from graphrewrite.view.display import Display
 from graphrewrite.view.plain import plain, shortened
 from graphrewrite.view.table import Table
@@ -92,7 +93,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class DesignPage:
-    """What the display of a design shows.
+    """Data of the display of a design.
 
     Attributes
     ----------
@@ -120,21 +121,13 @@ class DesignPage:
     others: Table
 
 
+def show_project(design: Design) -> Display:
+    """Return the page of a design: instances, what they come from, what they cost, and the VHDL."""
+    return show_design(design.name, design.files, design.description)
+
+
 def show_design(name: str, files: Mapping[str, str], description: Mapping[str, Any]) -> Display:
     """Return a page of a design.
-
-    Parameters
-    ----------
-    name : str
-        Of the top entity.
-    files : mapping of str to str
-        Texts by path.
-    description : mapping
-        What ``design.json`` says; what is missing there is not shown.
-
-    Returns
-    -------
-    Display
 
     Examples
     --------
@@ -259,7 +252,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _fitting(lines: list[str], most: int) -> int:
-    """How many lines have so many letters."""
+    """Return the number of first lines that fit into a number of characters."""
     return sum(total <= most for total in accumulate(len(line) + 1 for line in lines))
 
 

@@ -60,10 +60,6 @@ class Display:
         path : str or Path
             Ends in .html, or in .txt for the text.
 
-        Returns
-        -------
-        Path
-
         Raises
         ------
         PictureError

@@ -29,18 +29,6 @@ _KINDS = (
 def highlighted(code: str, language: str = "python") -> Any:
     """Return source code as HTML: text in which what pygments knows is marked; the templates' filter ``code``.
 
-    Parameters
-    ----------
-    code : str
-        Any text.
-    language : str
-        As pygments calls it: ``"python"``, ``"vhdl"``, ….
-
-    Returns
-    -------
-    markupsafe.Markup
-        The text, escaped, as it is where pygments is not installed.
-
     Examples
     --------
     >>> print(highlighted("return '<b>'"))

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graphrewrite.distribution import Distribution
 from graphrewrite.errors import GraphError, did_you_mean
-from graphrewrite.evaluation import Evaluation
+from graphrewrite.execution.distribution import Distribution
+from graphrewrite.execution.statistics import Evaluation
 from graphrewrite.view.display import Display
 from graphrewrite.view.plain import plain
 from graphrewrite.view.table import Table
@@ -24,7 +24,7 @@ _FAR = 0.1
 
 @dataclass(frozen=True)
 class Row:
-    """What is shown of an edge.
+    """Data of one edge in the display.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the display of an evaluation shows.
+    """Data of the display of an evaluation.
 
     Attributes
     ----------
@@ -109,24 +109,8 @@ def show_evaluation(
 
     Parameters
     ----------
-    found : Evaluation
-    nodes : str or iterable of str, optional
-        Whose edges to show; all where not given.
     order : {"graph", "error", "clipped"}
         Operands first, or what is farthest off first, or what is clipped most.
-    constants : bool
-        Whether to show constants, too.
-    most : int
-        How many edges are shown.
-
-    Returns
-    -------
-    Display
-
-    Raises
-    ------
-    GraphError
-        If a node is not there, or there is no such order.
 
     Examples
     --------

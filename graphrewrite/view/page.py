@@ -31,19 +31,7 @@ _MOST_STILL = 150_000
 
 @cache
 def environment() -> jinja2.Environment:
-    """Return the environment of all templates: values are escaped, and a name that a template lacks is an error.
-
-    Returns
-    -------
-    jinja2.Environment
-        With the filters ``plain``, which writes invisible characters as escapes and takes a limit of length; ``code``,
-        which marks the words of source code and takes its language; and ``drawn``, which writes an SVG element.
-
-    Raises
-    ------
-    MissingDependencyError
-        If jinja2 is not installed.
-    """
+    """Return the environment of all templates: values are escaped, and a name that a template lacks is an error."""
     try:
         import jinja2
     except ImportError:
@@ -64,63 +52,19 @@ def environment() -> jinja2.Environment:
 
 @cache
 def asset(name: str) -> Any:
-    """Return a style sheet or a script of the package, to be written into a page as it is.
-
-    Parameters
-    ----------
-    name : str
-        File in ``view/templates``.
-
-    Returns
-    -------
-    markupsafe.Markup
-    """
+    """Return a style sheet or a script of the package, to be written into a page as it is."""
     return as_it_is((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def fragment(template: str, **values: Any) -> str:
-    """Return HTML that can stand in any page, with its style, in the theme of the page around it.
-
-    Parameters
-    ----------
-    template : str
-        File in ``view/templates``.
-    **values
-        What the template shows; escaped unless `markupsafe.Markup`.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    MissingDependencyError
-        If jinja2 is not installed.
-    """
+    """Return HTML that can stand in any page, with its style, in the theme of the page around it."""
     made = environment()
     body = made.get_template(template).render(**values)
     return made.get_template("fragment.html").render(body=as_it_is(body))
 
 
 def document(title: str, body: str, *, head: str = "") -> str:
-    """Return a self-contained HTML document that follows the theme of the reader's system.
-
-    Parameters
-    ----------
-    title : str
-        Any text.
-    body, head : str
-        HTML, written as it is.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    MissingDependencyError
-        If jinja2 is not installed.
-    """
+    """Return a self-contained HTML document that follows the theme of the reader's system."""
     return (
         environment()
         .get_template("document.html")
@@ -140,22 +84,7 @@ def _drawn(svg: str) -> Any:
 
 
 def as_it_is(html: str) -> Any:
-    """Return HTML that a template is to write as it is, for whoever gives it has made it.
-
-    Parameters
-    ----------
-    html : str
-        Safe.
-
-    Returns
-    -------
-    markupsafe.Markup
-
-    Raises
-    ------
-    MissingDependencyError
-        If jinja2 is not installed.
-    """
+    """Return HTML that a template is to write as it is, for whoever gives it has made it."""
     environment()
     from markupsafe import Markup  # comes with jinja2
 

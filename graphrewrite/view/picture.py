@@ -26,7 +26,7 @@ __all__ = ["Content", "Picture"]
 
 @dataclass(frozen=True)
 class Content:
-    """What a picture shows: scenes side by side, and below them tables and hints.
+    """A picture: scenes side by side, and below them tables and hints.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Picture(Display):
 
     @property
     def scenes(self) -> tuple[Scene, ...]:
-        """What is drawn."""
+        """The scenes that are drawn."""
         return self.data.scenes
 
     @property
@@ -111,10 +111,6 @@ class Picture(Display):
         ----------
         path : str or Path
             Ends in .svg, .png, .dot, .html, or .txt for the text.
-
-        Returns
-        -------
-        Path
 
         Raises
         ------

@@ -14,17 +14,6 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 def plain(text: object, limit: int = 2000) -> str:
     r"""Return a text with characters that are invisible, act on others or are illegal in XML written as escapes.
 
-    Parameters
-    ----------
-    text : object
-        Anything with a `str`.
-    limit : int
-        Longer texts lose their middle.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> plain("a\x00b\u202ec")
@@ -39,16 +28,6 @@ def plain(text: object, limit: int = 2000) -> str:
 def shortened(text: str, limit: int) -> str:
     """Return a text without its middle if it is longer than a limit.
 
-    Parameters
-    ----------
-    text : str
-    limit : int
-        At least 3.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> shortened("/model/layer_1/conv/Conv", 15)
@@ -62,17 +41,6 @@ def shortened(text: str, limit: int) -> str:
 
 def markup(text: object, limit: int = 40) -> str:
     """Return a text for one line of a Graphviz label that is HTML-like.
-
-    Parameters
-    ----------
-    text : object
-        Anything with a `str`.
-    limit : int
-        Longer texts lose their middle.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

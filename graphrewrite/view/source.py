@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graphrewrite.place import located
+from graphrewrite.runtime.source_location import located
 from graphrewrite.view.plain import plain
 
 __all__ = ["place_of", "source_of", "written_source"]
@@ -22,18 +22,6 @@ _LINES = 12
 
 def source_of(function: Callable[..., Any], *, below: str = "") -> tuple[str, ...]:
     """Return the first lines of a function.
-
-    Parameters
-    ----------
-    function : callable
-        Any function.
-    below : str
-        A word: what stands up to the first line that begins with it is left out.
-
-    Returns
-    -------
-    tuple of str
-        A remark where there is no source.
 
     Examples
     --------
@@ -53,16 +41,6 @@ def source_of(function: Callable[..., Any], *, below: str = "") -> tuple[str, ..
 
 def written_source(member: Any) -> str:
     """Return the source of a rule, a pass or a function; of a rule that is made of graphs, the statement that makes it.
-
-    Parameters
-    ----------
-    member : Rule, GraphRule, Pass or callable
-        A member of a rule set.
-
-    Returns
-    -------
-    str
-        Empty where there is none to be found.
 
     Examples
     --------
@@ -91,17 +69,6 @@ def written_source(member: Any) -> str:
 
 def place_of(member: Any) -> str:
     """Return file and line where a member of a rule set is written, as short as it is clear.
-
-    Parameters
-    ----------
-    member : Rule, GraphRule, Pass or callable
-        A member of a rule set.
-
-    Returns
-    -------
-    str
-        The file as seen from a folder of Python's path or the current one, where it is inside of it; empty where there
-        is none.
 
     Examples
     --------

@@ -9,7 +9,7 @@ __all__ = ["Table"]
 
 @dataclass(frozen=True)
 class Table:
-    """What a table shows; the template ``table.html`` draws it, and its macro draws it within others.
+    """Data of a table; the template ``table.html`` draws it, and its macro draws it within others.
 
     Attributes
     ----------
@@ -36,12 +36,7 @@ class Table:
     caption: str = ""
 
     def text(self) -> str:
-        """Return the table for a terminal.
-
-        Returns
-        -------
-        str
-        """
+        """Return the table for a terminal."""
         lines = [self.columns, *self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
         told = [

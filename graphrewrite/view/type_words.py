@@ -41,7 +41,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class TypeWords:
-    """What a type shows: its text form, a sentence, facts, and the bits of one number, the highest first."""
+    """Data of the display of a type: its text form, a sentence, facts, and the bits of a number, highest first."""
 
     title: str
     sentence: str
@@ -49,12 +49,7 @@ class TypeWords:
     bits: tuple[Bits, ...] = ()
 
     def text(self) -> str:
-        """Return it for a terminal.
-
-        Returns
-        -------
-        str
-        """
+        """Return it for a terminal."""
         layout = " | ".join(f"{b.kind} {', '.join(b.weights)}" for b in self.bits)
         body = [f"  {name}: {value}" for name, value in self.facts.rows]
         return "\n".join([f"{self.title}: {self.sentence}", *body, *([f"  bits: {layout}"] if layout else [])])
@@ -62,15 +57,6 @@ class TypeWords:
 
 def type_words(kind: Type | FixedPoint | Quantised) -> TypeWords:
     """Return what is to be said of a type.
-
-    Parameters
-    ----------
-    kind : Tensor, Stream, FixedPoint or Quantised
-        Any type.
-
-    Returns
-    -------
-    TypeWords
 
     Examples
     --------
@@ -94,17 +80,7 @@ def type_words(kind: Type | FixedPoint | Quantised) -> TypeWords:
 
 
 def show_type(kind: Type | FixedPoint | Quantised) -> Display:
-    """Return the display of a type.
-
-    Parameters
-    ----------
-    kind : Tensor, Stream, FixedPoint or Quantised
-        Any type.
-
-    Returns
-    -------
-    Display
-    """
+    """Return the display of a type."""
     words = type_words(kind)
     return Display(words, words.text(), template="type.html", title=words.title)
 

@@ -70,17 +70,7 @@ class Wave:
     ends: int
 
     def states(self, first: int) -> list[str]:
-        """Return for each cycle ``"moves"``, ``"waits"`` (for ready), ``"starves"`` (its reader does) or nothing.
-
-        Parameters
-        ----------
-        first : int
-            The first cycle of the window.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return for each cycle ``"moves"``, ``"waits"`` (for ready), ``"starves"`` (its reader does) or nothing."""
         return [
             ("moves" if ready else "waits")
             if valid
@@ -93,7 +83,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Waveform:
-    """What a waveform shows.
+    """Data of a waveform.
 
     Attributes
     ----------
@@ -150,19 +140,7 @@ class Waveform:
         return ", ".join(told)
 
     def line(self, bits: Sequence[bool], high: float, low: float) -> str:
-        """Return a signal as the path of an SVG.
-
-        Parameters
-        ----------
-        bits : sequence of bool
-            A cycle each.
-        high, low : float
-            Where 1 and 0 are drawn.
-
-        Returns
-        -------
-        str
-        """
+        """Return a signal as the path of an SVG."""
         if not bits:
             return ""
         parts = [f"M0 {high if bits[0] else low:g}"]
@@ -193,23 +171,6 @@ def show_waveform(
     note: str = "",
 ) -> Display:
     """Return a waveform.
-
-    Parameters
-    ----------
-    name : str
-        Of the design.
-    waves : sequence of Wave
-        Streams.
-    first, cycles, total : int
-        The window, and how many cycles the run has.
-    hidden : sequence of str
-        Streams that are not shown.
-    note : str
-        What there is to say about it.
-
-    Returns
-    -------
-    Display
 
     Examples
     --------

@@ -14,25 +14,7 @@ class PictureError(GraphRewriteError):
 
 
 def written(path: Path, content: bytes) -> Path:
-    """Write a file, or say why that is not possible.
-
-    Parameters
-    ----------
-    path : Path
-        An earlier file there is replaced.
-    content : bytes
-        All of it.
-
-    Returns
-    -------
-    Path
-        The same.
-
-    Raises
-    ------
-    PictureError
-        If the folder is not there or cannot be written.
-    """
+    """Write a file, or say why that is not possible."""
     try:
         path.write_bytes(content)
     except OSError as error:

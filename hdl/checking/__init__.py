@@ -6,6 +6,6 @@ One line for a component of your own (it runs in a notebook or a test)::
 """
 
 from graphrewrite.hdl.checking.check import CheckReport, check_component
-from graphrewrite.hdl.checking.comparison import Difference
+from graphrewrite.hdl.checking.comparison import WrongBeat
 
-__all__ = ["CheckReport", "Difference", "check_component"]
+__all__ = ["CheckReport", "WrongBeat", "check_component"]

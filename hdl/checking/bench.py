@@ -6,42 +6,25 @@ from pathlib import Path
 import numpy as np
 
 from graphrewrite.hdl.checking.case import Case, payloads
-from graphrewrite.hdl.entity import check_entity, ports, source_of, template
-from graphrewrite.hdl.generic import literal
+from graphrewrite.hdl.emission.entity import check_entity, ports, sources_of, template
+from graphrewrite.hdl.generics import literal
 
 __all__ = ["write_bench"]
 
-SHARED = ("lanes", "stream_buffer")
 TOOLS = ("bench_clock", "stream_checker", "stream_monitor", "stream_sink", "stream_source")
 
 
 def write_bench(
     cases: Sequence[Case], folder: Path, entities: Sequence[str] = (), extra: Sequence[Path] = ()
 ) -> list[Path]:
-    """Write a test bench of the entity ``bench`` and all that it reads; return its sources in the order of analysis.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-        What it runs.
-    folder : Path
-        Where to.
-    entities, extra : sequences
-        Names of entities without generics to run in place of the components, and their files.
-
-    Returns
-    -------
-    list of Path
-    """
-    files = {name: template(f"{name}.vhd") for name in (*SHARED, *TOOLS)}
-    order: list[Path | str] = list(SHARED)
-    for case in cases:
-        entity = case.component.entity
-        if not entities:
+    """Write a test bench of the entity ``bench`` and all that it reads; return its sources in the order of analysis."""
+    if not entities:
+        for case in cases:
             check_entity(case.component, case.site)
-            if entity not in files:
-                order.append(entity)
-                files[entity] = source_of(case.component)
+    components = {} if entities else {case.component.entity: case.component for case in cases}
+    files = sources_of(components.values())
+    order: list[Path | str] = list(files)
+    files.update({name: template(f"{name}.vhd") for name in TOOLS})
     blocks = []
     for number, case in enumerate(cases):
         _write_frames(case, number, folder)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphrewrite.hdl.checking.definition import next_open, transfers
 from graphrewrite.hdl.component import Component, Site
-from graphrewrite.hdl.entity import asked, ports
+from graphrewrite.hdl.emission.entity import asked, ports
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.types import FixedPoint, Stream
@@ -25,14 +25,14 @@ _LARGE = 200  # beats of a frame, from which on one frame of each kind is enough
 
 @dataclass(frozen=True)
 class Run:
-    """Frames back to back behind a reset.
+    """Frames back to back after a reset.
 
     Attributes
     ----------
     inputs : tuple of ndarray
         For each input its frames, shape [frames, *shape].
     frames : int
-        How many there are.
+        Number of frames.
     resets : int
         Edges of the reset before it.
     cut : float
@@ -56,7 +56,7 @@ class Case:
     site : Site
         Its streams and attributes.
     runs : tuple of Run
-        One after the other, each behind a reset.
+        One after the other, each after a reset.
     sources, sinks : tuple of tuple of int
         Stall pattern of each input and of each output.
     """
@@ -142,7 +142,7 @@ class Case:
 
     @cached_property
     def cycles(self) -> tuple[int, ...]:
-        """How many cycles each run lasts."""
+        """Cycles of each run."""
         found = []
         for run, (taken, left) in zip(self.runs, self._transfers, strict=True):
             last = max(beats[-1] for beats in (*taken, *left) if beats)
@@ -192,19 +192,7 @@ def payloads(stream: Stream, values: NDArray[np.integer]) -> list[int]:
 
 
 def draw_case(component: Component, site: Site, rng: np.random.Generator) -> Case:
-    """Return a configuration with random frames and stall patterns: to the end, cut off in mid-frame, to the end again.
-
-    Parameters
-    ----------
-    component : Component
-    site : Site
-        Its streams and attributes.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Case
-    """
+    """Return a configuration with random frames and stalls, in three runs: the second is cut off in mid-frame."""
     large = max(stream.beats for stream in (*site.operands, *site.results)) > _LARGE
     counts = [1, 1, 1] if large else [int(rng.integers(2, 4)), int(rng.integers(1, 3)), 1]
     cuts = [1.0, float(rng.uniform(0.05, 0.95)), 1.0]

@@ -20,7 +20,7 @@ _TOGETHER = 200  # configurations of one simulation
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What a check compared; it found no difference.
+    """Numbers of what a check compared; it found no difference.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def check_component(
 ) -> CheckReport:
     """Check that GHDL gives what a component's meaning in numpy says, in the cycles that its schedule says.
 
-    Each configuration runs behind a reset with random frames, back to back, and random stalls at every stream; then it
+    Each configuration runs after a reset with random frames, back to back, and random stalls at every stream; then it
     is reset between two frames, runs again and is reset in mid-frame; then it has to be exact once more. Every stream
     is watched for what ``STREAM_CONTRACT.md`` demands. Beats are compared at the inputs too: a component has to take
     them when its schedule says. There is no tolerance.
@@ -82,10 +82,6 @@ def check_component(
     timeout : float or None
         Seconds after which a simulation is given up; one holds 200 configurations.
 
-    Returns
-    -------
-    CheckReport
-
     Raises
     ------
     ComponentError
@@ -104,7 +100,7 @@ def check_component(
     Examples
     --------
     >>> from graphrewrite.hdl.components.fifo import FIFO, fifo
-    >>> from graphrewrite.hdl.ghdl import find_ghdl
+    >>> from graphrewrite.hdl.ghdl.simulator import find_ghdl
     >>> from graphrewrite.types import FixedPoint, Stream
     >>> def draw(rng):
     ...     x = Stream(FixedPoint(True, int(rng.integers(1, 25))), (int(rng.integers(1, 5)), 6))
@@ -135,17 +131,7 @@ def draw_cases(
     count: int = 100,
     seed: int = 0,
 ) -> Iterator[Case]:
-    """Yield the configurations of a check: corner cases, then random ones, each from the seed and its number alone.
-
-    Parameters
-    ----------
-    component, draw, corners, count, seed
-        As for `check_component`.
-
-    Yields
-    ------
-    Case
-    """
+    """Yield the configurations of a check: corner cases, then random ones, each from the seed and its number alone."""
     number = -1
     for number, site in enumerate(corners):
         yield draw_case(component, _site(component, site), _random(component, seed, number))

@@ -1,19 +1,19 @@
-"""What GHDL gave against what was expected: the first difference, and what kind of fault it looks like."""
+"""GHDL's beats against the expected ones: the first difference, and the fault that it looks like."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphrewrite.hdl.checking.case import Beat, Case
-from graphrewrite.hdl.entity import ports
+from graphrewrite.hdl.emission.entity import ports
 from graphrewrite.types import Stream
 
-__all__ = ["Difference", "compare"]
+__all__ = ["WrongBeat", "compare"]
 
 _RUNS = ("", ", in the run that a reset cuts off", ", after a reset in mid-frame")
 
 
 @dataclass(frozen=True)
-class Difference:
+class WrongBeat:
     """The first beat of a port that is not as it should be.
 
     Attributes
@@ -43,21 +43,8 @@ class Difference:
         return f"{what}: expected {self.expected}, got {self.actual}" + (f" ({self.kind})" if self.kind else "")
 
 
-def compare(case: Case, seen: dict[str, list[list[Beat]]]) -> Difference | None:
-    """Return the first difference between what a configuration did and what it should have done.
-
-    Parameters
-    ----------
-    case : Case
-        The configuration.
-    seen : dict of str to list of runs
-        By port, the beats of each run.
-
-    Returns
-    -------
-    Difference or None
-        Of an output if there is one, else of an input.
-    """
+def compare(case: Case, seen: dict[str, list[list[Beat]]]) -> WrongBeat | None:
+    """Return the first difference between what a configuration did and what it should have done."""
     for name, stream, takes in sorted(ports(case.site), key=lambda port: port[2]):
         for run, wanted in enumerate(case.expected[name]):
             got = seen[name][run] if run < len(seen[name]) else []
@@ -67,7 +54,7 @@ def compare(case: Case, seen: dict[str, list[list[Beat]]]) -> Difference | None:
             if at is not None:
                 kind = "" if takes else _kind(wanted, got, at)
                 frame, beat = divmod(at, stream.beats)
-                return Difference(name, run, frame, beat, _shown(stream, wanted, at), _shown(stream, got, at), kind)
+                return WrongBeat(name, run, frame, beat, _shown(stream, wanted, at), _shown(stream, got, at), kind)
     return None
 
 
@@ -84,7 +71,7 @@ def _shown(stream: Stream, beats: Sequence[Beat], at: int) -> str:
 
 
 def _kind(wanted: Sequence[Beat], got: Sequence[Beat], at: int) -> str:
-    """What single fault explains all that is different from a beat on."""
+    """Name the single fault that explains all differences from a beat on."""
     words, found = [word for _, word in wanted], [word for _, word in got]
     if words == found:
         late = {b - a for (a, _), (b, _) in zip(wanted, got, strict=True)} - {0}
@@ -94,7 +81,7 @@ def _kind(wanted: Sequence[Beat], got: Sequence[Beat], at: int) -> str:
         return "all values are right, in other cycles"
     if not got:
         return "no beat came at all"
-    # Of a value that repeats, any of the beats may be the one that is lost: the first difference is behind it.
+    # Of a value that repeats, any of the beats may be the one that is lost: the first difference is after it.
     if len(found) < len(words) and found == words[: len(found)]:
         missing = len(words) - len(found)
         return f"the last {missing} beats are missing" if missing > 1 else "the last beat is missing"

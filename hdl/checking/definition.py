@@ -1,4 +1,4 @@
-"""What a schedule means, step by step: the definition that the fast prediction is tested against."""
+"""The meaning of a schedule, step by step: the definition that the fast prediction is tested against."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,6 @@ def transfers(
 
     Parameters
     ----------
-    schedule : Schedule
-        Of one component.
-    frames : int
-        How many it gets.
     sources, sinks : sequence of gates
         For each input and each output a pattern of 0 and 1: bit ``t % len`` says whether a beat may become valid, or is
         taken, in cycle ``t``.

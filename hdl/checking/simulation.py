@@ -5,20 +5,20 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrewrite.hdl import ghdl
 from graphrewrite.hdl.checking.bench import write_bench
 from graphrewrite.hdl.checking.case import Beat, Case
-from graphrewrite.hdl.entity import ports
+from graphrewrite.hdl.emission.entity import ports
 from graphrewrite.hdl.errors import ContractError, SimulatorError
+from graphrewrite.hdl.ghdl import simulator as ghdl
 
 __all__ = ["StoppedError", "simulate_cases"]
 
 _BROKEN = re.compile(r"case_(\d+)_(x|y|z\d?): (.*?), run (\d+), cycle (\d+)")
-_PLACE = re.compile(r"\bcase_(\d+)\b")
+_CASE = re.compile(r"\bcase_(\d+)\b")
 
 
 class StoppedError(ContractError):
-    """A configuration stopped the simulation; `number` is its place among those that were run, None if unknown."""
+    """A configuration stopped the simulation; `number` is its index among those that were run, None if unknown."""
 
     def __init__(self, message: str, number: int | None) -> None:
         self.number = number
@@ -32,28 +32,9 @@ def simulate_cases(
     extra: Sequence[Path] = (),
     timeout: float | None = None,
 ) -> list[dict[str, list[list[Beat]]]]:
-    """Run all configurations in one simulation.
+    """Run all configurations in one simulation; return for each, by port, the beats of each run.
 
-    Parameters
-    ----------
-    cases : sequence of Case
-        What to run.
-    entities, extra : sequences
-        Names of entities without generics to run in place of the components, and their files.
-    timeout : float, optional
-        Seconds after which to give up.
-
-    Returns
-    -------
-    list of dict
-        For each configuration, by port, the beats of each run.
-
-    Raises
-    ------
-    StoppedError
-        If a configuration breaks the stream contract.
-    SimulatorError
-        If GHDL refuses a file, or stops for another reason.
+    ``entities`` without generics, of the files ``extra``, run in place of the components.
     """
     with tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
         folder = Path(scratch).resolve()
@@ -68,8 +49,8 @@ def simulate_cases(
                 raise StoppedError(
                     f"{port} breaks the stream contract in cycle {cycle} after reset {run}: {rule}", int(number)
                 ) from None
-            if place := _PLACE.search(told):
-                raise StoppedError(f"GHDL stops in it; correct the VHDL:\n{told}", int(place[1])) from None
+            if case := _CASE.search(told):
+                raise StoppedError(f"GHDL stops in it; correct the VHDL:\n{told}", int(case[1])) from None
             raise SimulatorError(told) from None
         return [
             {name: _log(folder / f"case_{number}_{name}_log.txt") for name, _, _ in ports(case.site)}

@@ -38,17 +38,8 @@ def accumulate(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
-    kind : str
-        ``"sum"`` or ``"maximum"``.
-    element : FixedPoint, optional
-        Format of the sums, which holds every one.
     keepdims : bool
         Whether each axis of positions stays, of size one.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, 1, …] or [N, C]
 
     Examples
     --------

@@ -18,7 +18,7 @@ def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int] = (0,
     if left.shape != right.shape or left.lanes != right.lanes:
         raise TypeMismatchError(f"{left} and {right} differ in shape or lanes; give equal shapes and refold one")
     if len(shifts) != 2 or min(shifts) < 0:
-        raise TypeMismatchError(f"shifts {tuple(shifts)}: give two numbers of places to the left")
+        raise TypeMismatchError(f"shifts {tuple(shifts)}: give two numbers of bits to the left")
     low = (left.element.minimum << shifts[0]) + (right.element.minimum << shifts[1])
     high = (left.element.maximum << shifts[0]) + (right.element.maximum << shifts[1])
     if low < element.minimum or high > element.maximum:
@@ -37,15 +37,8 @@ def add(
 
     Parameters
     ----------
-    x, y : ndarray of int, shape [N, C, *positions]
-    element : FixedPoint
-        Format of the sums.
     shifts : (int, int)
         Places by which each operand is shifted left, so that the binary points agree.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

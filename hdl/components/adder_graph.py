@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.adder_layout import Layout, layout
-from graphrewrite.hdl.adder_network import Network, network
-from graphrewrite.hdl.adder_results import Finish, RowEnd, row_ends
+from graphrewrite.hdl.arithmetic.adder_layout import Layout, layout
+from graphrewrite.hdl.arithmetic.adder_network import Network, network
+from graphrewrite.hdl.arithmetic.adder_results import Finish, RowEnd, row_ends
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, spaced, streams
 from graphrewrite.hdl.components.requantise import requantise
-from graphrewrite.hdl.generic import long_integer, long_vector
+from graphrewrite.hdl.generics import long_integer, long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
-from graphrewrite.op.integer import exact_matmul
+from graphrewrite.op.integer.arithmetic import exact_matmul
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["ADDER_GRAPH", "adder_graph"]
@@ -75,7 +75,7 @@ def _infer(
         raise TypeMismatchError(f"sums of more than {_MOST_BITS} bits; give smaller weights or shift less")
     levels = found.levels + _limited(ends)
     if not 1 <= stages <= levels:
-        raise TypeMismatchError(f"stages={stages}: this network has use for 1 to {levels} ranks of registers")
+        raise TypeMismatchError(f"stages={stages}: this network has use for 1 to {levels} pipeline stages")
     return result
 
 
@@ -86,7 +86,7 @@ def _sums(found: Network, bias: NDArray[np.int64], element: FixedPoint) -> tuple
 
 
 def _ends(found: Network, x: FixedPoint, rows: int, given: Mapping[str, Any]) -> list[RowEnd]:
-    """How each row ends."""
+    """The end of each row."""
     sums, finish, element = _sums(found, np.asarray(given["bias"], np.int64), x), None, given["element"]
     results = sums
     if given["shift"] is not None:
@@ -132,29 +132,12 @@ def adder_graph(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, I, *positions]
     adders : array of int, shape [A, 5]
         Two numbers, the shift of each, and 1 where the second is subtracted. Numbers 0 to I - 1 are the channels of x,
         number I + k is what adder k gives.
-    outputs : array of int, shape [O, 3]
-        Number, shift and sign (-1, 0 or 1) of each row of the result.
-    bias : array of int, shape [O]
-    element : FixedPoint
-        Format of the results; without a shift it holds every sum.
-    shift : int or sequence of int, optional
-        Places to the right, one for all rows or one each.
-    low, high : int, optional
-        Tighter bounds than the format's.
-    offset : int
-        What is added after rounding.
-    rounding : "half_even", "half_up" or "down"
     stages : int
-        Ranks of registers; the last holds the results, the others cut the network into parts of equally many adders one
-        behind the other. Limits count as an adder.
-
-    Returns
-    -------
-    ndarray of int, shape [N, O, *positions]
+        Pipeline stages; the last ends with the results, the others split the network into parts of equally many adders
+        in series. Limits count as an adder.
 
     Examples
     --------

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, of_channels, row_resources
+from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, number_width, of_channels, row_resources
 from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, per_beat, streams
-from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -45,17 +45,10 @@ def affine(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     gain, bias : int or array of int, shape [C]
         One for all channels or one each, of up to 30 and 48 bits.
-    element : FixedPoint
-        Format of the result.
     stages : int
-        Ranks of registers: 2 cuts between product and sum, 3 also before the product.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
+        Pipeline stages: 2 splits between product and sum, 3 also before the product.
 
     Examples
     --------

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages
+from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, spaced, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -34,15 +34,8 @@ def argmax(x: NDArray[np.integer], *, element: FixedPoint, stages: int = 1) -> N
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     element : FixedPoint
         Format of the index, unsigned.
-    stages : int
-        Ranks of registers, at most one a level of the tree of comparisons.
-
-    Returns
-    -------
-    ndarray of int, shape [N, 1, *positions]
 
     Examples
     --------
@@ -74,7 +67,7 @@ def _generics(site: Site) -> dict[str, Generic]:
 def _resources(site: Site) -> Resources:
     x = site.operands[0]
     candidate = x.element.width + counter_bits(x.channels)
-    # A rank after level l holds the winners of lanes / 2**l.
+    # Pipeline registers after level l hold the winners of lanes / 2**l.
     cuts = [n for n in range(1, _levels(x)) if _is_cut(n, _levels(x), site.attributes["stages"])]
     ranks = sum(-(-x.lanes // 2**n) * candidate for n in cuts)
     best = candidate + 2 * counter_bits(x.folds) if x.folds > 1 else 0
@@ -84,7 +77,7 @@ def _resources(site: Site) -> Resources:
         Piece("winner", max(x.lanes - 1 - (x.folds == 1), 0), x.element.width),  # nobody sees the last one
         Piece("select", joins, (counter_bits(x.channels) + 1) // 2, 2),
         Piece("logic", 1, 5),
-        # The best of the beats before: what is kept unless a beat is better, and its place.
+        # The best of the beats before: what is kept unless a beat is better, and its index.
         Piece("start", 1, (x.element.width + 1) // 2 if x.folds > 1 else 0),
         Piece("counter", 1, counter_bits(x.folds) + 3 * counter_bits(x.channels) if x.folds > 1 else 0),
     )

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
-from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.generics import long_integer
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
 
@@ -31,18 +31,6 @@ def clip(
     x: NDArray[np.integer], *, low: int | None = None, high: int | None = None, element: FixedPoint | None = None
 ) -> NDArray[np.integer]:
     """Return each number, or the bound that it exceeds.
-
-    Parameters
-    ----------
-    x : ndarray of int, shape [N, C, *positions]
-    low, high : int, optional
-        Bounds; where not given, those of the format.
-    element : FixedPoint, optional
-        Format of the result; where not given, that of ``x``.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers
+from graphrewrite.hdl.arithmetic.channelwise import buffers
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -51,12 +51,6 @@ def concat(x: NDArray[np.integer], y: NDArray[np.integer], *, axis: int = 1) -> 
     ----------
     x, y : ndarray of int, shape [N, C, *positions]
         Of equal format, and equal sizes but for one axis.
-    axis : int
-        1 for channels, from 2 on for positions.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

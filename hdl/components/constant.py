@@ -14,7 +14,7 @@ from graphrewrite.hdl.component import (
     per_beat,
     streams,
 )
-from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream
@@ -47,14 +47,6 @@ def constant(*, value: ArrayLike, element: FixedPoint, lanes: int | None = None)
     ----------
     value : array of int, shape [C, *positions]
         Mantissas.
-    element : FixedPoint
-        Their format.
-    lanes : int, optional
-        Lanes of the stream; all channels where not given.
-
-    Returns
-    -------
-    ndarray of int, shape [1, C, *positions]
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""delay: the positions of a frame some places later, what causal convolutions and skipped lines need."""
+"""delay: the positions of a frame, shifted by some positions, what causal convolutions and skipped lines need."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from graphrewrite.hdl.component import (
     per_beat,
     streams,
 )
-from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
@@ -50,15 +50,8 @@ def delay(x: NDArray[np.integer], *, positions: int, initial: int = 0) -> NDArra
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     positions : int
         At least one, fewer than the frame has.
-    initial : int
-        What the first positions hold.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

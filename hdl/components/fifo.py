@@ -26,13 +26,8 @@ def fifo(x: NDArray[np.integer], *, depth: int) -> NDArray[np.integer]:
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     depth : int
         At least 1; a beat every cycle needs 2.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

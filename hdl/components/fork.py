@@ -22,16 +22,6 @@ def _infer(x: Type, *, branches: int = 2) -> tuple[Stream, ...]:
 def fork(x: NDArray[np.integer], *, branches: int = 2) -> tuple[NDArray[np.integer], ...]:
     """Return the operand twice, in lock step.
 
-    Parameters
-    ----------
-    x : ndarray of int, shape [N, C, *positions]
-    branches : int
-        Two; for more readers, chain forks.
-
-    Returns
-    -------
-    tuple of ndarray
-
     Examples
     --------
     >>> [y.tolist() for y in fork(np.array([[1, 2]]))]

@@ -4,13 +4,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, varying_bits
+from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, number_width, varying_bits
 from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, counter_bits, per_beat, streams
-from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
-from graphrewrite.op.approximated import integer_interpolate
 from graphrewrite.op.define import define_op
+from graphrewrite.op.integer.approximated import integer_interpolate
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["INTERPOLATE", "interpolate"]
@@ -75,7 +75,6 @@ def interpolate(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     base, slope : array of int, shape [S] or [C, S]
         The line of each segment, from the least numbers to the greatest, for all channels or for each; S is a power of
         two. To round to the nearest, a base contains ``2**(shift - 1)``.
@@ -83,16 +82,6 @@ def interpolate(
         Bits of a number that say where in its segment it is.
     shift : int
         Bits that bases and slopes have below the result's.
-    element : FixedPoint
-        Format of the result.
-    low : int
-        Where the first segment starts: the least number of the format of ``x``.
-    stages : int
-        Ranks of registers behind the table: 2 cuts between product and sum.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------
@@ -112,7 +101,7 @@ def _schedule(site: Site) -> Schedule:
 def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
     base, slope = (np.asarray(site.attributes[name], np.int64) for name in ("base", "slope"))
-    # In the order of the bits: the negative ones behind the others.
+    # In the order of the bits: the negative ones after the others.
     half = base.shape[-1] // 2 if x.element.signed else 0
     words, slopes = (np.roll(lines, half, axis=-1).ravel() for lines in (base, slope))
     return {

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, varying_bits
+from graphrewrite.hdl.arithmetic.channelwise import buffers, varying_bits
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
-from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -48,16 +48,6 @@ def lookup(x: NDArray[np.integer], *, table: ArrayLike, element: FixedPoint, low
     ----------
     x : ndarray of int, shape [N, C, *positions]
         Of at most 12 bits.
-    table : array of int, shape [T] or [C, T]
-        One table for all channels, or one each.
-    element : FixedPoint
-        Format of the entries.
-    low : int
-        The number that the first entry is for.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------
@@ -73,7 +63,7 @@ def lookup(x: NDArray[np.integer], *, table: ArrayLike, element: FixedPoint, low
 
 
 def _words(site: Site) -> NDArray[np.int64]:
-    """Every table in full, in the order of the bits of a number: the negative ones behind the others."""
+    """Every table in full, in the order of the bits of a number: the negative ones after the others."""
     x, z = site.operands[0], site.results[0]
     entries = np.atleast_2d(np.asarray(site.attributes["table"]))
     least, count = x.element.minimum, 1 << x.element.width

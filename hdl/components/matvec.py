@@ -7,19 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import different_bits
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    streams,
-)
-from graphrewrite.hdl.constant_products import ConstantSums, constant_sums
-from graphrewrite.hdl.generic import long_vector
-from graphrewrite.hdl.matrix_products import Fold, check_shapes, fold_of, products, schedule_of
+from graphrewrite.hdl.arithmetic.channelwise import different_bits
+from graphrewrite.hdl.arithmetic.constant_products import ConstantSums, constant_sums
+from graphrewrite.hdl.arithmetic.matrix_products import Fold, check_shapes, fold_of, products, schedule_of
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, counter_bits, streams
+from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
@@ -49,9 +41,7 @@ def _infer(
     (result,) = streams(Stream(element, shape, outputs if lanes is None else lanes))
     fold = fold_of(outputs, inputs, groups, given.lanes, result.lanes)
     if not 1 <= stages <= _most_stages(fold):
-        raise TypeMismatchError(
-            f"stages={stages}: this product has use for 1 to {_most_stages(fold)} ranks of registers"
-        )
+        raise TypeMismatchError(f"stages={stages}: this product has use for 1 to {_most_stages(fold)} pipeline stages")
     if FixedPoint.holding(int(matrix.min()), int(matrix.max())).width > 30:
         raise TypeMismatchError("a weight exceeds 30 bits; quantise the weights to a narrower format")
     ends = matrix * given.element.minimum, matrix * given.element.maximum
@@ -92,25 +82,12 @@ def matvec(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     weights : array of int, shape [O, I]
         I is C / groups; over a frame, its numbers position by position: column ``p * C + c``.
-    bias : array of int, shape [O]
-    element : FixedPoint
-        Format of the sums.
-    lanes : int, optional
-        Lanes of the result; all rows where not given.
-    groups : int
-        Rows ``g * O / groups`` and on see channels ``g * I`` and on.
     over : "position" or "frame"
         Whether each position is a vector, or all of a frame together.
     stages : int
-        Ranks of registers between operands and sums: 2 cuts before the sum, 3 before the products, more within the tree
-        of additions.
-
-    Returns
-    -------
-    ndarray of int, shape [N, O, *positions] or [N, O]
+        Pipeline stages: 2 splits before the sum, 3 before the products, more within the tree of additions.
 
     Examples
     --------
@@ -186,7 +163,7 @@ def _rows(site: Site, fold: Fold) -> NDArray[np.int64]:
 
 
 def _constant_sums(site: Site, width: int) -> list[ConstantSums]:
-    """What the products of each group take where all weights are constants."""
+    """Costs of the products of each group where all weights are constants."""
     element, apart = site.operands[0].element, site.attributes["stages"] > 1
     groups = np.split(np.asarray(site.attributes["weights"], np.int64), site.attributes["groups"])
     return [constant_sums(group, element, width, apart=apart) for group in groups]
@@ -200,7 +177,7 @@ def _resources(site: Site) -> Resources:
     multipliers = z.lanes * fold.terms
     width = _weight_width(site.attributes["weights"])
     row = multipliers * width
-    # What ranks hold: products, then operands and weights, then sums of some products.
+    # Pipeline registers hold products, then operands and weights, then sums of some products.
     term = _term_width(site)
     ranks = (stages > 1) * multipliers * term + (stages > 2) * (x.payload_width + row * (fold.steps > 1))
     levels, cuts = counter_bits(fold.terms), max(stages - 3, 0)

@@ -25,16 +25,10 @@ def maximum(x: NDArray[np.integer], *, groups: int, blocks: int = 1, stages: int
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, blocks * groups * C, *positions]
-    groups : int
     blocks : int
         So many blocks of channels follow each other, a beat each, each with all groups of its own channels.
     stages : int
-        Ranks of registers that cut the comparisons, the output buffer included: one is the least, one a level the most.
-
-    Returns
-    -------
-    ndarray of int, shape [N, blocks * C, *positions]
+        Pipeline stages of the comparisons, the output buffer included: one is the least, one a level the most.
 
     Examples
     --------

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages
+from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, per_beat, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -37,18 +37,6 @@ def multiply(
     x: NDArray[np.integer], y: NDArray[np.integer], *, element: FixedPoint, stages: int = 1
 ) -> NDArray[np.integer]:
     """Return ``x * y``, in a format that holds every product.
-
-    Parameters
-    ----------
-    x, y : ndarray of int, shape [N, C, *positions]
-    element : FixedPoint
-        Format of the products.
-    stages : int
-        Ranks of registers: 2 cuts behind the product, 3 also before it.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

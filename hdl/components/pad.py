@@ -16,7 +16,7 @@ from graphrewrite.hdl.component import (
     spaced,
     streams,
 )
-from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -52,15 +52,8 @@ def pad(x: NDArray[np.integer], *, pads: Sequence[int], fill: int = 0) -> NDArra
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, H, W] or [N, C, L]
     pads : sequence of int
         Positions before and after: (top, left, bottom, right), or (left, right) of a sequence.
-    fill : int
-        What they hold.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

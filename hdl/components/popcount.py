@@ -7,17 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import check_stages
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    streams,
-)
-from graphrewrite.hdl.matrix_products import Fold, check_shapes, fold_of, products, schedule_of
+from graphrewrite.hdl.arithmetic.channelwise import check_stages
+from graphrewrite.hdl.arithmetic.matrix_products import Fold, check_shapes, fold_of, products, schedule_of
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, counter_bits, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.cost import entries
@@ -28,7 +20,7 @@ __all__ = ["POPCOUNT", "popcount"]
 
 _CODINGS = {"bipolar": FixedPoint(False, 1), "binary": FixedPoint(False, 1), "ternary": FixedPoint(True, 2)}
 _CHUNK = 36
-"""Agreements that are counted at once, where a rank of registers cuts the count."""
+"""Agreements that are counted at once, where a pipeline stage ends within the count."""
 
 
 def _infer(
@@ -97,27 +89,17 @@ def popcount(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     weights : array of int, shape [O, I]
         Of -1, 0 and 1. I is C / groups; over a frame, its numbers position by position: column ``p * C + c``.
-    bias : array of int, shape [O]
     element : FixedPoint
         Format of the sums, of up to 31 bits.
     coding : "bipolar", "binary" or "ternary"
         What a number stands for: a bit, -1 for 0 and 1 for 1; a bit, itself; or two bits, -1, 0 or 1. A ternary -2 does
         not occur; it would count as 0.
-    lanes : int, optional
-        Lanes of the result; all rows where not given.
-    groups : int
-        Rows ``g * O / groups`` and on see channels ``g * I`` and on.
     over : "position" or "frame"
         Whether each position is a vector, or all of a frame together.
     stages : int
-        Ranks of registers: 2 cuts before the sum, 3 before the count, 4 within counts of more than 36.
-
-    Returns
-    -------
-    ndarray of int, shape [N, O, *positions] or [N, O]
+        Pipeline stages: 2 splits before the sum, 3 before the count, 4 within counts of more than 36.
 
     Examples
     --------

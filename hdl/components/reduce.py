@@ -25,16 +25,10 @@ class Reduction:
 
     Parameters
     ----------
-    x, z : Stream
-        What it takes and gives.
     taps : int
         Numbers of a lane of the result in a beat of the operand.
     rounds : int
         Beats of the operand that a beat of the result is made of.
-    is_sum : bool
-        Sum, or else greatest number.
-    stages : int
-        Ranks of registers.
 
     Examples
     --------
@@ -89,11 +83,11 @@ class Reduction:
 
     @property
     def resources(self) -> Resources:
-        """What it costs."""
+        """Its costs."""
         z, several = self.z, self.rounds > 1
         registers = counter_bits(self.rounds) + (counter_bits(z.folds) if several else 0)
         memory = 0
-        # Behind a rank, two or more numbers of a lane are one for each level passed.
+        # After a stage, two or more numbers of a lane are one for each level passed.
         for rank in range(1, self.stages):
             left = -(-self.taps // 2 ** (rank * self.levels // self.stages))
             registers += left * z.payload_width + 1 + 2 * several
@@ -120,16 +114,6 @@ class Reduction:
 def reducing(op: Op, reduction: Callable[[Site], Reduction]) -> Component:
     """Return the component of an op that is a reduction.
 
-    Parameters
-    ----------
-    op : Op
-    reduction : callable
-        Takes a `Site`, returns its `Reduction`.
-
-    Returns
-    -------
-    Component
-
     Examples
     --------
     >>> from graphrewrite.hdl.components.total import TOTAL
@@ -147,21 +131,6 @@ def reducing(op: Op, reduction: Callable[[Site], Reduction]) -> Component:
 
 def lanes_of_groups(x: Stream, groups: int, blocks: int, element: FixedPoint, stages: int) -> Stream:
     """Return the stream of one number for each ``groups`` numbers of a channel, after checking that there is hardware.
-
-    Parameters
-    ----------
-    x : Stream
-        Number g of channel c of a block is channel ``g * C + c`` of it.
-    groups, blocks : int
-    element : FixedPoint
-        Format of the results.
-    stages : int
-        Ranks of registers.
-
-    Returns
-    -------
-    Stream
-        With the lanes of x, at most its channels.
 
     Raises
     ------
@@ -188,21 +157,12 @@ def lanes_of_groups(x: Stream, groups: int, blocks: int, element: FixedPoint, st
     result = Stream(element, (channels, *x.shape[1:]), min(x.lanes, channels) if blocks == 1 else channels // blocks)
     most = max(Reduction(x, result, x.lanes // result.lanes, groups * result.lanes // x.lanes, False).levels, 1)
     if not 1 <= stages <= most:
-        raise TypeMismatchError(f"stages={stages}: there are {most} levels to cut; give 1 to {most}")
+        raise TypeMismatchError(f"stages={stages}: there are {most} levels to split; give 1 to {most}")
     return result
 
 
 def grouped(x: NDArray[np.integer], groups: int, blocks: int) -> NDArray[np.integer]:
     """Return the numbers with blocks and groups as axes of their own.
-
-    Parameters
-    ----------
-    x : ndarray of int, shape [N, blocks * groups * C, *positions]
-    groups, blocks : int
-
-    Returns
-    -------
-    ndarray of int, shape [N, blocks, groups, C, *positions]
 
     Examples
     --------
@@ -214,17 +174,6 @@ def grouped(x: NDArray[np.integer], groups: int, blocks: int) -> NDArray[np.inte
 
 def exact_sum(x: Stream, count: int, element: FixedPoint) -> None:
     """Raise unless a format holds every sum of ``count`` numbers of a stream.
-
-    Parameters
-    ----------
-    x : Stream
-    count : int
-    element : FixedPoint
-
-    Raises
-    ------
-    TypeMismatchError
-        Naming a format that does.
 
     Examples
     --------

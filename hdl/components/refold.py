@@ -36,16 +36,6 @@ def _infer(x: Type, *, lanes: int) -> Stream:
 def refold(x: NDArray[np.integer], *, lanes: int) -> NDArray[np.integer]:
     """Return the operand; in hardware its channels travel in narrower or wider beats.
 
-    Parameters
-    ----------
-    x : ndarray of int, shape [N, C, *positions]
-    lanes : int
-        Lanes of the result, a divisor or a multiple of those of ``x``.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
-
     Examples
     --------
     >>> refold(np.array([[1, 2]]), lanes=1).tolist()

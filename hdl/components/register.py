@@ -1,4 +1,4 @@
-"""register: a rank of registers in a stream, which cuts a long way into two."""
+"""register: a pipeline register in a stream, which splits a long path in two."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,6 @@ def register(x: NDArray[np.integer]) -> NDArray[np.integer]:
 
     It is a fifo of two beats, the least that passes one every cycle. A stream has no value in cycles without a beat, so
     there is no initial value: see ``delay`` for a signal that is shifted.
-
-    Parameters
-    ----------
-    x : ndarray of int, shape [N, C, *positions]
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

@@ -43,13 +43,8 @@ def repeat(x: NDArray[np.integer], *, factors: Sequence[int]) -> NDArray[np.inte
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, H, W] or [N, C, L]
     factors : sequence of int
         How often each position comes, along each axis of positions.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------
@@ -62,7 +57,7 @@ def repeat(x: NDArray[np.integer], *, factors: Sequence[int]) -> NDArray[np.inte
 
 
 def _rows(site: Site) -> tuple[int, int, int]:
-    """How often a row comes, positions of a row, how often a position comes."""
+    """Times that a row comes, positions of a row, how often a position comes."""
     factors = site.attributes["factors"]
     return (factors[0] if len(factors) == 2 else 1), site.operands[0].shape[-1], factors[-1]
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages, row_resources
+from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, row_resources
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
-from graphrewrite.hdl.generic import long_integer
+from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -37,9 +37,7 @@ def _infer(
             f"{np.size(shift)} shifts do not fit the channels of {given}; give one, or {given.channels}"
         )
     if np.max(shift) > 60 or given.element.width - np.min(shift) > 60:
-        raise TypeMismatchError(
-            f"shifts of {np.min(shift)} to {np.max(shift)} places need more than 60 bits; shift less"
-        )
+        raise TypeMismatchError(f"shifts by {np.min(shift)} to {np.max(shift)} bits need more than 60 bits; shift less")
     least, most = _bounds(element, low, high)
     if least > most:
         raise TypeMismatchError(f"bounds {low} to {high} leave no number of {element}; give low <= high")
@@ -62,7 +60,7 @@ def _shifts(shift: int | Sequence[int], given: Stream) -> NDArray[np.int64]:
 
 
 def _varies(shifts: NDArray[np.int64]) -> bool:
-    """Whether a lane shifts by other places in other beats."""
+    """Whether a lane shifts by other amounts in other beats."""
     return bool(np.ptp(shifts, axis=0).any())
 
 
@@ -82,24 +80,13 @@ def requantise(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     shift : int or sequence of int
         Places to the right, one for all channels or one each; negative: to the left.
-    element : FixedPoint
-        Format of the result.
-    low, high : int, optional
-        Tighter bounds than the format's.
-    offset : int
-        Zero point of the result.
     rounding : "half_even", "half_up", "down" or "to_zero"
         To the nearest number, of two the even or the greater one; or always downwards, or towards zero.
     stages : int
-        Ranks of registers: 2 cuts between rounding and limiting, 3 also before rounding, where the shift of a lane
+        Pipeline stages: 2 splits between rounding and limiting, 3 also before rounding, where the shift of a lane
         varies from beat to beat.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------

@@ -44,15 +44,8 @@ def reshape(x: NDArray[np.integer], *, shape: Sequence[int], lanes: int | None =
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, ...]
     shape : sequence of int
         The new shape, without the batch; its first dimension is the channels.
-    lanes : int, optional
-        Lanes of the result; all channels where not given.
-
-    Returns
-    -------
-    ndarray of int, shape [N, *shape]
 
     Examples
     --------

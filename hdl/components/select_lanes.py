@@ -35,10 +35,6 @@ def select(x: NDArray[np.integer], *, order: Sequence[int]) -> NDArray[np.intege
     order : sequence of int
         Channels of ``x``: each once to shuffle them, some to slice, one several times to repeat it.
 
-    Returns
-    -------
-    ndarray of int, shape [N, len(order), *positions]
-
     Examples
     --------
     >>> select(np.array([[7, 8, 9]]), order=[2, 0, 1]).tolist(), select(np.array([[7, 8, 9]]), order=[1, 1]).tolist()

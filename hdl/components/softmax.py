@@ -18,8 +18,8 @@ from graphrewrite.hdl.component import (
 )
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
-from graphrewrite.op.approximated import check_exponentials, integer_softmax
 from graphrewrite.op.define import define_op
+from graphrewrite.op.integer.approximated import check_exponentials, integer_softmax
 from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["SOFTMAX", "exponentials", "softmax", "softmax_error"]
@@ -46,17 +46,10 @@ def softmax(x: NDArray[np.integer], *, table: ArrayLike, shift: int, element: Fi
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     table : array of int
         Exponentials, at most 4096, the first the greatest; `exponentials` makes them.
     shift : int
         Bits of a distance that the table does not distinguish.
-    element : FixedPoint
-        Format of the results, unsigned.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
 
     Examples
     --------
@@ -72,17 +65,10 @@ def exponentials(x: FixedPoint, *, bits: int = 10, width: int = 16) -> tuple[NDA
 
     Parameters
     ----------
-    x : FixedPoint
-        Format of the operand of `softmax`.
     bits : int
         The table has at most ``2**bits`` entries; at most 12.
     width : int
         Bits of an entry; at most 24.
-
-    Returns
-    -------
-    table : ndarray of int64
-    shift : int
 
     Examples
     --------
@@ -106,17 +92,6 @@ def softmax_error(x: Stream, *, table: ArrayLike, shift: int, element: FixedPoin
     It is half a unit for the quotient (a whole one if the format does not hold 1), ``(C + 1) / 2`` units of an entry
     for the entries, and for what a shift does not distinguish ``tanh((2**shift - 1) * step / 4)``, where ``step`` is
     the operand's.
-
-    Parameters
-    ----------
-    x : Stream
-        The operand.
-    table, shift, element
-        As of `softmax`.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers
+from graphrewrite.hdl.arithmetic.channelwise import buffers
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -37,13 +37,8 @@ def split(x: NDArray[np.integer], *, at: int) -> tuple[NDArray[np.integer], NDAr
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
     at : int
         First channel of the second part; where a position takes several beats, the first of a beat.
-
-    Returns
-    -------
-    tuple of ndarray
 
     Examples
     --------

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.channelwise import buffers, check_stages, number_width, row_resources, varying_bits
+from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, number_width, row_resources, varying_bits
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
-from graphrewrite.hdl.generic import long_vector
+from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -69,22 +69,11 @@ def threshold(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, *positions]
-    levels : array of int, shape [C, T] or [1, T]
-        A row for each channel, or one for all, in any order.
-    element : FixedPoint
-        Format of the result.
-    step, offset : int
-        What each level adds, and the result where none is reached.
     method : "parallel" or "search", optional
         Comparing with all levels at once; or by bisection, one level of each of ``ceil(log2(T + 1))`` memories. Where
         not given, what costs less.
     stages : int
-        Ranks of registers: 2 cuts between comparing and counting. A search has one for each comparison already.
-
-    Returns
-    -------
-    ndarray of int, shape [N, C, *positions]
+        Pipeline stages: 2 splits between comparing and counting. A search has one for each comparison already.
 
     Examples
     --------

@@ -29,18 +29,10 @@ def total(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, blocks * groups * C, *positions]
-    groups : int
-    element : FixedPoint
-        Format of the sums.
     blocks : int
         So many blocks of channels follow each other, a beat each, each with all groups of its own channels.
     stages : int
-        Ranks of registers that cut the additions, the output buffer included: one is the least, one a level the most.
-
-    Returns
-    -------
-    ndarray of int, shape [N, blocks * C, *positions]
+        Pipeline stages of the additions, the output buffer included: one is the least, one a level the most.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class _Axis(NamedTuple):
 
     @property
     def extent(self) -> int:
-        """From the first to the last place under the window."""
+        """From the first to the last tap of the window."""
         return self.dilation * (self.kernel - 1) + 1
 
     @property
@@ -124,23 +124,14 @@ def window(
 
     Parameters
     ----------
-    x : ndarray of int, shape [N, C, H, W] or [N, C, L]
     kernel : (int, int) or (int,)
         Places of the window along each axis.
     strides : sequence of int, optional
         Steps of the window; 1 where not given.
     pads : sequence of int, optional
         Rows and columns around the image: before each axis, then after each.
-    dilations : sequence of int, optional
-        Distance of neighbouring places; 1 where not given.
-    fill : int
-        What the border holds.
     groups : int
         Groups of channels that stay together; 1 puts all channels of a tap side by side.
-
-    Returns
-    -------
-    ndarray of int, shape [N, taps * C, OH, OW] or [N, taps * C, OL]
 
     Examples
     --------

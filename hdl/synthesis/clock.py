@@ -1,4 +1,4 @@
-"""How fast a module may be clocked: nextpnr places and routes it, with shift registers at its ports."""
+"""The clock of a module: nextpnr places and routes it, with shift registers at its ports."""
 
 import json
 import os
@@ -40,17 +40,6 @@ def _command(family: Family) -> list[str] | None:
 def check_clock(family: Family) -> None:
     """Raise unless the clock frequency of a family can be found.
 
-    Parameters
-    ----------
-    family : Family
-
-    Raises
-    ------
-    SynthesisError
-        If there is no open tool for it.
-    MissingDependencyError
-        If nextpnr is not installed; says how to get it.
-
     Examples
     --------
     >>> from graphrewrite.hdl.synthesis.family import FAMILIES
@@ -72,17 +61,6 @@ def wrapper(ports: list[tuple[str, bool, int]], module: str) -> str:
 
     A shift register feeds the inputs; the outputs are stored, and folded four by four until one bit is left. No path
     of it is longer than one look-up table.
-
-    Parameters
-    ----------
-    ports : list of (str, bool, int)
-        Name, whether it is an input, and width.
-    module : str
-        What to wrap; its clock is ``clk``.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -143,34 +121,7 @@ def clock_of(
     multiplies: bool = True,
     timeout: float | None = None,
 ) -> Clock:
-    """Return the highest clock frequency of a module.
-
-    Parameters
-    ----------
-    verilog : Verilog
-        A design.
-    module : str
-        One of its modules.
-    family : Family
-        What for.
-    folder : Path
-        For files of the run.
-    where : str
-        What is worked on, for errors.
-    multiplies : bool
-        Whether it multiplies numbers that change.
-    timeout : float, optional
-        Seconds after which to give up.
-
-    Returns
-    -------
-    Clock
-
-    Raises
-    ------
-    SynthesisError
-        If it does not fit the device, or the time is up.
-    """
+    """Return the highest clock frequency of a module."""
     command = _command(family)
     if command is None:
         check_clock(family)

@@ -12,7 +12,7 @@ __all__ = ["FAMILIES", "Family", "Usage", "family_of"]
 
 
 class Usage(NamedTuple):
-    """What a part takes of an FPGA.
+    """The use of an FPGA by a part.
 
     Attributes
     ----------
@@ -94,15 +94,6 @@ class Family:
     def usage(self, cells: Mapping[str, int]) -> Usage:
         """Return what cells count as.
 
-        Parameters
-        ----------
-        cells : mapping of str to int
-            How many there are of each.
-
-        Returns
-        -------
-        Usage
-
         Examples
         --------
         >>> FAMILIES["xc7"].usage({"LUT2": 3, "LUT6": 1, "FDRE": 8, "RAMB18E1": 1, "MUXF7": 2})
@@ -180,11 +171,6 @@ FAMILIES = {
 
 def family_of(name: str) -> Family:
     """Return the family of a name.
-
-    Raises
-    ------
-    SynthesisError
-        If there is none.
 
     Examples
     --------

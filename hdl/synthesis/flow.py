@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from graphrewrite.hdl.design import Design, read_description
+from graphrewrite.hdl.emission.design import Design, read_description
 from graphrewrite.hdl.errors import DesignError, SynthesisError
 from graphrewrite.hdl.synthesis.clock import check_clock, clock_of
 from graphrewrite.hdl.synthesis.family import Family, Usage, family_of
@@ -18,7 +18,7 @@ from graphrewrite.hdl.synthesis.report import Clock, PartReport, SynthesisReport
 from graphrewrite.hdl.synthesis.verification import verify
 from graphrewrite.hdl.synthesis.verilog import Verilog, to_verilog
 from graphrewrite.hdl.synthesis.yosys import Netlist, check_yosys, synthesise_module
-from graphrewrite.progress import progress
+from graphrewrite.runtime.progress import progress
 
 __all__ = ["synthesise"]
 
@@ -53,10 +53,6 @@ def synthesise(
         Simulate the Verilog of each instance beside its VHDL in the design's test bench, and compare every cycle.
     timeout : float or None
         Seconds after which to give up, for each run of a tool.
-
-    Returns
-    -------
-    SynthesisReport
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which memory Yosys makes of a memory: blocks, look-up tables or flip-flops, by the costs that its libraries state."""
+"""The memories that Yosys chooses: blocks, look-up tables or flip-flops, by the costs that its libraries state."""
 
 from typing import NamedTuple
 
@@ -47,12 +47,8 @@ def memory_usage(family: str, words: int, width: int, *, writable: bool) -> Usag
 
     Parameters
     ----------
-    family : str
-        The FPGA's.
     words, width : int
         How many, and their bits.
-    writable : bool
-        Whether it is no read-only memory; then its words are a power of two.
 
     Returns
     -------

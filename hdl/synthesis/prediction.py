@@ -1,4 +1,4 @@
-"""What a component should take of an FPGA, from what its description says that it consists of."""
+"""Prediction of the use of an FPGA, from the pieces in a component's description."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,9 +16,9 @@ _DSP = {"ice40": (16, 16, 16, 11), "ecp5": (18, 18, 18, 0), "xc7": (25, 18, 18, 
 _CONTROL = {"ice40": 6, "ecp5": 6, "xc7": 5}
 """Look-up tables that count the beats of an output buffer, and let them in and out."""
 _RING = {"ice40": (13, -8), "ecp5": (13, 8), "xc7": (4, 10)}
-"""The same of a buffer in a memory: so many for each bit of a place in it, and so many more (measured)."""
+"""The same of a buffer in a memory: so many for each bit of an address in it, and so many more (measured)."""
 _EMULATED = {"ice40": 3, "ecp5": 2}
-"""A block that does not give what stood in a place that is being written gets registers for both words and the place,
+"""A block that does not give the old word of a written address gets registers for both words and the address,
 and so many more."""
 
 
@@ -27,17 +27,6 @@ def predicted_usage(component: Mapping[str, Any], family: Family) -> Usage:
 
     Least certain are products by constants in look-up tables: on 19 random matrices they were off by at most 15 % for
     xc7 and ice40, and by 33 % for ECP5, where ABC doubles logic for speed. A report says where a part is off.
-
-    Parameters
-    ----------
-    component : mapping
-        Of the ``components`` in a ``design.json``.
-    family : Family
-        What for.
-
-    Returns
-    -------
-    Usage
 
     Examples
     --------
@@ -70,15 +59,6 @@ def _guessed(given: Mapping[str, Any], buffers: Iterable[Piece], component: Mapp
 
 def piece_usage(piece: Piece, family: Family) -> Usage:
     """Return what pieces of one kind take.
-
-    Parameters
-    ----------
-    piece : Piece
-    family : Family
-
-    Returns
-    -------
-    Usage
 
     Examples
     --------
@@ -199,12 +179,12 @@ def _product(piece: Piece, family: str) -> Usage:
 
 
 def _parts(width: int, most: int, part: int) -> int:
-    """Blocks side by side for a factor; all but the last leave the place of a sign."""
+    """Blocks side by side for a factor; all but the last leave a bit for the sign."""
     return 1 if width <= most else -(-(width - 1) // (part - 1))
 
 
 def _delay(piece: Piece, family: str) -> Usage:
-    """Shift registers: in look-up tables of xc7, from three places on."""
+    """Shift registers: in look-up tables of xc7, from three registers on."""
     if family != "xc7" or piece.size < 3:
         return Usage()
     return Usage(lutram=piece.width * -(-piece.size // 32), ff=-piece.width * piece.size)
@@ -240,7 +220,7 @@ def _buffer(piece: Piece, family: str) -> Usage:
     place = (piece.size - 1).bit_length()
     each, more = _RING[family]
     if family == "ecp5" and piece.size == 1 << place:
-        each -= 2  # its places begin again by themselves
+        each -= 2  # its addresses wrap by themselves
     return _ring(piece, family).plus(Usage(lut=each * place + more + piece.width))
 
 

@@ -1,4 +1,4 @@
-"""What a synthesis found: a row for each instance, and the sum."""
+"""The report of a synthesis: a row for each instance, and the sum."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _SMALL = 16  # a difference of fewer look-up tables says nothing about a model
 
 @dataclass(frozen=True)
 class Clock:
-    """How fast something may be clocked, after placing and routing.
+    """The highest clock frequency, after placing and routing.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class PartReport:
 
 @dataclass(frozen=True)
 class SynthesisReport:
-    """What a design takes of an FPGA.
+    """The use of an FPGA by a design.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class SynthesisReport:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know, each with its instance."""
+        """Notes for the reader, each with its instance."""
         found = [f"{part.instance}: {note}" for part in self.parts for note in part.notes]
         off = deviation(self.total, self.predicted)
         return (*found, f"in all, {off}") if off else tuple(found)

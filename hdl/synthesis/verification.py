@@ -1,16 +1,16 @@
-"""Whether GHDL's Verilog does what the VHDL does: both in the design's test bench, cycle by cycle."""
+"""Verification of GHDL's Verilog against the VHDL: both in the design's test bench, cycle by cycle."""
 
 import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphrewrite.hdl import ghdl
-from graphrewrite.hdl.design import read_description
+from graphrewrite.hdl.emission.design import read_description
 from graphrewrite.hdl.errors import DesignError, SimulatorError, SynthesisError
+from graphrewrite.hdl.ghdl import simulator as ghdl
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.hdl.synthesis.yosys import run_yosys
-from graphrewrite.progress import progress
+from graphrewrite.runtime.progress import progress
 
 __all__ = ["verify"]
 
@@ -25,28 +25,6 @@ def verify(
 
     GHDL writes down what every signal does in the test bench; Yosys simulates each module with what came to its
     inputs, and compares its outputs.
-
-    Parameters
-    ----------
-    verilog : Verilog
-        A design.
-    folder : Path
-        Where it is.
-    scratch : Path
-        For files of the run.
-    scopes : mapping of str to str
-        Instances, each with its module.
-    timeout : float, optional
-        Seconds after which to give up, for each run of a tool.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    SynthesisError
-        If an instance does something else.
     """
     waves = scratch / "waves.fst"
     copy = scratch / "simulated"

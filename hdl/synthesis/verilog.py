@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from graphrewrite.hdl import ghdl
 from graphrewrite.hdl.errors import SimulatorError, SynthesisError
+from graphrewrite.hdl.ghdl import simulator as ghdl
 
 __all__ = ["Verilog", "to_verilog"]
 
@@ -51,13 +51,7 @@ class Verilog:
 
     @classmethod
     def of(cls, text: str, top: str) -> "Verilog":
-        """Return the modules of a text.
-
-        Raises
-        ------
-        SynthesisError
-            If the top is not among them.
-        """
+        """Return the modules of a text."""
         modules = {found[1]: found[0] for found in _MODULE.finditer(text)}
         name = next((name for name in modules if name.lower() == top.lower()), None)
         if name is None:
@@ -90,28 +84,7 @@ class Verilog:
 
 
 def to_verilog(sources: Sequence[Path], top: str, timeout: float | None = None) -> Verilog:
-    """Return GHDL's synthesis of an entity.
-
-    Parameters
-    ----------
-    sources : sequence of Path
-        VHDL files in the order of analysis.
-    top : str
-        The entity.
-    timeout : float, optional
-        Seconds after which to give up.
-
-    Returns
-    -------
-    Verilog
-
-    Raises
-    ------
-    GhdlMissingError
-        If there is no GHDL.
-    SynthesisError
-        If GHDL refuses it; says where.
-    """
+    """Return GHDL's synthesis of an entity."""
     try:
         text = ghdl.synthesise(sources, top, language="verilog", timeout=timeout)
     except SimulatorError as error:

@@ -13,16 +13,6 @@ __all__ = ["summary"]
 def summary(module: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a synthesised module consists of.
 
-    Parameters
-    ----------
-    module : mapping
-        One module of Yosys' JSON.
-
-    Returns
-    -------
-    dict
-        ``cells``: how many there are by type; ``constant``: by output, how many of its bits never change.
-
     Examples
     --------
     >>> port = {"direction": "output", "bits": [7, "0", 8, "1"]}

@@ -18,7 +18,7 @@ __all__ = ["YOSYS_HINT", "Netlist", "check_yosys", "run_yosys", "synthesise_modu
 # Widths come first: what `opt_expr` makes of a product by an even negative constant is 32 bits wide for ever.
 _CLEAN = ("flatten", "wreduce", "opt_expr", "opt_clean", "wreduce", "peepopt", "opt_clean")
 _KEEP_SUMS = (
-    # Additions one behind the other would become carry-save adders of two look-up tables a bit, where a carry chain
+    # Additions in series would become carry-save adders of two look-up tables a bit, where a carry chain
     # takes one. They stay apart if somebody looks at each sum; one that no other sum reads may go into a DSP block.
     "select -set sums t:$add t:$sub %u",
     "select -set given @sums %co1:+[Y] w:* %i",
@@ -51,44 +51,13 @@ class Netlist:
 
 
 def check_yosys() -> None:
-    """Raise unless Yosys is installed.
-
-    Raises
-    ------
-    MissingDependencyError
-        Saying how to get it.
-    """
+    """Raise unless Yosys is installed."""
     if find_spec("pyosys") is None:
         raise MissingDependencyError(YOSYS_HINT)
 
 
 def run_yosys(commands: Sequence[str], top: str, folder: Path, *, where: str, timeout: float | None = None) -> Netlist:
-    """Run commands of Yosys, in a folder.
-
-    Parameters
-    ----------
-    commands : sequence of str
-        In order. Where they write ``netlist.json``, it is counted.
-    top : str
-        The module that they are about.
-    folder : Path
-        For files of the run.
-    where : str
-        What is worked on, for errors.
-    timeout : float, optional
-        Seconds after which to give up.
-
-    Returns
-    -------
-    Netlist
-
-    Raises
-    ------
-    MissingDependencyError
-        If Yosys is not installed.
-    SynthesisError
-        If it refuses a command, or the time is up.
-    """
+    """Run commands of Yosys, in a folder."""
     check_yosys()
     script, netlist, found, log = (folder / name for name in ("commands", "netlist.json", "found.json", "log"))
     script.write_text("\n".join(commands), encoding="utf-8")
@@ -124,32 +93,11 @@ def synthesise_module(
 
     Parameters
     ----------
-    verilog : Verilog
-        A design.
-    module : str
-        One of its modules, or of ``extra``.
-    family : Family
-        What for.
-    folder : Path
-        For files of the run.
-    where : str
-        What is worked on, for errors.
     multiplies : bool
         Whether it multiplies numbers that change. If not, it gets no DSP blocks: which products by constants would
         take one is the tool's whim.
-    extra : str
-        Verilog beside the design's.
     timeout : float, optional
         Seconds after which to give up.
-
-    Returns
-    -------
-    Netlist
-
-    Raises
-    ------
-    SynthesisError
-        If Yosys refuses it or infers latches, or the time is up.
     """
     source = folder / "source.v"
     known = module if module in verilog.modules else verilog.top

@@ -1,7 +1,7 @@
 -- add: the exact sum of two streams, z = x * 2**X_SHIFT + y * 2**Y_SHIFT.
 --
 -- Generics: LANES                        lanes of x, y and z
---           X_WIDTH, X_SIGNED, X_SHIFT   format of a lane of x, and the places that it is shifted left
+--           X_WIDTH, X_SIGNED, X_SHIFT   format of a lane of x, and the bits that it is shifted left
 --           Y_WIDTH, Y_SIGNED, Y_SHIFT   the same of y
 --           Z_WIDTH                      bits of a lane of z; every sum fits
 --           CAPACITY                     beats in the output buffer
@@ -37,6 +37,15 @@ entity add is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert Z_WIDTH >= X_WIDTH + X_SHIFT and Z_WIDTH >= Y_WIDTH + Y_SHIFT
+      report "add: Z_WIDTH must hold both shifted operands" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of add is

@@ -3,16 +3,16 @@
 -- Generics: INPUTS, OUTPUTS    lanes of x and of z
 --           X_WIDTH, X_SIGNED  format of a lane of x
 --           Z_WIDTH            bits of a lane of z; every result fits
---           STAGES             ranks of registers, the last of which holds z
---           LAST_RANK          whether the rank before the last holds the sums, without the places that are cut off
+--           STAGES             pipeline stages, the last of which ends with z
+--           LAST_RANK          whether the stage before the last ends with the sums, without the bits that are cut off
 --           BITS               bits of all numbers of the network, the lanes of x first
---           ADDERS, ADDER      nine integers an adder: place, width and inversion (0 or 1) of the low operand, the same of
---                              the high one, the places by which that is shifted left, place and width of the sum
---           COPIES, COPY       four integers a delayed number: place from where, place to where, width, rank
---           ENDS               nine integers a lane of z: place, width (0: nothing), inversion, shift of what is summed; bits
---                              of the sum, 1 if it may be negative, places that are cut off, limits (0: none, 1: zero,
---                              2: zero and SPAN), how ties are rounded (0: as they are, 1: the lowest bit is cleared if
---                              all that is cut off is zero, 2: it is set if all that is one)
+--           ADDERS, ADDER      nine integers an adder: lowest bit, width and inversion (0 or 1) of the low operand, the
+--                              same of the high one, its shift to the left, lowest bit and width of the sum
+--           COPIES, COPY       four integers a delayed number: lowest bit before and after, width, stage that ends
+--           ENDS               nine integers a lane of z: lowest bit, width (0: nothing), inversion and shift of what
+--                              is summed; bits of the sum, 1 if it may be negative, bits that are cut off, limits
+--                              (0: none, 1: zero, 2: zero and SPAN), how ties are rounded (0: as they are, 1: the
+--                              lowest bit is cleared if all that is cut off is zero, 2: it is set if all that is one)
 --           OFFSET, OFFSET_UPPER   what is added to each sum, as UPPER * 2**24 + lower: a half for rounding as well
 --           LEAST, LEAST_UPPER what is added to limited sums
 --           SPAN, SPAN_UPPER   greatest limited sum
@@ -22,7 +22,7 @@
 -- complement, and what this adds is in the offsets. So nothing is extended by a sign, and an adder is as long as
 -- its operands overlap.
 --
--- A beat moves on where the rank before it is free or becomes free. One more beat waits at the input, whence x_ready
+-- A beat moves on where the stage before it is free or becomes free. One more beat waits at the input, whence x_ready
 -- is a register.
 
 library ieee;
@@ -62,6 +62,22 @@ entity adder_graph is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert ADDERS = 0 or ADDER'length = 9 * ADDERS
+      report "adder_graph: ADDER must have 9 * ADDERS numbers" severity failure;
+    assert COPIES = 0 or COPY'length = 4 * COPIES
+      report "adder_graph: COPY must have 4 * COPIES numbers" severity failure;
+    assert ENDS'length = 9 * OUTPUTS report "adder_graph: ENDS must have 9 * OUTPUTS numbers" severity failure;
+    assert OFFSET'length = OUTPUTS report "adder_graph: OFFSET must have OUTPUTS numbers" severity failure;
+    assert OFFSET_UPPER'length = 1 or OFFSET_UPPER'length = OFFSET'length
+      report "adder_graph: OFFSET_UPPER must have one number or as many as OFFSET" severity failure;
+    assert BITS >= INPUTS * X_WIDTH report "adder_graph: BITS must hold the lanes of x" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of adder_graph is
@@ -90,10 +106,10 @@ architecture rtl of adder_graph is
     return result;
   end function;
 
-  -- low + high * 2**shift. Bits of `low` below `high` are wires. Where both begin at the same bit, the lowest bit of the
-  -- sum is written apart: a synthesis tool that finds a sum whose only use is in another sum may build a tree of carry-save
-  -- adders of them, which takes twice the cells of two carry chains. An inverted operand stands last, where its inverters
-  -- vanish in the chain.
+  -- low + high * 2**shift. Bits of `low` below `high` are wires. Where both begin at the same bit, the lowest bit of
+  -- the sum is written apart: a synthesis tool that finds a sum whose only use is in another sum may build a tree of
+  -- carry-save adders of them, which takes twice the cells of two carry chains. An inverted operand stands last, where
+  -- its inverters vanish in the chain.
   function sum(low, high : unsigned; shift : natural; high_last : boolean; width : positive) return unsigned is
     constant LOW_WIDTH : positive := low'length;
     constant LONG      : positive := maximum(width, shift + 1);
@@ -123,7 +139,7 @@ architecture rtl of adder_graph is
     return result(width - 1 downto 0);
   end function;
 
-  -- A sum without its lowest places. Of a tie, which leaves only zeros or only ones there, the lowest bit is made even,
+  -- A sum without its lowest bits. Of a tie, which leaves only zeros or only ones there, the lowest bit is made even,
   -- or odd where an odd number was added to the quotient.
   function without_places(total : unsigned; places, tie : natural) return unsigned is
     constant LENGTH : positive := total'length;
@@ -252,7 +268,7 @@ begin
   z_valid <= valid(STAGES);
 
   advance(STAGES + 1) <= z_ready;
-  ranks : for r in 1 to STAGES generate
+  stages_of_beats : for r in 1 to STAGES generate
     advance(r) <= advance(r + 1) or not valid(r);
   end generate;
 
@@ -361,7 +377,7 @@ begin
 
     quotient <= without_places(total, PLACES, ENDS(ROW + 8));
 
-    rank_of_sums : if LAST_RANK generate
+    stage_of_sums : if LAST_RANK generate
       register_of_sum : process (clk)
       begin
         if rising_edge(clk) then
@@ -371,7 +387,7 @@ begin
         end if;
       end process;
     end generate;
-    no_rank_of_sums : if not LAST_RANK generate
+    sums_in_last_stage : if not LAST_RANK generate
       kept_sum <= quotient;
     end generate;
 

@@ -6,7 +6,7 @@
 --           Z_WIDTH                 bits of a lane of z; every result fits
 --           GAIN_WIDTH, GAINS       bits of a gain, two's complement, and the gains, one a channel
 --           BIAS_WIDTH, BIAS, BIAS_UPPER  the same of the biases, BIAS_UPPER * 2**24 + BIAS
---           STAGES                  ranks of registers: the output buffer, one for products, one for operands
+--           STAGES                  pipeline stages: 2 splits after products, 3 also before them
 --           CAPACITY                beats in the output buffer
 -- Schedule: one step a beat, which takes it and gives the result, visible STAGES cycles later.
 --
@@ -42,6 +42,20 @@ entity affine is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert CHANNELS mod LANES = 0 report "affine: LANES must divide CHANNELS" severity failure;
+    assert GAINS'length = CHANNELS and BIAS'length = CHANNELS
+      report "affine: GAINS and BIAS must have CHANNELS numbers" severity failure;
+    assert BIAS_UPPER'length = 1 or BIAS_UPPER'length = BIAS'length
+      report "affine: BIAS_UPPER must have one number or as many as BIAS" severity failure;
+    assert GAIN_WIDTH <= 31 report "affine: GAIN_WIDTH must be at most 31" severity failure;
+    assert STAGES <= 3 report "affine: STAGES must be at most 3" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of affine is
@@ -107,7 +121,7 @@ begin
   multiplies   <= under_way(maximum(STAGES, 2) - 2);
   adds         <= under_way(STAGES - 1);
 
-  ranks : if STAGES > 1 generate
+  stages_of_beats : if STAGES > 1 generate
     move : process (clk)
     begin
       if rising_edge(clk) then
@@ -155,10 +169,10 @@ begin
     end process;
   end generate;
 
-  cut_before_products : if STAGES > 2 generate
+  stage_before_products : if STAGES > 2 generate
     operands <= x_payload when rising_edge(clk);
   end generate;
-  no_cut_before_products : if STAGES <= 2 generate
+  no_stage_before_products : if STAGES <= 2 generate
     operands <= x_payload;
   end generate;
 
@@ -166,10 +180,10 @@ begin
     products(c) <= lane(operands, c, X_WIDTH, X_SIGNED) * lane(gain_row, c, GAIN_WIDTH, true);
   end generate;
 
-  cut_before_sums : if STAGES > 1 generate
+  stage_before_sums : if STAGES > 1 generate
     to_add <= products when rising_edge(clk);
   end generate;
-  no_cut_before_sums : if STAGES <= 1 generate
+  no_stage_before_sums : if STAGES <= 1 generate
     to_add <= products;
   end generate;
 

@@ -4,7 +4,7 @@
 --           LANES               lanes of x; a position is CHANNELS / LANES beats
 --           X_WIDTH, X_SIGNED   format of a lane of x
 --           Z_WIDTH             bits of the index
---           STAGES              ranks of registers: the output buffer, and STAGES - 1 between comparisons
+--           STAGES              pipeline stages: the output buffer, and STAGES - 1 between comparisons
 --           CAPACITY            beats in the output buffer
 -- Schedule: one step a beat, which takes it; the last of a position gives the result, visible STAGES cycles later.
 --
@@ -35,36 +35,33 @@ entity argmax is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert CHANNELS mod LANES = 0 report "argmax: LANES must divide CHANNELS" severity failure;
+    assert bits_below(CHANNELS) <= Z_WIDTH report "argmax: Z_WIDTH must hold an index" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of argmax is
   constant FOLDS : positive := CHANNELS / LANES;
 
-  function tree_depth return natural is
-    variable result : natural;
-  begin
-    result := 0;
-    for i in 0 to 30 loop
-      if 2 ** i < LANES then
-        result := i + 1;
-      end if;
-    end loop;
-    return result;
-  end function;
-
   function all_levels return natural is
   begin
     if FOLDS > 1 then
-      return tree_depth + 1;
+      return bits_below(LANES) + 1;
     end if;
-    return tree_depth;
+    return bits_below(LANES);
   end function;
 
-  constant DEPTH  : natural := tree_depth;
+  constant DEPTH  : natural := bits_below(LANES);
   constant LEVELS : natural := all_levels;
 
   -- Whether registers stand after a level: STAGES - 1 of them, evenly.
-  function has_rank(level : natural) return boolean is
+  function ends_stage(level : natural) return boolean is
   begin
     return level < LEVELS and (level * STAGES) / LEVELS /= ((level - 1) * STAGES) / LEVELS;
   end function;
@@ -99,7 +96,7 @@ begin
   under_way(0) <= step;
   arrives      <= under_way(STAGES - 1);
 
-  ranks : if STAGES > 1 generate
+  stages_of_beats : if STAGES > 1 generate
     move : process (clk)
     begin
       if rising_edge(clk) then
@@ -141,7 +138,7 @@ begin
       end generate;
     end generate;
 
-    rank : if has_rank(l) generate
+    hold_stage : if ends_stage(l) generate
       hold : process (clk)
       begin
         if rising_edge(clk) then
@@ -151,7 +148,7 @@ begin
       end process;
     end generate;
 
-    no_rank : if not has_rank(l) generate
+    no_stage : if not ends_stage(l) generate
       values(l) <= winners;
       places(l) <= at;
     end generate;

@@ -1,4 +1,4 @@
--- bench_clock: a clock and a reset for a test bench: several runs, each behind a reset, then silence.
+-- bench_clock: a clock and a reset for a test bench: several runs, each after a reset, then silence.
 --
 -- Generics: RESETS  edges with rst = '1' before each run
 --           CYCLES  edges with rst = '0' of each run
@@ -17,6 +17,15 @@ entity bench_clock is
     clk : out std_logic := '0';
     rst : out std_logic := '1'
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert RESETS'length = CYCLES'length and CYCLES'length > 0
+      report "bench_clock: RESETS and CYCLES must have a number for each run" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture simulation of bench_clock is

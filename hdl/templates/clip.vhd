@@ -35,6 +35,15 @@ entity clip is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert long(LOW_UPPER, LOW, 56) <= long(HIGH_UPPER, HIGH, 56)
+      report "clip: LOW must not exceed HIGH" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of clip is

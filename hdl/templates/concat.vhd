@@ -4,8 +4,8 @@
 --           X_BEATS, Y_BEATS            beats of x, and of y, that come together, again and again; 0 for side by side
 --           CAPACITY                    beats in the output buffer
 -- Schedule: side by side, one step a pair of beats, which takes both and gives one. Else one step a beat: X_BEATS of x,
---           then Y_BEATS of y. These are those of a position where channels are joined, of a row for columns, and all
---           of a frame for rows.
+--           then Y_BEATS of y. These are those of a position where channels are concatenated, of a row for columns, and
+--           all of a frame for rows.
 
 library ieee;
 use ieee.std_logic_1164.all;
@@ -32,6 +32,16 @@ entity concat is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert (X_BEATS = 0 and Y_BEATS = 0 and Z_WIDTH = X_WIDTH + Y_WIDTH)
+      or (X_BEATS > 0 and Y_BEATS > 0 and X_WIDTH = Z_WIDTH and Y_WIDTH = Z_WIDTH)
+      report "concat: payloads must lie side by side, or be equal and come in turn" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of concat is

@@ -29,6 +29,17 @@ entity constant_source is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert VALUES'length = LANES * BEATS
+      report "constant_source: VALUES must have LANES * BEATS numbers" severity failure;
+    assert ELEMENT_WIDTH <= 31 or VALUES_UPPER'length = VALUES'length
+      report "constant_source: VALUES_UPPER must have as many numbers as VALUES" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of constant_source is

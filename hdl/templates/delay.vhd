@@ -1,4 +1,4 @@
--- delay: the beats of a frame some places later; the first ones hold an initial value, the last ones are dropped.
+-- delay: the beats of a frame some beats later; the first ones hold an initial value, the last ones are dropped.
 --
 -- Generics: LANES                     lanes of a beat
 --           BEATS                     beats of a frame
@@ -34,6 +34,15 @@ entity delay is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert DELAYED < BEATS report "delay: DELAYED must be less than BEATS" severity failure;
+    assert ELEMENT_WIDTH <= 48 report "delay: ELEMENT_WIDTH must be at most 48" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of delay is

@@ -22,6 +22,14 @@ entity fifo is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert WIDTH > 0 and CAPACITY > 0 report "fifo: WIDTH and CAPACITY must be positive" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of fifo is

@@ -6,12 +6,12 @@
 --           X_WIDTH                        bits of a lane of x
 --           REST                           bits of x that say where in a segment it is; those above say which
 --           Z_WIDTH                        bits of a lane of z; every result fits
---           BASE_WIDTH, BASES, BASES_UPPER bits of a base, two's complement, and the bases, BASES_UPPER * 2**24 + BASES,
---                                          in the order of the upper bits of x as an unsigned number, a table after
---                                          the other
+--           BASE_WIDTH, BASES, BASES_UPPER bits of a base, two's complement, and the bases, BASES_UPPER * 2**24 +
+--                                          BASES, in the order of the upper bits of x as an unsigned number, one table
+--                                          after the other
 --           SLOPE_WIDTH, SLOPES            the same of the slopes
 --           SHIFT                          bits of a base that z is without
---           STAGES                         ranks of registers behind the table: the output buffer, one for products
+--           STAGES                         pipeline stages after the table: the output buffer, one after products
 --           CAPACITY                       beats in the output buffer
 -- Schedule: one step a beat, which takes it and gives the result, visible STAGES + 1 cycles later.
 --
@@ -50,6 +50,22 @@ entity interpolate is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert CHANNELS mod LANES = 0 report "interpolate: LANES must divide CHANNELS" severity failure;
+    assert TABLES = 1 or TABLES = CHANNELS report "interpolate: TABLES must be 1 or CHANNELS" severity failure;
+    assert REST < X_WIDTH report "interpolate: REST must be less than X_WIDTH" severity failure;
+    assert BASES'length = TABLES * 2 ** (X_WIDTH - REST) and SLOPES'length = BASES'length
+      report "interpolate: BASES and SLOPES must have TABLES * 2 ** (X_WIDTH - REST) numbers" severity failure;
+    assert BASES_UPPER'length = 1 or BASES_UPPER'length = BASES'length
+      report "interpolate: BASES_UPPER must have one number or as many as BASES" severity failure;
+    assert SLOPE_WIDTH <= 31 report "interpolate: SLOPE_WIDTH must be at most 31" severity failure;
+    assert STAGES <= 2 report "interpolate: STAGES must be at most 2" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of interpolate is
@@ -165,11 +181,11 @@ begin
 
     slope_part <= signed(line(BASE_WIDTH + SLOPE_WIDTH - 1 downto BASE_WIDTH)) * signed('0' & within);
 
-    cut : if STAGES > 1 generate
+    two_stages : if STAGES > 1 generate
       to_add <= slope_part when rising_edge(clk);
       start  <= line(BASE_WIDTH - 1 downto 0) when rising_edge(clk);
     end generate;
-    no_cut : if STAGES <= 1 generate
+    one_stage : if STAGES <= 1 generate
       to_add <= slope_part;
       start  <= line(BASE_WIDTH - 1 downto 0);
     end generate;

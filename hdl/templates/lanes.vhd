@@ -13,8 +13,11 @@ package lanes is
   -- '1' if the condition holds.
   function to_std_logic(condition : boolean) return std_logic;
 
-  -- The least power of two that is not below a number: the words of a memory with so many places.
-  function memory_depth(places : positive) return positive;
+  -- Bits of all numbers below a bound; levels of a tree of pairs with so many leaves.
+  function bits_below(bound : positive) return natural;
+
+  -- The least power of two that is not below a number: the depth of a memory that holds so many words.
+  function memory_depth(words : positive) return positive;
 
   -- Least and greatest integer of `width` bits; width is at most 31.
   function least(width : positive; is_signed : boolean) return integer;
@@ -33,8 +36,8 @@ package lanes is
   -- upper * 2**24 + lower: constants that exceed an integer.
   function long(upper, lower : integer; width : positive) return signed;
 
-  -- value / 2**places, rounded half to even; a negative number of places shifts left.
-  -- The result is as wide as the value, which must have room for it: at least two bits more than either needs.
+  -- value / 2**places, rounded half to even; negative `places` shift left.
+  -- The result is as wide as the value, which must hold it: at least two bits more than either needs.
   function rounded(value : signed; places : integer) return signed;
 
   -- The value, or the bound that it exceeds.
@@ -52,16 +55,21 @@ package body lanes is
     return '0';
   end function;
 
-  function memory_depth(places : positive) return positive is
-    variable result : positive;
+  function bits_below(bound : positive) return natural is
+    variable result : natural;
   begin
-    result := 1;
-    for i in 1 to 30 loop
-      if result < places then
-        result := 2 * result;
+    result := 0;
+    for i in 0 to 30 loop
+      if 2 ** i < bound then
+        result := i + 1;
       end if;
     end loop;
     return result;
+  end function;
+
+  function memory_depth(words : positive) return positive is
+  begin
+    return 2 ** bits_below(words);
   end function;
 
   function least(width : positive; is_signed : boolean) return integer is

@@ -5,8 +5,8 @@
 --           TABLES               1: one table for all; CHANNELS: one a channel
 --           X_WIDTH              bits of a lane of x
 --           Z_WIDTH              bits of a lane of z
---           WORDS, WORDS_UPPER   the tables, 2**X_WIDTH words each, in the order of the bits of x as an unsigned number:
---                                WORDS_UPPER * 2**24 + WORDS
+--           WORDS, WORDS_UPPER   the tables, 2**X_WIDTH words each, in the order of the bits of x as an unsigned
+--                                number: WORDS_UPPER * 2**24 + WORDS
 --           CAPACITY             beats in the output buffer
 -- Schedule: one step a beat, which takes it and gives the result, visible two cycles later.
 --
@@ -38,6 +38,19 @@ entity lookup is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert CHANNELS mod LANES = 0 report "lookup: LANES must divide CHANNELS" severity failure;
+    assert TABLES = 1 or TABLES = CHANNELS report "lookup: TABLES must be 1 or CHANNELS" severity failure;
+    assert WORDS'length = TABLES * 2 ** X_WIDTH
+      report "lookup: WORDS must have TABLES * 2 ** X_WIDTH numbers" severity failure;
+    assert WORDS_UPPER'length = 1 or WORDS_UPPER'length = WORDS'length
+      report "lookup: WORDS_UPPER must have one number or as many as WORDS" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of lookup is

@@ -4,7 +4,7 @@
 --           X_WIDTH, X_SIGNED   format of a lane of x
 --           Y_WIDTH, Y_SIGNED   format of a lane of y
 --           Z_WIDTH             bits of a lane of z; every product fits
---           STAGES              ranks of registers: the output buffer, one for products, one for operands
+--           STAGES              pipeline stages: 2 splits after products, 3 also before them
 --           CAPACITY            beats in the output buffer
 -- Schedule: one step a pair of beats, which takes both and gives the product, visible STAGES cycles later.
 
@@ -37,6 +37,14 @@ entity multiply is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert STAGES <= 3 report "multiply: STAGES must be at most 3" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of multiply is
@@ -62,7 +70,7 @@ begin
   under_way(0) <= step;
   push         <= under_way(STAGES - 1);
 
-  ranks : if STAGES > 1 generate
+  stages_of_beats : if STAGES > 1 generate
     move : process (clk)
     begin
       if rising_edge(clk) then
@@ -75,11 +83,11 @@ begin
     end process;
   end generate;
 
-  cut_before_products : if STAGES > 2 generate
+  stage_before_products : if STAGES > 2 generate
     x_operands <= x_payload when rising_edge(clk);
     y_operands <= y_payload when rising_edge(clk);
   end generate;
-  no_cut_before_products : if STAGES <= 2 generate
+  no_stage_before_products : if STAGES <= 2 generate
     x_operands <= x_payload;
     y_operands <= y_payload;
   end generate;
@@ -88,10 +96,10 @@ begin
     products(c) <= lane(x_operands, c, X_WIDTH, X_SIGNED) * lane(y_operands, c, Y_WIDTH, Y_SIGNED);
   end generate;
 
-  cut_behind_products : if STAGES > 1 generate
+  stage_after_products : if STAGES > 1 generate
     results <= products when rising_edge(clk);
   end generate;
-  no_cut_behind_products : if STAGES <= 1 generate
+  no_stage_after_products : if STAGES <= 1 generate
     results <= products;
   end generate;
 

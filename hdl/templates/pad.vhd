@@ -38,6 +38,14 @@ entity pad is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert ELEMENT_WIDTH <= 48 report "pad: ELEMENT_WIDTH must be at most 48" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of pad is
@@ -46,7 +54,7 @@ architecture rtl of pad is
   constant COLUMNS : positive := (PAD_LEFT + WIDTH + PAD_RIGHT) * FOLDS;       -- beats of a row
   constant LEFT    : natural  := PAD_LEFT * FOLDS;
   constant RIGHT   : positive := (PAD_LEFT + WIDTH) * FOLDS;
-  constant BEHIND  : boolean  := PAD_TOP + PAD_LEFT > 0;                       -- the image lies behind a border
+  constant LATER   : boolean  := PAD_TOP + PAD_LEFT > 0;                       -- the image comes after a border
 
   function border return std_logic_vector is
     variable result : std_logic_vector(BEAT - 1 downto 0);
@@ -74,7 +82,7 @@ begin
 
   begins <= '1' when row = 0 and col = 0 else '0';
   inside <= '1' when row >= PAD_TOP and row < PAD_TOP + HEIGHT and col >= LEFT and col < RIGHT else '0';
-  due    <= '1' when BEHIND and row = PAD_TOP and col = LEFT else '0';
+  due    <= '1' when LATER and row = PAD_TOP and col = LEFT else '0';
   taking <= begins or (inside and not due);
 
   x_ready <= taking and room;
@@ -102,7 +110,7 @@ begin
     end if;
   end process;
 
-  keep : if BEHIND generate
+  keep : if LATER generate
     hold : process (clk)
     begin
       if rising_edge(clk) then

@@ -10,8 +10,8 @@
 --           MASKED             whether a weight is 0
 --           WEIGHTS            W, row by row: OUTPUTS * INPUTS / GROUPS numbers
 --           BIAS               b, one a row; for bipolar bits less the number of weights of the row that are not 0
---           STAGES             ranks of registers: 1 for the sums, 2 for counts too, 3 for agreements too, 4 for counts
---                              of up to 36 agreements too
+--           STAGES             pipeline stages: 1 sums only, 2 counts first, 3 agreements before them, 4 more within
+--                              counts of more than 36
 --           CAPACITY           beats in the output buffer
 -- Schedule: for each block of groups, for each beat of its results, one step for each beat of its x. The steps of a
 --           block's first result take a beat; the last of each result gives one, visible STAGES + 1 cycles later.
@@ -51,6 +51,27 @@ entity popcount is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+    constant COLUMNS : natural := INPUTS / GROUPS;
+    constant ROWS    : natural := OUTPUTS / GROUPS;
+  begin
+    assert INPUTS mod GROUPS = 0 and OUTPUTS mod GROUPS = 0
+      report "popcount: GROUPS must divide INPUTS and OUTPUTS" severity failure;
+    assert (COLUMNS mod X_LANES = 0 and ROWS mod Z_LANES = 0)
+      or (X_LANES mod COLUMNS = 0 and INPUTS mod X_LANES = 0 and Z_LANES = X_LANES / COLUMNS * ROWS)
+      report "popcount: X_LANES and Z_LANES must divide a group, or hold as many whole groups" severity failure;
+    assert WEIGHTS'length = OUTPUTS * COLUMNS
+      report "popcount: WEIGHTS must have OUTPUTS * INPUTS / GROUPS numbers" severity failure;
+    assert BIAS'length = OUTPUTS report "popcount: BIAS must have OUTPUTS numbers" severity failure;
+    assert X_WIDTH <= 2 and (X_WIDTH = 1 or not BIPOLAR)
+      report "popcount: X_WIDTH must be 1 or 2, and 1 for bipolar bits" severity failure;
+    assert Z_WIDTH <= 31 report "popcount: Z_WIDTH must be at most 31" severity failure;
+    assert STAGES <= 4 report "popcount: STAGES must be at most 4" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of popcount is
@@ -66,30 +87,14 @@ architecture rtl of popcount is
   constant CHUNK    : positive := 36;
   constant CHUNKS   : positive := (TERMS + CHUNK - 1) / CHUNK;
 
-  function bits_of(number : positive) return positive is
-    variable result : positive;
-  begin
-    result := 1;
-    for i in 1 to 30 loop
-      if 2 ** i <= number then
-        result := i + 1;
-      end if;
-    end loop;
-    return result;
-  end function;
+  constant COUNT_BITS : positive := bits_below(TERMS + 1);
 
-  constant COUNT_BITS : positive := bits_of(TERMS);
-
-  subtype sum_t is unsigned(Z_WIDTH - 1 downto 0);
-  type sums_t is array (0 to Z_LANES - 1) of sum_t;
-  type biases_t is array (0 to RESULTS - 1) of sums_t;
   subtype row_t is std_logic_vector(2 * PAIRS - 1 downto 0);      -- whether weights are negative; and whether not 0
   type rows_t is array (0 to STEPS - 1) of row_t;
   subtype pairs_t is std_logic_vector(PAIRS - 1 downto 0);
   subtype part_count_t is unsigned(5 downto 0);
   type part_counts_t is array (natural range <>) of part_count_t;
   subtype count_t is unsigned(COUNT_BITS - 1 downto 0);
-  type counts_t is array (0 to Z_LANES - 1) of count_t;
 
   function all_rows return rows_t is
     variable weight : integer;
@@ -104,17 +109,6 @@ architecture rtl of popcount is
             result(s * PARTS + part)(PAIRS + p * TERMS + k) := to_std_logic(weight /= 0);
           end loop;
         end loop;
-      end loop;
-    end loop;
-    return result;
-  end function;
-
-  function all_biases return biases_t is
-    variable result : biases_t;
-  begin
-    for s in 0 to RESULTS - 1 loop
-      for p in 0 to Z_LANES - 1 loop
-        result(s)(p) := unsigned(low_bits(BIAS(BIAS'low + s * Z_LANES + p), Z_WIDTH));
       end loop;
     end loop;
     return result;
@@ -165,110 +159,34 @@ architecture rtl of popcount is
     return total(all_counts(0 to HALF - 1), width) + total(all_counts(HALF to counts'length - 1), width);
   end function;
 
-  constant WEIGHT_ROWS : rows_t   := all_rows;
-  constant BIASES      : biases_t := all_biases;
+  constant WEIGHT_ROWS : rows_t := all_rows;
 
-  signal index    : natural range 0 to STEPS - 1 := 0;
-  signal part     : natural range 0 to PARTS - 1 := 0;
-  signal pass     : natural range 0 to PASSES - 1 := 0;
-  signal takes    : std_logic;
-  signal last     : std_logic;
-  signal room     : std_logic;
-  signal free     : std_logic;
-  signal step     : std_logic;
-  signal reserve  : std_logic;
-  signal push     : std_logic := '0';
-  signal row      : row_t;            -- without an initial value, for block RAM
-  signal beat     : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
-  signal z_beat   : std_logic_vector(Z_LANES * Z_WIDTH - 1 downto 0);
-
-  -- The sums lag behind the steps by STAGES - 1 cycles.
-  signal under_way  : std_logic_vector(0 to STAGES - 1);
-  signal lasts      : std_logic_vector(0 to STAGES - 1);
-  signal adds       : std_logic;                        -- a step's counts are added
-  signal completes  : std_logic;                        -- they are the last of a sum
-  signal begins     : std_logic := '1';                 -- they are the first of a sum
-  signal agree      : pairs_t;
-  signal disagree   : pairs_t;
-  signal counts     : counts_t;
-  signal bad_counts : counts_t;
-  signal sums       : sums_t := (others => (others => '0'));
-  signal biases_now : sums_t;
+  signal following : natural range 0 to maximum(STEPS - 1, 1);
+  signal room      : std_logic;
+  signal step      : std_logic;
+  signal reserve   : std_logic;
+  signal adds      : std_logic;
+  signal ends      : std_logic;
+  signal push      : std_logic;
+  signal row       : row_t;                                       -- without an initial value, for block RAM
+  signal beat      : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
+  signal agree     : pairs_t;
+  signal disagree  : pairs_t;
+  signal addends   : std_logic_vector(Z_LANES * Z_WIDTH - 1 downto 0);
+  signal sums      : std_logic_vector(Z_LANES * Z_WIDTH - 1 downto 0);
 begin
 
-  takes   <= '1' when pass = 0 else '0';
-  last    <= '1' when part = PARTS - 1 else '0';
-  free    <= room or not last;
-  x_ready <= takes and free;
-  step    <= free and (x_valid or not takes);
-  reserve <= step and last;
-
-  position : process (clk)
-  begin
-    if rising_edge(clk) then
-      if rst = '1' then
-        index <= 0;
-        part  <= 0;
-        pass  <= 0;
-      elsif step = '1' then
-        if index = STEPS - 1 then
-          index <= 0;
-        else
-          index <= index + 1;
-        end if;
-        if part /= PARTS - 1 then
-          part <= part + 1;
-        else
-          part <= 0;
-          if pass = PASSES - 1 then
-            pass <= 0;
-          else
-            pass <= pass + 1;
-          end if;
-        end if;
-      end if;
-    end if;
-  end process;
-
-  under_way(0) <= step;
-  lasts(0)     <= last;
-  adds         <= under_way(STAGES - 1);
-  completes    <= adds and lasts(STAGES - 1);
-
-  ranks : if STAGES > 1 generate
-    move : process (clk)
-    begin
-      if rising_edge(clk) then
-        lasts(1 to STAGES - 1) <= lasts(0 to STAGES - 2);
-        if rst = '1' then
-          under_way(1 to STAGES - 1) <= (others => '0');
-        else
-          under_way(1 to STAGES - 1) <= under_way(0 to STAGES - 2);
-        end if;
-      end if;
-    end process;
-  end generate;
-
-  sums_position : process (clk)
-  begin
-    if rising_edge(clk) then
-      if rst = '1' then
-        begins <= '1';
-        push   <= '0';
-      else
-        push <= completes;
-        if adds = '1' then
-          begins <= lasts(STAGES - 1);
-        end if;
-      end if;
-    end if;
-  end process;
+  steps_of_x : entity work.matrix_steps
+    generic map (
+      BEAT_WIDTH => X_LANES * X_WIDTH, PARTS => PARTS, PASSES => PASSES, STEPS => STEPS, STAGES => STAGES
+    )
+    port map (
+      clk => clk, rst => rst, x_payload => x_payload, x_valid => x_valid, x_ready => x_ready, room => room,
+      step => step, following => following, beat => beat, reserve => reserve, active => open, adds => adds,
+      ends => ends
+    );
 
   several_steps : if STEPS > 1 generate
-    signal following : natural range 0 to STEPS - 1;
-  begin
-    following <= 0 when rst = '1' or index = STEPS - 1 else index + 1;
-
     weight_memory : process (clk)
     begin
       if rising_edge(clk) then
@@ -277,65 +195,6 @@ begin
         end if;
       end if;
     end process;
-  end generate;
-
-  several_results : if RESULTS > 1 generate
-    signal sum_no    : natural range 0 to RESULTS - 1 := 0;
-    signal following : natural range 0 to RESULTS - 1;
-  begin
-    following <= 0 when rst = '1' or sum_no = RESULTS - 1 else sum_no + 1;
-
-    bias_memory : process (clk)
-    begin
-      if rising_edge(clk) then
-        if rst = '1' or completes = '1' then
-          sum_no     <= following;
-          biases_now <= BIASES(following);
-        end if;
-      end if;
-    end process;
-  end generate;
-
-  -- What the later results see again.
-  once : if PASSES = 1 generate
-    beat <= x_payload;
-  end generate;
-
-  again : if PASSES > 1 generate
-    signal kept : std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
-  begin
-    beat <= x_payload when takes = '1' else kept;
-
-    one_beat : if PARTS = 1 generate
-      hold : process (clk)
-      begin
-        if rising_edge(clk) then
-          if step = '1' and takes = '1' then
-            kept <= x_payload;
-          end if;
-        end if;
-      end process;
-    end generate;
-
-    several_beats : if PARTS > 1 generate
-      type memory_t is array (0 to memory_depth(PARTS) - 1) of std_logic_vector(X_LANES * X_WIDTH - 1 downto 0);
-      signal memory    : memory_t := (others => (others => '0'));
-      signal following : natural range 0 to PARTS - 1;
-    begin
-      following <= 0 when part = PARTS - 1 else part + 1;
-
-      hold : process (clk)
-      begin
-        if rising_edge(clk) then
-          if step = '1' then
-            kept <= memory(following);
-            if takes = '1' then
-              memory(part) <= x_payload;
-            end if;
-          end if;
-        end if;
-      end process;
-    end generate;
   end generate;
 
   -- The only row is no signal: GHDL 2.0 writes one that is constant as a text in Verilog.
@@ -378,13 +237,15 @@ begin
     signal good, bad             : flags_t;
     signal good_parts, bad_parts : part_counts_t(0 to CHUNKS - 1);
     signal good_now, bad_now     : part_counts_t(0 to CHUNKS - 1);
+    signal count, bad_count      : count_t;
+    signal term                  : unsigned(Z_WIDTH - 1 downto 0);
   begin
 
-    cut_before_counts : if STAGES > 2 generate
+    stage_before_counts : if STAGES > 2 generate
       good <= agree((p + 1) * TERMS - 1 downto p * TERMS) when rising_edge(clk);
       bad  <= disagree((p + 1) * TERMS - 1 downto p * TERMS) when rising_edge(clk);
     end generate;
-    no_cut_before_counts : if STAGES <= 2 generate
+    no_stage_before_counts : if STAGES <= 2 generate
       good <= agree((p + 1) * TERMS - 1 downto p * TERMS);
       bad  <= disagree((p + 1) * TERMS - 1 downto p * TERMS);
     end generate;
@@ -396,53 +257,42 @@ begin
       bad_parts(i)  <= ones(bad(TOP - 1 downto i * CHUNK), 6);
     end generate;
 
-    cut_within_counts : if STAGES > 3 generate
+    stage_within_counts : if STAGES > 3 generate
       good_now <= good_parts when rising_edge(clk);
       bad_now  <= bad_parts when rising_edge(clk);
     end generate;
-    no_cut_within_counts : if STAGES <= 3 generate
+    no_stage_within_counts : if STAGES <= 3 generate
       good_now <= good_parts;
       bad_now  <= bad_parts;
     end generate;
 
-    cut_behind_counts : if STAGES > 1 generate
-      counts(p)     <= total(good_now, COUNT_BITS) when rising_edge(clk);
-      bad_counts(p) <= total(bad_now, COUNT_BITS) when rising_edge(clk);
+    stage_after_counts : if STAGES > 1 generate
+      count     <= total(good_now, COUNT_BITS) when rising_edge(clk);
+      bad_count <= total(bad_now, COUNT_BITS) when rising_edge(clk);
     end generate;
-    no_cut_behind_counts : if STAGES <= 1 generate
-      counts(p)     <= total(good_now, COUNT_BITS);
-      bad_counts(p) <= total(bad_now, COUNT_BITS);
+    no_stage_after_counts : if STAGES <= 1 generate
+      count     <= total(good_now, COUNT_BITS);
+      bad_count <= total(bad_now, COUNT_BITS);
     end generate;
 
-    accumulate : process (clk)
-      variable sum : sum_t;
-    begin
-      if rising_edge(clk) then
-        if adds = '1' then
-          if begins = '0' then
-            sum := sums(p);
-          elsif RESULTS = 1 then
-            sum := BIASES(0)(p);
-          else
-            sum := biases_now(p);
-          end if;
-          if BIPOLAR then
-            sum := sum + resize(counts(p) & '0', Z_WIDTH);
-          else
-            sum := sum + resize(counts(p), Z_WIDTH) - resize(bad_counts(p), Z_WIDTH);
-          end if;
-          sums(p) <= sum;
-        end if;
-      end if;
-    end process;
+    bits : if BIPOLAR generate
+      term <= resize(count & '0', Z_WIDTH);
+    end generate;
+    numbers : if not BIPOLAR generate
+      term <= resize(count, Z_WIDTH) - resize(bad_count, Z_WIDTH);
+    end generate;
 
-    z_beat((p + 1) * Z_WIDTH - 1 downto p * Z_WIDTH) <= std_logic_vector(sums(p));
+    addends((p + 1) * Z_WIDTH - 1 downto p * Z_WIDTH) <= std_logic_vector(term);
   end generate;
+
+  sums_of_rows : entity work.accumulator
+    generic map (LANES => Z_LANES, RESULTS => RESULTS, WIDTH => Z_WIDTH, BIAS => BIAS)
+    port map (clk => clk, rst => rst, adds => adds, ends => ends, addends => addends, push => push, sums => sums);
 
   z_buffer : entity work.stream_buffer
     generic map (WIDTH => Z_LANES * Z_WIDTH, CAPACITY => CAPACITY)
     port map (
-      clk => clk, rst => rst, reserve => reserve, room => room, push => push, payload => z_beat,
+      clk => clk, rst => rst, reserve => reserve, room => room, push => push, payload => sums,
       z_payload => z_payload, z_valid => z_valid, z_ready => z_ready
     );
 

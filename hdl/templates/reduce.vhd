@@ -7,7 +7,7 @@
 --           IS_SUM              sum, or else greatest number
 --           X_WIDTH, X_SIGNED   format of a lane of x
 --           Z_WIDTH, Z_SIGNED   format of a lane of z; every sum fits, a greatest number has the format of x
---           STAGES              ranks of registers in the tree of comparisons or additions, the output buffer included;
+--           STAGES              pipeline stages of the tree of comparisons or additions, the output buffer included;
 --                               at most its levels, one of which is that of the rounds
 --           CAPACITY            beats in the output buffer
 -- Schedule: one step a beat of x, which takes it; those of the last round give a beat, visible STAGES cycles later.
@@ -44,23 +44,21 @@ entity reduce is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert Z_WIDTH >= X_WIDTH and (IS_SUM or Z_WIDTH = X_WIDTH)
+      report "reduce: Z_WIDTH must hold a lane of x, and equal X_WIDTH for the greatest number" severity failure;
+    assert IS_SUM or X_SIGNED = Z_SIGNED
+      report "reduce: Z_SIGNED must equal X_SIGNED for the greatest number" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of reduce is
   constant REGISTERS : positive := 4;
-
-  -- Levels of the tree.
-  function depth(places : positive) return natural is
-    variable result : natural;
-  begin
-    result := 0;
-    for i in 0 to 30 loop
-      if 2 ** i < places then
-        result := i + 1;
-      end if;
-    end loop;
-    return result;
-  end function;
 
   function level_of_rounds return natural is
   begin
@@ -70,7 +68,7 @@ architecture rtl of reduce is
     return 0;
   end function;
 
-  constant LEVELS : natural := depth(TAPS) + level_of_rounds;
+  constant LEVELS : natural := bits_below(TAPS) + level_of_rounds;
 
   signal fold     : natural range 0 to FOLDS - 1 := 0;
   signal round    : natural range 0 to ROUNDS - 1 := 0;
@@ -81,7 +79,7 @@ architecture rtl of reduce is
   signal step     : std_logic;
   signal reserve  : std_logic;
   signal push     : std_logic;
-  -- Of the beat at each rank.
+  -- Of the beat in each stage.
   signal present  : std_logic_vector(STAGES - 1 downto 0);
   signal starting : std_logic_vector(STAGES - 1 downto 0);
   signal ending   : std_logic_vector(STAGES - 1 downto 0);
@@ -143,7 +141,7 @@ begin
     type row_t is array (0 to TAPS * LANES - 1) of value_t;       -- number t of lane l at l * TAPS + t
     type rows_t is array (0 to STAGES - 1) of row_t;
 
-    function joined(a, b : value_t) return value_t is
+    function combined(a, b : value_t) return value_t is
     begin
       if IS_SUM then
         return a + b;
@@ -153,19 +151,19 @@ begin
       return a;
     end function;
 
-    -- The numbers after the levels above + 1 to below of the tree; places that are used no more hold zero.
+    -- The numbers after the levels above + 1 to below of the tree; entries that are used no more hold zero.
     function reduced(row : row_t; above, below : natural) return row_t is
       variable result : row_t;
       variable count  : positive;
     begin
       result := row;
       count  := TAPS;
-      for level in 1 to depth(TAPS) loop
+      for level in 1 to bits_below(TAPS) loop
         if level > above and level <= below then
           for l in 0 to LANES - 1 loop
             for t in 0 to count - 1 loop
               if 2 * t + 1 < count then
-                result(l * TAPS + t) := joined(result(l * TAPS + 2 * t), result(l * TAPS + 2 * t + 1));
+                result(l * TAPS + t) := combined(result(l * TAPS + 2 * t), result(l * TAPS + 2 * t + 1));
               elsif 2 * t < count then
                 result(l * TAPS + t) := result(l * TAPS + 2 * t);
               else
@@ -193,8 +191,8 @@ begin
       rows(0) <= row;
     end process;
 
-    ranks : for s in 1 to STAGES - 1 generate
-      rank : process (clk)
+    stages_of_beats : for s in 1 to STAGES - 1 generate
+      hold_stage : process (clk)
       begin
         if rising_edge(clk) then
           rows(s) <= reduced(rows(s - 1), (s - 1) * LEVELS / STAGES, s * LEVELS / STAGES);
@@ -210,7 +208,7 @@ begin
       for l in 0 to LANES - 1 loop
         value := row(l * TAPS);
         if ROUNDS > 1 and starting(STAGES - 1) = '0' then
-          value := joined(number(before, l, Z_WIDTH, Z_SIGNED), value);
+          value := combined(number(before, l, Z_WIDTH, Z_SIGNED), value);
         end if;
         z_beat((l + 1) * Z_WIDTH - 1 downto l * Z_WIDTH) <= low_bits(value, Z_WIDTH);
       end loop;
@@ -223,7 +221,7 @@ begin
     type row_t is array (0 to TAPS * LANES - 1) of value_t;       -- number t of lane l at l * TAPS + t
     type rows_t is array (0 to STAGES - 1) of row_t;
 
-    function joined(a, b : value_t) return value_t is
+    function combined(a, b : value_t) return value_t is
     begin
       if IS_SUM then
         return a + b;
@@ -233,19 +231,19 @@ begin
       return a;
     end function;
 
-    -- The numbers after the levels above + 1 to below of the tree; places that are used no more hold zero.
+    -- The numbers after the levels above + 1 to below of the tree; entries that are used no more hold zero.
     function reduced(row : row_t; above, below : natural) return row_t is
       variable result : row_t;
       variable count  : positive;
     begin
       result := row;
       count  := TAPS;
-      for level in 1 to depth(TAPS) loop
+      for level in 1 to bits_below(TAPS) loop
         if level > above and level <= below then
           for l in 0 to LANES - 1 loop
             for t in 0 to count - 1 loop
               if 2 * t + 1 < count then
-                result(l * TAPS + t) := joined(result(l * TAPS + 2 * t), result(l * TAPS + 2 * t + 1));
+                result(l * TAPS + t) := combined(result(l * TAPS + 2 * t), result(l * TAPS + 2 * t + 1));
               elsif 2 * t < count then
                 result(l * TAPS + t) := result(l * TAPS + 2 * t);
               else
@@ -273,8 +271,8 @@ begin
       rows(0) <= row;
     end process;
 
-    ranks : for s in 1 to STAGES - 1 generate
-      rank : process (clk)
+    stages_of_beats : for s in 1 to STAGES - 1 generate
+      hold_stage : process (clk)
       begin
         if rising_edge(clk) then
           rows(s) <= reduced(rows(s - 1), (s - 1) * LEVELS / STAGES, s * LEVELS / STAGES);
@@ -290,7 +288,7 @@ begin
       for l in 0 to LANES - 1 loop
         value := row(l * TAPS);
         if ROUNDS > 1 and starting(STAGES - 1) = '0' then
-          value := joined(lane(before, l, Z_WIDTH, Z_SIGNED), value);
+          value := combined(lane(before, l, Z_WIDTH, Z_SIGNED), value);
         end if;
         z_beat((l + 1) * Z_WIDTH - 1 downto l * Z_WIDTH) <= low_bits(value, Z_WIDTH);
       end loop;

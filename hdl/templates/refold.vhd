@@ -26,6 +26,15 @@ entity refold is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert X_LANES mod Z_LANES = 0 or Z_LANES mod X_LANES = 0
+      report "refold: one of X_LANES and Z_LANES must divide the other" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of refold is

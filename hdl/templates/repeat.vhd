@@ -33,6 +33,15 @@ entity repeat is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert BEAT_WIDTH > 0 and FOLDS > 0 and WIDTH > 0 and ROW_TIMES > 0 and TIMES > 0
+      report "repeat: BEAT_WIDTH, FOLDS, WIDTH, ROW_TIMES and TIMES must be positive" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of repeat is

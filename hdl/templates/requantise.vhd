@@ -4,18 +4,18 @@
 --           LANES                lanes of x and z; a position is CHANNELS / LANES beats
 --           X_WIDTH, X_SIGNED    format of a lane of x
 --           Z_WIDTH              bits of a lane of z
---           SHIFTS               places to shift right, one a channel; negative: to the left
+--           SHIFTS               bits to shift right, one a channel; negative: to the left
 --           ROUNDING             to the nearest, ties to the even (0) or greater one (1); downwards (2), to zero (3)
 --           OFFSET, OFFSET_UPPER added after rounding: OFFSET_UPPER * 2**24 + OFFSET
 --           LOW, LOW_UPPER       least value of z, LOW_UPPER * 2**24 + LOW
 --           HIGH, HIGH_UPPER     greatest value of z, HIGH_UPPER * 2**24 + HIGH
 --           WORKING              bits that hold every number on the way
---           STAGES               ranks of registers: the output buffer, one before limiting, one before rounding
+--           STAGES               pipeline stages: 2 splits before limiting, 3 also before rounding
 --           CAPACITY             beats in the output buffer
 -- Schedule: one step a beat, which takes it and gives the result, visible STAGES cycles later.
 --
--- z = min(max(x / 2**SHIFTS + OFFSET, LOW), HIGH), the quotient rounded. Where a lane shifts by other places in other
--- beats, all are first shifted to the left, so that the same places are left to be rounded off; how far to the left is
+-- z = min(max(x / 2**SHIFTS + OFFSET, LOW), HIGH), the quotient rounded. Where a lane shifts by other amounts in other
+-- beats, all are first shifted to the left, so that as many bits are left to be rounded off; how far to the left is
 -- read from a memory, one step ahead.
 
 library ieee;
@@ -52,6 +52,21 @@ entity requantise is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert CHANNELS mod LANES = 0 report "requantise: LANES must divide CHANNELS" severity failure;
+    assert SHIFTS'length = CHANNELS report "requantise: SHIFTS must have CHANNELS numbers" severity failure;
+    assert ROUNDING <= 3 report "requantise: ROUNDING must be at most 3" severity failure;
+    assert WORKING > X_WIDTH and WORKING >= Z_WIDTH
+      report "requantise: WORKING must exceed X_WIDTH and hold Z_WIDTH" severity failure;
+    assert long(LOW_UPPER, LOW, 56) <= long(HIGH_UPPER, HIGH, 56)
+      report "requantise: LOW must not exceed HIGH" severity failure;
+    assert STAGES <= 3 report "requantise: STAGES must be at most 3" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of requantise is
@@ -77,7 +92,7 @@ architecture rtl of requantise is
     return false;
   end function;
 
-  -- The places that are rounded off in a lane.
+  -- The bits that are rounded off in a lane.
   function places return places_t is
     variable farthest : natural;
     variable result   : places_t;
@@ -99,8 +114,8 @@ architecture rtl of requantise is
   constant VARYING : boolean  := varies;
   constant OFF     : places_t := places;
 
-  -- A number without its lowest places, rounded, and the offset.
-  function moved(value : signed; by : integer) return signed is
+  -- A number without its lowest bits, rounded, and the offset.
+  function shifted(value : signed; by : integer) return signed is
     variable bias    : signed(WORKING - 1 downto 0);
     variable wide    : signed(WORKING - 1 downto 0);
     variable result  : signed(WORKING - 1 downto 0);
@@ -150,7 +165,7 @@ begin
   under_way(0) <= step;
   push         <= under_way(STAGES - 1);
 
-  ranks : if STAGES > 1 generate
+  stages_of_beats : if STAGES > 1 generate
     move : process (clk)
     begin
       if rising_edge(clk) then
@@ -232,21 +247,21 @@ begin
     end process;
   end generate;
 
-  cut_before_rounding : if STAGES > 2 generate
+  stage_before_rounding : if STAGES > 2 generate
     to_round <= aligned when rising_edge(clk);
   end generate;
-  no_cut_before_rounding : if STAGES <= 2 generate
+  no_stage_before_rounding : if STAGES <= 2 generate
     to_round <= aligned;
   end generate;
 
   round : for c in 0 to LANES - 1 generate
-    quotients(c) <= moved(to_round(c), OFF(c));
+    quotients(c) <= shifted(to_round(c), OFF(c));
   end generate;
 
-  cut_before_limiting : if STAGES > 1 generate
+  stage_before_limiting : if STAGES > 1 generate
     to_limit <= quotients when rising_edge(clk);
   end generate;
-  no_cut_before_limiting : if STAGES <= 1 generate
+  no_stage_before_limiting : if STAGES <= 1 generate
     to_limit <= quotients;
   end generate;
 

@@ -36,6 +36,17 @@ entity reshape is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert X_LANES * X_FOLDS * X_POSITIONS = Z_LANES * Z_FOLDS * Z_POSITIONS
+      report "reshape: a frame of z must have as many numbers as one of x" severity failure;
+    assert X_LANES = Z_LANES or not IN_ORDER
+      report "reshape: X_LANES and Z_LANES must be equal where beats keep their order" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of reshape is
@@ -50,7 +61,7 @@ begin
     z_beat  <= x_payload;
   end generate;
 
-  turned : if not IN_ORDER generate
+  transposed : if not IN_ORDER generate
     constant X_BEATS : positive := X_FOLDS * X_POSITIONS;
     constant Z_BEATS : positive := Z_FOLDS * Z_POSITIONS;
     constant STEPS   : positive := X_BEATS + Z_BEATS - 1;
@@ -91,7 +102,7 @@ begin
       end if;
     end process;
 
-    -- Each number stands at its place in the frame.
+    -- Each number stands at its index in the frame.
     store : process (clk)
       variable at : natural;
     begin
@@ -101,7 +112,8 @@ begin
             if index = b and (b < X_BEATS - 1 or Z_BEATS > 1) then
               for l in 0 to X_LANES - 1 loop
                 at := place(l, b, X_LANES, X_FOLDS, X_POSITIONS) * ELEMENT_WIDTH;
-                stored(at + ELEMENT_WIDTH - 1 downto at) <= x_payload((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH);
+                stored(at + ELEMENT_WIDTH - 1 downto at)
+                  <= x_payload((l + 1) * ELEMENT_WIDTH - 1 downto l * ELEMENT_WIDTH);
               end loop;
             end if;
           end loop;

@@ -28,6 +28,17 @@ entity select_lanes is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert ORDER'length = Z_LANES report "select_lanes: ORDER must have Z_LANES numbers" severity failure;
+    for i in ORDER'range loop
+      assert ORDER(i) >= 0 and ORDER(i) < X_LANES report "select_lanes: ORDER must hold lanes of x" severity failure;
+    end loop;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of select_lanes is

@@ -2,7 +2,7 @@
 --
 -- Generics: CHANNELS, LANES       channels of a position, lanes of a beat
 --           X_WIDTH, X_SIGNED     format of a lane of x
---           ENTRIES               exponentials by distance from the greatest channel, the last for all greater distances
+--           ENTRIES               exponentials by distance from the greatest channel, the last for all beyond
 --           ENTRY_WIDTH           bits of an exponential, unsigned
 --           SHIFT                 bits of a distance that the table does not distinguish
 --           Z_WIDTH, Z_FRACTION   format of a lane of z, unsigned; bits right of the point
@@ -41,24 +41,23 @@ entity softmax is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert CHANNELS mod LANES = 0 report "softmax: LANES must divide CHANNELS" severity failure;
+    assert SHIFT <= X_WIDTH report "softmax: SHIFT must be at most X_WIDTH" severity failure;
+    assert ENTRIES'length <= 4096 report "softmax: ENTRIES must have at most 4096 numbers" severity failure;
+    assert ENTRY_WIDTH <= 31 report "softmax: ENTRY_WIDTH must be at most 31" severity failure;
+    assert Z_WIDTH >= Z_FRACTION report "softmax: Z_WIDTH must be at least Z_FRACTION" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of softmax is
   constant WAITS : positive := 4;
   constant BITS  : positive := Z_FRACTION + 2;
-
-  -- Bits of a number below a bound.
-  function bits_below(bound : positive) return natural is
-    variable result : natural;
-  begin
-    result := 0;
-    for i in 0 to 30 loop
-      if 2 ** i < bound then
-        result := i + 1;
-      end if;
-    end loop;
-    return result;
-  end function;
 
   constant SUM_WIDTH : positive := ENTRY_WIDTH + bits_below(CHANNELS);
   constant WIDE      : positive := X_WIDTH + 14;       -- holds a distance and the length of the table
@@ -162,7 +161,7 @@ begin
     end if;
   end process;
 
-  -- Reading: lane after lane comes down to the lowest place.
+  -- Reading: lane after lane is shifted down to the lowest one.
   x_beat <= x_payload when taking = '1' else x_held;
 
   read_numbers : process (clk)
@@ -211,7 +210,8 @@ begin
   end process;
 
   -- The exponentials are kept as they are summed up, and read again one ahead of the division.
-  storing  <= '1' when reading = '0' and dividing = '0' and count >= WAITS - 1 and count < CHANNELS + WAITS - 1 else '0';
+  storing  <= '1' when reading = '0' and dividing = '0'
+                       and count >= WAITS - 1 and count < CHANNELS + WAITS - 1 else '0';
   power_in <= count - (WAITS - 1) when count >= WAITS - 1 and count < CHANNELS + WAITS - 1 else 0;
   power_to <= 0 when dividing = '0' or count >= CHANNELS - 1 else count + 1;
 
@@ -250,7 +250,7 @@ begin
   end process;
 
   round : process (quotient, reached)
-    variable nearest : unsigned(BITS downto 0);       -- and one bit behind it
+    variable nearest : unsigned(BITS downto 0);       -- and one bit below it
   begin
     nearest := ('0' & quotient(BITS - 2 downto 0) & reached) + 1;
     if Z_WIDTH = Z_FRACTION and nearest(Z_FRACTION + 1) = '1' then
@@ -260,7 +260,7 @@ begin
     end if;
   end process;
 
-  -- The lanes of a beat come down from the highest place.
+  -- The lanes of a beat are shifted down from the highest one.
   assemble : process (result, z_held)
   begin
     z_beat(LANES * Z_WIDTH - 1 downto (LANES - 1) * Z_WIDTH) <= result;

@@ -31,6 +31,16 @@ entity split is
     z1_valid   : out std_logic;
     z1_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert (Z0_BEATS = 0 and Z1_BEATS = 0 and X_WIDTH = Z0_WIDTH + Z1_WIDTH)
+      or (Z0_BEATS > 0 and Z1_BEATS > 0 and Z0_WIDTH = X_WIDTH and Z1_WIDTH = X_WIDTH)
+      report "split: payloads must lie side by side, or be equal and come in turn" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of split is

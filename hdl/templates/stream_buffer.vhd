@@ -2,13 +2,13 @@
 --
 -- Generics: WIDTH     bits of a payload
 --           CAPACITY  beats that are reserved, stored, or being offered
--- Ports:    reserve   takes one place; only while `room` is '1'
---           room      a place is free; a function of registers
---           push      stores `payload` in a place reserved in this cycle or earlier
+-- Ports:    reserve   takes a free slot; only while `room` is '1'
+--           room      a slot is free; a function of registers
+--           push      stores `payload` in a slot reserved in this cycle or earlier
 --           z_...     the stream; a beat is offered from the cycle after its push on, in order
 --
--- A place is free again in the cycle after its beat left. Nothing here leads from z_ready to `room` combinationally.
--- Up to four beats are registers in a ring, with one multiplexer behind them; more are a memory with a synchronous read,
+-- A slot is free again in the cycle after its beat left. Nothing here leads from z_ready to `room` combinationally.
+-- Up to four beats are registers in a ring, with one multiplexer after them; more are a memory with a synchronous read,
 -- which synthesis maps to block RAM.
 
 library ieee;
@@ -31,6 +31,14 @@ entity stream_buffer is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert WIDTH > 0 and CAPACITY > 0 report "stream_buffer: WIDTH and CAPACITY must be positive" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of stream_buffer is
@@ -69,20 +77,20 @@ begin
   end process;
 
   small : if CAPACITY <= REGISTERS generate
-    type places_t is array (0 to CAPACITY - 1) of std_logic_vector(WIDTH - 1 downto 0);
-    signal places      : places_t := (others => (others => '0'));
+    type slots_t is array (0 to CAPACITY - 1) of std_logic_vector(WIDTH - 1 downto 0);
+    signal slots       : slots_t := (others => (others => '0'));
     signal write_index : natural range 0 to CAPACITY - 1 := 0;
     signal read_index  : natural range 0 to CAPACITY - 1 := 0;
   begin
 
-    z_payload <= places(read_index);
+    z_payload <= slots(read_index);
 
     store : process (clk)
     begin
       if rising_edge(clk) then
-        for i in places'range loop
+        for i in slots'range loop
           if push = '1' and write_index = i then
-            places(i) <= payload;
+            slots(i) <= payload;
           end if;
         end loop;
         if rst = '1' then
@@ -121,7 +129,7 @@ begin
   begin
 
     -- The memory reads ahead: its output register always holds the beat that is offered next. A beat that is written
-    -- while its own place is being read goes past the memory.
+    -- while its own slot is being read goes past the memory.
     following <= read_index when leaves = '0' else 0 when read_index = CAPACITY - 1 else read_index + 1;
     z_payload <= last_word when bypassed = '1' else read_word;
 

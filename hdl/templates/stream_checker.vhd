@@ -5,7 +5,7 @@
 -- Ports:    the stream; all are inputs
 --
 -- A message names the cycle: the t-th rising edge after a reset, from 0, at which rst is low; and the run, if the bench
--- has several, each behind a reset.
+-- has several, each after a reset.
 
 library ieee;
 use ieee.std_logic_1164.all;
@@ -22,6 +22,14 @@ entity stream_checker is
     valid   : in std_logic;
     ready   : in std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert WIDTH > 0 report "stream_checker: WIDTH must be positive" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture simulation of stream_checker is

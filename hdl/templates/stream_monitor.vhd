@@ -22,6 +22,14 @@ entity stream_monitor is
     valid   : in std_logic;
     ready   : in std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert WIDTH > 0 report "stream_monitor: WIDTH must be positive" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture simulation of stream_monitor is

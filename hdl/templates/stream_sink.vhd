@@ -16,6 +16,15 @@ entity stream_sink is
     rst     : in  std_logic;
     x_ready : out std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert minimum(GATE) >= 0 and maximum(GATE) <= 1
+      report "stream_sink: GATE must hold zeros and ones" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture simulation of stream_sink is

@@ -1,7 +1,7 @@
 -- stream_source: offers the payloads of a file (one hexadecimal number a line), in order.
 --
 -- Generics: WIDTH      bits of a payload
---           FILE_NAME  of the payloads; those behind an empty line wait for the next reset
+--           FILE_NAME  of the payloads; those after an empty line wait for the next reset
 --           GATE       a beat may become valid in cycle t (from 1 on) where GATE(t mod GATE'length) is 1
 --
 -- Cycle t is the t-th rising edge after a reset, from 0, at which rst is low.
@@ -23,6 +23,16 @@ entity stream_source is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert WIDTH > 0 report "stream_source: WIDTH must be positive" severity failure;
+    assert minimum(GATE) >= 0 and maximum(GATE) <= 1
+      report "stream_source: GATE must hold zeros and ones" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture simulation of stream_source is

@@ -7,17 +7,17 @@
 --           ROWS                  1: the same levels for all; CHANNELS: those of each channel
 --           COUNT                 levels of a row; for a search one less than a power of two
 --           LEVEL_WIDTH           bits of a level, two's complement
---           LEVELS, LEVELS_UPPER  the rows, ascending, LEVELS_UPPER * 2**24 + LEVELS; none below the least number of x, or
---                                 by more than one above the greatest
+--           LEVELS, LEVELS_UPPER  the rows, ascending, LEVELS_UPPER * 2**24 + LEVELS; none below the least number of x,
+--                                 or by more than one above the greatest
 --           STEP, OFFSET          of the result
 --           SEARCH                whether levels are searched by bisection, or all compared at once
---           STAGES                ranks of registers without a search: the output buffer, and one before counting
+--           STAGES                pipeline stages without a search: 2 splits before counting
 --           CAPACITY              beats in the output buffer
 -- Schedule: one step a beat, which takes it and gives the result, visible STAGES cycles later; with a search, one cycle
 --           more than the bits of COUNT.
 --
--- A search compares with one level after the other, each from a memory of its own: the middle one, the middle one of the
--- half above or below it, and so on. A memory has a synchronous read; a beat can follow in each cycle.
+-- A search compares with one level after the other, each from a memory of its own: the middle one, the middle one of
+-- the half above or below it, and so on. A memory has a synchronous read; a beat can follow in each cycle.
 
 library ieee;
 use ieee.std_logic_1164.all;
@@ -52,6 +52,22 @@ entity threshold is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert CHANNELS mod LANES = 0 report "threshold: LANES must divide CHANNELS" severity failure;
+    assert ROWS = 1 or ROWS = CHANNELS report "threshold: ROWS must be 1 or CHANNELS" severity failure;
+    assert LEVELS'length = ROWS * COUNT report "threshold: LEVELS must have ROWS * COUNT numbers" severity failure;
+    assert LEVELS_UPPER'length = 1 or LEVELS_UPPER'length = LEVELS'length
+      report "threshold: LEVELS_UPPER must have one number or as many as LEVELS" severity failure;
+    assert not SEARCH or 2 ** bits_below(COUNT + 1) = COUNT + 1
+      report "threshold: COUNT must be one less than a power of two for a search" severity failure;
+    assert Z_WIDTH <= 31 report "threshold: Z_WIDTH must be at most 31" severity failure;
+    assert STAGES <= 2 report "threshold: STAGES must be at most 2" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of threshold is
@@ -63,29 +79,17 @@ architecture rtl of threshold is
     return CHANNELS / LANES;
   end function;
 
-  function bits_of(number : positive) return positive is
-    variable result : positive;
-  begin
-    result := 1;
-    for i in 1 to 30 loop
-      if 2 ** i <= number then
-        result := i + 1;
-      end if;
-    end loop;
-    return result;
-  end function;
-
-  function ranks_behind_a_step return natural is
+  function stages_after_a_step return natural is
   begin
     if SEARCH then
-      return bits_of(COUNT);
+      return bits_below(COUNT + 1);
     end if;
     return STAGES - 1;
   end function;
 
   constant FOLDS : positive := rows_of_a_lane;
-  constant BITS  : positive := bits_of(COUNT);
-  constant RANKS : natural  := ranks_behind_a_step;
+  constant BITS  : positive := bits_below(COUNT + 1);
+  constant STAGES_AFTER : natural  := stages_after_a_step;
 
   subtype level_t is std_logic_vector(LEVEL_WIDTH - 1 downto 0);
 
@@ -110,7 +114,7 @@ architecture rtl of threshold is
     return low_bits(to_integer(reached) * STEP + OFFSET, Z_WIDTH);
   end function;
 
-  signal under_way : std_logic_vector(0 to RANKS);
+  signal under_way : std_logic_vector(0 to STAGES_AFTER);
   signal room      : std_logic;
   signal takes     : std_logic;
   signal push      : std_logic;
@@ -121,16 +125,16 @@ begin
   takes   <= room and x_valid;
 
   under_way(0) <= takes;
-  push         <= under_way(RANKS);
+  push         <= under_way(STAGES_AFTER);
 
-  late : if RANKS > 0 generate
+  late : if STAGES_AFTER > 0 generate
     move : process (clk)
     begin
       if rising_edge(clk) then
         if rst = '1' then
-          under_way(1 to RANKS) <= (others => '0');
+          under_way(1 to STAGES_AFTER) <= (others => '0');
         else
-          under_way(1 to RANKS) <= under_way(0 to RANKS - 1);
+          under_way(1 to STAGES_AFTER) <= under_way(0 to STAGES_AFTER - 1);
         end if;
       end if;
     end process;
@@ -204,10 +208,10 @@ begin
       end generate;
     end generate;
 
-    cut : if STAGES > 1 generate
+    two_stages : if STAGES > 1 generate
       to_count <= reached when rising_edge(clk);
     end generate;
-    no_cut : if STAGES <= 1 generate
+    one_stage : if STAGES <= 1 generate
       to_count <= reached;
     end generate;
 
@@ -219,7 +223,7 @@ begin
   end generate;
 
   by_bisection : if SEARCH generate
-    constant FOLD_BITS : positive := bits_of(FOLDS);
+    constant FOLD_BITS : positive := bits_below(FOLDS + 1);
     subtype fold_t is unsigned(FOLD_BITS - 1 downto 0);
     type folds_t is array (0 to BITS - 1) of fold_t;
     type numbers_t is array (0 to BITS) of std_logic_vector(X_WIDTH - 1 downto 0);

@@ -31,6 +31,16 @@ entity vector_sink is
     done      : out boolean := false;
     faults    : out natural := 0
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert WIDTH > 0 report "vector_sink: WIDTH must be positive" severity failure;
+    assert minimum(GATE) >= 0 and maximum(GATE) <= 1
+      report "vector_sink: GATE must hold zeros and ones" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture simulation of vector_sink is
@@ -74,8 +84,8 @@ begin
             if due /= cycle or number(WIDTH - 1 downto 0) /= x_payload then
               wrong := wrong + 1;
               if wrong = 1 then
-                report NAME & ": beat " & integer'image(beat) & " is " & hex(x_payload) & " in cycle " & integer'image(cycle)
-                  & ", expected " & to_hstring(number) & " in cycle " & integer'image(due)
+                report NAME & ": beat " & integer'image(beat) & " is " & hex(x_payload) & " in cycle "
+                  & integer'image(cycle) & ", expected " & to_hstring(number) & " in cycle " & integer'image(due)
                   severity error;
               end if;
             end if;

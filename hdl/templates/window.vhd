@@ -3,9 +3,9 @@
 -- Generics: LANES, FOLDS                      of a pixel: numbers in a beat, and beats
 --           GROUP_SIZE                        channels that stay together, a divisor of LANES
 --           HEIGHT, WIDTH                     of an image
---           KERNEL_HEIGHT, KERNEL_WIDTH       places of the window
+--           KERNEL_HEIGHT, KERNEL_WIDTH       taps of the window
 --           STRIDE_HEIGHT, STRIDE_WIDTH       steps of the window
---           DILATION_HEIGHT, DILATION_WIDTH   distance of its places
+--           DILATION_HEIGHT, DILATION_WIDTH   distance of its taps
 --           PAD_TOP, PAD_LEFT, PAD_BOTTOM, PAD_RIGHT, FILL   what stands around the image
 --           ELEMENT_WIDTH                     bits of a lane
 --           CAPACITY                          beats in the output buffer
@@ -51,6 +51,18 @@ entity window is
     z_valid   : out std_logic;
     z_ready   : in  std_logic
   );
+
+  function generics_are_legal return boolean is
+  begin
+    assert LANES mod GROUP_SIZE = 0 report "window: GROUP_SIZE must divide LANES" severity failure;
+    assert DILATION_HEIGHT * (KERNEL_HEIGHT - 1) < PAD_TOP + HEIGHT + PAD_BOTTOM
+      report "window: the window must not be higher than the padded image" severity failure;
+    assert DILATION_WIDTH * (KERNEL_WIDTH - 1) < PAD_LEFT + WIDTH + PAD_RIGHT
+      report "window: the window must not be wider than the padded image" severity failure;
+    return true;
+  end function;
+
+  constant LEGAL : boolean := generics_are_legal;  -- elaborated before the architecture
 end entity;
 
 architecture rtl of window is

@@ -1,8 +1,7 @@
-"""Composite ops written as simpler ones, by rules: which of them, each target chooses.
+"""Composite ops written as simpler ones, by rules: a target chooses which.
 
 A family of ops has a tuple of rules, and `LOWER_COMPOSITE` is all of them. What a rule makes may be composite again,
-such as the mean inside of a norm: the tuples are applied until nothing is left to do, and no rule makes what another
-one takes back.
+such as the mean inside of a norm: the tuples are applied to a fixed point, and no rule undoes another.
 
 Examples
 --------
@@ -37,10 +36,10 @@ from graphrewrite.lowering.composite.products import LOWER_PRODUCTS, LOWER_SUMS
 from graphrewrite.lowering.composite.quantised import LOWER_QUANTISED
 from graphrewrite.lowering.composite.recurrent import LOWER_RECURRENT
 from graphrewrite.lowering.composite.reductions import LOWER_REDUCTIONS, LOWER_SHARES
-from graphrewrite.lowering.record import recorded
+from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.op import LIBRARY, Op
+from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import eliminate_dead_nodes
-from graphrewrite.trace import Step
 
 __all__ = [
     "LOWER_ACTIVATIONS",
@@ -76,15 +75,6 @@ LOWER_COMPOSITE = (
 def lowered_ops(member: Rule | Pass) -> frozenset[str]:
     """Return the names of the ops that a rule or pass of `LOWER_COMPOSITE` replaces.
 
-    Parameters
-    ----------
-    member : Rule or Pass
-        One of them.
-
-    Returns
-    -------
-    frozenset of str
-
     Examples
     --------
     >>> [sorted(lowered_ops(member)) for member in LOWER_SUMS]
@@ -96,7 +86,7 @@ def lowered_ops(member: Rule | Pass) -> frozenset[str]:
 
 
 def lower_composite(graph: Graph, *, keep: Iterable[Op | str] = (), steps: list[Step] | None = None) -> Graph:
-    """Return a graph whose composite ops are written as simpler ones, but for those that a target has.
+    """Return a graph whose composite ops are written as simpler ones, except those that a target has.
 
     Parameters
     ----------
@@ -134,10 +124,10 @@ def lower_composite(graph: Graph, *, keep: Iterable[Op | str] = (), steps: list[
     reduce_sum_1 = reduce_sum(abs_1, axes=[1]) : f32[N,1]
     y = output(reduce_sum_1)
     """
-    kept = frozenset(found.name if isinstance(found, Op) else found for found in keep)
-    known = sorted(LIBRARY.keys() | graph.ops)
+    kept = frozenset(each.name if isinstance(each, Op) else each for each in keep)
+    names = sorted(LIBRARY.keys() | graph.ops)
     for name in sorted(kept):
-        if name not in known:
-            raise UnknownOpError(f"no op is called {name!r}, so nothing is kept of it{did_you_mean(name, known)}")
+        if name not in names:
+            raise UnknownOpError(f"keep names {name!r}, which is not an op{did_you_mean(name, names)}")
     members = [member for member in LOWER_COMPOSITE if not lowered_ops(member) & kept]
     return recorded(graph, (*members, eliminate_dead_nodes), steps)

@@ -9,28 +9,7 @@ from graphrewrite.lowering.composite.axes import bare
 from graphrewrite.lowering.composite.precision import converted, exact_floats, like, widened
 from graphrewrite.types import SHORT_INTEGERS, integer_limits
 
-__all__ = [
-    "LOWER_ACTIVATIONS",
-    "write_celu_by_exp",
-    "write_clip_by_extremes",
-    "write_elu_by_exp",
-    "write_gelu_by_erf",
-    "write_gelu_by_tanh",
-    "write_hard_sigmoid_by_clip",
-    "write_hard_swish_by_minimum",
-    "write_hard_tanh_by_clip",
-    "write_leaky_relu_by_where",
-    "write_mish_by_tanh",
-    "write_prelu_by_where",
-    "write_relu_by_maximum",
-    "write_selu_by_elu",
-    "write_sigmoid_by_exp",
-    "write_silu_by_sigmoid",
-    "write_softplus_by_log",
-    "write_softsign_by_abs",
-    "write_tanh_by_exp",
-    "write_threshold_by_where",
-]
+__all__ = ["LOWER_ACTIVATIONS"]
 
 
 @rule
@@ -47,13 +26,13 @@ def write_clip_by_extremes(x):
     yield limited
     low, high = (_in_type(bound, x.type.element) for bound in (limited.low, limited.high))
     if x.type.element in SHORT_INTEGERS and (low, high) != (limited.low, limited.high):
-        return decline("a limit is no number of the element type", at=limited)
+        return decline("a limit is not a number of the element type", at=limited)
     above = x if low is None else op.maximum(x, low)
     return above if high is None else op.minimum(above, high)
 
 
 def _in_type(bound, element):
-    """A limit as a number of an element type: of whole numbers, the whole part."""
+    """A limit converted to an element type; truncated for integers."""
     limits = (element.minimum, element.maximum) if isinstance(element, FixedPoint) else integer_limits(element)
     return bound if bound is None or limits is None else int(min(max(bound, limits[0]), limits[1]))
 

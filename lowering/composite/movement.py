@@ -1,67 +1,60 @@
-"""Ops that only move entries, written as reshapes, transposes and slices; choices that are no choice."""
+"""Ops that only move entries, written as reshapes, transposes and slices; selections by a constant."""
 
 from __future__ import annotations
 
 from graphrewrite import Constant, Graph, decline, op, pass_, rule
 from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import rewire
 from graphrewrite.lowering.composite.axes import disordered, named, reshaped, unsaid
 from graphrewrite.rules import write_as_reshape
-from graphrewrite.wiring import rewire
 
-__all__ = [
-    "LOWER_MOVEMENT",
-    "drop_where",
-    "write_channel_shuffle_by_transpose",
-    "write_depth_to_space_by_transpose",
-    "write_space_to_depth_by_transpose",
-    "write_split_by_slices",
-]
+__all__ = ["LOWER_MOVEMENT"]
 
 _SPACE = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
-"""By mode, the order that brings the two axes of a block behind the rows and columns."""
+"""By mode: the permutation that puts the two axes of a block after the rows and columns."""
 _DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
-"""By mode, the order that brings them in front of the channels, or behind these."""
+"""By mode: the permutation that puts them before the channels, or after them."""
 
 
 @rule
 def write_depth_to_space_by_transpose(x):
     """Channels become blocks of positions between two reshapes (ONNX specification, DepthToSpace)."""
-    moved = op.depth_to_space(x)
-    yield moved
+    node = op.depth_to_space(x)
+    yield node
     batch, channels, height, width = x.shape
-    if reason := disordered(moved, x) or unsaid(moved.shape):
-        return decline(reason, at=moved)
-    block = moved.block_size
+    if reason := disordered(node, x) or unsaid(node.shape):
+        return decline(reason, at=node)
+    block = node.block_size
     rest = channels // block**2
-    split = (batch, *((block, block, rest) if moved.mode == "DCR" else (rest, block, block)), height, width)
-    turned = op.transpose(reshaped(x, split), perm=_SPACE[moved.mode])
-    return named(reshaped(turned, moved.shape), moved)
+    split = (batch, *((block, block, rest) if node.mode == "DCR" else (rest, block, block)), height, width)
+    transposed = op.transpose(reshaped(x, split), perm=_SPACE[node.mode])
+    return named(reshaped(transposed, node.shape), node)
 
 
 @rule
 def write_space_to_depth_by_transpose(x):
     """Blocks of positions become channels between two reshapes (ONNX specification, SpaceToDepth)."""
-    moved = op.space_to_depth(x)
-    yield moved
-    if reason := disordered(moved, x) or unsaid(moved.shape):
-        return decline(reason, at=moved)
-    block = moved.block_size
-    split = (*x.shape[:2], moved.shape[2], block, moved.shape[3], block)
-    turned = op.transpose(reshaped(x, split), perm=_DEPTH[moved.mode])
-    return named(reshaped(turned, moved.shape), moved)
+    node = op.space_to_depth(x)
+    yield node
+    if reason := disordered(node, x) or unsaid(node.shape):
+        return decline(reason, at=node)
+    block = node.block_size
+    split = (*x.shape[:2], node.shape[2], block, node.shape[3], block)
+    transposed = op.transpose(reshaped(x, split), perm=_DEPTH[node.mode])
+    return named(reshaped(transposed, node.shape), node)
 
 
 @rule
 def write_channel_shuffle_by_transpose(x):
     """Channels as a table of groups are read column by column (Zhang et al. 2018)."""
-    moved = op.channel_shuffle(x)
-    yield moved
-    if reason := disordered(moved, x) or unsaid(x.shape):
-        return decline(reason, at=moved)
+    node = op.channel_shuffle(x)
+    yield node
+    if reason := disordered(node, x) or unsaid(x.shape):
+        return decline(reason, at=node)
     batch, channels, *sizes = x.shape
-    table = reshaped(x, (batch, moved.groups, channels // moved.groups, *sizes))
-    turned = op.transpose(table, perm=(0, 2, 1, *range(3, len(table.shape))))
-    return named(reshaped(turned, x.shape), moved)
+    table = reshaped(x, (batch, node.groups, channels // node.groups, *sizes))
+    transposed = op.transpose(table, perm=(0, 2, 1, *range(3, len(table.shape))))
+    return named(reshaped(transposed, x.shape), node)
 
 
 @rule
@@ -75,13 +68,13 @@ def drop_where(c: Constant, x, y):
     if chosen.type == choice.type:
         return chosen
     if any(isinstance(size, str) for size in choice.shape) or chosen.type.layout != choice.type.layout:
-        return decline("what it chooses has another shape, with a symbolic size or other names of axes", at=choice)
+        return decline("the chosen operand has another shape, with a symbolic size or other axis names", at=choice)
     return op.expand(chosen, shape=choice.shape)
 
 
 @pass_
 def write_split_by_slices(graph: Graph) -> list[str]:
-    """Each part that a split gives is a slice; a pass, for a pattern has as many results as it says."""
+    """Write each result of a split as a slice; a pass, since a pattern has a fixed number of results."""
     gone = []
     for node in graph.in_order():
         if graph.nodes[node]["type"] != "split" or any("kind" in data for _, data in graph.succ[node].items()):
@@ -109,4 +102,4 @@ LOWER_MOVEMENT = (
     write_split_by_slices,
     drop_where,
 )
-"""What moves entries, by reshapes, transposes and slices."""
+"""Data movement by reshapes, transposes and slices."""

@@ -9,22 +9,11 @@ from graphrewrite.lowering.composite.axes import bare, disordered, named, per_ch
 from graphrewrite.lowering.composite.precision import converted, exact_floats, like, widened
 from graphrewrite.rules import drop_dropout
 
-__all__ = [
-    "LOWER_NORMALISATIONS",
-    "write_batch_norm_by_products",
-    "write_batch_norm_training_by_means",
-    "write_group_norm_by_means",
-    "write_instance_norm_by_means",
-    "write_layer_norm_by_means",
-    "write_lp_norm_by_reduce",
-    "write_lrn_by_average_pool",
-    "write_mean_variance_norm_by_means",
-    "write_rms_norm_by_means",
-]
+__all__ = ["LOWER_NORMALISATIONS"]
 
 
 def _from_mean(x, axes):
-    """Entries less their mean, and the mean of their squares then: the variance."""
+    """Deviations from the mean, and the variance."""
     centred = x - op.reduce_mean(x, axes=axes)
     return centred, op.reduce_mean(centred * centred, axes=axes)
 
@@ -42,8 +31,8 @@ def write_batch_norm_by_products(x, gain, shift, mean, var):
     yield norm
     wide, gain, shift, mean, var = (exact_floats(each) for each in (x, gain, shift, mean, var))
     scale = bare(gain) / op.sqrt(bare(var) + norm.epsilon)
-    moved = (wide - per_channel(mean, x)) * per_channel(scale, x) + per_channel(shift, x)
-    return converted(moved, x.type.element)
+    normalised = (wide - per_channel(mean, x)) * per_channel(scale, x) + per_channel(shift, x)
+    return converted(normalised, x.type.element)
 
 
 @rule(keeps="rounding")
@@ -53,12 +42,14 @@ def write_batch_norm_training_by_means(x, gain, shift, mean, var):
     y, new_mean, new_var = norm
     yield y, new_mean, new_var
     if 0 in x.shape:
-        return decline("there are no entries, and so no statistics", at=norm)
+        return decline("there are no entries to take statistics of", at=norm)
     wide, axes, element, kept = widened(bare(x)), (0, *positions(x)), x.type.element, norm.momentum
-    moved = _standardised(wide, axes, norm.epsilon) * widened(per_channel(gain, x)) + widened(per_channel(shift, x))
+    normalised = _standardised(wide, axes, norm.epsilon) * widened(per_channel(gain, x)) + widened(
+        per_channel(shift, x)
+    )
     own = [op.squeeze(each, axes=axes) for each in (op.reduce_mean(wide, axes=axes), _from_mean(wide, axes)[1])]
     running = [widened(bare(old)) * kept + new * (1 - kept) for old, new in zip((mean, var), own, strict=True)]
-    return named(converted(moved, element), y), *(converted(each, element) for each in running)
+    return named(converted(normalised, element), y), *(converted(each, element) for each in running)
 
 
 @rule(keeps="rounding")
@@ -100,8 +91,8 @@ def write_group_norm_by_means(x, gain, shift):
     if reason := disordered(norm, x) or unsaid(shape):
         return decline(reason, at=norm)
     alone = _standardised(reshaped(widened(x), shape), tuple(range(2, len(shape))), norm.epsilon)
-    moved = reshaped(alone, x.shape) * widened(per_channel(gain, x)) + widened(per_channel(shift, x))
-    return named(converted(moved, x.type.element), norm)
+    normalised = reshaped(alone, x.shape) * widened(per_channel(gain, x)) + widened(per_channel(shift, x))
+    return named(converted(normalised, x.type.element), norm)
 
 
 @rule(keeps="rounding")

@@ -9,13 +9,7 @@ from graphrewrite.lowering.composite.axes import positions
 from graphrewrite.lowering.composite.precision import converted, widened
 from graphrewrite.types import element_kind
 
-__all__ = [
-    "LOWER_POOLS",
-    "write_global_average_pool_by_reduce",
-    "write_global_lp_pool_by_reduce",
-    "write_global_max_pool_by_reduce",
-    "write_lp_pool_by_average_pool",
-]
+__all__ = ["LOWER_POOLS"]
 
 
 @rule(keeps="rounding")
@@ -24,7 +18,7 @@ def write_global_average_pool_by_reduce(x):
     pool = op.global_average_pool(x)
     yield pool
     if element_kind(x.type.element) != "float":
-        return decline("whole numbers wrap around here, and not in a mean along axes", at=pool)
+        return decline("integers wrap around here, and not in a mean along axes", at=pool)
     return op.reduce_mean(x, axes=positions(x))
 
 

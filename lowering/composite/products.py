@@ -8,19 +8,9 @@ from functools import reduce
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import bare, disordered, named, reshaped, unsaid
 from graphrewrite.lowering.composite.precision import converted, exact_floats, widened
-from graphrewrite.op.convolution import per_axis
+from graphrewrite.op.nn.convolution import per_axis
 
-__all__ = [
-    "LOWER_PRODUCTS",
-    "LOWER_SUMS",
-    "write_conv_transpose_by_conv",
-    "write_fma_by_add",
-    "write_gemm_by_matmul",
-    "write_linear_by_matmul",
-    "write_mean_by_add",
-    "write_pointwise_conv_by_matmul",
-    "write_sum_by_add",
-]
+__all__ = ["LOWER_PRODUCTS", "LOWER_SUMS"]
 
 
 @rule
@@ -56,8 +46,8 @@ def write_gemm_by_matmul(x, w, b=None):
     gemm = op.gemm(x, w, b)
     yield gemm
     rows, columns = (
-        op.transpose(each, perm=(1, 0)) if turned else each
-        for each, turned in ((bare(x), gemm.trans_a), (bare(w), gemm.trans_b))
+        op.transpose(each, perm=(1, 0)) if transposes else each
+        for each, transposes in ((bare(x), gemm.trans_a), (bare(w), gemm.trans_b))
     )
     product = _scaled(op.matmul(rows, columns), gemm.alpha)
     return product if b is None else product + _scaled(bare(b), gemm.beta)
@@ -88,15 +78,15 @@ def write_pointwise_conv_by_matmul(x, w, b=None):
         return decline("its windows have more than one position", at=conv)
     if reason := disordered(conv, x) or unsaid((batch, *sizes)):
         return decline(reason, at=conv)
-    groups, places = conv.groups, math.prod(sizes)
-    columns = reshaped(_read(x, conv), (batch, groups, inner, places))
+    groups, positions = conv.groups, math.prod(sizes)
+    columns = reshaped(_read(x, conv), (batch, groups, inner, positions))
     product = op.matmul(reshaped(w, (groups, outputs // groups, inner)), columns)
-    found = reshaped(product, conv.shape)
-    return named(found if b is None else found + _on_positions(b, len(sizes)), conv)
+    images = reshaped(product, conv.shape)
+    return named(images if b is None else images + _on_positions(b, len(sizes)), conv)
 
 
 def _read(x, conv):
-    """The positions that windows of one position read: every so many of those of a padded image."""
+    """The positions that 1x1 windows read: a strided slice of the padded image."""
     rank = len(x.shape) - 2
     pads, strides = per_axis(conv.pads, 2 * rank, 0), per_axis(conv.strides, rank, 1)
     padded = op.pad(x, pads=(0, 0, *pads[:rank], 0, 0, *pads[rank:])) if any(pads) else x
@@ -120,7 +110,7 @@ def write_conv_transpose_by_conv(x, w, b=None):
         return decline(reason, at=upwards)
     if any(isinstance(size, str) for size in (*x.shape[1:], *w.shape)) or 0 in (*x.shape, *w.shape):
         return decline("a size besides the batch is symbolic, or there are no entries", at=upwards)
-    strides, steps = (per_axis(given, rank, 1) for given in (upwards.strides, upwards.dilations))
+    strides, steps = (per_axis(values, rank, 1) for values in (upwards.strides, upwards.dilations))
     pads = per_axis(upwards.pads, 2 * rank, 0)
     more = upwards.output_padding if any(upwards.output_padding) else (0,) * rank
     begins = [d * (k - 1) - p for d, k, p in zip(steps, kernel, pads[:rank], strict=True)]
@@ -129,12 +119,14 @@ def write_conv_transpose_by_conv(x, w, b=None):
     if any(max(-a, 0) + max(-e, 0) >= n for a, e, n in zip(begins, ends, sizes, strict=True)):
         return decline("its pads crop all that comes of its operand", at=upwards)
     spread = op.pad(_spread(bare(x), strides), pads=(0, 0, *begins, 0, 0, *ends))
-    found = op.conv(spread, _turned(bare(w), upwards.groups), b, dilations=steps, groups=upwards.groups, **_alone(rank))
-    return named(found, upwards)
+    image = op.conv(
+        spread, _flipped_weights(bare(w), upwards.groups), b, dilations=steps, groups=upwards.groups, **_alone(rank)
+    )
+    return named(image, upwards)
 
 
 def _alone(rank):
-    """Windows at every position, without a border."""
+    """Attributes of a convolution with stride 1 and no border."""
     return {"strides": (1,) * rank, "pads": (0,) * (2 * rank)}
 
 
@@ -144,14 +136,14 @@ def _spread(x, strides):
     if set(strides) == {1}:
         return x
     apart = op.unsqueeze(x, axes=tuple(range(3, 2 * rank + 2, 2)))
-    behind = [0, 0, *(p for s in strides for p in (0, s - 1))]
-    filled = op.pad(apart, pads=(*[0] * len(behind), *behind))
-    joined = op.reshape(filled, shape=(batch, channels, *(n * s for n, s in zip(sizes, strides, strict=True))))
-    return op.pad(joined, pads=(*[0] * (rank + 4), *(1 - s for s in strides)))
+    after = [0, 0, *(p for s in strides for p in (0, s - 1))]
+    filled = op.pad(apart, pads=(*[0] * len(after), *after))
+    merged = op.reshape(filled, shape=(batch, channels, *(n * s for n, s in zip(sizes, strides, strict=True))))
+    return op.pad(merged, pads=(*[0] * (rank + 4), *(1 - s for s in strides)))
 
 
-def _turned(w, groups):
-    """Weights [C, O/groups, …] as a convolution has them, [O, C/groups, …], with the last position first."""
+def _flipped_weights(w, groups):
+    """Weights [C, O/groups, …] of a transposed convolution as [O, C/groups, …], flipped along the positions."""
     (inputs, inner, *kernel), rank = w.shape, len(w.shape) - 2
     grouped = op.reshape(w, shape=(groups, inputs // groups, inner, *kernel))
     swapped = op.transpose(grouped, perm=(0, 2, 1, *range(3, rank + 3)))

@@ -9,20 +9,11 @@ from graphrewrite.lowering.composite.axes import bare
 from graphrewrite.lowering.composite.precision import converted
 from graphrewrite.types import HELD_WIDER, element_kind, integer_limits
 
-__all__ = [
-    "LOWER_QUANTISED",
-    "write_conv_integer_by_conv",
-    "write_dequantize_linear_by_products",
-    "write_dynamic_quantize_linear_by_limits",
-    "write_matmul_integer_by_matmul",
-    "write_qlinear_conv_by_conv_integer",
-    "write_qlinear_matmul_by_matmul_integer",
-    "write_quantize_linear_by_round",
-]
+__all__ = ["LOWER_QUANTISED"]
 
 
 def _spread(values, x, node):
-    """Scales or zero points, to be broadcast against what they belong to; None if run time must tell how."""
+    """Scales or zero points, reshaped to broadcast against their operand; None if that depends on run time."""
     rank, axis = len(x.shape), node.axis % max(len(x.shape), 1)
     if node.block_size:
         size, count = x.shape[axis], values.shape[axis]
@@ -42,11 +33,11 @@ def _single(values):
 
 
 def _stored(ratio, zero_point, element, saturate=True):
-    """Quotients of a scale as stored numbers: rounded half to even, shifted, saturated."""
+    """Quotients by a scale as stored integers: rounded half to even, offset, saturated."""
     limits = integer_limits(element)
     if limits is None:
-        moved = ratio if zero_point is None else ratio + converted(zero_point, ratio.type.element)
-        return op.cast(moved, element=element, saturate=saturate)
+        shifted = ratio if zero_point is None else ratio + converted(zero_point, ratio.type.element)
+        return op.cast(shifted, element=element, saturate=saturate)
     carrier, span = "i32" if limits[1] < 1 << 16 else "i64", limits[1] - limits[0]
     whole = op.cast(op.round(ratio), element=carrier)
     if zero_point is not None:
@@ -54,8 +45,8 @@ def _stored(ratio, zero_point, element, saturate=True):
     return converted(op.clip(whole, low=limits[0], high=limits[1]), element)
 
 
-def _alike(x, y):
-    """Two values in the element type in which numpy computes with both."""
+def _promoted(x, y):
+    """Two values in their common numpy element type."""
     kinds = {"f32" if each.type.element in HELD_WIDER else each.type.element for each in (x, y)}
     element = "f64" if kinds & {"f64", "i32"} else "f16" if kinds == {"f16"} else "f32"
     return converted(x, element), converted(y, element)
@@ -69,7 +60,7 @@ def write_quantize_linear_by_round(x, scale, zero_point=None):
     factor, zero = (None if each is None else _spread(each, x, node) for each in (scale, zero_point))
     if factor is None:
         return decline("a size of its blocks is symbolic, or there are no blocks", at=scale)
-    number, factor = _alike(x, factor)
+    number, factor = _promoted(x, factor)
     return _stored(number / factor, zero, node.type.element, node.saturate)
 
 
@@ -117,7 +108,7 @@ def _distance(x, zero_point):
 
 
 def _of_outputs(values, rank):
-    """One number, or one an output: the first of so many axes."""
+    """A scalar, or one number an output, along the first of so many axes."""
     return _single(values) if values.shape in ((), (1,)) else op.unsqueeze(bare(values), axes=tuple(range(1, rank)))
 
 
@@ -131,13 +122,13 @@ def write_matmul_integer_by_matmul(a, b, a_zero_point=None, b_zero_point=None):
 
 
 def _of_rows(values):
-    """One number, or one a row of a matrix."""
+    """A scalar, or one number a row of a matrix."""
     several = len(values.shape) == 1 and values.shape != (1,)
     return op.unsqueeze(bare(values), axes=(1,)) if several else _of_columns(values)
 
 
 def _of_columns(values):
-    """One number, or one a column of a matrix."""
+    """A scalar, or one number a column of a matrix."""
     return _single(bare(values))
 
 
@@ -166,14 +157,14 @@ def write_qlinear_conv_by_conv_integer(x, x_scale, x_zero, w, w_scale, w_zero, y
 
 
 def _places(x):
-    """The axes of an image that are not its channels."""
+    """The axes of an image except its channels."""
     channel = (x.type.layout or "NC").index("C")
     return tuple(i for i in range(len(x.shape)) if i != channel)
 
 
 def _factor(one, other, result):
-    one, other = _alike(one, other)
-    product, result = _alike(one * other, result)
+    one, other = _promoted(one, other)
+    product, result = _promoted(one * other, result)
     return product / result
 
 

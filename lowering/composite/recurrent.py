@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from graphrewrite import decline, op, rule
-from graphrewrite.lowering.composite.activated import activations_of
 from graphrewrite.lowering.composite.axes import bare
 from graphrewrite.lowering.composite.precision import converted, like, widened
+from graphrewrite.lowering.composite.recurrent_activations import activations_of
 
-__all__ = ["LOWER_RECURRENT", "unroll_gru", "unroll_lstm", "unroll_rnn"]
+__all__ = ["LOWER_RECURRENT"]
 
 Step = Callable[..., tuple[Any, ...]]
 """Takes the products of one step's input [N, gates * H] and the states [N, H]; returns the new states."""
@@ -27,7 +27,7 @@ def unroll_rnn(x, w, r, b, initial_h, lengths=None):
 
     def step_of(i: int) -> Step:
         (f,), inner = activations_of(layer, 1)[i], _matrix(r, i)
-        return lambda given, h: (f(_limited(given + h @ inner, layer)),)
+        return lambda inputs, h: (f(_limited(inputs + h @ inner, layer)),)
 
     return _unrolled(layer, (x, w, lengths), _biases(b, layer, 1), (initial_h,), step_of)
 
@@ -47,10 +47,10 @@ def unroll_gru(x, w, r, b, initial_h, lengths=None):
         outer, within = _part(inner, 0, 2 * size), _part(inner, 2 * size, 3 * size)
         added = _part(_row(b, i), 5 * size, 6 * size) if late else None
 
-        def step(given, h):
-            update, reset = _cut(f(_limited(_part(given, 0, 2 * size) + h @ outer, layer)), 2)
+        def step(inputs, h):
+            update, reset = _cut(f(_limited(_part(inputs, 0, 2 * size) + h @ outer, layer)), 2)
             hidden = reset * (h @ within + added) if late else (reset * h) @ within
-            new = g(_limited(_part(given, 2 * size, 3 * size) + hidden, layer))
+            new = g(_limited(_part(inputs, 2 * size, 3 * size) + hidden, layer))
             return ((1.0 - update) * new + update * h,)
 
         return step
@@ -71,8 +71,8 @@ def unroll_lstm(x, w, r, b, initial_h, initial_c, p, lengths=None):
         (f, g, final), inner = activations_of(layer, 3)[i], _matrix(r, i)
         of_input, of_output, of_forget = _cut(_row(p, i), 3)
 
-        def step(given, h, c):
-            enter, leave, forget, new = _cut(given + h @ inner, 4)
+        def step(inputs, h, c):
+            enter, leave, forget, new = _cut(inputs + h @ inner, 4)
             enter = f(_limited(enter + of_input * c, layer))
             forget = 1.0 - enter if layer.input_forget else f(_limited(forget + of_forget * c, layer))
             now = forget * c + enter * g(_limited(new, layer))
@@ -88,7 +88,7 @@ LOWER_RECURRENT = (unroll_rnn, unroll_gru, unroll_lstm)
 
 
 def _obstacle(x, layer):
-    """Say why a layer cannot be unrolled."""
+    """Return why a layer cannot be unrolled."""
     steps = x.shape[1 if layer.layout else 0]
     if isinstance(steps, str):
         return "only run time tells how many steps there are"
@@ -101,7 +101,7 @@ def _matrix(weights, i):
 
 
 def _row(values, i, *, matrix=False):
-    """What belongs to one direction, [D, …]; of vectors a row [1, …]."""
+    """The entries of one direction of [D, …]; vectors become rows [1, …]."""
     one = _at(widened(bare(values)), 0, i)
     return op.squeeze(one, axes=(0,)) if matrix else one
 
@@ -129,7 +129,7 @@ def _limited(x, layer):
 
 
 def _biases(b, layer, gates, *, inside=False):
-    """The sum of both biases for a direction, [1, gates * H]; that which the reset gate reaches is left out."""
+    """The sum of both biases for a direction, [1, gates * H], without the part after the reset gate."""
     width, size = gates * layer.hidden_size, layer.hidden_size
 
     def of_direction(i: int) -> Any:
@@ -154,38 +154,38 @@ def _unrolled(layer, operands, bias_of, initial, step_of):
     ways = []
     for i, side in enumerate(sides):
         states = [op.squeeze(_at(widened(bare(h)), 0, i), axes=(0,)) for h in initial]
-        given = _turned(wide, lengths) if side == "reverse" else wide
-        products = given @ _matrix(w, i) + bias_of(i)
+        ordered = _reversed_steps(wide, lengths) if side == "reverse" else wide
+        products = ordered @ _matrix(w, i) + bias_of(i)
         outputs, states = _along(products, states, lengths, step_of(i))
-        outputs = _turned(outputs, lengths) if side == "reverse" else outputs
+        outputs = _reversed_steps(outputs, lengths) if side == "reverse" else outputs
         ways.append([op.unsqueeze(outputs, axes=(1,)), *(op.unsqueeze(h, axes=(0,)) for h in states)])
-    y, *last = (_joined(parts, 0 if at else 1) for at, parts in enumerate(zip(*ways, strict=True)))
+    y, *last = (_concatenated(parts, 0 if at else 1) for at, parts in enumerate(zip(*ways, strict=True)))
     if layer.layout:
         y, last = op.transpose(y, perm=(2, 0, 1, 3)), [op.transpose(h, perm=(1, 0, 2)) for h in last]
     return tuple(converted(each, x.type.element) for each in (y, *last))
 
 
 def _along(products, states, lengths, step):
-    """The outputs [T, N, H] of one direction, and its last states [N, H]: behind its end a sequence gives zeros."""
+    """The outputs [T, N, H] of one direction, and its last states [N, H]: after its end a sequence gives zeros."""
     outputs = []
     for i in range(products.shape[0]):
         new = step(op.squeeze(_at(products, 0, i), axes=(0,)), *states)
-        given = new[0]
+        output = new[0]
         if lengths is not None:
             runs = op.unsqueeze(op.greater(lengths, i), axes=(1,))
-            given = op.where(runs, given, like(0.0, given))
+            output = op.where(runs, output, like(0.0, output))
             new = [op.where(runs, now, before) for now, before in zip(new, states, strict=True)]
-        outputs.append(op.unsqueeze(given, axes=(0,)))
+        outputs.append(op.unsqueeze(output, axes=(0,)))
         states = new
-    return _joined(outputs, 0), states
+    return _concatenated(outputs, 0), states
 
 
-def _joined(parts, axis):
+def _concatenated(parts, axis):
     return parts[0] if len(parts) == 1 else op.concat(*parts, axis=axis)
 
 
-def _turned(x, lengths):
-    """Steps in the opposite order, of each sequence as many as it has."""
+def _reversed_steps(x, lengths):
+    """Steps in reverse order, within the length of each sequence."""
     if lengths is not None:
         return op.reverse_sequence(x, lengths)
     return op.slice(x, starts=(-1,), ends=(-(2**31) + 1,), axes=(0,), steps=(-1,)) if x.shape[0] > 1 else x

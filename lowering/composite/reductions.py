@@ -1,4 +1,4 @@
-"""Reductions, and shares of a whole, written as sums, greatest entries and elementary functions."""
+"""Reductions and softmaxes written as sums, maxima and elementary functions."""
 
 from __future__ import annotations
 
@@ -10,20 +10,7 @@ from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.precision import converted, exact_floats, like, widened
 from graphrewrite.types import element_kind, integer_limits
 
-__all__ = [
-    "LOWER_REDUCTIONS",
-    "LOWER_SHARES",
-    "write_hardmax_by_arg_max",
-    "write_log_softmax_by_exp",
-    "write_reduce_l1_by_sum",
-    "write_reduce_l2_by_sum",
-    "write_reduce_log_sum_by_log",
-    "write_reduce_log_sum_exp_by_exp",
-    "write_reduce_mean_by_sum",
-    "write_reduce_sum_square_by_sum",
-    "write_softmax_by_exp",
-    "write_softmin_by_softmax",
-]
+__all__ = ["LOWER_REDUCTIONS", "LOWER_SHARES"]
 
 
 @rule
@@ -69,8 +56,8 @@ def write_reduce_log_sum_exp_by_exp(x):
     wide = widened(x)
     most = op.reduce_max(wide, axes=axes)
     most = op.where(op.is_inf(most), like(0.0, wide), most)
-    found = op.log(op.reduce_sum(op.exp(wide - most), axes=axes)) + most
-    return converted(found if total.keep_dims else op.squeeze(found, axes=axes), x.type.element)
+    result = op.log(op.reduce_sum(op.exp(wide - most), axes=axes)) + most
+    return converted(result if total.keep_dims else op.squeeze(result, axes=axes), x.type.element)
 
 
 @rule
@@ -134,8 +121,8 @@ def write_hardmax_by_arg_max(x):
     size = x.shape[axis]
     if isinstance(size, str) or not size:
         return decline("its axis has no entries, or only run time tells how many", at=hard)
-    places = np.arange(size).reshape([size if i == axis else 1 for i in range(len(x.shape))])
-    return op.cast(op.equal(op.arg_max(x, axis=axis), places), element=x.type.element)
+    indices = np.arange(size).reshape([size if i == axis else 1 for i in range(len(x.shape))])
+    return op.cast(op.equal(op.arg_max(x, axis=axis), indices), element=x.type.element)
 
 
 LOWER_SHARES = (
@@ -144,4 +131,4 @@ LOWER_SHARES = (
     write_log_softmax_by_exp,
     write_hardmax_by_arg_max,
 )
-"""Shares of a whole by exponentials, sums and greatest entries."""
+"""Softmaxes by exponentials, sums and maxima."""

@@ -1,1 +1,1 @@
-"""Models of other tools: what an ONNX file says, as our graph, and back, both by one declarative table."""
+"""Exchange with ONNX: import and export by one declarative table."""

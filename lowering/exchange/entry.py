@@ -1,4 +1,4 @@
-"""Entry: what one op of ONNX is in ours, and ours in ONNX."""
+"""Entries of the table that maps ONNX ops to library ops and back."""
 
 from __future__ import annotations
 
@@ -12,61 +12,66 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.op.op import Op
 from graphrewrite.types import Tensor
 
-__all__ = ["Entry", "Named", "Unfit", "written_as"]
+__all__ = ["Entry", "Named", "Unfit", "same_names", "written_as"]
 
 Convert = Callable[[Any], Any]
 Named = tuple[str, Convert] | tuple[str, Convert, Convert]
-"""Our name of an attribute, how ONNX's value becomes ours, and how ours becomes ONNX's where that is not obvious."""
+"""Library name of an attribute, conversion from ONNX, and conversion to ONNX where that is not the identity."""
+
+
+def same_names(convert: Convert, *names: str) -> dict[str, Named]:
+    """Return attributes that have the same names in ONNX, with one conversion."""
+    return {name: (name, convert) for name in names}
 
 
 def written_as(named: Named, value: Any) -> Any:
-    """Return a value of ours as ONNX has it."""
+    """Convert an attribute value to ONNX."""
     return named[2](value) if len(named) == 3 else value
 
 
 class Unfit(Exception):
-    """An entry does not mean a node; says why."""
+    """An entry does not apply to a node; says why."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What one ONNX op is in ours; `from_onnx` and `to_onnx` read the same entry.
+    """Mapping between one ONNX op and a library op; `from_onnx` and `to_onnx` read the same entry.
 
-    Several entries may be of the same ONNX op: the first one that fits a node is taken.
+    Several entries may map the same ONNX op: the first one that fits a node is used.
 
     Attributes
     ----------
     onnx : str
-        ONNX op type; of another domain than ONNX's own, with the domain in front: ``"com.acme.Swirl"``.
+        ONNX op type; with its domain in front if that is not ONNX's own: ``"com.acme.Swirl"``.
     op : Op or callable
-        Our op; or a function that builds the meaning out of several, in the notation of ops. What a function builds is
-        exported as the ops that it is made of.
+        Library op; or a function that composes several ops. Its result is exported as those ops.
     attributes : mapping
-        ONNX attribute name to our name and a conversion; a third item converts back, where `to_onnx` does not know how.
-        What converts to None says nothing.
+        ONNX attribute name to library name and a conversion; a third item converts back, where that is not the
+        identity. Attributes that convert to None are dropped.
     constants : mapping
-        Index of an ONNX input that must be known on import, to our attribute's name and a conversion.
+        Index of an ONNX input that must be constant on import, to the library attribute's name and a conversion.
     required : mapping
-        ONNX attribute name to the only values of it that our op means.
+        ONNX attribute name to the only values that the library op supports.
     complete : callable, optional
         Fills attributes that follow from the operand types (a stride of one for each axis).
     ignored : tuple of str
-        ONNX attributes that say nothing our op has to know. Any other one that is not named here is refused.
+        ONNX attributes without influence on the result. An attribute that no field names is an error.
     operands : tuple of int, optional
-        Which ONNX inputs our operands are, in our order; all that are no constants, in their order, where not given.
+        Indices of the ONNX inputs that become operands, in the library's order; by default all that are not in
+        `constants`.
     neutral : mapping
-        Index of an ONNX input that may be left out, to a function of our attributes and the types of the inputs (None
-        for one that is left out), which gives an array that changes nothing.
+        Index of an optional ONNX input, to a function of the attributes and the types of the inputs (None for a
+        missing one) that returns a neutral array.
     defaults : mapping
-        Our attributes that have a default in ONNX which is not ours.
+        Library attributes whose ONNX default differs from the library's.
     outputs : int
-        How many outputs a node may use.
+        Number of outputs that a node may use.
     counted : str, optional
-        Name by which ``complete`` finds how many outputs the node has, where no attribute says it.
+        Attribute that receives the node's number of outputs, where ONNX has none for it.
     fits : callable, optional
-        Tells from our attributes and the operand types whether the entry means a node: None, or why not.
+        From attributes and operand types: None if the entry applies to a node, else the reason why not.
     shown : callable, optional
-        For `to_onnx`: our attributes in the form that ONNX wants, from the attributes and the operand types.
+        For `to_onnx`: the attributes in ONNX's form, from the library's attributes and the operand types.
     """
 
     onnx: str
@@ -86,8 +91,8 @@ class Entry:
     fits: Callable[[Mapping[str, Any], Sequence[Tensor]], str | None] | None = None
     shown: Callable[[dict[str, Any], Sequence[Tensor]], dict[str, Any]] | None = None
 
-    def read_attributes(self, given: Mapping[str, Any], used: int) -> dict[str, Any]:
-        """Return our attributes for those of an ONNX node.
+    def read_attributes(self, attributes: Mapping[str, Any], used: int) -> dict[str, Any]:
+        """Convert the attributes of an ONNX node that uses so many outputs, or raise `Unfit`.
 
         Parameters
         ----------
@@ -96,33 +101,37 @@ class Entry:
         used : int
             How many outputs the node has.
 
-        Returns
-        -------
-        dict
-
         Raises
         ------
         Unfit
             If the entry does not know one, or the node uses more outputs.
         """
-        for name in given:
+        for name in attributes:
             if name not in (*self.attributes, *self.required, *self.ignored):
-                known = (*self.attributes, *self.required)
+                names = (*self.attributes, *self.required)
                 raise Unfit(
-                    f"its attribute {name!r} has no meaning here{did_you_mean(name, known)}; an entry of your own can "
+                    f"its attribute {name!r} has no meaning here{did_you_mean(name, names)}; an entry of your own can "
                     "give it one, or name it in ignored"
                 )
         for name, allowed in self.required.items():
-            if name in given and given[name] not in allowed:
-                raise Unfit(f"{name}={given[name]!r} is not supported, only {' or '.join(map(repr, allowed))}")
+            if name in attributes and attributes[name] not in allowed:
+                raise Unfit(f"{name}={attributes[name]!r} is not supported, only {' or '.join(map(repr, allowed))}")
         most = self.op.results or used if isinstance(self.op, Op) else self.outputs
         if used > most:
             raise Unfit(f"its {used} outputs are not supported, only the first {most}")
         wrong = next(
-            (n for n, (ours, *_) in self.attributes.items() if ours == self.counted and given.get(n, used) != used),
+            (
+                n
+                for n, (ours, *_) in self.attributes.items()
+                if ours == self.counted and attributes.get(n, used) != used
+            ),
             None,
         )
         if wrong is not None:
-            raise Unfit(f"{wrong}={given[wrong]}, and it has {used} outputs")
-        read = {ours: convert(given[name]) for name, (ours, convert, *_) in self.attributes.items() if name in given}
+            raise Unfit(f"{wrong}={attributes[wrong]}, and it has {used} outputs")
+        read = {
+            ours: convert(attributes[name])
+            for name, (ours, convert, *_) in self.attributes.items()
+            if name in attributes
+        }
         return {**self.defaults, **({self.counted: used} if self.counted else {}), **read}

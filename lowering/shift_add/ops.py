@@ -1,4 +1,4 @@
-"""The two ops of a scalar graph of shifts and additions: a sum of two shifted numbers, and many sums of many."""
+"""Ops of a scalar graph of shifts and additions: a sum of two shifted numbers, and all sums of a matrix."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _format(tensor: Tensor) -> FixedPoint:
 
 def _infer_sum(x: Tensor, y: Tensor, *, shifts: Sequence[int] = (0, 0), subtract: bool = False) -> Tensor:
     if len(shifts) != 2 or not all(0 <= places <= _PLACES for places in shifts):
-        raise TypeMismatchError(f"shifts {tuple(shifts)}: give two numbers of places to the left, 0 to {_PLACES}")
+        raise TypeMismatchError(f"shifts {tuple(shifts)}: give two left shifts from 0 to {_PLACES}")
     if x.shape != y.shape:
         raise TypeMismatchError(f"{x} and {y} differ in shape; give equal shapes")
     left, right = _format(x), _format(y)
@@ -58,14 +58,6 @@ def shifted_sum(x: np.ndarray, y: np.ndarray, *, shifts: Sequence[int] = (0, 0),
     ----------
     x, y : ndarray of int
         Mantissas of the same shape.
-    shifts : (int, int)
-        Places by which each of them is shifted left.
-    subtract : bool
-        Whether y is subtracted.
-
-    Returns
-    -------
-    ndarray of int
 
     Examples
     --------
@@ -94,18 +86,6 @@ def _infer_sums(*xs: Tensor, matrix: ArrayLike, element: FixedPoint) -> Tensor:
 @define_op(level="integer", infer=_infer_sums, elements=MANTISSAS)
 def linear_sums(*xs: np.ndarray, matrix: ArrayLike, element: FixedPoint) -> np.ndarray:
     """All sums of numbers times constants: ``matrix @ xs``.
-
-    Parameters
-    ----------
-    *xs : ndarray of int, shape [N]
-        One array for each column.
-    matrix : array of int, shape [O, len(xs)]
-    element : FixedPoint
-        Format that holds every sum.
-
-    Returns
-    -------
-    ndarray of int, shape [N, O]
 
     Examples
     --------

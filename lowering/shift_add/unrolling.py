@@ -8,30 +8,19 @@ import numpy as np
 
 from graphrewrite import Graph, Tensor, decline, rewrite, rule
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.adder_network import network
+from graphrewrite.hdl.arithmetic.adder_network import network
 from graphrewrite.hdl.components.adder_graph import adder_graph
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.lowering.shift_add.ops import linear_sums
-from graphrewrite.lowering.shift_add.sharing import SHARE_SUMS
+from graphrewrite.lowering.shift_add.shared_sums import SHARE_SUMS
 from graphrewrite.types import FixedPoint
 
-__all__ = ["UNROLL_SHIFT_ADD", "adders_of", "fuse_requantise_into_adders", "scalar_graph", "unroll_as_adders"]
+__all__ = ["UNROLL_SHIFT_ADD", "adders_of", "scalar_graph"]
 
 
 def scalar_graph(weights: np.ndarray, element: FixedPoint) -> Graph:
     """Return a constant matrix product as a graph of scalars, on which `SHARE_SUMS` works.
-
-    Parameters
-    ----------
-    weights : array of int, shape [O, I]
-    element : FixedPoint
-        Format of the inputs; where its point is does not matter.
-
-    Returns
-    -------
-    Graph
-        With inputs ``x_0`` and on, and one output, ``z``.
 
     Examples
     --------
@@ -57,17 +46,6 @@ def scalar_graph(weights: np.ndarray, element: FixedPoint) -> Graph:
 
 def adders_of(weights: np.ndarray, element: FixedPoint) -> tuple[np.ndarray, np.ndarray]:
     """Return the network of shared additions of a matrix, as the attributes of `adder_graph`.
-
-    Parameters
-    ----------
-    weights : array of int, shape [O, I]
-    element : FixedPoint
-        Format of the inputs.
-
-    Returns
-    -------
-    adders : array of int, shape [A, 5]
-    outputs : array of int, shape [O, 3]
 
     Examples
     --------
@@ -112,8 +90,8 @@ def unroll_as_adders(x):
         return decline("sums of more than 56 bits have no network of adders", at=product)
     adders, outputs = adders_of(weights, x.type.element)
     levels = network(adders, outputs, x.type.channels, x.type.element).levels
-    found = {"bias": product.bias, "element": product.element, "stages": min(product.stages, levels)}
-    return adder_graph(x, adders=adders, outputs=outputs, **found)
+    attributes = {"bias": product.bias, "element": product.element, "stages": min(product.stages, levels)}
+    return adder_graph(x, adders=adders, outputs=outputs, **attributes)
 
 
 @rule
@@ -126,18 +104,18 @@ def fuse_requantise_into_adders(x):
         return decline("the sums are rounded already", at=sums)
     network_of = {"adders": sums.adders, "outputs": sums.outputs, "bias": sums.bias}
     limits = {"low": narrow.low, "high": narrow.high, "offset": narrow.offset, "rounding": narrow.rounding}
-    given = {**network_of, **limits, "shift": narrow.shift, "element": narrow.element}
+    attributes = {**network_of, **limits, "shift": narrow.shift, "element": narrow.element}
     # Without limits, rounding has no use for a rank of its own.
     reason = ""
     for stages in {sums.stages + narrow.stages - 1: None, sums.stages: None}:
         try:
-            adder_graph.infer(x.type, **given, stages=stages)
+            adder_graph.infer(x.type, **attributes, stages=stages)
         except TypeMismatchError as error:
             reason = str(error)
         else:
-            return adder_graph(x, **given, stages=stages)
+            return adder_graph(x, **attributes, stages=stages)
     return decline(reason, at=narrow)
 
 
 UNROLL_SHIFT_ADD = (unroll_as_adders, fuse_requantise_into_adders)
-"""From unrolled matrix products to networks of adders: opt-in, for it pays where multipliers are dear."""
+"""From unrolled matrix products to networks of adders: opt-in, worthwhile where multipliers are scarce."""

@@ -12,12 +12,12 @@ from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
-from graphrewrite.lowering.bridge import leave
-from graphrewrite.lowering.streaming.values import below, positions_of, too_wide
-from graphrewrite.op.pooling import has_window_in_border
-from graphrewrite.op.windows import covering_pads
+from graphrewrite.lowering.matched_operands import first_operand
+from graphrewrite.lowering.streaming.bridge import leave, positions_of, too_wide
+from graphrewrite.op.nn.pooling import has_window_in_border
+from graphrewrite.op.nn.windows import covering_pads
 
-__all__ = ["MAP_LAYERS", "map_conv", "map_linear", "map_max_pool"]
+__all__ = ["MAP_LAYERS"]
 
 
 @rule(shared="keep", kind="lowering")
@@ -31,7 +31,7 @@ def map_linear(x, w: Constant, b: Constant):
     if x.op_name == "stream_reshape":
         # Flattening counts position by position within a channel, beats channel by channel within a position: the
         # columns are put in the order of the beats, and the frame is taken as it comes.
-        x = below(x)
+        x = first_operand(x)
         order = np.arange(weights.shape[1]).reshape(x.shape[0], -1).T.ravel()
         weights, over = weights[:, order], {"over": "frame"}
     return leave(matvec(x, weights=weights, bias=b.value, element=layer.element, **over))
@@ -54,7 +54,7 @@ def map_conv(x, w: Constant, b: Constant):
     groups = {"groups": conv.groups} if conv.groups > 1 else {}
     windows = x
     if set(kernel) != {1} or any(pads) or set(conv.strides) != {1}:
-        windows = window(x, kernel=tuple(kernel), **_given(conv.strides, pads, conv.dilations), **groups)
+        windows = window(x, kernel=tuple(kernel), **_not_default(conv.strides, pads, conv.dilations), **groups)
     if windows is x and conv.groups == x.type.channels == outputs:
         # One weight a channel: a gain, or nothing.
         if (weights == 1).all() and not b.value.any():
@@ -64,14 +64,14 @@ def map_conv(x, w: Constant, b: Constant):
     return leave(matvec(windows, weights=matrix, bias=b.value, element=conv.element, **groups))
 
 
-def _given(strides, pads, dilations):
-    """Those attributes of a window that are not the default."""
-    found = {"strides": (strides, 1), "pads": (pads, 0), "dilations": (dilations, 1)}
-    return {name: tuple(values) for name, (values, default) in found.items() if set(values) != {default}}
+def _not_default(strides, pads, dilations):
+    """The attributes of a window that differ from their defaults."""
+    defaults = {"strides": (strides, 1), "pads": (pads, 0), "dilations": (dilations, 1)}
+    return {name: tuple(values) for name, (values, default) in defaults.items() if set(values) != {default}}
 
 
 def _reaching_in(w, pads, dilations):
-    """The same convolution with a first window that reaches into the image: zero weights at the kernel's end."""
+    """The same convolution with a first window that reaches into the image, by zero weights at the kernel's end."""
     count = w.ndim - 2
     before, after = pads[:count], list(pads[count:])
     more = []
@@ -83,14 +83,14 @@ def _reaching_in(w, pads, dilations):
 
 
 def _channel_sums(x, w, b, conv):
-    """The sums of each channel's window, where all weights are 1 and no channels are joined: a mean, up to a scale."""
+    """The window sums of each channel of a depthwise convolution whose weights are all 1: a mean, up to a scale."""
     kernel = w.shape[2:]
     is_sum = conv.groups == x.type.channels == len(w) and (w == 1).all() and not b.any()
     if not is_sum or set(kernel) == {1} or _before_image(kernel, conv.pads, conv.dilations):
         return None
     if kernel == tuple(x.shape[1:]) and not any(conv.pads):
         return accumulate(x, kind="sum", element=conv.element)
-    windows = window(x, kernel=kernel, **_given(conv.strides, conv.pads, conv.dilations))
+    windows = window(x, kernel=kernel, **_not_default(conv.strides, conv.pads, conv.dilations))
     return total(windows, groups=int(np.prod(kernel)), element=conv.element)
 
 
@@ -114,8 +114,8 @@ def map_max_pool(x):
     if has_window_in_border(x.shape[1:], *geometry):
         return decline("a window lies wholly in the border", at=pool)
     pads = covering_pads(x.shape[1:], pool.shape[2:], pool.kernel, pool.strides, pool.pads, pool.dilations)
-    given = _given(pool.strides, pads, pool.dilations)
-    windows = window(x, kernel=tuple(pool.kernel), fill=x.type.element.minimum, **given)
+    attributes = _not_default(pool.strides, pads, pool.dilations)
+    windows = window(x, kernel=tuple(pool.kernel), fill=x.type.element.minimum, **attributes)
     return leave(maximum(windows, groups=int(np.prod(pool.kernel))))
 
 

@@ -1,4 +1,4 @@
-"""Scales, tables and levels: functions of one number, with constants of each channel."""
+"""Scales, tables and thresholds: functions of one number, with constants a channel."""
 
 from __future__ import annotations
 
@@ -14,25 +14,11 @@ from graphrewrite.hdl.components.multiply import multiply
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.softmax import softmax
 from graphrewrite.hdl.components.threshold import threshold
-from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.bridge import leave, too_wide
 from graphrewrite.lowering.streaming.channelwise import summed
-from graphrewrite.lowering.streaming.values import too_wide
-from graphrewrite.op.fixed import limits
+from graphrewrite.op.integer.fixed_point import limits
 
-__all__ = [
-    "MAP_SCALING",
-    "map_add_constant",
-    "map_interpolate",
-    "map_lookup",
-    "map_mul",
-    "map_mul_constant",
-    "map_rescale",
-    "map_softmax",
-    "map_square",
-    "map_sub",
-    "map_sub_constant",
-    "map_threshold",
-]
+__all__ = ["MAP_SCALING"]
 
 _GAIN_BITS = 30
 _SEGMENT_BITS = 16
@@ -41,16 +27,16 @@ _MOST_PLACES = 60
 
 
 def _of_channels(values, x):
-    """Constants as one for each channel of a stream, or None where they differ within one, or broadcast the stream."""
-    given, rank = np.asarray(values, np.int64), len(x.shape) + 1
-    found = given.reshape(*[1] * (rank - given.ndim), *given.shape)
-    if found.ndim > rank or any(size != 1 for axis, size in enumerate(found.shape) if axis != 1):
+    """Constants as a vector over the channels; None if they differ within a channel or broadcast the stream."""
+    array, rank = np.asarray(values, np.int64), len(x.shape) + 1
+    values_ = array.reshape(*[1] * (rank - array.ndim), *array.shape)
+    if values_.ndim > rank or any(size != 1 for axis, size in enumerate(values_.shape) if axis != 1):
         return None
-    return np.broadcast_to(found.ravel(), x.shape[0]) if found.size in (1, x.shape[0]) else None
+    return np.broadcast_to(values_.ravel(), x.shape[0]) if values_.size in (1, x.shape[0]) else None
 
 
 def _scaled(x, gains, terms, fraction=0):
-    """A number of each channel times a gain, plus a term: exact, or in words why not."""
+    """Each channel times a gain plus a term, exactly, or the reason why not."""
     low, high = x.type.element.minimum, x.type.element.maximum
     ends = np.stack([gains * low + terms, gains * high + terms]).astype(object)
     element = FixedPoint.holding(int(ends.min()), int(ends.max()), fraction)
@@ -62,7 +48,7 @@ def _scaled(x, gains, terms, fraction=0):
 
 
 def _places(values):
-    """Of each power of two its exponent, or None where one is none."""
+    """Exponents of powers of two; None if an entry is not one."""
     powers = [int(v).bit_length() - 1 for v in values]
     return np.array(powers) if all(v > 0 and v == 1 << p for v, p in zip(values, powers, strict=True)) else None
 
@@ -92,7 +78,7 @@ def map_rescale(x):
     shift = int(shifts[0]) if len(set(shifts.tolist())) == 1 else tuple(shifts.tolist())
     low, high = limits(scaled.element, scaled.low, scaled.high)
     if low > high:
-        return decline(f"its limits {scaled.low} to {scaled.high} leave no number", at=scaled)
+        return decline(f"its limits {scaled.low} to {scaled.high} exclude every number", at=scaled)
     further = {k: getattr(scaled, k) for k in ("offset", "rounding") if getattr(scaled, k) not in (0, "half_even")}
     further |= {k: v for k, v in (("low", low), ("high", high)) if getattr(scaled, k) is not None}
     return leave(requantise(wide, shift=shift, element=scaled.element, **further))
@@ -115,7 +101,7 @@ def map_lookup(x, table: Constant):
     yield entry
     if reason := too_wide(x, entry):
         return decline(reason, at=entry)
-    given = x
+    limited = x
     if x.type.element.width > _TABLE_BITS:
         # What lies beyond the ends of the table has the entry there.
         low = min(max(entry.low, x.type.element.minimum), x.type.element.maximum)
@@ -123,8 +109,8 @@ def map_lookup(x, table: Constant):
         narrow = FixedPoint.holding(low, high, x.type.element.fraction)
         if narrow.width > _TABLE_BITS:
             return decline(f"its table has entries for numbers of more than {_TABLE_BITS} bits", at=entry)
-        given = clip(x, low=low, high=high, element=narrow)
-    return leave(lookup(given, table=table.value, low=entry.low, element=entry.type.element))
+        limited = clip(x, low=low, high=high, element=narrow)
+    return leave(lookup(limited, table=table.value, low=entry.low, element=entry.type.element))
 
 
 @rule(shared="keep", kind="lowering")
@@ -140,8 +126,8 @@ def map_interpolate(x):
         return decline(f"a line needs more than {LANE_BITS} bits, or its slope more than {_GAIN_BITS}", at=curve)
     if curve.rest < 1 or not 1 <= x.type.element.width - curve.rest <= _SEGMENT_BITS:
         return decline(f"its component takes 2 to {1 << _SEGMENT_BITS} lines of 2 numbers and more", at=curve)
-    given = {name: getattr(curve, name) for name in ("rest", "shift", "element", "low")}
-    return leave(interpolate(x, base=base, slope=slope, **given))
+    attributes = {name: getattr(curve, name) for name in ("rest", "shift", "element", "low")}
+    return leave(interpolate(x, base=base, slope=slope, **attributes))
 
 
 @rule(shared="keep", kind="lowering")
@@ -154,11 +140,7 @@ def map_softmax(x):
     return leave(softmax(x, table=np.asarray(soft.table, np.int64), shift=soft.shift, element=soft.element))
 
 
-@rule(shared="keep", kind="lowering")
-def map_mul(x, y):
-    """A product of two streams takes a beat of each."""
-    product = op.integer_mul(leave(x), leave(y))
-    yield product
+def _product(x, y, product):
     if reason := too_wide(x, y, product):
         return decline(reason, at=product)
     if x.shape != y.shape:
@@ -167,29 +149,35 @@ def map_mul(x, y):
 
 
 @rule(shared="keep", kind="lowering")
+def map_mul(x, y):
+    """A product of two streams takes a beat of each."""
+    product = op.integer_mul(leave(x), leave(y))
+    yield product
+    return _product(x, y, product)
+
+
+@rule(shared="keep", kind="lowering")
 def map_square(x):
     """A product of a stream with itself, whose pattern needs one operand twice."""
-    given = leave(x)
-    product = op.integer_mul(given, given)
+    operand = leave(x)
+    product = op.integer_mul(operand, operand)
     yield product
-    if reason := too_wide(x, product):
-        return decline(reason, at=product)
-    return leave(multiply(x, x, element=product.type.element))
+    return _product(x, x, product)
 
 
-def _with_constant(x, made, gains, terms):
-    if reason := too_wide(x, made):
-        return decline(reason, at=made)
+def _with_constant(x, node, gains, terms):
+    if reason := too_wide(x, node):
+        return decline(reason, at=node)
     if gains is None or terms is None:
-        return decline("its constant differs within a channel, or gives it another shape", at=made)
-    if made.type.layout is not None:
-        return decline("its constant names its axes, and those of a stream have their places", at=made)
-    found = _scaled(x, gains, terms, made.type.element.fraction)
-    return decline(found, at=made) if isinstance(found, str) else leave(_in_format(found, made.type.element))
+        return decline("its constant differs within a channel, or gives it another shape", at=node)
+    if node.type.layout is not None:
+        return decline("its constant has named axes, and the axes of a stream have a fixed order", at=node)
+    scaled = _scaled(x, gains, terms, node.type.element.fraction)
+    return decline(scaled, at=node) if isinstance(scaled, str) else leave(_in_format(scaled, node.type.element))
 
 
 def _in_format(x, element):
-    """The same numbers in a format that holds them."""
+    """The same values in another format that holds them."""
     return x if x.type.element == element else requantise(x, shift=0, element=element)
 
 
@@ -204,10 +192,10 @@ def map_mul_constant(x, c: Constant):
 @rule(shared="keep", kind="lowering")
 def map_add_constant(x, c: Constant):
     """A sum with a constant of each channel."""
-    given = leave(x)
-    total = op.integer_add(given, c)
+    operand = leave(x)
+    total = op.integer_add(operand, c)
     yield total
-    first = total.graph.operands(total.node)[0].node == given.node
+    first = total.graph.operands(total.node)[0].node == operand.node
     by = total.shifts if first else total.shifts[::-1]
     term, gains = _of_channels(c.value, x), np.full(x.type.channels, 1 << by[0])
     return _with_constant(x, total, gains, None if term is None else term << by[1])

@@ -11,9 +11,9 @@ import pytest
 from graphrewrite import Graph, hdl, op
 from graphrewrite.lowering import quantise, to_integer, to_stream
 from graphrewrite.types import Tensor
-from tests.benchmarks.figures import NETWORKS, fastest, integer_graph, print_table
+from tests.benchmarks.figures import NETWORKS, fastest, integer_graph, print_table, scaled
 
-FEW, MANY, BATCH = 5, 45, 1024
+FEW, MANY, BATCH = scaled((1, 2, 16), (5, 45, 1024))
 HEADS = ("network, multipliers a layer", "cycles/image", "GHDL images/s", "predicted images/s", "ratio", "goal")
 
 
@@ -21,9 +21,9 @@ HEADS = ("network, multipliers a layer", "cycles/image", "GHDL images/s", "predi
 def test_prediction_against_ghdl():
     """GHDL's rate is that between two lengths of test, so that analysis and elaboration do not count against it."""
     rows = []
-    for network in NETWORKS:
+    for network in scaled(NETWORKS[:1], NETWORKS):
         integer = integer_graph(network)
-        for parallelism in (16, "full"):
+        for parallelism in scaled((16,), (16, "full")):
             stream = to_stream(integer, parallelism=parallelism)
             gates = {port: [1] for port in (*stream.inputs, *stream.outputs)}
             designs = [hdl.emit(stream, frames=frames, gates=gates) for frames in (FEW, MANY)]
@@ -55,8 +55,8 @@ def convolutions(size: int, channels: tuple[int, ...]) -> Graph:
 
 def test_choosing_buffers_against_one_prediction():
     rows = []
-    for size in (8, 16, 32):
-        integer = convolutions(size, (16, 16, 32, 32, 64))
+    for size in scaled((8,), (8, 16, 32)):
+        integer = convolutions(size, scaled((4, 4), (16, 16, 32, 32, 64)))
         start = time.process_time()
         stream = to_stream(integer, max_multipliers=32)
         chosen = time.process_time() - start

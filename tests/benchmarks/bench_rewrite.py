@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.benchmarks.figures import print_table
+from tests.benchmarks.figures import print_table, scaled
 
 PROGRAM = Path(__file__).with_name("rewriting") / "measure.py"
 BOX = 40
@@ -43,7 +43,7 @@ LIMITS = [
     Row("limits", "networkx, its dictionaries", "by hand, networkx's dictionaries"),
     Row("limits", "networkx", "by hand, networkx"),
 ]
-PEERS = [
+PEERS: list[Row] = [
     Row("peers.tinygrad", "", "tinygrad"),
     Row("peers.tinygrad", "walk", "tinygrad, single walk"),
     Row("peers.tinygrad", "interpreted", "tinygrad, interpreted"),
@@ -62,7 +62,7 @@ PEERS = [
 def measure(row: Row, workload: str, size: int, python: str, *, rules: int | None = None) -> dict:
     """Measure in a process of its own; what went wrong is in the place of figures as a fault."""
     runner = python if row.engine.startswith("peers.") else sys.executable
-    rounds = 3 if row.engine.startswith("peers.") or size >= 100_000 else 5
+    rounds = scaled(1, 3 if row.engine.startswith("peers.") or size >= 100_000 else 5)
     command = [runner, str(PROGRAM), row.engine, workload, str(size), "--variant", row.variant, f"--rounds={rounds}"]
     command += [] if rules is None else [f"--rules={rules}"]
     box = BOX * max(1, size // 100_000)
@@ -114,7 +114,7 @@ def version(found: Sequence[dict]) -> str:
 
 def test_chain(peers):
     """Half as many rewrites as ops; the ratio is to the first line, of a trace to the line on a copy."""
-    sizes, few = (1_000, 10_000, 100_000), (1_000, 10_000)
+    sizes, few = scaled(((100,), (100,)), ((1_000, 10_000, 100_000), (1_000, 10_000)))
     rows = [
         (Row("engine", "", OURS, "x <= 6"), sizes),
         (Row("engine", "copy", COPIED), sizes),
@@ -122,7 +122,7 @@ def test_chain(peers):
         (Row("engine", "python", f"{OURS}, lower half in Python", "x <= 10"), sizes),
         (Row("engine", "constant", f"{OURS}, a new constant each"), few),
         *((row, sizes) for row in LIMITS),
-        *((row, few) for row in PEERS),
+        *((row, few) for row in scaled([], PEERS)),
     ]
     known: dict[str, list[dict]] = {}
     lines = []
@@ -130,7 +130,7 @@ def test_chain(peers):
         found = known[row.name] = sweep(row, "chain", its, peers)
         both = [(a["x"], b["x"]) for a, b in zip(known[row.to], found, strict=False) if "x" in b]
         ratio = both[-1][1] / both[-1][0] if both else ""
-        lines.append((row.name, *cells(found, 3), ratio, row.goal, growth(its, found), version(found)))
+        lines.append((row.name, *cells(found, len(sizes)), ratio, row.goal, growth(its, found), version(found)))
     heads = ("chain of so many ops", *(f"{n:,} x" for n in sizes), "µs/rewrite", "ratio", "goal", "growth", "version")
     print_table("Multiply-add chain: x = multiples of the dictionary loop, per rewrite", heads, lines)
 
@@ -159,10 +159,10 @@ def test_blocks(peers):
         (Row("engine", "trace", TRACED, "ratio <= 1.5", to=COPIED), None),
         (Row("engine", "python", f"{OURS}, lower halves in Python", "x <= 10"), None),
         *((row, None) for row in LIMITS if "its" not in row.variant),
-        *((row, None) for row in PEERS),
-        (PEERS[0]._replace(name="tinygrad, 500 rules"), 500),
+        *((row, None) for row in scaled([], PEERS)),
+        *((row._replace(name="tinygrad, 500 rules"), 500) for row in scaled([], PEERS[:1])),
     ]
-    sizes = (200, 2_000)
+    sizes = scaled((10,), (200, 2_000))
     known: dict[str, float] = {}
     lines = []
     for row, rules in rows:
@@ -170,7 +170,7 @@ def test_blocks(peers):
         x = found[-1].get("x") if len(found) == len(sizes) else None
         known[row.name] = x
         ratio = x / known[row.to] if x else ""
-        lines.append((row.name, *cells(found, 2), ratio, row.goal, version(found)))
+        lines.append((row.name, *cells(found, len(sizes)), ratio, row.goal, version(found)))
     heads = ("so many residual blocks", *(f"{n:,} x" for n in sizes), "µs/rewrite", "ratio", "goal", "version")
     print_table("Residual blocks, 20 rules, per rewrite", heads, lines)
 
@@ -185,9 +185,9 @@ def test_dead_nodes(peers):
         Row("limits", "dictionaries", "by hand, dictionaries", to=loop),
         Row("engine", "", OURS, "ratio <= 1.3", to=loop),
         Row("engine", "copy", COPIED, "ratio <= 1.3", to=copied),
-        *(row._replace(to=loop) for row in PEERS if row.name in ("xDSL", "onnxscript", "torch.fx")),
+        *(row._replace(to=loop) for row in scaled([], PEERS) if row.name in ("xDSL", "onnxscript", "torch.fx")),
     ]
-    found = {row: measure(row, "dead", 100_000, peers) for row in rows}
+    found = {row: measure(row, "dead", scaled(1_000, 100_000), peers) for row in rows}
     known = {row.name: figures.get("x") for row, figures in found.items()}
     lines = []
     for row, figures in found.items():
@@ -198,12 +198,12 @@ def test_dead_nodes(peers):
 
 def test_two_results(peers):
     """Two nodes become one with two results."""
-    sizes = (100, 300, 1_000, 10_000)
+    sizes = scaled((10,), (100, 300, 1_000, 10_000))
     rows = [
         Row("engine", "", OURS, "flat"),
         Row("engine", "copy", COPIED),
         *(row for row in LIMITS if "its" not in row.variant),
-        *(row for row in PEERS if row.name in ("onnxscript", "torch.fx")),
+        *(row for row in scaled([], PEERS) if row.name in ("onnxscript", "torch.fx")),
     ]
     lines = []
     for row in rows:

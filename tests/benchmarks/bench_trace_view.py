@@ -8,11 +8,11 @@ import time
 import pytest
 
 from graphrewrite import Graph, Tensor, op, rule, trace
-from graphrewrite.trace import Trace
+from graphrewrite.rewriting.traces import Trace
 from graphrewrite.view.stepper import show_trace
-from tests.benchmarks.figures import print_table
+from tests.benchmarks.figures import print_table, scaled
 
-NODES, STEPS = 500, 1000
+NODES, STEPS = scaled((50, 60), (500, 1000))
 
 
 @rule
@@ -84,7 +84,7 @@ def test_a_long_trace_is_a_small_page_soon():
 
 def test_the_page_steps_without_a_wait(tmp_path):
     sync = pytest.importorskip("playwright.sync_api")
-    from tests.browser.chromium import launched, located
+    from tests.support.chromium import launched, located
 
     if located() is None:
         pytest.skip("Chromium is missing (Debian: apt-get install chromium)")

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.benchmarks import figures
+
 # Programs that run in processes of their own, where the modules find each other.
 collect_ignore = ["rewriting"]
 
@@ -15,6 +17,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--peers", default=sys.executable, metavar="PYTHON", help="the Python that has the peers installed"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let every benchmark run once, at its smallest size, with the profile `quick`: it shows that it works."""
+    figures.smallest = config.getoption("--hypothesis-profile") == "quick"
 
 
 @pytest.fixture

@@ -5,14 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from graphrewrite import Graph, models
 from graphrewrite.lowering import from_onnx, quantise, to_integer
 
+T = TypeVar("T")
 NETWORKS = ("digits", "classes")
 MODELS = Path(models.__file__).parent
+smallest = False
+"""Whether benchmarks run only to see whether they work: set before they are imported, see `scaled`."""
+
+
+def scaled(least: T, usual: T) -> T:
+    """The size to measure at: `least` with ``--hypothesis-profile=quick``."""
+    return least if smallest else usual
 
 
 def fastest(*functions: Callable[[], object], seconds: float = 1.0) -> list[float]:
@@ -20,9 +29,9 @@ def fastest(*functions: Callable[[], object], seconds: float = 1.0) -> list[floa
     least = [float("inf")] * len(functions)
     for function in functions:
         function()
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + scaled(0.0, seconds)
     rounds = 0
-    while rounds < 3 or time.perf_counter() < end:
+    while rounds < scaled(1, 3) or time.perf_counter() < end:
         for i, function in enumerate(functions):
             start = time.perf_counter()
             function()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.chromium import Opened, launched
+from tests.support.chromium import Opened, launched
 
 
 @pytest.fixture(scope="module")

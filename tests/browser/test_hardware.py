@@ -6,10 +6,10 @@ import pytest
 
 from graphrewrite import Graph, evaluation
 from graphrewrite.hdl import emit, simulate
+from graphrewrite.hdl.emission.vectors import random_frames
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.hdl.vectors import random_frames
-from tests.hdl.designs import residual
-from tests.view.hostile import HOSTILE
+from tests.support.designs import residual
+from tests.support.hostile_names import HOSTILE
 
 pytestmark = pytest.mark.browser
 

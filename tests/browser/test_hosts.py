@@ -10,11 +10,11 @@ import pytest
 
 from graphrewrite import Graph, Tensor, op, rule, show, trace
 from graphrewrite.hdl import emit, simulate
+from graphrewrite.hdl.emission.vectors import random_frames
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.hdl.vectors import random_frames
 from graphrewrite.testing import check
-from tests.browser.sanitised import sanitised
-from tests.hdl.designs import residual
+from tests.support.designs import residual
+from tests.support.notebook_sanitiser import sanitised
 
 pytestmark = [
     pytest.mark.browser,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.notebooks import exported
+from tests.support.notebooks import exported
 
 pytestmark = pytest.mark.browser
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"

@@ -12,9 +12,9 @@ import pytest
 
 from graphrewrite import Graph, Tensor, op, pass_, rule, trace
 from graphrewrite.errors import MissingDependencyError
-from graphrewrite.trace import Trace
-from tests.browser.chromium import Opened
-from tests.browser.notebooks import exported
+from graphrewrite.rewriting.traces import Trace
+from tests.support.chromium import Opened
+from tests.support.notebooks import exported
 from tests.view.test_stepper import HOSTILE, chain, drop_double_negation, relu_by_abs
 
 pytestmark = [

@@ -19,8 +19,8 @@ from onnx import helper, numpy_helper
 from graphrewrite.cli import pipeline
 from graphrewrite.hdl import GhdlMissingError
 from graphrewrite.models import path
-from tests.cli.commands import done, refused, run, sample, save, snapshot
-from tests.lowering.networks import mlp, model, residual_cnn, weights
+from tests.support.cli_commands import done, refused, run, sample, save, snapshot
+from tests.support.lowering_networks import mlp, model, residual_cnn, weights
 
 MAIN = "from graphrewrite.cli import main; main()"
 LEVELS = ["float", "quantised", "integer", "stream"]
@@ -441,7 +441,7 @@ class TestFolder:
         def mkdtemp(**_: object) -> str:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("graphrewrite.hdl.design.tempfile.mkdtemp", mkdtemp)
+        monkeypatch.setattr("graphrewrite.hdl.emission.design.tempfile.mkdtemp", mkdtemp)
         refused(8, "Permission denied; choose a folder that you may write", "compile", net, "-o", out)
         assert not out.exists()
 
@@ -461,7 +461,7 @@ class TestFolder:
         before = snapshot(out)
         refused(7, "budget", "compile", net, "-o", out, "--max-multipliers", 1)
         net.write_bytes(b"broken")
-        refused(3, "no ONNX model", "compile", net, "-o", out)
+        refused(3, "not an ONNX model", "compile", net, "-o", out)
         assert snapshot(out) == before
 
     @pytest.mark.parametrize("step", ["from_onnx", "quantise", "to_stream", "emit", "predict"])
@@ -538,9 +538,9 @@ class TestGhdl:
         assert (out / "design.json").is_file()
 
     def test_a_difference_is_reported(self, net: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from graphrewrite.hdl.cosimulate import Difference, Report
+        from graphrewrite.hdl.ghdl.cosimulation import CosimulationReport, Difference
 
-        report = Report(False, 1, 2, 3, 0.1, Difference("y", 0, 1, "0a in cycle 7", "nothing"))
+        report = CosimulationReport(False, 1, 2, 3, 0.1, Difference("y", 0, 1, "0a in cycle 7", "nothing"))
         monkeypatch.setattr(pipeline, "cosimulate", lambda _: report)
         result = run("compile", net, "-o", out)
         assert result.exit_code == 1
@@ -548,7 +548,7 @@ class TestGhdl:
 
     def test_missing_in_python(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(shutil, "which", lambda _: None)
-        from graphrewrite.hdl import ghdl
+        from graphrewrite.hdl.ghdl import simulator as ghdl
 
         with pytest.raises(GhdlMissingError, match="apt install"):
             ghdl.analyse([], ".")
@@ -581,4 +581,4 @@ def test_a_norm_behind_trained_weights_is_no_part_of_them(tmp_path: Path, out: P
     file = save(tmp_path, proto, calibration_x=sample(30, 4))
     found = json.loads(done("compile", file, "-o", out, "--json").stdout)
     assert found["integer_equals_stream"]
-    assert "the host computes behind the hardware: neg" in found["notes"]
+    assert "the host computes after the hardware: neg" in found["notes"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from graphrewrite.hdl import emit
-from tests.cli.commands import done, refused, run, snapshot
-from tests.hdl.designs import residual
+from tests.support.cli_commands import done, refused, run, snapshot
+from tests.support.designs import residual
 
 
 @pytest.fixture

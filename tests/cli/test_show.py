@@ -9,12 +9,13 @@ import pytest
 from rich.console import Console
 
 from graphrewrite import Graph, Module, Tensor, op
-from graphrewrite.cli.app import app
+from graphrewrite.cli.commands import app
 from graphrewrite.cli.tree import tree_of
-from graphrewrite.nested import graph_op
-from graphrewrite.serial import save, write_text
-from tests.cli.commands import done, refused, run
-from tests.view.hostile import HOSTILE, Page
+from graphrewrite.formats.json_file import save
+from graphrewrite.formats.text_file import write_text
+from graphrewrite.hierarchy.graph_ops import graph_op
+from tests.support.cli_commands import done, refused, run
+from tests.support.hostile_names import HOSTILE, Page
 
 TEXT = "graph g\nx = input() : f32[N,4]\na = relu(x) : f32[N,4]\nb = relu(a) : f32[N,4]\ny = output(b)"
 OTHER = TEXT.replace("b = relu", "b = neg")
@@ -54,7 +55,7 @@ class TestModels:
 
     def test_ops_of_hardware_and_between_levels_are_known(self, folder):
         from graphrewrite import FixedPoint
-        from graphrewrite.lowering.bridge import enter, leave
+        from graphrewrite.lowering.streaming.bridge import enter, leave
 
         graph = Graph("g")
         graph.output("y", leave(enter(graph.input("x", Tensor(FixedPoint(True, 8), ("N", 3))))))

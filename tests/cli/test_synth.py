@@ -11,7 +11,7 @@ from graphrewrite.errors import MissingDependencyError
 from graphrewrite.hdl import synthesis
 from graphrewrite.hdl.errors import SynthesisError
 from graphrewrite.hdl.synthesis import Clock, PartReport, SynthesisReport, Usage
-from tests.cli.commands import done, refused, run
+from tests.support.cli_commands import done, refused, run
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from graphrewrite import Graph, trace
 from graphrewrite.rules import RULES
-from tests.cli.commands import done, refused
+from tests.support.cli_commands import done, refused
 
 TEXT = """graph g
 x = input() : f32[N,4]

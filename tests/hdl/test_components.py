@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from graphrewrite.hdl import ghdl
 from graphrewrite.hdl.checking import check_component
 from graphrewrite.hdl.checking.comparison import compare
 from graphrewrite.hdl.checking.simulation import simulate_cases
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.errors import SimulatorError
-from tests.hdl.bench import SHARED, TEMPLATES, netlist
+from graphrewrite.hdl.ghdl import simulator as ghdl
 from tests.hdl.configurations import BY_NAME, cases, configurations_of
+from tests.support.hdl_bench import SHARED, TEMPLATES, netlist
 
 NAMES = list(BY_NAME)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from graphrewrite.hdl.constant_products import constant_sums
+from graphrewrite.hdl.arithmetic.constant_products import constant_sums
 from graphrewrite.types import FixedPoint
 
 elements = st.builds(FixedPoint, st.booleans(), st.integers(2, 12))

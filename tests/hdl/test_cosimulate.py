@@ -13,10 +13,10 @@ from graphrewrite.hdl import Design, cosimulate, emit
 from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.fork import fork
-from graphrewrite.hdl.cosimulate import Difference, Report
 from graphrewrite.hdl.errors import DesignError, GhdlMissingError, SimulatorError
+from graphrewrite.hdl.ghdl.cosimulation import CosimulationReport, Difference
 from graphrewrite.types import FixedPoint, Stream
-from tests.hdl.designs import rectify, residual
+from tests.support.designs import rectify, residual
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ class TestRefused:
         def run(*_: object, **__: object) -> str:
             pytest.fail("GHDL was run")
 
-        monkeypatch.setattr("graphrewrite.hdl.ghdl.run", run)
+        monkeypatch.setattr("graphrewrite.hdl.ghdl.simulator.run", run)
 
     def test_no_folder_and_a_foreign_one(self, tmp_path: Path) -> None:
         for given in (tmp_path / "nothing", tmp_path):
@@ -243,13 +243,13 @@ def test_a_result_that_breaks_off_in_a_line_is_read_up_to_there(folder: Path, mo
         (folder / "y_results.txt").write_text(expected[: expected.index("\n") + 4])
         raise SimulatorError("ghdl --elab-run failed:\nbench.vhd:1:2:(assertion failure): FAIL: beats are missing")
 
-    monkeypatch.setattr("graphrewrite.hdl.ghdl.run", run)
+    monkeypatch.setattr("graphrewrite.hdl.ghdl.simulator.run", run)
     report = cosimulate(folder)
     assert report.difference is not None
     assert (report.difference.beat, report.difference.actual) == (1, "nothing")
 
 
 def test_report_as_text() -> None:
-    found = Report(False, 1, 2, 3, 0.5, Difference("y", 0, 1, "a in cycle 2", "nothing"), "it stopped")
+    found = CosimulationReport(False, 1, 2, 3, 0.5, Difference("y", 0, 1, "a in cycle 2", "nothing"), "it stopped")
     wanted = "not equal: y, frame 0, beat 1: expected a in cycle 2, got nothing; GHDL says: it stopped"
     assert str(found) == wanted

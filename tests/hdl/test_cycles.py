@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite.hdl.checking.definition import transfers
-from graphrewrite.hdl.cycles import predict_cycles
-from graphrewrite.hdl.deadlock import check_progress
-from graphrewrite.hdl.depths import fifo_depths
 from graphrewrite.hdl.errors import DeadlockError, NetlistError
-from graphrewrite.hdl.events import Events
-from graphrewrite.hdl.network import Link, Network
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.hdl.timing.cycles import predict_cycles
+from graphrewrite.hdl.timing.deadlock import check_progress
+from graphrewrite.hdl.timing.depths import fifo_depths
+from graphrewrite.hdl.timing.events import Events
+from graphrewrite.hdl.timing.network import Link, Network
 
 Gates = Mapping[str, Sequence[int]]
 RANDOMS = st.randoms(use_true_random=False)
@@ -268,7 +268,7 @@ def residual(turn: Schedule, capacity: int = 2) -> Network:
 
 
 def test_a_short_branch_without_room_stops_for_good() -> None:
-    with pytest.raises(DeadlockError, match="fork waits for room towards add"):
+    with pytest.raises(DeadlockError, match="fork waits for a free slot towards add"):
         predict_cycles(residual(TURN), 1)
     assert predict_cycles(residual(TURN, 8), 1).high_water["fork", 0] == 8
 

@@ -10,8 +10,8 @@ import pytest
 from graphrewrite import show
 from graphrewrite.hdl import Design, emit
 from graphrewrite.view.design import show_design
-from tests.hdl.designs import rectify, residual
-from tests.view.hostile import HOSTILE, Page
+from tests.support.designs import rectify, residual
+from tests.support.hostile_names import HOSTILE, Page
 
 
 @pytest.fixture(scope="module")

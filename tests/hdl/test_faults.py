@@ -8,7 +8,7 @@ import pytest
 
 from graphrewrite.hdl import Component
 from graphrewrite.hdl.checking import check_component
-from graphrewrite.hdl.entity import source_of
+from graphrewrite.hdl.emission.entity import source_of
 from graphrewrite.hdl.errors import ContractError, MismatchError
 from tests.hdl.configurations import BY_NAME, configurations_of
 

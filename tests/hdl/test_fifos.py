@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from graphrewrite.graph import Graph
-from graphrewrite.hdl import DeadlockError, Design, cosimulate, emit, ghdl, predict
+from graphrewrite.hdl import DeadlockError, Design, cosimulate, emit, predict
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.components.accumulate import accumulate
 from graphrewrite.hdl.components.add import add
@@ -22,10 +22,11 @@ from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.repeat import repeat
 from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
-from graphrewrite.hdl.entity import template
+from graphrewrite.hdl.emission.entity import template
+from graphrewrite.hdl.ghdl import simulator as ghdl
 from graphrewrite.types import FixedPoint, Stream
-from tests.hdl.designs import BYTE
-from tests.hdl.growing import network
+from tests.support.designs import BYTE
+from tests.support.growing_designs import network
 
 FRAMES = 8
 STEADY = 4096  # frames after which the slowest drift shows

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrewrite.hdl import ghdl
-from graphrewrite.hdl.generic import literal
+from graphrewrite.hdl.generics import literal
+from graphrewrite.hdl.ghdl import simulator as ghdl
 
 
 @pytest.mark.ghdl

@@ -142,13 +142,18 @@ FOLDED = Stream(S8, (6, 5), 2)
         (add, (X, FOLDED), {"element": FixedPoint(True, 9)}, "differ in shape or lanes; give equal shapes and refold"),
         (multiply, (X, FOLDED), {"element": FixedPoint(True, 16)}, "differ in shape or lanes"),
         (multiply, (X, X), {"element": S8}, r"products of -16256 to 16384 exceed s8f0; give s16f0 or wider"),
-        (multiply, (X, X), {"element": FixedPoint(True, 16), "stages": 4}, "stages=4: .* has use for 1 to 3 ranks"),
+        (
+            multiply,
+            (X, X),
+            {"element": FixedPoint(True, 16), "stages": 4},
+            "stages=4: .* has use for 1 to 3 pipeline stages",
+        ),
         (affine, (X,), {"gain": [1, 2], "element": S8}, r"gains int64\[2\] do not fit the 6 channels"),
         (affine, (X,), {"gain": 0.5, "element": S8}, r"gains float64\[\] .* give one whole number, or 6"),
         (affine, (X,), {"gain": 2**30, "element": S8}, "a gain exceeds 30 bits; quantise"),
         (affine, (X,), {"gain": 2, "element": S8}, "results of -256 to 254 exceed s8f0; give s9f0 or wider"),
         (argmax, (X,), {"element": FixedPoint(False, 2)}, "s?u2f0 does not hold an index of 6 channels; give u3f0"),
-        (argmax, (FOLDED,), {"element": U4, "stages": 3}, "stages=3: .* 1 to 2 ranks"),
+        (argmax, (FOLDED,), {"element": U4, "stages": 3}, "stages=3: .* 1 to 2 pipeline stages"),
         (requantise, (X,), {"shift": [1, 2], "element": S8}, "2 shifts do not fit the channels .*; give one, or 6"),
         (
             requantise,
@@ -157,7 +162,7 @@ FOLDED = Stream(S8, (6, 5), 2)
             "rounding is half_even, .* or to_zero, not 'up'",
         ),
         (requantise, (X,), {"shift": 1, "element": S8, "offset": 2**50}, "offset 1125899906842624 exceeds 48 bits"),
-        (requantise, (FOLDED,), {"shift": 1, "element": S8, "stages": 3}, "stages=3: .* 1 to 2 ranks"),
+        (requantise, (FOLDED,), {"shift": 1, "element": S8, "stages": 3}, "stages=3: .* 1 to 2 pipeline stages"),
         (
             lookup,
             (Stream(FixedPoint(True, 13), (6,)),),
@@ -175,7 +180,12 @@ FOLDED = Stream(S8, (6, 5), 2)
             {"levels": [[1]], "element": U4, "method": "fast"},
             "method is parallel or search, not 'fast'",
         ),
-        (threshold, (X,), {"levels": [[1] * 9], "element": U4, "method": "search", "stages": 2}, "1 to 1 ranks"),
+        (
+            threshold,
+            (X,),
+            {"levels": [[1] * 9], "element": U4, "method": "search", "stages": 2},
+            "1 to 1 pipeline stages",
+        ),
         (concat, (X, Stream(U4, (6, 5))), {}, "differ in format; requantise"),
         (concat, (X, Stream(S8, (6, 4))), {}, "differ in their positions"),
         (concat, (X, Stream(S8, (5, 4))), {"axis": 2}, "differ in their channels or positions; .* but for axis 2"),
@@ -209,7 +219,7 @@ LINES = {"base": [0, 0], "slope": [0, 0], "rest": 7, "shift": 0, "low": -128, "e
         ({"base": [[0, 64]], "slope": [[0, 1]]}, "lines of 1 channels do not fit .*; give one, or"),
         ({"shift": 48}, "the shift exceeds 48 bits"),
         ({"slope": [2, 0]}, "results of 0 to 254 exceed s8f0; give u8f0 or wider"),
-        ({"stages": 3}, "1 to 2 ranks"),
+        ({"stages": 3}, "1 to 2 pipeline stages"),
     ],
 )
 def test_lines_have_to_fit_the_range_of_the_operand(wrong: dict[str, Any], told: str) -> None:

@@ -51,7 +51,7 @@ GOOD = {"weights": np.ones((2, 6), np.int64), "bias": [0, 0], "element": FixedPo
         ({"weights": np.ones((2, 6))}, "a weight is not -1, 0 or 1; use matvec"),
         ({"element": FixedPoint(True, 3)}, "sums of -6 to 6 exceed s3f0; give s4f0 or wider"),
         ({"element": FixedPoint(True, 32)}, "has more than the 31 bits"),
-        ({"stages": 4}, "stages=4: this computation has use for 1 to 3 ranks"),
+        ({"stages": 4}, "stages=4: this computation has use for 1 to 3 pipeline stages"),
         ({"lanes": 3}, "3 lanes do not divide the 2 channels"),
         ({"over": "frames"}, "over='frames' is neither 'position' nor 'frame'"),
         ({"groups": 4}, "groups=4 does not divide the 6 columns"),

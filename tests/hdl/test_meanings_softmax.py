@@ -64,13 +64,13 @@ def test_what_the_table_does_not_reach_is_nothing() -> None:
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [
-        ({"table": [0.5]}, "give 1 to 4096 whole numbers"),
-        ({"table": []}, "give 1 to 4096 whole numbers"),
-        ({"table": np.ones(4097, int)}, "give 1 to 4096 whole numbers"),
-        ({"table": [1, 2]}, "begin with their greatest"),
+        ({"table": [0.5]}, "give 1 to 4096 integers"),
+        ({"table": []}, "give 1 to 4096 integers"),
+        ({"table": np.ones(4097, int)}, "give 1 to 4096 integers"),
+        ({"table": [1, 2]}, "begin with the greatest"),
         ({"table": [0]}, "is not zero"),
         ({"shift": 9}, "shift=9 of s8f0: give 0 to 8"),
-        ({"element": FixedPoint(True, 8, 7)}, "s8f7 is no format of a distribution; give an unsigned one"),
+        ({"element": FixedPoint(True, 8, 7)}, "s8f7 is not a format for probabilities; give an unsigned one"),
         ({"element": FixedPoint(False, 8, 0)}, "give an unsigned one of 1 to 24 bits right of the point"),
     ],
 )

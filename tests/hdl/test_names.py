@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite.hdl.names import KEYWORDS, NameTable, comment, identifier
+from graphrewrite.hdl.emission.names import KEYWORDS, NameTable, comment, identifier
 
 # IEEE 1076-2008, 15.4.2: letter { [ underline ] letter_or_digit }.
 BASIC = re.compile(r"[a-z](_?[a-z0-9])*")

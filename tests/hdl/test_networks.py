@@ -8,7 +8,7 @@ import pytest
 
 from graphrewrite.hdl import cosimulate, emit
 from tests.hdl.configurations import BY_NAME
-from tests.hdl.growing import GROWTH, INSERTED, network
+from tests.support.growing_designs import GROWTH, INSERTED, network
 
 PARTS = 10
 
@@ -42,4 +42,6 @@ def test_the_networks_have_branches_joins_and_all_components(hdl_seed: int) -> N
 
 def test_every_component_grows() -> None:
     missing = set(BY_NAME) - set(GROWTH) - INSERTED
-    assert not missing, f"say in tests/hdl/growing.py how {', '.join(sorted(missing))} are attached to a value"
+    assert not missing, (
+        f"say in tests/support/growing_designs.py how {', '.join(sorted(missing))} are attached to a value"
+    )

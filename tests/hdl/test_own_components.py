@@ -19,7 +19,7 @@ from graphrewrite.hdl.components.add import add
 from graphrewrite.hdl.components.fork import FORK, fork
 from graphrewrite.hdl.errors import ComponentError, ContractError, GhdlMissingError, MismatchError, SimulatorError
 from graphrewrite.types import Stream
-from tests.hdl.own import absolute, component, draw, generics
+from tests.support.own_components import absolute, component, draw, generics
 
 NIBBLE = FixedPoint(True, 4)
 
@@ -249,7 +249,9 @@ class TestIncomplete:
             emit(insert_forks(network()), components=(*COMPONENTS, Component(absolute, taken, generics, per_beat)))
         shared = tmp_path / "lanes.vhd"
         shared.write_text("entity lanes is end entity;")
-        with pytest.raises(ComponentError, match="entity lanes of absolute is called like one of every design; rename"):
+        with pytest.raises(
+            ComponentError, match="entity lanes of absolute has the same name as one of every design; rename"
+        ):
             emit(insert_forks(network()), components=(*COMPONENTS, Component(absolute, shared, generics, per_beat)))
 
     def test_replacing_one_of_the_library(self, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from graphrewrite.hdl import cosimulate, emit
-from graphrewrite.hdl.process import run_program
-from tests.hdl.designs import rectify
+from graphrewrite.hdl.ghdl.process import run_program
+from tests.support.designs import rectify
 
 CHILD = "sleep 60 & echo $! > child; echo started > started; wait"
 
@@ -89,10 +89,11 @@ def test_ghdl_ends_and_the_design_is_as_it_was(tmp_path, monkeypatch):
 
 def test_how_far_it_is(monkeypatch, tmp_path):
     shown = []
-    monkeypatch.setattr("graphrewrite.progress._PATIENCE", 0.0)
-    monkeypatch.setattr("graphrewrite.progress._PAUSE", 0.0)
+    monkeypatch.setattr("graphrewrite.runtime.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("graphrewrite.runtime.progress._PAUSE", 0.0)
     monkeypatch.setattr(
-        "graphrewrite.progress._opener", lambda: lambda label, total: (shown.append((label, total)), shown.append)[1]
+        "graphrewrite.runtime.progress._opener",
+        lambda: lambda label, total: (shown.append((label, total)), shown.append)[1],
     )
     numbers = iter(range(100))
     run_program(["sleep", "0.35"], label="simulating", done=lambda: next(numbers), total=7)

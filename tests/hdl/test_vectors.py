@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite.errors import EvaluationError
-from graphrewrite.evaluate import evaluate
+from graphrewrite.execution.evaluator import evaluate
+from graphrewrite.hdl.emission.vectors import make_vectors, payloads, random_frames, random_gates
 from graphrewrite.hdl.netlist import netlist
-from graphrewrite.hdl.vectors import make_vectors, payloads, random_frames, random_gates
 from graphrewrite.types import FixedPoint, Stream
-from tests.hdl.designs import rectify, residual
+from tests.support.designs import rectify, residual
 
 
 @given(st.integers(0, 2**32))

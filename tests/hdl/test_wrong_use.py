@@ -12,6 +12,7 @@ import pytest
 from graphrewrite import Graph, GraphRewriteError
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
 from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import move_slot
 from graphrewrite.hdl import DeadlockError, NetlistError, emit, predict, simulate
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.components.add import add
@@ -20,8 +21,7 @@ from graphrewrite.hdl.components.constant import constant
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.types import FixedPoint, Stream
-from graphrewrite.wiring import move_slot
-from tests.hdl.designs import BYTE, rectify
+from tests.support.designs import BYTE, rectify
 
 
 def graph(*streams: Stream) -> Graph:
@@ -139,7 +139,7 @@ def test_a_circle_is_refused_where_buffers_are_put_in() -> None:
 
 
 def test_no_graph() -> None:
-    with pytest.raises(GraphError, match="int is no graph of components"):
+    with pytest.raises(GraphError, match="int is not a graph of components"):
         emit(3)  # type: ignore[arg-type]
 
 
@@ -155,7 +155,7 @@ def test_frames_that_do_not_fit() -> None:
         EvaluationError, match=r"the input 'x' holds 300, which is no s8f0; give mantissas of -128 to 127"
     ):
         emit(rectify(), inputs={"x": np.full((1, 2, 3), 300)})
-    with pytest.raises(EvaluationError, match=r"'x' is stream s8f0\[2,3\], not an array of shape"):
+    with pytest.raises(EvaluationError, match=r"'x' is stream s8f0\[2,3\], got an array of shape"):
         emit(rectify(), inputs={"x": np.zeros((1, 3, 3), int)})
     with pytest.raises(EvaluationError, match="there is no frame to simulate; give at least one"):
         emit(rectify(), frames=0)

@@ -13,8 +13,8 @@ from graphrewrite import Graph, Tensor, evaluate, op, verify
 from graphrewrite.graph import Value
 from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.lowering import LoweringError, QuantisationError, partition, quantise, to_integer, to_stream
-from tests.lowering.random_networks import Network, combined_networks, quantised
-from tests.lowering.trained_networks import stored
+from tests.support.random_networks import Network, combined_networks, quantised
+from tests.support.trained_networks import stored
 
 Build = Callable[["Layers", Value], Value]
 
@@ -317,7 +317,7 @@ class TestErrors:
         g, of = Graph("g"), Layers("f64")
         x = g.input("x", Tensor("f64", (3, 2)))
         g.output("y", of.linear(op.concat(x, np.ones((3, 1)), axis=1), 2))
-        with pytest.raises(QuantisationError, match=r"is a constant that is joined with values, .*; leave it"):
+        with pytest.raises(QuantisationError, match=r"is a constant that is concatenated with values, .*; leave it"):
             quantise(g, np.ones((3, 2)))
 
     @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ class TestErrors:
             (lambda x: op.pad(x, pads=(0, 0, 1, 1, 0, 0, 1, 1), mode="edge"), "pad_1.*: only a constant border"),
             (
                 lambda x: op.slice(x, starts=(-1,), ends=(-5,), axes=(2,), steps=(-1,)),
-                "slice_1.*: it neither reshapes, nor chooses",
+                "slice_1.*: it neither reshapes nor selects",
             ),
         ],
     )

@@ -6,12 +6,13 @@ import pytest
 from onnx import TensorProto, helper
 
 from graphrewrite import Graph, GraphRewriteError, define_op, evaluate, op, rewrite, rule, verify
+from graphrewrite.formats.json.decode_graph import from_dict
+from graphrewrite.formats.json.encode_graph import to_dict
 from graphrewrite.lowering import Entry, ModelError, OpenSizesError, UnsupportedOpsError, from_onnx, quantise, to_onnx
 from graphrewrite.models import path
 from graphrewrite.rules import RULES
-from graphrewrite.serial import from_dict, to_dict
-from tests.lowering.networks import mlp, model, residual_cnn, weights
-from tests.sessions import session_of
+from tests.support.lowering_networks import mlp, model, residual_cnn, weights
+from tests.support.sessions import session_of
 
 pytest.importorskip("onnxruntime")
 

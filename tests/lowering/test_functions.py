@@ -23,11 +23,11 @@ from graphrewrite.lowering import (
     to_integer,
     to_stream,
 )
-from graphrewrite.lowering.elementwise import functions_of
-from graphrewrite.lowering.quantised import TURN_OPERANDS
-from graphrewrite.lowering.quantised.lines import Corners, line_near
+from graphrewrite.lowering.prequantised import SWAP_OPERANDS
+from graphrewrite.lowering.prequantised.affine_functions import Corners, line_near
+from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
+from graphrewrite.rewriting.traces import Step
 from graphrewrite.testing import assert_preserves, assert_refines
-from graphrewrite.trace import Step
 from graphrewrite.types import element_dtype
 
 Function = Callable[[Value], Any]
@@ -299,7 +299,7 @@ class TestRefusals:
         g = Graph("two")
         x, y = (op.quantise(g.input(n, Tensor("f32", ("N", 2))), element=FixedPoint(True, 8, 4)) for n in "xy")
         g.output("z", op.quantise(op.mul(x, op.tanh(y)), element=FixedPoint(True, 8, 4)))
-        with pytest.raises(LoweringError, match="it is no function of one number"):
+        with pytest.raises(LoweringError, match="it is not a function of one number"):
             to_integer(g)
 
     def test_too_many_numbers(self) -> None:
@@ -308,7 +308,7 @@ class TestRefusals:
             to_integer(of_one_value(op.tanh, wide, FixedPoint(True, 16, 14)), approximate=True)
 
 
-@pytest.mark.parametrize("member", TURN_OPERANDS, ids=lambda member: member.name)
+@pytest.mark.parametrize("member", SWAP_OPERANDS, ids=lambda member: member.name)
 def test_operands_change_places(member: Any) -> None:
     assert_preserves(member)
 

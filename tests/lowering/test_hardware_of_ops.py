@@ -177,7 +177,7 @@ def test_all_of_them_equal_ghdl(which: int) -> None:
             "its constant gives it another shape",
         ),
         (lambda x: op.pad(x, pads=(0, 1, 0, 0, 0, 0, 0, 0)), "only a constant border around one or two axes"),
-        (lambda x: op.slice(x, starts=(-1,), ends=(-5,), axes=(2,), steps=(-1,)), "it neither reshapes, nor chooses"),
+        (lambda x: op.slice(x, starts=(-1,), ends=(-5,), axes=(2,), steps=(-1,)), "it neither reshapes nor selects"),
     ],
 )
 def test_what_has_no_hardware_is_told(build: Build, told: str) -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, softmax_as_arg_max, to_integer
-from graphrewrite.lowering.heads import classify
-from tests.lowering.networks import mlp, weights
-from tests.lowering.random_networks import Network, networks, quantised, widths
+from graphrewrite.lowering.integer.classifier_heads import classify
+from tests.support.lowering_networks import mlp, weights
+from tests.support.random_networks import Network, networks, quantised, widths
 
 
 def several() -> Graph:
@@ -29,7 +29,7 @@ def several() -> Graph:
 
 def check(integer: Graph, x: dict[str, np.ndarray]) -> None:
     parts = partition(integer)
-    for part in (parts.before, parts.core, parts.behind):
+    for part in (parts.before, parts.core, parts.after):
         verify(part)
     kinds = {parts.core.nodes[n]["type"] for n in parts.core}
     assert not {"to_fixed", "from_fixed", "softmax"} & kinds
@@ -70,7 +70,7 @@ def test_a_softmax_is_left_to_the_host() -> None:
     x = {"x": weights(9, 4)}
     integer = to_integer(quantise(from_onnx(mlp(softmax=True)), x))
     check(integer, x)
-    assert "softmax" in {data["type"] for _, data in partition(integer).behind.nodes(data=True)}
+    assert "softmax" in {data["type"] for _, data in partition(integer).after.nodes(data=True)}
 
 
 def test_a_transposed_input_is_left_to_the_host() -> None:
@@ -119,5 +119,7 @@ def test_outputs_that_are_not_given_are_named() -> None:
     f = to_fixed(x, element=s8f4)
     z = from_fixed(f, fraction=4)
     y = output(z)""")
-    with pytest.raises(LoweringError, match="there is nothing for y; give what the hardware gives, by output"):
+    with pytest.raises(
+        LoweringError, match="outputs of the hardware are missing: y; give an array for each output of the core"
+    ):
         partition(g).decode({})

@@ -13,8 +13,8 @@ from graphrewrite import Graph, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.graph import Value
 from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.lowering import LoweringError, partition, quantise, to_integer, to_stream
-from graphrewrite.lowering.positions import BY_WINDOWS
-from graphrewrite.lowering.windows import windows_of
+from graphrewrite.lowering.preparation.pooling_windows import windows_of
+from graphrewrite.lowering.preparation.position_means import BY_WINDOWS
 
 SAMPLES = 20
 

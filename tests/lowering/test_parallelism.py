@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from graphrewrite import Graph, evaluate
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl import predict
-from graphrewrite.hdl.matrix_products import fold_of
+from graphrewrite.hdl.arithmetic.matrix_products import fold_of
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import (
     FoldingReport,
@@ -25,8 +25,8 @@ from graphrewrite.lowering import (
     to_integer,
     to_stream,
 )
-from graphrewrite.lowering.folding.options import divisors, foldings
-from tests.lowering.networks import mlp, residual_cnn, weights
+from graphrewrite.lowering.folding.matrix_foldings import divisors, foldings
+from tests.support.lowering_networks import mlp, residual_cnn, weights
 
 sizes = st.integers(1, 40)
 
@@ -182,7 +182,7 @@ class TestErrors:
             to_stream(dense, interval=10, max_multipliers=3)
 
     def test_a_name_that_is_no_layer(self, dense: Graph) -> None:
-        with pytest.raises(ParallelismError, match=r"'fc3', which is no layer; did you mean 'fc[12]'"):
+        with pytest.raises(ParallelismError, match=r"'fc3', which is not a layer; did you mean 'fc[12]'"):
             to_stream(dense, parallelism={"fc3": 2})
 
     @pytest.mark.parametrize("wanted", ["half", 0, -1, 1.5, True, None])
@@ -200,7 +200,7 @@ class TestErrors:
 
     def test_stages(self, dense: Graph) -> None:
         for wrong in ("2", 0, 1.5, float("nan")):
-            with pytest.raises(LoweringError, match=r"stages=.*: give a number of ranks of registers, from 1"):
+            with pytest.raises(LoweringError, match=r"stages=.*: give a number of pipeline stages, from 1"):
                 to_stream(dense, stages=wrong)  # type: ignore[arg-type]  # that is the point
         assert to_stream(dense, stages=10**12) == to_stream(dense, stages=64)
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import QuantisationError, from_onnx, quantise
-from graphrewrite.lowering.formats import accumulator, best_fraction, fractions_of, on_grid
-from graphrewrite.op.fixed import mantissas
-from tests.lowering.networks import mlp, model, residual_cnn, weights
-from tests.lowering.random_networks import Network, networks, numbers, quantised, widths
+from graphrewrite.lowering.quantisation.fixed_point_formats import accumulator, best_fraction, fractions_of, on_grid
+from graphrewrite.op.integer.fixed_point import mantissas
+from tests.support.lowering_networks import mlp, model, residual_cnn, weights
+from tests.support.random_networks import Network, networks, numbers, quantised, widths
 
 
 def formats(graph: Graph) -> list[FixedPoint]:
@@ -166,7 +166,7 @@ class TestErrors:
             (np.full((3, 4), -np.inf), "'x' hold NaN.*; remove"),
             (np.full((3, 4), 1e39), "beyond f32"),
             (np.full((3, 4), "1"), "of <U1"),
-            ({"x": np.zeros((3, 4)), "xx": 1}, "name 'xx', which is no input; did you mean 'x'"),
+            ({"x": np.zeros((3, 4)), "xx": 1}, "name 'xx', which is not an input; did you mean 'x'"),
         ],
     )
     def test_samples(self, samples: object, told: str) -> None:
@@ -175,13 +175,13 @@ class TestErrors:
 
     @pytest.mark.parametrize("bits", [3, 17, 0, -8, 8.5, True, "8", None])
     def test_widths(self, bits: object) -> None:
-        with pytest.raises(QuantisationError, match="whole numbers from 4 to 16"):
+        with pytest.raises(QuantisationError, match="integers from 4 to 16"):
             quantise(from_onnx(mlp()), weights(3, 4), bits=bits)
         with pytest.raises(QuantisationError, match="for 'fc1' is"):
             quantise(from_onnx(mlp()), weights(3, 4), bits={"fc1": bits})
 
     def test_a_width_for_no_layer(self) -> None:
-        with pytest.raises(QuantisationError, match="'fc11', which is no layer; did you mean"):
+        with pytest.raises(QuantisationError, match="'fc11', which is not a layer; did you mean"):
             quantise(from_onnx(mlp()), weights(3, 4), bits={"fc11": 8})
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -205,7 +205,7 @@ class TestErrors:
         g = Graph("g")
         x, w = g.input("x", Tensor("f64", ("N", 2))), g.input("w", Tensor("f64", (3, 2)))
         g.output("y", op.linear(x, w, np.ones(3)))
-        with pytest.raises(QuantisationError, match=r"node 'linear.*weights that are no constants; only the input"):
+        with pytest.raises(QuantisationError, match=r"node 'linear.*weights that are not constants; only the input"):
             quantise(g, {"x": np.ones((2, 2)), "w": np.ones((3, 2))})
 
 

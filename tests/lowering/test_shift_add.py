@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, evaluate, rewrite
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.adder_layout import layout
-from graphrewrite.hdl.adder_network import network
-from graphrewrite.hdl.adder_results import Finish, row_ends
+from graphrewrite.hdl.arithmetic.adder_layout import layout
+from graphrewrite.hdl.arithmetic.adder_network import network
+from graphrewrite.hdl.arithmetic.adder_results import Finish, row_ends
 from graphrewrite.hdl.components.adder_graph import adder_graph
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.requantise import requantise
-from graphrewrite.lowering.bridge import enter, leave
 from graphrewrite.lowering.shift_add import (
     SHARE_SUMS,
     UNROLL_SHIFT_ADD,
@@ -28,10 +27,11 @@ from graphrewrite.lowering.shift_add import (
     share_pairs,
     unroll_as_adders,
 )
-from graphrewrite.lowering.shift_add.digits import count_digits, matrix_of, rows_of
 from graphrewrite.lowering.shift_add.ops import linear_sums, shifted_sum
+from graphrewrite.lowering.shift_add.signed_digits import count_digits, matrix_of, rows_of
+from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.types import FixedPoint, Stream, Tensor
-from tests.lowering.matrix_products import formats, matrices, stream_products
+from tests.support.matrix_products import formats, matrices, stream_products
 
 
 def _naive(matrix: np.ndarray) -> int:
@@ -103,14 +103,14 @@ def test_sharing_saves_most_of_the_adders_and_is_deterministic():
 def test_a_step_of_sharing_says_why_there_is_none():
     graph = scalar_graph(np.array([[1, 2]]), FixedPoint(True, 8))
     (sums,) = (node for node in graph if graph.nodes[node]["type"] == "linear_sums")
-    assert "no two digits stand together in several places" in share_pairs.explain(graph, at=sums)
+    assert "no pair of digits occurs more than once" in share_pairs.explain(graph, at=sums)
 
 
 def test_the_scalar_ops_refuse_what_they_cannot_mean():
     fraction, whole = Tensor(FixedPoint(True, 8, 2), ("N",)), Tensor(FixedPoint(True, 8), ("N",))
     with pytest.raises(TypeMismatchError, match="has a fraction"):
         shifted_sum.infer(fraction, whole)
-    with pytest.raises(TypeMismatchError, match="two numbers of places"):
+    with pytest.raises(TypeMismatchError, match="two left shifts"):
         shifted_sum.infer(whole, whole, shifts=(0, -1))
     with pytest.raises(TypeMismatchError, match="differ in shape"):
         shifted_sum.infer(whole, Tensor(FixedPoint(True, 8), ("N", 2)))
@@ -129,7 +129,7 @@ X = Stream(FixedPoint(True, 8), (2, 5))
         ({"outputs": [[9, 0, 1]]}, r"output \(9, 0, 1\)"),
         ({"outputs": [1, 2]}, r"give \[O,3\]"),
         ({"bias": [1, 2]}, r"bias \(2,\) does not fit 1 outputs"),
-        ({"stages": 3}, "this network has use for 1 to 2 ranks"),
+        ({"stages": 3}, "this network has use for 1 to 2 pipeline stages"),
         ({"element": FixedPoint(True, 8)}, "sums of -256 to 254 exceed s8f0; give s9f0 or wider"),
         ({"low": 0}, "of sums that are not shifted; give shift=0"),
         ({"shift": -1}, "shifts to the right and rounds half_even, half_up or down; give a requantise of its own"),
@@ -137,8 +137,8 @@ X = Stream(FixedPoint(True, 8), (2, 5))
         ({"shift": [1, 2]}, "2 shifts do not fit the channels"),
         ({"shift": 1, "low": 3, "high": 2}, "give low <= high"),
         ({"shift": 47, "offset": 9}, "sums of more than 48 bits"),
-        ({"shift": 0, "stages": 3}, "this network has use for 1 to 2 ranks"),
-        ({"shift": 1, "stages": 4}, "this network has use for 1 to 3 ranks"),
+        ({"shift": 0, "stages": 3}, "this network has use for 1 to 2 pipeline stages"),
+        ({"shift": 1, "stages": 4}, "this network has use for 1 to 3 pipeline stages"),
     ],
 )
 def test_the_component_refuses_what_it_cannot_compute(changed, message):

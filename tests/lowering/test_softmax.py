@@ -17,9 +17,9 @@ from graphrewrite.lowering import (
     to_integer,
     to_stream,
 )
-from graphrewrite.lowering.heads import probabilities
+from graphrewrite.lowering.integer.classifier_heads import probabilities
 from graphrewrite.models import path
-from tests.lowering.networks import mlp, weights
+from tests.support.lowering_networks import mlp, weights
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, quantise, to_integer
-from graphrewrite.lowering.mantissas import least_fractions, of_layer
-from graphrewrite.trace import Step
-from tests.lowering.networks import mlp, residual_cnn, weights
-from tests.lowering.random_networks import Network, networks, numbers, quantised, widths
+from graphrewrite.lowering.integer.mantissas import least_fractions, of_layer
+from graphrewrite.rewriting.traces import Step
+from tests.support.lowering_networks import mlp, residual_cnn, weights
+from tests.support.random_networks import Network, networks, numbers, quantised, widths
 
 
 def kinds(graph: Graph) -> list[str]:

@@ -11,9 +11,9 @@ from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, verify
 from graphrewrite.hdl import predict, simulate
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
-from graphrewrite.trace import Step
-from tests.lowering.networks import residual_cnn, weights
-from tests.lowering.random_networks import Network, networks, quantised, widths
+from graphrewrite.rewriting.traces import Step
+from tests.support.lowering_networks import residual_cnn, weights
+from tests.support.random_networks import Network, networks, quantised, widths
 
 FOLDINGS = st.sampled_from(["full", "folded", 2, 5])
 

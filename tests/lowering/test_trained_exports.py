@@ -8,9 +8,9 @@ import pytest
 from graphrewrite import Graph, Tensor, evaluate, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, function_bounds, partition, to_integer, to_stream
-from graphrewrite.lowering.heads import probabilities, softmax_as_arg_max
+from graphrewrite.lowering.integer.classifier_heads import probabilities, softmax_as_arg_max
 from tests.lowering.test_trained_models import compare
-from tests.lowering.trained_networks import stored
+from tests.support.trained_networks import stored
 
 
 def given(*shape: int) -> tuple[Graph, Value]:
@@ -61,7 +61,7 @@ class TestEnds:
     def test_the_class(self, keep: bool) -> None:
         g, x = given(5)
         g.output("y", op.arg_max(stored(np.random.default_rng(0), x), axis=1, keep_dims=keep))
-        core = compare(g, rules={"place_scaled", *(() if keep else ("leave_reshaped",))}, kinds={"arg_max"})
+        core = compare(g, rules={"arg_max_scaled", *(() if keep else ("leave_reshaped",))}, kinds={"arg_max"})
         to_stream(to_integer(g))
         assert type_of(core).shape == ("N", 1)
 
@@ -114,7 +114,7 @@ class TestSums:
         y = g.input("y", Tensor("f32", ("N", 4)))
         total = sign(quant(x, 0.125, 5), quant(y, scale, 4))
         g.output("z", quant(op.relu(total), 0.25, 4, signed=False))
-        compare(g, rules={"join_sum"})
+        compare(g, rules={"add_multiples"})
 
     def test_of_scales_that_have_nothing_in_common(self) -> None:
         g, x = given(4)

@@ -11,15 +11,15 @@ import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, from_onnx, partition, to_integer
-from graphrewrite.lowering.quantised import LEAVE_MOVED, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
-from graphrewrite.lowering.quantised.functions import steps_of
-from graphrewrite.lowering.quantised.grids import grid_of
-from graphrewrite.lowering.quantised.lines import Corners, line_through
+from graphrewrite.lowering.prequantised import LEAVE_MOVED, LOWER_TRAINED, LOWER_UNSCALED_LAYERS
+from graphrewrite.lowering.prequantised.affine_functions import Corners, line_through
+from graphrewrite.lowering.prequantised.constant_grids import grid_of
+from graphrewrite.lowering.prequantised.step_functions import steps_of
+from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import RULES
 from graphrewrite.testing import assert_preserves
-from graphrewrite.trace import Step
 from tests.lowering.exchange.test_quantised_models import MODELS, quantised, samples
-from tests.lowering.trained_networks import parts_with_binary_points, states, trained_network
+from tests.support.trained_networks import parts_with_binary_points, states, trained_network
 
 SEEDS = range(60)
 TRAINED = (*LOWER_TRAINED, *LOWER_UNSCALED_LAYERS, *LEAVE_MOVED)
@@ -53,9 +53,9 @@ def test_random_networks_are_exact(seed: int) -> None:
 
 
 RARE = {
-    "enter_bipolar", "enter_thresholds", "lower_unscaled_layer", "lower_unscaled_matmul", "join_mantissas",
-    "enter_moved", "leave_moved", "leave_reshaped", "place_scaled", "approach_sum", "approach_sum_steps",
-    "approach_sums", "turn_difference", "turn_comparison", "turn_quotient",
+    "enter_bipolar", "enter_thresholds", "lower_unscaled_layer", "lower_unscaled_matmul", "concat_mantissas",
+    "enter_moved", "leave_moved", "leave_reshaped", "arg_max_scaled", "approach_sum", "approach_sum_steps",
+    "approach_sums", "swap_difference", "swap_comparison", "swap_quotient",
 }  # fmt: skip
 """Rules of which a test below has a network of its own."""
 
@@ -111,12 +111,12 @@ def test_channels_last_are_the_host_s() -> None:
     x = fake(g.input("x", Tensor("f32", ("N", 4, 5, 3))), 0.25)
     middle = fake(op.leaky_relu(fake(layer(x, 2), 0.5), alpha=0.1), 0.25)
     g.output("y", fake(layer(middle, 2), 0.5))
-    core = compare(g, rules={"enter_moved", "leave_moved", "transpose_behind"}, kinds={"lookup"})
+    core = compare(g, rules={"enter_moved", "leave_moved", "transpose_after"}, kinds={"lookup"})
     assert not any(core.nodes[n]["type"] == "transpose" for n in core)
 
 
 def test_parts_with_binary_points_are_joined() -> None:
-    compare(parts_with_binary_points(), rules={"join_mantissas"}, kinds={"concat", "lookup"})
+    compare(parts_with_binary_points(), rules={"concat_mantissas"}, kinds={"concat", "lookup"})
 
 
 @pytest.mark.parametrize("kind", ["add", "sub"])
@@ -192,7 +192,7 @@ class TestRefusals:
 
     def test_weights_on_no_grid(self) -> None:
         w = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
-        self.refused(lambda v: op.linear(v, w, np.zeros(20, np.float32)), "its weights are on no grid of 16 bits")
+        self.refused(lambda v: op.linear(v, w, np.zeros(20, np.float32)), "its weights are not on a grid of 16 bits")
 
     def test_a_second_operand_that_nobody_quantised(self) -> None:
         self.refused(lambda v: op.mul(v, op.softmax(v)), "mul")

@@ -10,8 +10,8 @@ import pytest
 from graphrewrite import Graph, evaluate, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, partition, quantise, to_integer, to_stream
-from tests.lowering.trained_networks import stored
-from tests.lowering.transposed_networks import channels_last
+from tests.support.trained_networks import stored
+from tests.support.transposed_networks import channels_last
 
 RANDOM = np.random.default_rng(0)
 

@@ -15,7 +15,7 @@ from graphrewrite.op.domain import ANY
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.types import NAMES, Element, Quantised, contradiction, element_kind, hold
-from tests.testing.former import examples_of
+from tests.support.former_seeds import examples_of
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure" and found.operands]
 ELEMENTS: tuple[Element, ...] = (*NAMES, FixedPoint(True, 8, 4), FixedPoint(False, 12), Quantised("i8", 0.5, 3))
@@ -130,7 +130,7 @@ def test_a_number_takes_the_element_type_that_it_meets():
         g.output(f"y_{element}", made)
     verify(g)
     assert evaluate(g, {n: [1] for n in g.inputs})["y_u4"].tolist() == [4]
-    with pytest.raises(TypeMismatchError, match="300 is no number of i8"):
+    with pytest.raises(TypeMismatchError, match="300 is not a number of i8"):
         op.add(g.value("i8"), 300)
 
 

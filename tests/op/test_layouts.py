@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
 from graphrewrite.errors import EvaluationError, TypeMismatchError
-from graphrewrite.evaluate import evaluate_nodes
-from graphrewrite.program import compile_graph
+from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.execution.program import compile_graph
 from graphrewrite.testing import graphs, inputs_for
 from graphrewrite.types import Quantised, permutation
-from tests.testing.former import examples_of
+from tests.support.former_seeds import examples_of
 
 WITH_AXES = [found for found in op.LIBRARY.values() if found.axes is not None]
 LETTERS = {0: "", 1: "N", 2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
@@ -168,7 +168,7 @@ def test_axes_get_names_and_lose_them():
     assert str(named) == "f32[N,3,4] NCW"
     assert op.name_axes.infer(named, layout="NCW") == (named,)
     assert op.name_axes.infer(named, layout=None) == (x,)
-    with pytest.raises(TypeMismatchError, match=r"the axes are NCW; op.transpose"):
+    with pytest.raises(TypeMismatchError, match=r"the layout is NCW already; op.transpose"):
         op.name_axes.infer(named, layout="NWC")
     with pytest.raises(TypeMismatchError, match="2 axes"):
         op.name_axes.infer(Tensor("f32", (2, 3)), layout="NCW")
@@ -177,7 +177,7 @@ def test_axes_get_names_and_lose_them():
 @pytest.mark.parametrize("layout", ["ABCD", "CHWX", "NHWD"])
 def test_axes_that_an_op_needs_are_asked_for(layout):
     x, w = Tensor("f32", (2, 3, 4, 4), layout), Tensor("f32", (2, 3, 1, 1))
-    with pytest.raises(TypeMismatchError, match=rf"the layout {layout} is no order of the axes NC\*; name the axes"):
+    with pytest.raises(TypeMismatchError, match=rf"the layout {layout} does not have the axes NC\*; name the axes"):
         op.conv.infer(x, w)
 
 
@@ -210,5 +210,5 @@ def test_channels_of_quantised_numbers_go_with_their_axis():
 def test_evaluating_a_graph_whose_layouts_are_wrong_says_where():
     g = network("NHWC", np.random.default_rng(0))
     g.nodes["x"]["result"] = Tensor("f32", ("N", 6, 5, 2), "ABXY")
-    with pytest.raises(EvaluationError, match=r"node 'conv_1'.*no order of the axes"):
+    with pytest.raises(EvaluationError, match=r"node 'conv_1'.*does not have the axes"):
         evaluate(g, {"x": np.zeros((1, 6, 5, 2))})

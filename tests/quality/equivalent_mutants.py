@@ -63,7 +63,7 @@ EQUIVALENT = {
         "merge_clips: drop guard: no bound is None in a condition",
         "merge_clips: drop guard: no bound is not None in a condition",
         "merge_equal_nodes: drop guard: no op.name in ('input', 'output') in a condition",
-        "permute_linear_weights: drop guard: no moved.shape[0] != layer.shape[0] in a condition",
+        "permute_linear_weights: drop guard: no transposed.shape[0] != layer.shape[0] in a condition",
         "permute_linear_weights: drop guard: no where.size != w.shape[1] in a condition",
     ),
     "numpy does the same: any negative size is the one that is left over, and an axis counts from either end.": (
@@ -124,9 +124,9 @@ IDLE = {
         "fold_pad: off by one: 1 for 0",
         "global_average_pool_as_conv: negate condition: not not sizes",
         "lower_add: negate condition: the opposite of max(shifts) > 24",
-        "permute_linear_weights: negate condition: the opposite of moved.shape[0] != layer.shape[0]",
+        "permute_linear_weights: negate condition: the opposite of transposed.shape[0] != layer.shape[0]",
         "permute_linear_weights: negate condition: the opposite of where.size != w.shape[1]",
-        "transpose_as_reshape: negate condition: the opposite of moved.type.element != x.type.element",
+        "transpose_as_reshape: negate condition: the opposite of transposed.type.element != x.type.element",
         "write_as_reshape: negate condition: the opposite of other.type.element != x.type.element",
     ),
 }
@@ -146,13 +146,13 @@ MISSED = {
         "eliminate_independent_nodes: drop guard: no _has_one_result(graph, n) in a condition",
         "eliminate_independent_nodes: drop guard: no not graph.op(node).stateful in a condition",
         "merge_equal_nodes: drop guard: no _is_ordered(graph, node) in a condition",
-        "merge_equal_nodes: drop guard: no k in MARKS in a condition",
+        "merge_equal_nodes: drop guard: no k in RESERVED_ANNOTATIONS in a condition",
         "merge_equal_nodes: drop guard: no op.stateful in a condition",
         (
             "merge_equal_nodes: negate condition: not op.name in ('input', 'output') or op.stateful or "
             "_is_ordered(graph, node)"
         ),
-        "merge_equal_nodes: negate condition: the opposite of k in MARKS",
+        "merge_equal_nodes: negate condition: the opposite of k in RESERVED_ANNOTATIONS",
     ),
     "Divisors of which the reciprocal overflows are not drawn.": (
         "divide_as_multiply: drop guard: no guard not np.isfinite(1 / np.where(c.value == 0, np.nan, c.value)).all()",
@@ -167,7 +167,7 @@ MISSED = {
         "lower_rounding: negate condition: not (reason := inexact(x, real))",
     ),
     "Numbers quantised by channel are not drawn under a change of axes.": (
-        "transpose_as_reshape: drop guard: no moved.type.element != x.type.element in a condition",
+        "transpose_as_reshape: drop guard: no transposed.type.element != x.type.element in a condition",
         "write_as_reshape: drop guard: no other.type.element != x.type.element in a condition",
     ),
     "Equal constants of two types are seldom drawn.": (

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Pass, Rule, rewrite
 from graphrewrite.lowering import LOWER_TO_STREAM, SHARE_SUMS, UNROLL_SHIFT_ADD
-from graphrewrite.lowering.streaming.counting import MAP_COUNTING, count_agreements, recognise_signs
-from graphrewrite.lowering.streaming.counting import recognise_signs_in_windows as recognise_in_windows
 from graphrewrite.lowering.streaming.movement import split_channels
+from graphrewrite.lowering.streaming.multiplier_free import MAP_COUNTING, count_agreements, recognise_signs
+from graphrewrite.lowering.streaming.multiplier_free import recognise_signs_in_windows as recognise_in_windows
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.instance import NoInstanceError
-from tests.lowering.matrix_products import (
+from tests.quality.instances import TRAINED, instances_of
+from tests.support.matrix_products import (
     counted_products,
     probabilities,
     rounded_sums,
@@ -21,7 +22,6 @@ from tests.lowering.matrix_products import (
     split_streams,
     stream_products,
 )
-from tests.quality.instances import TRAINED, instances_of
 
 __all__ = ["HARDWARE", "TRAINED", "ground_of"]
 

@@ -11,7 +11,8 @@ from functools import cache
 
 from graphrewrite import Graph, Rule
 from graphrewrite.graph import Operand
-from graphrewrite.graph_view.extraction import extract
+from graphrewrite.graph.rewiring import rewire
+from graphrewrite.hierarchy.extraction import extract
 from graphrewrite.lowering import (
     LEAVE_MOVED,
     LOWER_TO_INTEGER,
@@ -21,14 +22,13 @@ from graphrewrite.lowering import (
     LoweringError,
     partition,
 )
-from graphrewrite.lowering.bridge import enter, leave
-from graphrewrite.lowering.streaming.counting import MAP_COUNTING
-from graphrewrite.match.match import Match
-from graphrewrite.match.search import find_at
+from graphrewrite.lowering.streaming.bridge import enter, leave
+from graphrewrite.lowering.streaming.multiplier_free import MAP_COUNTING
+from graphrewrite.rewriting.match.match import Match
+from graphrewrite.rewriting.match.search import find_at
+from graphrewrite.rewriting.traces import Trace, trace
 from graphrewrite.rules import RULES
-from graphrewrite.trace import Trace, trace
-from graphrewrite.wiring import rewire
-from tests.lowering.trained_networks import parts_with_binary_points, trained_network
+from tests.support.trained_networks import parts_with_binary_points, trained_network
 
 __all__ = ["TRAINED", "instances_of"]
 
@@ -100,7 +100,7 @@ def _candidates(rule: Rule) -> Iterator[Graph]:
         for node in graph.in_order():
             if kinds is None or graph.nodes[node]["type"] in kinds:
                 for found in find_at(rule.pattern, graph, node, shared=rule.shared):
-                    yield _cut_out(graph, Match(rule, found.made, found.values).nodes)
+                    yield _cut_out(graph, Match(rule, found.images, found.values).nodes)
 
 
 def _cut_out(graph: Graph, nodes: tuple[str, ...]) -> Graph:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import settings
 
-from graphrewrite.pattern import Every, Literal, Pattern, Repeated
+from graphrewrite.rewriting.pattern import Every, Literal, Pattern, Repeated
 from graphrewrite.testing import check
 
 __all__ = ["SEEDS", "Outcome", "Record", "examine", "measure", "smallest", "table"]
@@ -114,7 +114,7 @@ def smallest(pattern: Pattern) -> int:
     read = [v for v, kind in zip(pattern.variables, pattern.kinds, strict=True) if kind == "value" and not v.optional]
     numbers = {id(t) for node in pattern.nodes for t in node.operands if isinstance(t, Literal)}
     count = len(pattern.nodes) + len(read) + len(numbers) + len(pattern.roots)
-    for term in pattern.made:
+    for term in pattern.terms:
         if isinstance(term, Repeated | Every):
             count += (term.least - 1) * len(term.unit.nodes) + term.least * len(term.unit.own)
         if isinstance(term, Every):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from graphrewrite.testing import check
-from tests.profiles import fewer_examples
 from tests.quality import right_rules
 from tests.quality.families import planted_in
 from tests.quality.measuring import SEEDS, Record, examine, measure, table
+from tests.support.profiles import fewer_examples
 
 RIGHT = list(planted_in(right_rules))
 

@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Pass, Pipeline, Rule, Stream, Tensor, lowering, rules
 from graphrewrite.graph import Operand
-from graphrewrite.infer import infer
+from graphrewrite.graph.rewiring import move_slot, rewire
+from graphrewrite.graph.type_inference import infer
+from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.lowering import composite, lower_composite, partition, quantise, to_integer, to_stream
-from graphrewrite.lowering import quantised as quantised_rules
-from graphrewrite.lowering.bridge import enter, leave
-from graphrewrite.lowering.positions import write_average_pool_by_counts
+from graphrewrite.lowering import prequantised as quantised_rules
+from graphrewrite.lowering.preparation.position_means import write_average_pool_by_counts
+from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.scaling import MAP_SCALING, map_softmax
-from graphrewrite.lowering.to_stream import drop_bridges
-from graphrewrite.nested import graph_op
+from graphrewrite.lowering.streaming.stream_lowering import drop_bridges
 from graphrewrite.rules import inline, outline_nodes
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, graphs
-from graphrewrite.wiring import move_slot, rewire
-from tests.lowering.matrix_products import (
+from tests.support.matrix_products import (
     counted_products,
     probabilities,
     rounded_products,
@@ -37,18 +37,28 @@ from tests.lowering.matrix_products import (
     split_streams,
     stream_products,
 )
-from tests.lowering.random_networks import interpolated, networks, quantised
-from tests.lowering.transposed_networks import stored_positions
-from tests.profiles import fewer_examples
+from tests.support.profiles import fewer_examples
+from tests.support.random_networks import interpolated, networks, quantised
+from tests.support.transposed_networks import stored_positions
 
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
+ON_NETWORKS = tuple(
+    f"graphrewrite.lowering.{n}." for n in ("prequantised", "shift_add", "streaming", "folding", "exchange")
+)
+"""Packages whose rules are tested on whole networks, where generated graphs do not reach the states that they need."""
+ALONE = {
+    f"graphrewrite.lowering.{name}"
+    for name in ("exchange.batch_size", "prequantised.transposes", "streaming.bridge", "streaming.stream_lowering")
+}
+"""Their modules whose rules and functions work on any graph."""
 
 
 def _modules() -> Iterator[ModuleType]:
-    for package in (rules, lowering, composite):
+    for package in (rules, lowering):
         yield package
-        for info in pkgutil.iter_modules(package.__path__):
-            yield importlib.import_module(f"{package.__name__}.{info.name}")
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not info.name.startswith(ON_NETWORKS) or info.name in ALONE:
+                yield importlib.import_module(info.name)
 
 
 def _is_set(found: Any) -> bool:
@@ -117,12 +127,12 @@ def _on_each(members: tuple[Rule | Pass, ...]) -> st.SearchStrategy[Graph]:
 
 ON = {
     "lowering.LOWER_TO_STREAM": _on_each(lowering.LOWER_TO_STREAM),
-    "lowering.positions.write_resize_by_conv": interpolated(),
-    "lowering.quantise.BY_WINDOWS": st.deferred(
+    "lowering.preparation.position_means.write_resize_by_conv": interpolated(),
+    "lowering.quantisation.quantiser.BY_WINDOWS": st.deferred(
         lambda: st.one_of(graphs(containing=write_average_pool_by_counts), interpolated())
     ),
-    "lowering.to_stream.split_channels": split_streams(),
-    "lowering.to_stream.MAP_SCALING": _on_each(MAP_SCALING),
+    "lowering.streaming.stream_lowering.split_channels": split_streams(),
+    "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING),
     "rules.insert_transfers": _on_backends(),
     "lowering.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
@@ -132,7 +142,7 @@ ON = {
     "lowering.SHARE_SUMS": scalar_products(),
     "lowering.shift_add.fuse_requantise_into_adders": rounded_sums(),
     "lowering.UNROLL_SHIFT_ADD": rounded_products(),
-    "lowering.transposes.multiply_stored_positions": stored_positions(),
+    "lowering.prequantised.transposes.multiply_stored_positions": stored_positions(),
     "lowering.SINK_TRANSPOSES": st.one_of(_on_each(lowering.SINK_TRANSPOSES), stored_positions()),
 }
 """Where a rule or pass is tested of which the generator does not know where it fires."""
@@ -209,7 +219,7 @@ def _in_hardware(graph: Graph, parallelism: str | int = "full") -> Graph:
     core = _between_tensors(to_stream(graph, parallelism=parallelism))
     new = Graph(graph.name)
     given = [new.input(n, graph.result_type(n)) for n in graph.inputs]
-    before, behind = parts.before.copy(), parts.behind.copy()
+    before, behind = parts.before.copy(), parts.after.copy()
     for number, part in enumerate((before, core, behind)):
         part.name = f"part_{number}"
     entered = _results(graph_op(before)(*(dict(zip(graph.inputs, given, strict=True))[n] for n in before.inputs)))
@@ -260,11 +270,11 @@ LOWERINGS: dict[str, tuple[Callable[[Graph], Graph], st.SearchStrategy[Graph], f
 """How each function from graph to graph is tested: as what, where, and within what error if it is not exact."""
 OTHERS = {
     "lowering.softmax_as_arg_max": "gives places instead of probabilities",
-    "lowering.heads.classify": "gives places instead of scores",
-    "lowering.heads.probabilities": "gives probabilities instead of scores",
+    "lowering.integer.classifier_heads.classify": "gives places instead of scores",
+    "lowering.integer.classifier_heads.probabilities": "gives probabilities instead of scores",
     "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
-    "lowering.batch.free_batch": "gives another type, with a free batch",
-    "lowering.record.recorded": "does what the rules do that it is given",
+    "lowering.exchange.batch_size.free_batch": "gives another type, with a free batch",
+    "lowering.composite.recorded": "does what the rules do that it is given",
 }
 """Functions that mean to change what a graph gives, or that are tested as a part of others."""
 

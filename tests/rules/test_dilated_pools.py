@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite, verify
-from graphrewrite.lowering.binary_points import lower_max_pool
-from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.integer.binary_points import lower_max_pool
+from graphrewrite.lowering.streaming.bridge import leave
 from graphrewrite.lowering.streaming.layers import map_max_pool
 from graphrewrite.rules import average_pool_as_conv
 from graphrewrite.types import Stream

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Rule, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.infer import infer
+from graphrewrite.graph.type_inference import infer
 from graphrewrite.rules import FOLDING, RULES
 from graphrewrite.testing import graphs, inputs_for
 from graphrewrite.types import element_kind, hold
-from tests.profiles import fewer_examples
+from tests.support.profiles import fewer_examples
 
 MEMBERS = {member.name: member for member in dict.fromkeys((*RULES, *FOLDING)) if isinstance(member, Rule)}
 LETTERS = {3: "NCW", 4: "NCHW", 5: "NCDHW"}

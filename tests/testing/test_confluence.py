@@ -10,14 +10,14 @@ import pytest
 from hypothesis import settings
 
 from graphrewrite import Graph, op, rule, rules
+from graphrewrite.compare.equality import equals
 from graphrewrite.errors import RuleError
-from graphrewrite.structure import equals
 from graphrewrite.testing import assert_confluent
 from graphrewrite.testing.generation.overlap import plan_overlap
 from graphrewrite.testing.orders import Orders
 from graphrewrite.testing.steps import steps_from
-from tests.profiles import some_seeds
-from tests.testing.endings import (
+from tests.support.profiles import some_seeds
+from tests.support.rule_endings import (
     NOT_CONFLUENT,
     NOT_CONFLUENT_UP_TO_NAMES,
     PIPELINE,

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from graphrewrite import op, rule
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.graph_rule import from_graphs
-from graphrewrite.pattern import Where
+from graphrewrite.rewriting.digraph_rules import from_graphs
+from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing import digraphs
-from tests.graph_rule.reference import Written, matches
+from tests.support.digraph_reference import Written, matches
 
 QUICK = settings(max_examples=2000, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 SHRUNK = settings(QUICK, max_examples=500, phases=[Phase.generate, Phase.shrink])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, op, rule
-from graphrewrite.evaluate import evaluate
-from graphrewrite.replacement import decline
+from graphrewrite.execution.evaluator import evaluate
+from graphrewrite.rewriting.rule.replacement import decline
 from graphrewrite.testing import assert_preserves, check, prove
 from graphrewrite.testing.comparison import difference
 from graphrewrite.testing.failure.formats import out_of_format
@@ -46,7 +46,7 @@ def test_the_first_row_that_leaves_its_format_is_told_though_the_outputs_are_equ
     assert evaluate(after, INPUTS)["y"].tolist() == evaluate(SUM, INPUTS)["y"].tolist()
     found = difference(SUM, after, INPUTS, keeps="exact", tolerance=None)
     assert found is not None
-    assert "holds 14, and s4f0 reaches from -8 to 7" in found.reason
+    assert "holds 14, but s4f0 ranges from -8 to 7" in found.reason
     assert difference(SUM, rounded_sum(FixedPoint(True, 6))(SUM), INPUTS, keeps="exact", tolerance=None) is None
 
 
@@ -70,7 +70,7 @@ def test_a_rule_with_too_narrow_a_format_is_refuted_with_a_test_that_fails_until
     assert report.verdict == "refuted"
     found = report.counterexample
     assert " holds " in found.reason
-    assert " reaches from " in found.reason
+    assert " ranges from " in found.reason
     assert found.culprit.name == "lower"
     assert len(found.before) <= 5
     names = {"lower": lower}
@@ -93,7 +93,7 @@ def test_a_proof_asks_for_room_as_well():
 
     proof = prove(narrower, on=SUM)
     assert proof.verdict == "refuted"
-    assert "s4f0 reaches from -8 to 7" in str(proof.counterexample)
+    assert "s4f0 ranges from -8 to 7" in str(proof.counterexample)
     inputs = proof.counterexample.inputs
     assert any(not -8 <= total <= 7 for total in (inputs["x"] + inputs["x1"]).tolist())
 

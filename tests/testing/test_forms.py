@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 
 from graphrewrite import decline, op, rule
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.graph_rule import from_graphs
+from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.testing import assert_preserves, check, graphs
-from tests.profiles import fewer_examples
-from tests.testing import forms
-from tests.testing.combinations import COMBINATIONS
+from tests.support import rule_forms as forms
+from tests.support.profiles import fewer_examples
+from tests.support.rule_combinations import COMBINATIONS
 
 by_name = pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)
 combined = pytest.mark.parametrize("form", [*forms.FORMS, *COMBINATIONS], ids=lambda form: form.name)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
-from graphrewrite.match import find_at
-from graphrewrite.pattern import (
+from graphrewrite.rewriting.match import find_at
+from graphrewrite.rewriting.pattern import (
     Either,
     Every,
     Literal,
@@ -23,15 +23,15 @@ from graphrewrite.pattern import (
     Without,
 )
 from graphrewrite.testing import graphs, patterns
-from tests.assigning import Several, comparable
-from tests.exhaustive import reference
-from tests.sources import halves
+from tests.support.assigning import Several, comparable
+from tests.support.exhaustive import reference
+from tests.support.sources import halves
 
 QUICK = settings(database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
 
 
 def nodes(pattern: Pattern) -> list[PatternNode]:
-    return [term for term in pattern.made if isinstance(term, PatternNode)]
+    return [term for term in pattern.terms if isinstance(term, PatternNode)]
 
 
 def operands(pattern: Pattern) -> list[object]:
@@ -49,9 +49,9 @@ FORMS = {
     "any op": lambda p: any(not n.ops for n in nodes(p)),
     "optional": lambda p: any(v.optional for v in p.variables),
     "variadic": lambda p: any(isinstance(t, Rest) for t in operands(p)),
-    "repeated": lambda p: any(isinstance(t, Repeated) for t in p.made),
-    "every": lambda p: any(isinstance(t, Every) for t in p.made),
-    "either": lambda p: any(isinstance(t, Either) for t in p.made),
+    "repeated": lambda p: any(isinstance(t, Repeated) for t in p.terms),
+    "every": lambda p: any(isinstance(t, Every) for t in p.terms),
+    "either": lambda p: any(isinstance(t, Either) for t in p.terms),
     "without": lambda p: any(isinstance(t, Without) for t in operands(p)),
     "forbidden": lambda p: bool(p.forbidden),
     "literal": lambda p: any(isinstance(t, Literal) for t in operands(p)),
@@ -113,10 +113,10 @@ def test_matches_are_those_of_exhaustive_search(pattern, shared, data):
     assume(len(graph) < 10 and len(pattern.nodes) < 5)
     found = {
         (
-            tuple(at for t, at in zip(pattern.made, m.made, strict=True) if isinstance(t, PatternNode)),
+            tuple(at for t, at in zip(pattern.terms, m.images, strict=True) if isinstance(t, PatternNode)),
             tuple(
                 at and Several(at.nodes, at.values)
-                for t, at in zip(pattern.made, m.made, strict=True)
+                for t, at in zip(pattern.terms, m.images, strict=True)
                 if isinstance(t, Repeated | Every)
             ),
             tuple(map(comparable, m.values)),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrewrite.naming import NamingError, named
+from graphrewrite.rewriting.rule_sets import NamingError, named
 
 RULES = """
 from graphrewrite import Pipeline, define_op, op, pass_, rule

@@ -11,8 +11,8 @@ import pytest
 
 from graphrewrite import Graph, Pass, Pipeline, decline, op, pass_, rule
 from graphrewrite.errors import RewriteError, RuleError
-from graphrewrite.graph_rule import from_graphs
 from graphrewrite.lowering import LOWER_TO_INTEGER, LoweringError, quantise, to_integer
+from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.rules import RULES, drop_identity, merge_clips
 from graphrewrite.testing import assert_idempotent, assert_preserves, assert_refines, check, graphs, prove
 
@@ -166,7 +166,9 @@ TOLD = {
     gives_nothing: r"it gave int, and no graph; return the new graph",
     gives_a_plain_digraph: r"gives_a_plain_digraph gave a DiGraph for a Graph",
     loses_an_operand: r"loses_an_operand leaves an edge dangling: node 'neg_1': neg needs operand 'x'",
-    writes_a_type_that_is_none: r"gives a graph that is not well formed:\nnode 'neg_1': its result is no type but 3",
+    writes_a_type_that_is_none: (
+        r"gives a graph that is not well formed:\nnode 'neg_1': its result must be a type, got 3"
+    ),
     divides_by_zero: r"divides_by_zero failed: ZeroDivisionError",
     complains: r"complains failed: node 'x': no idea",
     changes_its_argument: r"changes_its_argument changed the graph that it was given",

@@ -14,15 +14,15 @@ from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.experience import taken
 from graphrewrite.testing.generation.proposing import sources
 from tests.hdl.configurations import BY_NAME, configurations_of
-from tests.testing.former import FORMER_OPS
-from tests.testing.reach import Reached, branches_in, branches_of, possible_pairs
+from tests.support.former_seeds import FORMER_OPS
+from tests.support.generator_reach import Reached, branches_in, branches_of, possible_pairs
 
 GRAPHS, SLICE, FEW, MORE, CONFIGURATIONS = 5000, 500, 6, 80, 60
 STRUCTURE = {"input", "output", "constant"}
 """What every graph has, and no op computes."""
 FIRST = {"add", "argmax", "clip", "fifo", "fork", "matvec", "maximum", "requantise", "reshape", "window"}
 HARDWARE = [c.op for c in COMPONENTS if c.op.name.removeprefix("stream_") in FIRST]
-"""The first components: how all of them stand beside each other, tests/hdl/growing.py tries."""
+"""The first components: how all of them stand beside each other, tests/support/growing_designs.py tries."""
 IN_PAIRS = [LIBRARY[name] for name in sorted(FORMER_OPS) if name not in STRUCTURE] + HARDWARE
 """Ops of which every pair is reached."""
 OTHERS = [op for op in LIBRARY.values() if op.name not in FORMER_OPS]

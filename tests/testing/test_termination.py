@@ -7,10 +7,10 @@ from hypothesis import settings
 
 from graphrewrite import Graph, op, rule, rules
 from graphrewrite.errors import RuleError
-from graphrewrite.passes import Pipeline
+from graphrewrite.rewriting.passes import Pipeline
 from graphrewrite.testing import assert_terminates
-from tests.profiles import some_seeds
-from tests.testing.endings import ENDLESS, RIGHT, drop_double_negation, message_of, relu_before_itself, size_in
+from tests.support.profiles import some_seeds
+from tests.support.rule_endings import ENDLESS, RIGHT, drop_double_negation, message_of, relu_before_itself, size_in
 
 SLOW = ("doubles", "grows beside others", "attribute", "sprouts")
 """Those that go on to the limit."""

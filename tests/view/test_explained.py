@@ -9,10 +9,10 @@ import networkx as nx
 import pytest
 
 from graphrewrite import Graph, Tensor, op, rule, show
-from graphrewrite.graph_rule import from_graphs
+from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.rules import inline
-from tests.sources import rule_of
-from tests.view.hostile import HOSTILE, Page
+from tests.support.hostile_names import HOSTILE, Page
+from tests.support.sources import rule_of
 
 GRAPH = Graph.parse("""graph g
 x = input() : f32[N]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Module, Tensor, op, show
 from graphrewrite.errors import GraphError
-from graphrewrite.evaluation import evaluation
+from graphrewrite.execution.statistics import evaluation
 from graphrewrite.view import before_after
 from graphrewrite.view.display import Display
 from graphrewrite.view.scene.layers import layers_of
@@ -42,7 +42,11 @@ def stubs(picture) -> list[str]:
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"max_nodes": "many"}, "max_nodes"), ({"max_nodes": 0}, "1 or more"), ({"search": 3}, "a search is text")],
+    [
+        ({"max_nodes": "many"}, "max_nodes"),
+        ({"max_nodes": 0}, "max_nodes must be a positive integer"),
+        ({"search": 3}, "search is a text"),
+    ],
 )
 def test_options_that_are_none(options, told):
     with pytest.raises((PictureError, GraphError), match=told):
@@ -116,14 +120,14 @@ def test_a_search_for_a_constant_finds_its_readers():
         ({"around": "n40"}, GraphError, "node 'n40': is not in the graph; did you mean 'n4'"),
         ({"between": ("x", "z9")}, GraphError, "node 'z9': is not in the graph"),
         ({"search": "rellu"}, GraphError, "holds 'rellu'; did you mean 'relu'"),
-        ({"search": lambda name, data: False}, GraphError, "true of no node"),
+        ({"search": lambda name, data: False}, GraphError, "true for no node"),
         ({"highlight": ["n1x"]}, GraphError, "did you mean 'n1'"),
         ({"around": "n1", "search": "n2"}, GraphError, "around and search are two parts"),
-        ({"around": "n1", "depth": -1}, GraphError, "0 or more, not -1"),
-        ({"depth": 2}, GraphError, "give around= or search="),
+        ({"around": "n1", "depth": -1}, GraphError, "must be a non-negative number of steps, got -1"),
+        ({"depth": 2}, GraphError, "needs around= or search="),
         ({"direction": "RL"}, PictureError, "'TB' or 'LR'"),
         ({"arround": "n1"}, PictureError, "not shown with an option 'arround'; did you mean 'around'"),
-        ({"values": 3}, PictureError, "inputs by name, not int"),
+        ({"values": 3}, PictureError, "inputs by name, got int"),
         ({"values": {"x": [[1, 2, 3, 4]]}, "by": "colour"}, PictureError, "'range', 'error', 'bits'"),
         ({"values": {"x": [[1, 2, 3, 4]]}, "by": "error"}, PictureError, "reference=…"),
         ({"values": {"x": [[1, 2, 3, 4]]}, "by": "bits"}, PictureError, "by='range'"),
@@ -209,9 +213,9 @@ def test_large_comparisons_leave_out_what_is_far():
 def test_modules_show_their_graphs_and_what_they_share():
     module = Module("net")
     weights = module.constant("w", np.eye(2, dtype=np.float32))
-    inner = module.graph("inner")
+    inner = module.add_graph("inner")
     inner.output("y", op.linear(inner.input("x", Tensor("f32", ("N", 2))), weights.on(inner)))
-    main = module.graph("main")
+    main = module.add_graph("main")
     main.output("y", module.op("inner")(main.input("x", Tensor("f32", ("N", 2)))))
     picture = module.show()
     assert [scene.title for scene in picture.scenes] == ["inner", "main"]
@@ -240,7 +244,7 @@ def test_anything_that_shows_itself_is_shown():
     for thing in (3, "relu", None, Own):
         with pytest.raises(GraphError, match=r"nor anything else that can be shown \(rules, .*graphs.*\)"):
             show(thing)
-    with pytest.raises(GraphError, match=r"networkx.Graph is no graph that can be drawn"):
+    with pytest.raises(GraphError, match=r"networkx.Graph is not a graph that can be drawn"):
         show(nx.Graph())
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from graphrewrite import Graph, evaluation, show
 from graphrewrite.errors import GraphError
-from tests.view.hostile import HOSTILE, Page
+from tests.support.hostile_names import HOSTILE, Page
 
 
 def graph(*names: str) -> Graph:

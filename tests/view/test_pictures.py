@@ -17,9 +17,9 @@ import pytest
 import graphrewrite
 from graphrewrite import FixedPoint, Graph, Tensor, decline, op, rule
 from graphrewrite.errors import GraphError, MissingDependencyError
-from graphrewrite.nested import graph_op
+from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.view import before_after, rule_picture, show, to_dot, to_svg
-from graphrewrite.view.colour import DARK, MARKS, look_of
+from graphrewrite.view.colour import DARK, HIGHLIGHTS, look_of
 from graphrewrite.view.layout.program import find_program, laid_out
 from graphrewrite.view.page import asset
 from graphrewrite.view.written import PictureError
@@ -204,7 +204,9 @@ def test_pages_and_pictures_have_the_same_colours():
         "dim",
     } <= shared
     assert {name: page[name] for name in shared} == {name: ours[name] for name in shared}
-    every = {look.fill for look in map(look_of, op.LIBRARY, op.LIBRARY.values())} | {m.colour for m in MARKS.values()}
+    every = {look.fill for look in map(look_of, op.LIBRARY, op.LIBRARY.values())} | {
+        m.colour for m in HIGHLIGHTS.values()
+    }
     assert every <= DARK.keys()
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from graphrewrite import Graph, Pipeline, op, pass_, rule, show
 from graphrewrite.errors import GraphError
-from graphrewrite.graph_rule import from_graphs
 from graphrewrite.lowering.composite import LOWER_COMPOSITE
+from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.rules import FOLDING, RULES, drop_identity, inline, merge_clips
 from graphrewrite.view.rules.card import cards_of
 from graphrewrite.view.source import place_of, written_source
 from graphrewrite.view.written import PictureError
-from tests.view.hostile import HOSTILE, Page
+from tests.support.hostile_names import HOSTILE, Page
 
 GRAPH = Graph.parse("graph shop\nx = input() : f32[N]\na = identity(x)\nb = identity(a)\ny = output(b)")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import FixedPoint, Graph, Tensor, op
-from graphrewrite.nested import graph_op
+from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.view.colour import look_of
 from graphrewrite.view.scene import scene_of
 

@@ -8,12 +8,12 @@ import networkx as nx
 import pytest
 
 from graphrewrite import Constant, op, rule
-from graphrewrite.graph_rule import from_graphs
+from graphrewrite.rewriting.digraph_rules import from_graphs
 from graphrewrite.view import rule_picture, show, to_svg
-from graphrewrite.view.colour import MARKS
+from graphrewrite.view.colour import HIGHLIGHTS
 from graphrewrite.view.rules.conditions import conditions_of
-from tests.testing import forms
-from tests.testing.combinations import COMBINATIONS
+from tests.support import rule_forms as forms
+from tests.support.rule_combinations import COMBINATIONS
 
 drawn = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is missing (Debian: apt-get install graphviz)")
 
@@ -182,9 +182,9 @@ def test_variables_have_one_colour_on_both_sides():
 
 
 def test_what_may_be_missing_is_dashed_and_so_is_what_must_not_be_there():
-    assert MARKS["optional"].dashed
-    assert MARKS["forbidden"].dashed
-    assert MARKS["forbidden"].word == "must not be there"
+    assert HIGHLIGHTS["optional"].dashed
+    assert HIGHLIGHTS["forbidden"].dashed
+    assert HIGHLIGHTS["forbidden"].word == "must not be there"
     assert '"rounded,filled,dashed"' in rule_picture(forms.nowhere).dot.to_string()
 
 

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 
 from graphrewrite import Graph, Tensor, op, pass_, rule, show, trace
-from graphrewrite.graph_rule import from_graphs
-from graphrewrite.passes import Pipeline
+from graphrewrite.formats.text import line_of
+from graphrewrite.rewriting.digraph_rules import from_graphs
+from graphrewrite.rewriting.passes import Pipeline
+from graphrewrite.rewriting.traces import Trace
 from graphrewrite.rules import RULES
 from graphrewrite.testing import graphs
-from graphrewrite.text import line_of
-from graphrewrite.trace import Trace
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import scene_of
 from graphrewrite.view.stepper import Frame, Stepper, show_trace
 from graphrewrite.view.written import PictureError
-from tests.enabling import ENABLING, random_graph
+from tests.support.enabling import ENABLING, random_graph
 
 drawn = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is missing (Debian: apt-get install graphviz)")
 HOSTILE = "</script></svg><script>alert(1)</script>'\"&\u202e\x00\ud800"

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.text import to_text
+from graphrewrite.formats.text.array_printer import shortest
 from graphrewrite.graph import Graph
-from graphrewrite.nested import GraphOp
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import LIBRARY
-from graphrewrite.passes import Pass
-from graphrewrite.rewrite import GraphRewriting
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.engine.entry import GraphRewriting
+from graphrewrite.rewriting.passes import Pass
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.failure.origin import Origin, origin_of
-from graphrewrite.text import to_text
-from graphrewrite.text.array import shortest
 from graphrewrite.view.plain import plain
 
 __all__ = ["array_code", "failing_test", "graph_code"]
@@ -29,9 +29,9 @@ _WIDTH = 100
 _LETTERS = 100_000
 """Of a comment."""
 _ELSEWHERE = {
-    "evaluate_nodes": "from graphrewrite.evaluate import evaluate_nodes",
+    "evaluate_nodes": "from graphrewrite.execution.evaluator import evaluate_nodes",
     "out_of_range": "from graphrewrite.types import out_of_range",
-    "to_text": "from graphrewrite.text import to_text",
+    "to_text": "from graphrewrite.formats.text import to_text",
     "nx": "import networkx as nx",
     "np": "import numpy as np",
 }
@@ -47,26 +47,6 @@ def failing_test(
     bound: float | None = None,
 ) -> str:
     r"""Return a test that fails as a counterexample says, with all that it needs.
-
-    Parameters
-    ----------
-    before : Graph or networkx.DiGraph
-        What is given.
-    inputs : mapping of str to ndarray
-        Inputs of that graph.
-    rules : Rule, GraphRule, Pass, Pipeline, iterable of them, or callable
-        What is tested.
-    claim : str
-        What does not hold, as one of `graphrewrite.testing.failure.claims`.
-    comments : iterable of str
-        Sentences that stand above the claim.
-    bound : float, optional
-        By how much values may differ.
-
-    Returns
-    -------
-    str
-        A module of its own.
 
     Examples
     --------
@@ -155,17 +135,6 @@ def _own_ops(graph: Any) -> list[Any]:
 def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
     r"""Return what stands behind ``before =`` to rebuild a graph: of a plain digraph, with lines that fill it.
 
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph.
-    ops : iterable of str
-        Names of the ops that are not the library's.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> code = graph_code(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
@@ -215,15 +184,6 @@ def _quoted(name: str) -> str:
 
 def array_code(array: np.ndarray) -> str:
     """Return an expression whose value is an array, bit for bit.
-
-    Parameters
-    ----------
-    array : ndarray
-        Of numbers or truth values.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

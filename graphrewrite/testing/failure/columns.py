@@ -8,14 +8,14 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
-from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.text import lines_of
+from graphrewrite.formats.text.line_printer import line_of
 from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
 from graphrewrite.testing.failure.values import Values, is_batched, shown
-from graphrewrite.text import lines_of
-from graphrewrite.text.line import line_of
 
-__all__ = ["Line", "aligned", "beside", "lines"]
+__all__ = ["ListingLine", "aligned", "beside", "lines"]
 
 _GAP = " | "
 _LONG = 60
@@ -23,7 +23,7 @@ _LONG = 60
 
 
 @dataclass(frozen=True)
-class Line:
+class ListingLine:
     """A node in the text form, and what it computes.
 
     Attributes
@@ -59,19 +59,8 @@ class Line:
         return f"{self.mark} {self.text}{value}{f'  <- {self.note}' if self.note else ''}"
 
 
-def lines(graph: Any, values: Values) -> list[Line]:
+def lines(graph: Any, values: Values) -> list[ListingLine]:
     r"""Return the lines of a graph with the values of its nodes.
-
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph.
-    values : Values
-        What its nodes compute.
-
-    Returns
-    -------
-    list of Line
 
     Examples
     --------
@@ -89,7 +78,7 @@ def lines(graph: Any, values: Values) -> list[Line]:
     except GraphRewriteError:  # a graph that is broken has no order; its nodes can still be read one by one
         texts = [(node, _broken(graph, node)) for node in graph]
     for node, text in texts:
-        found.append(Line(node, text, _value(graph, node, values)))
+        found.append(ListingLine(node, text, _value(graph, node, values)))
     return found
 
 
@@ -112,24 +101,14 @@ def _value(graph: Any, node: Any, values: Values) -> str:
 
 
 def aligned(
-    left: Sequence[Line], right: Sequence[Line], ringed: tuple[Any, Any] | None = None
-) -> list[tuple[Line | None, Line | None]]:
+    left: Sequence[ListingLine], right: Sequence[ListingLine], ringed: tuple[Any, Any] | None = None
+) -> list[tuple[ListingLine | None, ListingLine | None]]:
     """Return the lines of two graphs in pairs, marked where they differ; what has no partner stands alone.
-
-    Parameters
-    ----------
-    left, right : sequence of Line
-        Two graphs.
-    ringed : tuple of node, optional
-        The node of the left graph and that of the right one which differ first.
-
-    Returns
-    -------
-    list of tuple of Line or None
 
     Examples
     --------
-    >>> pairs = aligned([Line("x", "x"), Line("a", "a")], [Line("x", "x"), Line("b", "b")], ("a", "b"))
+    >>> old, new = ([ListingLine(name, name) for name in names] for names in ("xa", "xb"))
+    >>> pairs = aligned(old, new, ("a", "b"))
     >>> [(str(a), str(b)) for a, b in pairs]
     [('  x', '  x'), ('- a', '+ b  <- first difference')]
     """
@@ -137,7 +116,7 @@ def aligned(
     names = [each.node for each in left]
     # Beside a node stands what is called the same; beside the one that goes first, what stands for it.
     keys = [first if each.node == second and second not in names else each.node for each in right]
-    pairs: list[tuple[Line | None, Line | None]] = []
+    pairs: list[tuple[ListingLine | None, ListingLine | None]] = []
     for _, a, b, c, d in SequenceMatcher(None, names, keys, autojunk=False).get_opcodes():
         for old, new in zip_longest(left[a:b], right[c:d]):
             marks = "-+"
@@ -152,25 +131,14 @@ def aligned(
     return pairs
 
 
-def beside(titles: tuple[str, str], pairs: Sequence[tuple[Line | None, Line | None]], width: int) -> list[str]:
+def beside(
+    titles: tuple[str, str], pairs: Sequence[tuple[ListingLine | None, ListingLine | None]], width: int
+) -> list[str]:
     r"""Return two graphs in two columns where they fit, else one below the other.
-
-    Parameters
-    ----------
-    titles : tuple of str
-        What stands above each.
-    pairs : sequence of tuple of Line or None
-        What `aligned` gives.
-    width : int
-        Letters in a line.
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------
-    >>> pairs = aligned([Line("x", "x = input()")], [Line("y", "y = input()")])
+    >>> pairs = aligned([ListingLine("x", "x = input()")], [ListingLine("y", "y = input()")])
     >>> print(*beside(("before", "after"), pairs, 80), sep="\n")
     before        | after
     - x = input() | + y = input()
@@ -190,7 +158,7 @@ def beside(titles: tuple[str, str], pairs: Sequence[tuple[Line | None, Line | No
     return [*blocks[0], "", *blocks[1]]
 
 
-def _padded(column: Sequence[Line | None]) -> list[str]:
+def _padded(column: Sequence[ListingLine | None]) -> list[str]:
     """Lines with their values below one another, where the lines are not too long for it."""
     width = max((len(line.text) for line in column if line is not None and len(line.text) <= _LONG), default=0)
     return ["" if line is None else line.padded(width) for line in column]

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.passes import Pass, Pipeline
-from graphrewrite.rewrite import GraphRewriting
-from graphrewrite.rule import Rule
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.rewriting.engine.entry import GraphRewriting
+from graphrewrite.rewriting.passes import Pass, Pipeline
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.rewriting.traces import trace
 from graphrewrite.testing.equality import agreeing
 from graphrewrite.testing.failure.formats import out_of_format
 from graphrewrite.testing.failure.values import Values, evaluated
 from graphrewrite.testing.snapshot import interface
-from graphrewrite.trace import trace
 from graphrewrite.view.source import place_of
 
 __all__ = ["Culprit", "culprit_of", "members_of", "name_of", "ports"]
@@ -55,16 +55,6 @@ class Culprit:
 def members_of(rules: Any) -> tuple[Any, ...]:
     """Return the rules, passes and functions that something is made of.
 
-    Parameters
-    ----------
-    rules : Rule, GraphRule, Pass, Pipeline, iterable of them, or callable
-        What is tested.
-
-    Returns
-    -------
-    tuple
-        In order; those of the phases of pipelines.
-
     Examples
     --------
     >>> from graphrewrite.rules import RULES
@@ -80,21 +70,6 @@ def members_of(rules: Any) -> tuple[Any, ...]:
 
 def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound: float | None = None) -> Culprit | None:
     r"""Return the first step after which a graph gives something else, or None where no step is to blame.
-
-    Parameters
-    ----------
-    rules : Rule, GraphRule, Pass, Pipeline, iterable of them, or callable
-        What was tested.
-    before : Graph
-        What it was given.
-    inputs : mapping of str to ndarray
-        Batch first.
-    bound : float, optional
-        By how much values may differ.
-
-    Returns
-    -------
-    Culprit or None
 
     Examples
     --------
@@ -130,15 +105,6 @@ def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound:
 
 def name_of(member: Any) -> str:
     """Return what a rule, a pass or a function is called.
-
-    Parameters
-    ----------
-    member : Rule, GraphRule, Pass or callable
-        What is tested.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.testing.failure.columns import Line
+from graphrewrite.testing.failure.columns import ListingLine
 from graphrewrite.view import Picture
 from graphrewrite.view.scene import scene_of
 
@@ -16,30 +16,15 @@ __all__ = ["picture", "svg_or_reason", "write_svg"]
 
 
 def picture(
-    graphs: tuple[Any, Any], titles: tuple[str, str], columns: tuple[list[Line], list[Line]], text: str
+    graphs: tuple[Any, Any], titles: tuple[str, str], columns: tuple[list[ListingLine], list[ListingLine]], text: str
 ) -> Picture:
     r"""Return a picture of two graphs: what only one of them has is marked, and the first difference is ringed.
-
-    Parameters
-    ----------
-    graphs : tuple of Graph or networkx.DiGraph or None
-        Two graphs.
-    titles : tuple of str
-        What stands above each.
-    columns : tuple of list of Line
-        Their lines, marked.
-    text : str
-        What a terminal prints.
-
-    Returns
-    -------
-    Picture
 
     Examples
     --------
     >>> from graphrewrite import Graph
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
-    >>> lines = [Line("x", "x = input()", "1.0", ringed=True)]
+    >>> lines = [ListingLine("x", "x = input()", "1.0", ringed=True)]
     >>> shown = picture((g, g), ("before", "after"), (lines, lines), "")
     >>> shown.scenes[0].box("x").mark, shown.scenes[0].box("x").notes[-1]
     ('different', '= 1.0')

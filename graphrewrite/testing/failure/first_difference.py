@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphrewrite.dataflow import Operand
 from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
 from graphrewrite.testing.equality import agreeing
-from graphrewrite.testing.failure.counterparts import counterparts
+from graphrewrite.testing.failure.value_pairing import value_pairs
 from graphrewrite.testing.failure.values import Values, as_reals, is_batched, shown
 
 __all__ = ["FirstDifference", "first_difference"]
@@ -48,16 +48,8 @@ def first_difference(
 
     Parameters
     ----------
-    before, after : Graph
-        A graph and what was made of it.
-    old, new : Values
-        What they compute.
     bound : float, optional
         By how much values may differ; where not given, every bit counts.
-
-    Returns
-    -------
-    FirstDifference or None
 
     Examples
     --------
@@ -73,7 +65,7 @@ def first_difference(
     for node, reason in new.failed.items():
         if node not in old.failed:
             return FirstDifference(node, node, None, None, f"`{node}` cannot be evaluated: {reason}")
-    for now, was, _ in counterparts(before, after):
+    for now, was, _ in value_pairs(before, after):
         a, b = old.arrays.get(was), new.arrays.get(now)
         if a is None or b is None:
             continue

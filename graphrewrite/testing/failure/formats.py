@@ -16,15 +16,6 @@ __all__ = ["has_formats", "out_of_format"]
 def has_formats(graph: Graph) -> bool:
     r"""Tell whether any node of a graph computes mantissas of a fixed-point format.
 
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> has_formats(Graph.parse("graph g\nx = input() : s8f0[N]\na = relu(x)\ny = output(a)"))
@@ -38,21 +29,14 @@ def out_of_format(graph: Graph, values: Mapping[str, np.ndarray]) -> str | None:
 
     Parameters
     ----------
-    graph : Graph
-        Any graph.
     values : mapping of str to ndarray
-        The first result of nodes, as `graphrewrite.evaluate.evaluate_nodes` gives them.
-
-    Returns
-    -------
-    str or None
-        A clause, for messages; of the first such node in order.
+        The first result of nodes, as `graphrewrite.execution.evaluator.evaluate_nodes` gives them.
 
     Examples
     --------
     >>> g = Graph.parse("graph g\nx = input() : s4f0[N]\na = relu(x)\ny = output(a)")
     >>> out_of_format(g, {"x": np.int8([7]), "a": np.int8([8])})
-    "node 'a' holds 8, and s4f0 reaches from -8 to 7"
+    "node 'a' holds 8, but s4f0 ranges from -8 to 7"
     """
     try:
         order = graph.in_order()

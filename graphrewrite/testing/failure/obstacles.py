@@ -15,17 +15,6 @@ _QUOTED = re.compile(r"'([^']*)'")
 def obstacles(member: Any, graphs: Iterable[Any]) -> Counter[str]:
     r"""Return why a rule does not match in some graphs, by how often, without the names of nodes.
 
-    Parameters
-    ----------
-    member : Rule, GraphRule or Pass
-        A pass says nothing.
-    graphs : iterable of Graph
-        Where it was looked for.
-
-    Returns
-    -------
-    Counter of str
-
     Examples
     --------
     >>> from graphrewrite import Graph, op, rule

@@ -32,15 +32,6 @@ class Origin:
 def origin_of(thing: Any) -> Origin:
     """Return how a test gets hold of a rule, a pass, a function, an op, or a tuple of them.
 
-    Parameters
-    ----------
-    thing : object
-        Anything that has a name in a module, or a tuple of such things.
-
-    Returns
-    -------
-    Origin
-
     Examples
     --------
     >>> from graphrewrite.rules import RULES, drop_identity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphrewrite.testing.failure.columns import Line
+from graphrewrite.testing.failure.columns import ListingLine
 from graphrewrite.view.layout.drawing import Drawing
 
 __all__ = ["Bar", "CounterexamplePage", "ProofPage", "ReportPage", "ReportsPage"]
@@ -24,7 +24,7 @@ class CounterexamplePage:
         The graph that was given in the text form, where it is neither of the two that are compared.
     titles : tuple of str
         What stands above each graph.
-    pairs : tuple of tuple of Line or None
+    pairs : tuple of tuple of ListingLine or None
         Their lines beside one another.
     drawing : Drawing
         Both graphs.
@@ -36,7 +36,7 @@ class CounterexamplePage:
     notes: tuple[str, ...]
     given: str
     titles: tuple[str, str]
-    pairs: tuple[tuple[Line | None, Line | None], ...]
+    pairs: tuple[tuple[ListingLine | None, ListingLine | None], ...]
     drawing: Drawing
     code: str
 

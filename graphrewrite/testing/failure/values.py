@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.dataflow import Operand
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.evaluate import evaluate_nodes
+from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.formats.text import format_attribute
 from graphrewrite.graph import Graph
-from graphrewrite.text import format_attribute
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.value import Value
 from graphrewrite.types import FixedPoint, Stream
-from graphrewrite.value import Value
 
 __all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "shown"]
 
@@ -44,17 +44,6 @@ NO_VALUES = Values({}, {})
 
 def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
     r"""Return every result of every node that can be evaluated; what fails is told of the node that fails first.
-
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph; of one that is no dataflow, there are no values.
-    inputs : mapping of str to ndarray
-        Batch first; those that it does not have are passed over.
-
-    Returns
-    -------
-    Values
 
     Examples
     --------
@@ -121,14 +110,8 @@ def shown(array: np.ndarray, *, batched: bool = False) -> str:
 
     Parameters
     ----------
-    array : ndarray
-        Any array.
     batched : bool
         Whether its first axis is a batch of one, which is not shown.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.match import Matched
-from graphrewrite.pattern import Literal, Where
+from graphrewrite.rewriting.match import MatchedValue
+from graphrewrite.rewriting.pattern import Literal, Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.types import FixedPoint, Quantised, Type, element_dtype, hold, out_of_range
 
@@ -20,17 +20,9 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
 
     Parameters
     ----------
-    kind : Tensor
-        Without symbolic sizes.
     style : int
         0 for ones, 1 for zeros, 2 for -0 and 3 for ones and zeros of both signs where there are such numbers; any other
         one seeds random multiples of a quarter.
-    positive : bool
-        Whether all entries are above zero.
-
-    Returns
-    -------
-    ndarray
 
     Examples
     --------
@@ -59,18 +51,6 @@ def constant_array(kind: Type, style: int, *, positive: bool = False) -> np.ndar
 def nearly_equal(array: np.ndarray, kind: Type) -> np.ndarray | None:
     """Return numbers of a type that are equal to those of an array: zeros of a float have the other sign.
 
-    Parameters
-    ----------
-    array : ndarray
-        Of a constant that is there.
-    kind : Tensor
-        What another one carries.
-
-    Returns
-    -------
-    ndarray or None
-        None where the type has no such shape or numbers.
-
     Examples
     --------
     >>> from graphrewrite import Tensor
@@ -88,24 +68,6 @@ def nearly_equal(array: np.ndarray, kind: Type) -> np.ndarray | None:
 
 def literal_array(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:
     """Return an array of a type, all of whose entries a literal admits.
-
-    Parameters
-    ----------
-    literal : Literal
-        Of a pattern.
-    kind : Tensor
-        What the constant carries.
-    pick : Pick
-        Chooses among the literal's values.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    Unfit
-        If there is none.
 
     Examples
     --------
@@ -132,15 +94,6 @@ def literal_array(literal: Literal, kind: Type, pick: Pick) -> np.ndarray:
 def holds(condition: Where, kind: Type, array: np.ndarray | None) -> bool:
     """Tell whether a condition holds for an input, or for a constant, of a type.
 
-    Parameters
-    ----------
-    condition : Where
-        Of a pattern.
-    kind : Tensor or Stream
-        What the value carries.
-    array : ndarray or None
-        The constant's.
-
     Examples
     --------
     >>> from graphrewrite import Tensor
@@ -150,15 +103,8 @@ def holds(condition: Where, kind: Type, array: np.ndarray | None) -> bool:
     return admits(condition, probe(kind, array))
 
 
-def probe(kind: Type, array: np.ndarray | None) -> Matched:
+def probe(kind: Type, array: np.ndarray | None) -> MatchedValue:
     """Return what a condition on an input, or on a constant, of a type is asked about.
-
-    Parameters
-    ----------
-    kind : Tensor or Stream
-        What the value carries.
-    array : ndarray or None
-        The constant's.
 
     Examples
     --------
@@ -168,4 +114,4 @@ def probe(kind: Type, array: np.ndarray | None) -> Matched:
     """
     graph = Graph("probe")
     value = graph.input("x", kind) if array is None else graph.constant(array, name="x", type=kind)
-    return Matched(graph, Operand(value.node))
+    return MatchedValue(graph, Operand(value.node))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.pattern import Where
+from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.tables import SIZES, kinds_of
@@ -24,12 +24,8 @@ def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") ->
 
     Parameters
     ----------
-    element : str or FixedPoint
-        The element type.
     rank : int
         Number of axes, the batch included.
-    pick : Pick
-        Chooses the sizes.
     batch : str or int
         The first axis.
 
@@ -45,28 +41,7 @@ def tensor_of(element: Any, rank: int, pick: Pick, *, batch: Dimension = "N") ->
 def plan_backward(
     reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick, *, batches: Sequence[Dimension] = ("N",)
 ) -> Plan:
-    """Return a plan of a reading, or of one of several patterns that share nodes, which gives what is wanted.
-
-    Parameters
-    ----------
-    reading : Unfolded
-        What is planned.
-    kinds : sequence of (element, rank)
-        What its first root may give.
-    pick : Pick
-        Makes every choice.
-    batches : sequence of int or str
-        What the first size of its first root may be.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    Unfit
-        If these choices lead to none.
-    """
+    """Return a plan of a reading, or of one of several patterns that share nodes, which gives what is wanted."""
     plan = Plan(reading)
     first, *others = plan.reading.roots
     floats = [kind for kind in kinds if kind[0] == "f32"]

@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.op.op import Op
-from graphrewrite.pattern import Pattern
+from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.experience import counts_of, taken
@@ -45,16 +45,8 @@ class Builder:
 
     Parameters
     ----------
-    pick : Pick
-        Makes every choice.
-    ops : sequence of Op
-        What random nodes may be.
-    batch : int or str
-        The first size of what has a batch.
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
-    gained : bool
-        Whether ops may have attributes that they came to have later.
     """
 
     def __init__(
@@ -64,9 +56,8 @@ class Builder:
         batch: Dimension = "N",
         *,
         every_type: bool = False,
-        gained: bool = False,
     ) -> None:
-        self.pick, self.ops, self.batch, self.every_type, self.gained = pick, tuple(ops), batch, every_type, gained
+        self.pick, self.ops, self.batch, self.every_type = pick, tuple(ops), batch, every_type
         self.graph = Graph("generated")
         self.pool: dict[Type, list[Value]] = {}
         self.computed: list[Value] = []
@@ -96,17 +87,7 @@ class Builder:
         return self.offer(self.graph.constant(array, type=kind))
 
     def value(self, kind: Type, *, constant: bool = False, positive: bool = False) -> Value:
-        """Return a value of a type: one that is there, an input, or a constant.
-
-        Parameters
-        ----------
-        kind : Tensor or Stream
-            What it carries.
-        constant : bool
-            Whether it must be a constant.
-        positive : bool
-            Whether, as a constant, it should be above zero.
-        """
+        """Return a value of a type: one that is there, an input, or a constant."""
         whole = isinstance(kind, Tensor) and all(isinstance(d, int) for d in kind.shape)
         if constant:
             return self.constant(kind, positive=positive)
@@ -207,24 +188,14 @@ class Builder:
         return Tensor(element, shape, layout)
 
     def node(self, op: Op, first: Value | None, *, result: Type | None = None) -> Value | None:
-        """Add a node of an op if one fits, and return its first value.
-
-        Parameters
-        ----------
-        op : Op
-            The op.
-        first : Value or None
-            Its first operand.
-        result : Type, optional
-            What it must give.
-        """
+        """Add a node of an op if one fits, and return its first value."""
         if first is None:
             return None
         counts = counts_of(op, kind_of(first.type))
         if not counts:
             return None
         count, turn = self.pick(counts), self.pick(range(TURNS))
-        case = propose(op, first.type, count, turn, gained=self.gained) or propose(op, first.type, count, 0)
+        case = propose(op, first.type, count, turn) or propose(op, first.type, count, 0)
         if case is None or (result is not None and case.results[0] != result):
             return None
         return self._case(op, first, case)
@@ -263,32 +234,11 @@ class Builder:
             self._add(op, operands, Case((), attributes))
 
     def instance(self, pattern: Pattern, *, spoiled: bool = False) -> list[Value]:
-        """Add an instance of a pattern and return the values of its roots.
-
-        Parameters
-        ----------
-        pattern : Pattern
-            Of a rule.
-        spoiled : bool
-            Whether one of its inner nodes may get a reader outside of the match.
-
-        Raises
-        ------
-        Unfit
-            If none was found.
-        """
+        """Add an instance of a pattern and return the values of its roots."""
         return self.build(plan_instance(pattern, self.pick, every_type=self.every_type), spoiled=spoiled)
 
     def build(self, plan: Plan, *, spoiled: bool = False) -> list[Value]:
-        """Add what is planned and return the values of its roots.
-
-        Parameters
-        ----------
-        plan : Plan
-            A typed instance.
-        spoiled : bool
-            Whether one of its inner nodes may get a reader outside of the match.
-        """
+        """Add what is planned and return the values of its roots."""
         made: dict[Leaf | Node, tuple[Value, ...]] = {}
         roots = [self._made(root, plan, made) for root in plan.reading.roots]
         outer = {root.node for root in plan.reading.roots}
@@ -326,17 +276,7 @@ class Builder:
         return self.node(self.pick(fitting), value, result=value.type) or value
 
     def finish(self, wanted: Sequence[Value]) -> Graph:
-        """Add outputs: for wanted values, and for some of those that nothing reads, so that the others are dead.
-
-        Parameters
-        ----------
-        wanted : sequence of Value
-            Must reach an output.
-
-        Returns
-        -------
-        Graph
-        """
+        """Add outputs: for wanted values, and for some of those that nothing reads, so that the others are dead."""
         if self.chance(8):
             self.input(Tensor("f32", (self.batch, 1)))  # which nothing reads
         chosen = list(wanted)

@@ -16,17 +16,6 @@ __all__ = ["computes"]
 def computes(op: Op, case: Case) -> bool:
     """Tell whether an op computes on operands of the types of a case, and gives what they say.
 
-    Parameters
-    ----------
-    op : Op
-        The op.
-    case : Case
-        A use of it.
-
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> from graphrewrite import Tensor, op

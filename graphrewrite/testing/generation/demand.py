@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
-from graphrewrite.pattern import Where
+from graphrewrite.rewriting.pattern import Where
 from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
 
 __all__ = [
@@ -41,17 +41,7 @@ class Pick(Protocol):
 
 
 def seeded(seed: int) -> Pick:
-    """Return a function that chooses one of several options, the same ones for the same seed.
-
-    Parameters
-    ----------
-    seed : int
-        Any number.
-
-    Returns
-    -------
-    Pick
-    """
+    """Return a function that chooses one of several options, the same ones for the same seed."""
     rng = random.Random(seed)
 
     def pick(options: Sequence[T], /) -> T:
@@ -123,15 +113,7 @@ class Demand:
     index: int = 0
 
     def choose(self, name: str, options: Sequence[Any]) -> Any:
-        """Return an attribute's value: the settled one, or one of the options.
-
-        Parameters
-        ----------
-        name : str
-            The attribute.
-        options : sequence
-            What may be chosen, the simplest first.
-        """
+        """Return an attribute's value: the settled one, or one of the options."""
         if name in self.given:
             return self.given[name]
         if name not in self.conditions:
@@ -142,15 +124,7 @@ class Demand:
         return self.pick(fitting)
 
     def size(self, operand: int, axis: int, options: Sequence[int]) -> int:
-        """Return the size of an operand's axis: that of the operand if it is settled, or one of the options.
-
-        Parameters
-        ----------
-        operand, axis : int
-            Their positions.
-        options : sequence of int
-            What may be chosen, the simplest first.
-        """
+        """Return the size of an operand's axis: that of the operand if it is settled, or one of the options."""
         kind = self.known[operand] if operand < len(self.known) else None
         if kind is None:
             return self.pick(options)
@@ -163,18 +137,7 @@ class Demand:
         return Need(types[: self.count], attributes, positive)
 
     def checked(self, need: Need) -> Need:
-        """Return a need if it really gives the demanded type.
-
-        Parameters
-        ----------
-        need : Need
-            What a table entry proposes.
-
-        Raises
-        ------
-        Unfit
-            If it does not.
-        """
+        """Return a need if it really gives the demanded type."""
         attributes = {**need.attributes, **self.given}
         for name, condition in self.conditions.items():
             found = attributes.get(name, self.op.attributes[name])
@@ -232,10 +195,6 @@ def sizes_without_symbol(shape: Sequence[Dimension]) -> tuple[int, ...]:
     shape : sequence of int or str
         A shape.
 
-    Returns
-    -------
-    tuple of int
-
     Examples
     --------
     >>> sizes_without_symbol(("N", 3, 4))
@@ -256,10 +215,6 @@ def broadcasts(shape: Sequence[Dimension]) -> list[tuple[int, ...]]:
     ----------
     shape : sequence of int or str
         A shape.
-
-    Returns
-    -------
-    list of tuple of int
 
     Examples
     --------

@@ -17,7 +17,6 @@ from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.fitting import fit
-from graphrewrite.testing.generation.gained import drawn_kinds, least_rank
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
@@ -38,15 +37,6 @@ _ENOUGH = 14
 def taken(op: Op) -> dict[Kind, tuple[int, ...]]:
     """Return the kinds of first operands that an op takes, and with how many operands in all.
 
-    Parameters
-    ----------
-    op : Op
-        Any op that has operands.
-
-    Returns
-    -------
-    dict of Kind to tuple of int
-
     Examples
     --------
     >>> from graphrewrite import op
@@ -60,18 +50,6 @@ def taken(op: Op) -> dict[Kind, tuple[int, ...]]:
 @lru_cache(maxsize=1 << 14)
 def counts_of(op: Op, kind: Kind) -> tuple[int, ...]:
     """Return with how many operands in all an op takes a first one of a kind.
-
-    Parameters
-    ----------
-    op : Op
-        Any op that has operands.
-    kind : Kind
-        Of the first operand.
-
-    Returns
-    -------
-    tuple of int
-        Empty if it takes none of that kind.
 
     Examples
     --------
@@ -89,31 +67,13 @@ def _counts(op: Op) -> range:
 def _may_take(op: Op, family: str) -> bool:
     if (family == "stream") != (op.level == "stream"):
         return False  # a component computes on streams, and nothing else does
-    drawn = drawn_kinds(op)
-    if drawn is not None and family not in drawn:
-        return False
     return op.elements is None or family == "stream" or family in op.elements
 
 
 @lru_cache(maxsize=1 << 14)
 def forms(op: Op, count: int, kind: Kind) -> tuple[Form, ...]:
-    """Return the ways in which an op takes so many operands, the first being of a kind.
-
-    Parameters
-    ----------
-    op : Op
-        The op.
-    count : int
-        Number of operands, at least one.
-    kind : Kind
-        Of the first operand.
-
-    Returns
-    -------
-    tuple of Form
-        The simplest first; empty where none was found.
-    """
-    if not _may_take(op, kind.family) or kind.rank < least_rank(op):
+    """Return the ways in which an op takes so many operands, the first being of a kind."""
+    if not _may_take(op, kind.family):
         return ()
     like = _model(op)
     if like is not op:
@@ -147,7 +107,7 @@ class _Alike:
 
     def __init__(self, op: Op) -> None:
         self.op = op
-        self.key = (op.elements, op.level, op.required, len(op.operands), op.variadic, op.axes, drawn_kinds(op))
+        self.key = (op.elements, op.level, op.required, len(op.operands), op.variadic, op.axes)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Alike) and self.key == other.key
@@ -192,22 +152,6 @@ def _translated(op: Op, known: tuple[Form, ...], kind: Kind) -> Iterator[Form]:
 @lru_cache(maxsize=1 << 14)
 def accepted(op: Op, name: str, count: int, kind: Kind) -> tuple[Recipe, ...]:
     """Return the recipes for an attribute that an op accepts, with so many operands and the first of a kind.
-
-    Parameters
-    ----------
-    op : Op
-        The op.
-    name : str
-        One of its attributes.
-    count : int
-        Number of operands; none at all for an op without.
-    kind : Kind
-        Of the first operand.
-
-    Returns
-    -------
-    tuple of Recipe
-        The simplest first.
 
     Examples
     --------

@@ -11,8 +11,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphrewrite.graph import Graph
-from graphrewrite.replacement import Declined
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Unfit, seeded
 from graphrewrite.testing.generation.instance import plan_instance
@@ -34,18 +34,6 @@ _FOUND: WeakKeyDictionary[Rule, dict[bool, tuple[Plan, ...]]] = WeakKeyDictionar
 
 def telling_plans(rule: Rule, *, every_type: bool = False) -> tuple[Plan, ...]:
     """Return plans of instances of a rule's pattern at which it answers as it seldom does: half of them where it fires.
-
-    Parameters
-    ----------
-    rule : Rule
-        Any rule.
-    every_type : bool
-        As for `plan_instance`.
-
-    Returns
-    -------
-    tuple of Plan
-        Empty where the rule fires often.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.suggested import adapted
-from graphrewrite.testing.generation.tracing import Place, Trace, traced
+from graphrewrite.testing.generation.tracing import OperandAxis, Trace, traced
 from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
 
 __all__ = ["Case", "fit", "fits_format", "resized"]
@@ -43,17 +43,8 @@ def resized(kind: Type, axis: int, size: Dimension) -> Type:
 
     Parameters
     ----------
-    kind : Tensor or Stream
-        Any type.
     axis : int
         Which axis.
-    size : int or str
-        Its new size.
-
-    Raises
-    ------
-    TypeMismatchError
-        If there is no such type.
 
     Examples
     --------
@@ -73,34 +64,11 @@ def fit(
     loose: Collection[int],
     rng: random.Random,
     *,
-    pinned: Collection[Place] = (),
+    pinned: Collection[OperandAxis] = (),
     guesses: int = 2,
     noted: Trace | None = None,
 ) -> Case | None:
     """Return a case of an op near to some operand types: sizes of loose operands are mended until they fit.
-
-    Parameters
-    ----------
-    op : Op
-        The op.
-    types : sequence of Tensor or Stream
-        To begin with.
-    attributes : mapping
-        Attributes of the op.
-    loose : collection of int
-        Operands whose sizes may change.
-    rng : Random
-        Chooses among sizes where the op does not say what it compares.
-    pinned : collection of Place
-        Sizes that stay as they are all the same.
-    guesses : int
-        Other sizes to begin with, where nothing says what does not fit.
-    noted : list of Suggestion, optional
-        Gets what was noted on the way: nothing, where no size was looked at.
-
-    Returns
-    -------
-    Case or None
 
     Examples
     --------
@@ -146,7 +114,7 @@ def _mended(
     types: tuple[Type, ...],
     notes: Trace,
     loose: Collection[int],
-    pinned: Collection[Place],
+    pinned: Collection[OperandAxis],
     seen: Collection[tuple[Type, ...]],
 ) -> tuple[Type, ...] | None:
     for place, size in reversed(notes):
@@ -161,14 +129,14 @@ def _mended(
 
 
 def _guessed(
-    types: tuple[Type, ...], loose: Collection[int], pinned: Collection[Place], rng: random.Random
+    types: tuple[Type, ...], loose: Collection[int], pinned: Collection[OperandAxis], rng: random.Random
 ) -> tuple[Type, ...] | None:
     """Give one axis the size of another."""
     free = [
-        Place(operand, axis)
+        OperandAxis(operand, axis)
         for operand in sorted(loose)
         for axis in range(len(types[operand].shape))
-        if Place(operand, axis) not in pinned
+        if OperandAxis(operand, axis) not in pinned
     ]
     sizes = sorted({size for kind in types for size in kind.shape}, key=str)
     if not free:
@@ -186,18 +154,6 @@ _EXACT = frozenset({"integer_add", "integer_linear", "integer_conv"})
 
 def fits_format(op: Op, case: Case) -> bool:
     """Tell whether an exact op's results fit the format that it is given.
-
-    Parameters
-    ----------
-    op : Op
-        Any op.
-    case : Case
-        A use of it.
-
-    Returns
-    -------
-    bool
-        True of every op whose inference or meaning sees to that.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
-from graphrewrite.pattern import Pattern
+from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.demand import Need, Pick, Unfit, admits, seeded, unmet
 from graphrewrite.testing.generation.fitting import Case, fit, fits_format
 from graphrewrite.testing.generation.kinds import FAMILIES, POSITIVE, RANKS, USUAL, Kind
@@ -36,15 +36,8 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> tuple[Plan, 
 
     Parameters
     ----------
-    pattern : Pattern
-        Of a rule.
     every_type : bool
         Whether values may be of any type; else of those alone that most graphs hold.
-
-    Returns
-    -------
-    tuple of Plan
-        Those of floats first.
     """
     found: dict[str, list[Plan]] = {}
     for family in FAMILIES:
@@ -61,30 +54,7 @@ def forward_plans(pattern: Pattern, *, every_type: bool = False) -> tuple[Plan, 
 
 
 def plan_forward(reading: Unfolded, kind: Kind, pick: Pick, *, simple: bool = False, every_type: bool = False) -> Plan:
-    """Return a plan of a reading that begins with a kind of value.
-
-    Parameters
-    ----------
-    reading : Unfolded
-        What is planned.
-    kind : Kind
-        Of the values that nothing else decides.
-    pick : Pick
-        Makes every choice.
-    simple : bool
-        Whether attributes are at their simplest.
-    every_type : bool
-        As for `forward_plans`.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    Unfit
-        If these choices lead to none.
-    """
+    """Return a plan of a reading that begins with a kind of value."""
     plan = Plan(reading)
     types: dict[Leaf, Type] = {}
     attributes: dict[Node, dict[str, Any]] = {}
@@ -165,30 +135,7 @@ def inferred(
     *,
     kept: Collection[Leaf] = (),
 ) -> Plan:
-    """Return a plan of the same reading with other types or attributes; sizes of leaves that do not fit are mended.
-
-    Parameters
-    ----------
-    plan : Plan
-        Another one of the same reading.
-    types : mapping of Leaf to Type
-        Of every leaf that a node reads.
-    attributes : mapping of Node to dict
-        Of every node.
-    pick : Pick
-        Makes every choice.
-    kept : collection of Leaf
-        Leaves that stay as they are.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    Unfit
-        If that leads to none.
-    """
+    """Return a plan of the same reading with other types or attributes; sizes of leaves that do not fit are mended."""
     current = dict(types)
     for _ in range(_MENDED):
         made = Plan(plan.reading, positive=set(plan.positive))

@@ -25,21 +25,6 @@ _NAMES = _ALONG_AXIS | _PLACES | _TIME | {"reverse_sequence"}
 def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: Mapping[str, Any]) -> Limits | None:
     """Return between which numbers the entries of an operand must lie; None where any will do.
 
-    Parameters
-    ----------
-    op : Op
-        Any op.
-    position : int
-        Of the operand.
-    types : sequence of Tensor or Stream
-        Of the operands.
-    attributes : mapping
-        Of the op.
-
-    Returns
-    -------
-    tuple of int, or None
-
     Examples
     --------
     >>> from graphrewrite import op
@@ -70,17 +55,7 @@ def _least(sizes: Sequence[Dimension]) -> int:
 
 
 def limits_in(graph: Graph) -> dict[str, Limits]:
-    """Return the inputs of a graph that hold indices or lengths, and between which numbers they must lie.
-
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-
-    Returns
-    -------
-    dict of str to tuple of int
-    """
+    """Return the inputs of a graph that hold indices or lengths, and between which numbers they must lie."""
     found: dict[str, Limits] = {}
     for node, data in graph.nodes(data=True):
         if data.get("type") not in _NAMES:
@@ -100,14 +75,8 @@ def within(array: np.ndarray, limits: Limits) -> np.ndarray:
 
     Parameters
     ----------
-    array : ndarray of int
-        Any integers.
     limits : tuple of int
         The least and the greatest number; with unsigned integers, none is below zero.
-
-    Returns
-    -------
-    ndarray
 
     Examples
     --------

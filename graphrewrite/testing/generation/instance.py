@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.pattern import Pattern
+from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.backward import plan_backward
 from graphrewrite.testing.generation.demand import Pick, Unfit, seeded
 from graphrewrite.testing.generation.forward import forward_plans, plan_forward
@@ -30,23 +30,7 @@ class NoInstanceError(GraphRewriteError, ValueError):
 
 @lru_cache(maxsize=512)
 def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
-    """Return the kinds of result, element type and rank, of which a pattern has plans at its first root.
-
-    Parameters
-    ----------
-    pattern : Pattern
-        Of a rule.
-
-    Returns
-    -------
-    tuple of (element, rank)
-        Empty where plans were only found forwards.
-
-    Raises
-    ------
-    NoInstanceError
-        If there is no instance at all, with the reason.
-    """
+    """Return the kinds of result, element type and rank, of which a pattern has plans at its first root."""
     reasons: list[str] = []
     good = [kind for kind in KINDS if _is_feasible(pattern, kind, reasons)]
     if not good and not forward_plans(pattern):
@@ -61,17 +45,7 @@ def feasible_kinds(pattern: Pattern) -> tuple[tuple[Any, int], ...]:
 
 
 def has_instance(pattern: Pattern) -> bool:
-    """Tell whether there are graphs that contain a pattern: sooner than `feasible_kinds`, which finds all kinds.
-
-    Parameters
-    ----------
-    pattern : Pattern
-        Of a rule.
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether there are graphs that contain a pattern: sooner than `feasible_kinds`, which finds all kinds."""
     return any(_is_feasible(pattern, kind, []) for kind in KINDS) or bool(forward_plans(pattern))
 
 
@@ -92,21 +66,8 @@ def plan_instance(pattern: Pattern, pick: Pick, *, every_type: bool = False) -> 
 
     Parameters
     ----------
-    pattern : Pattern
-        Of a rule.
-    pick : Pick
-        Makes every choice.
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    Unfit
-        If a few attempts found none.
     """
     kinds = feasible_kinds(pattern)
     if not kinds or pick((False, False, False, True)):
@@ -129,21 +90,8 @@ def plan_reading(reading: Unfolded, kinds: Sequence[tuple[Any, int]], pick: Pick
 
     Parameters
     ----------
-    reading : Unfolded
-        What is planned.
     kinds : sequence of (element, rank)
         What its first root may give; none where that is unknown.
-    pick : Pick
-        Makes every choice.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    Unfit
-        If these choices lead to none.
     """
     if kinds:
         return plan_backward(reading, kinds, pick)

@@ -51,16 +51,6 @@ def at_times(op: Op) -> bool:
 def joint_recipes(op: Op) -> Iterator[dict[str, Recipe]]:
     """Yield recipes for the attributes of an op that are made together.
 
-    Parameters
-    ----------
-    op : Op
-        One that has such.
-
-    Yields
-    ------
-    dict of str to Recipe
-        Each makes one choice of all of them.
-
     Examples
     --------
     >>> from graphrewrite import Tensor, op

@@ -13,36 +13,27 @@ import random
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import numpy as np
 
 from graphrewrite.op.op import Op
-from graphrewrite.testing.generation.gained import mostly_given
 from graphrewrite.testing.generation.kinds import FORMATS, QUANTISED
 from graphrewrite.testing.generation.sequences import Recipe, channels_of, sequences, shape_of
 from graphrewrite.testing.generation.suggested import values_of
 from graphrewrite.types import NAMES, USUAL_NAMES, FixedPoint, Quantised, Type
 
-__all__ = ["recipes_of"]
+__all__ = ["mostly_given", "recipes_of"]
+
+_GIVEN: Mapping[str, frozenset[str]] = {"squeeze": frozenset({"axes"})}
+"""Attributes that have a default, and are given mostly: with it, a batch of a symbolic size is refused."""
 
 
 @lru_cache(maxsize=4096)
 def recipes_of(op: Op, name: str) -> tuple[Recipe, ...]:
     """Return recipes for an attribute, the simplest first.
-
-    Parameters
-    ----------
-    op : Op
-        The op.
-    name : str
-        One of its attributes.
-
-    Returns
-    -------
-    tuple of Recipe
 
     Examples
     --------
@@ -59,8 +50,13 @@ def recipes_of(op: Op, name: str) -> tuple[Recipe, ...]:
     for value in values_of(op, name):
         found.setdefault(repr(value), _always(value))
     if name in mostly_given(op):
-        del found[repr(default)]
+        found[repr(default)] = found.pop(repr(default))
     return tuple(found.values())
+
+
+def mostly_given(op: Op) -> frozenset[str]:
+    """Return the attributes that have a default with which an op takes hardly any operand."""
+    return _GIVEN.get(op.name, frozenset()) & op.attributes.keys()
 
 
 class _Known(NamedTuple):

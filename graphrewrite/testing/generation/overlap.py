@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from graphrewrite.pattern import Literal, Pattern, Where, same
+from graphrewrite.rewriting.pattern import Literal, Pattern, Where, same
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.instance import feasible_kinds, plan_reading
 from graphrewrite.testing.generation.plan import Plan
@@ -23,25 +23,7 @@ Port = Leaf | Output
 
 
 def plan_overlap(first: Pattern, second: Pattern, pick: Pick) -> Plan:
-    """Return a typed instance of two patterns that share nodes if they can; else one reads the other.
-
-    Parameters
-    ----------
-    first, second : Pattern
-        Of rules; they may be one.
-    pick : Pick
-        Makes every choice.
-
-    Returns
-    -------
-    Plan
-        Its roots are those of both.
-
-    Raises
-    ------
-    Unfit
-        If a few attempts found none.
-    """
+    """Return a typed instance of two patterns that share nodes if they can; else one reads the other."""
     kinds = feasible_kinds(first)
     last = Unfit("no attempt")
     for _ in range(_ATTEMPTS):
@@ -54,22 +36,6 @@ def plan_overlap(first: Pattern, second: Pattern, pick: Pick) -> Plan:
 
 def overlap(first: Unfolded, second: Unfolded, pick: Pick) -> Unfolded:
     """Return a reading of two patterns at once.
-
-    Parameters
-    ----------
-    first, second : Unfolded
-        Readings of a pattern each.
-    pick : Pick
-        Chooses what they share.
-
-    Returns
-    -------
-    Unfolded
-
-    Raises
-    ------
-    Unfit
-        If what is chosen contradicts itself.
 
     Examples
     --------

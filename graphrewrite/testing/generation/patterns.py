@@ -9,7 +9,7 @@ from typing import Any
 from graphrewrite.errors import RuleError
 from graphrewrite.op.op import Op
 from graphrewrite.op.symbolic import CURRENT
-from graphrewrite.pattern import Pattern, PatternNode, Rest, Tracing, Variable, Where, forms
+from graphrewrite.rewriting.pattern import Pattern, PatternNode, Rest, Tracing, Variable, Where, forms
 from graphrewrite.testing.generation.demand import Pick, Unfit
 
 __all__ = ["random_pattern"]
@@ -30,19 +30,6 @@ def random_pattern(pick: Pick, ops: Sequence[Op], turns: Iterable[object] = (0,)
     ----------
     pick : Pick
         Makes every choice; the first of all options make the pattern of one node of the first op.
-    ops : sequence of Op
-        What its nodes may be.
-    turns : iterable
-        Gives something before each of its nodes or runs of nodes.
-
-    Returns
-    -------
-    Pattern
-
-    Raises
-    ------
-    Unfit
-        If these choices contradict each other.
 
     Examples
     --------
@@ -58,7 +45,7 @@ def random_pattern(pick: Pick, ops: Sequence[Op], turns: Iterable[object] = (0,)
         CURRENT.reset(token)
     writer.tracing.closed = True
     try:
-        return Pattern.of(yielded, tuple(writer.variables), writer.tracing.made, Unfit)
+        return Pattern.of(yielded, tuple(writer.variables), writer.tracing.terms, Unfit)
     except RuleError as error:
         raise Unfit(str(error)) from error
 
@@ -118,7 +105,7 @@ class _Writer:
     def taken(self) -> set[str]:
         """Names of variables that stand for several values, or for an attribute."""
         found = set()
-        for term in self.tracing.made:
+        for term in self.tracing.terms:
             if isinstance(term, PatternNode):
                 found |= {t.variable.name for t in term.operands if isinstance(t, Rest)}
                 found |= {v.name for v in term.attributes.values() if isinstance(v, Variable)}
@@ -218,7 +205,7 @@ class _Writer:
     @property
     def bound(self) -> set[str]:
         """Names of variables that stand for attributes."""
-        nodes = [term for term in self.tracing.made if isinstance(term, PatternNode)]
+        nodes = [term for term in self.tracing.terms if isinstance(term, PatternNode)]
         return {v.name for node in nodes for v in node.attributes.values() if isinstance(v, Variable)}
 
     # ------------------------------------------------------------------ the whole

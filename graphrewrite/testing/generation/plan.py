@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.pattern import Where
+from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.arrays import constant_array, holds, literal_array, probe
 from graphrewrite.testing.generation.demand import Demand, Need, Pick, Unfit, unmet
 from graphrewrite.testing.generation.tables import meet
@@ -63,22 +63,7 @@ class Plan:
         return None if results is None else results[port.index]
 
     def settle(self, port: Leaf | Output, kind: Type, pick: Pick) -> None:
-        """Give a value a type, and give types to what lies below it.
-
-        Parameters
-        ----------
-        port : Leaf or Output
-            Of the reading.
-        kind : Tensor or Stream
-            What it must carry.
-        pick : Pick
-            Makes the choices.
-
-        Raises
-        ------
-        Unfit
-            If that contradicts what is settled, or no operands fit.
-        """
+        """Give a value a type, and give types to what lies below it."""
         settled = self.type_of(port)
         if settled is not None:
             if settled != kind:
@@ -90,15 +75,6 @@ class Plan:
 
     def fill(self, leaf: Leaf, kind: Type, pick: Pick) -> None:
         """Give a leaf a type, and find an array for a constant whose values matter.
-
-        Parameters
-        ----------
-        leaf : Leaf
-            Of the reading.
-        kind : Tensor or Stream
-            What it carries.
-        pick : Pick
-            Makes the choices.
 
         Raises
         ------
@@ -123,18 +99,7 @@ class Plan:
         raise Unfit(unmet(leaf.condition, probe(kind, array)))
 
     def settled(self, node: Node) -> tuple[dict[str, Any], dict[str, Where]]:
-        """Return the attributes of a node that the pattern leaves no choice of, and conditions for others.
-
-        Parameters
-        ----------
-        node : Node
-            Of the reading.
-
-        Returns
-        -------
-        tuple of dict
-            Values by name, and conditions by name.
-        """
+        """Return the attributes of a node that the pattern leaves no choice of, and conditions for others."""
         given: dict[str, Any] = {}
         conditions: dict[str, Where] = {}
         for name, value in node.attributes.items():
@@ -149,17 +114,7 @@ class Plan:
         return given, conditions
 
     def place(self, node: Node, need: Need, results: tuple[Type, ...]) -> None:
-        """Give a node its operand types, attributes and results; its captured attributes are settled by that.
-
-        Parameters
-        ----------
-        node : Node
-            Of the reading.
-        need : Need
-            What it reads, and its attributes.
-        results : tuple of Tensor or Stream
-            What it gives.
-        """
+        """Give a node its operand types, attributes and results; its captured attributes are settled by that."""
         self.needs[node], self.results[node] = need, results
         for name, value in node.attributes.items():
             if isinstance(value, Capture):

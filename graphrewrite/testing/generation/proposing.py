@@ -13,7 +13,6 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.experience import accepted, counts_of, forms, taken
 from graphrewrite.testing.generation.fitting import Case, fit
-from graphrewrite.testing.generation.gained import gained_by, mostly_given
 from graphrewrite.testing.generation.joint import at_times, governed, joint_recipes
 from graphrewrite.testing.generation.kinds import FAMILIES, FORMATS, Kind, kind_of
 from graphrewrite.testing.generation.options import recipes_of
@@ -27,33 +26,13 @@ __all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources"]
 TURNS = 64
 """So many cases there are for each first operand; the first has all attributes at their simplest."""
 _ATTEMPTS = 4
-_GAINS = 6
-"""In one of so many turns, an op may have an attribute that it came to have later."""
 _TOGETHER = 0.4
 """How often attributes that only fit together are given."""
 
 
 @lru_cache(maxsize=1 << 15)
-def propose(op: Op, first: Type, count: int, turn: int, *, gained: bool = False) -> Case | None:
+def propose(op: Op, first: Type, count: int, turn: int) -> Case | None:
     """Return a case of an op whose first operand has a type.
-
-    Parameters
-    ----------
-    op : Op
-        The op.
-    first : Tensor or Stream
-        What its first operand carries.
-    count : int
-        Number of operands.
-    turn : int
-        Which case: the same turn gives the same one. Turn 0 is the simplest.
-    gained : bool
-        Whether it may have an attribute that it came to have later: in some turns it has.
-
-    Returns
-    -------
-    Case or None
-        None where none was found.
 
     Examples
     --------
@@ -63,9 +42,6 @@ def propose(op: Op, first: Type, count: int, turn: int, *, gained: bool = False)
     f32[N,3] f32[1,3] f32[1] -> f32[N,1]
     """
     kind = kind_of(first)
-    if gained and turn % _GAINS == _GAINS - 1:
-        plain = propose(op, first, count, turn)
-        return plain and (_with_gained(op, plain, kind, random.Random(turn)) or plain)
     known = forms(op, count, kind)
     rng = random.Random(turn)
     for attempt in range(_ATTEMPTS if known else 0):
@@ -77,24 +53,10 @@ def propose(op: Op, first: Type, count: int, turn: int, *, gained: bool = False)
     return None
 
 
-def _with_gained(op: Op, plain: Case, kind: Kind, rng: random.Random) -> Case | None:
-    names = [name for name in op.attributes if name in gained_by(op) | mostly_given(op)]
-    if not names:
-        return None
-    name = rng.choice(names)
-    attributes = {other: value for other, value in plain.attributes.items() if other != name}
-    if name not in mostly_given(op):
-        try:
-            attributes[name] = rng.choice(accepted(op, name, len(plain.types), kind)).make(plain.types[0], rng)
-        except Exception:  # no such value is accepted, or the type has none
-            return None
-    return fit(op, plain.types, attributes, range(1, len(plain.types)), rng)
-
-
 def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Recipe]:
     """Recipes for one attribute, or for about half of them."""
-    others = {*gained_by(op), *governed(op)}
-    names = [name for name in op.attributes if name not in others]
+    together = governed(op)
+    names = [name for name in op.attributes if name not in together]
     if at_times(op) and rng.random() < _TOGETHER:
         return rng.choice(list(joint_recipes(op)))
     if not names:
@@ -147,17 +109,6 @@ def _tensor(first: Type, element: Element | None, sizes: tuple[Any, ...]) -> Ten
 def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     """Return the element types of a family that an op takes as its first operand's.
 
-    Parameters
-    ----------
-    op : Op
-        The op.
-    family : str
-        One of `FAMILIES`.
-
-    Returns
-    -------
-    tuple of Element
-
     Examples
     --------
     >>> from graphrewrite import op
@@ -202,16 +153,6 @@ class Link(NamedTuple):
 def links(source: Op, reader: Op) -> tuple[Link, ...]:
     """Return uses of an op whose first result another op takes as its first operand.
 
-    Parameters
-    ----------
-    source, reader : Op
-        Two ops that have operands.
-
-    Returns
-    -------
-    tuple of Link
-        Empty where none was found.
-
     Examples
     --------
     >>> from graphrewrite import op
@@ -244,15 +185,6 @@ def _given(source: Op) -> tuple[tuple[Kind, tuple[Link, ...]], ...]:
 @lru_cache(maxsize=256)
 def sources(op: Op) -> tuple[Case, ...]:
     """Return cases of an op without operands.
-
-    Parameters
-    ----------
-    op : Op
-        Such an op.
-
-    Returns
-    -------
-    tuple of Case
 
     Examples
     --------

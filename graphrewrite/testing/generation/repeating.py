@@ -8,11 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 from graphrewrite.graph import Graph, Value
-from graphrewrite.marks import attributes_in
 from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.generation.demand import Pick
 from graphrewrite.testing.generation.experience import accepted
-from graphrewrite.testing.generation.gained import gained_by
 from graphrewrite.testing.generation.kinds import kind_of
 
 __all__ = ["repeated"]
@@ -25,17 +24,6 @@ def repeated(
     graph: Graph, computed: Sequence[Value], ops: Sequence[Op], pick: Pick
 ) -> tuple[Op, list[Value], dict[str, Any]]:
     r"""Return a node that is equal to one that is there, or but for operands' order, an attribute, or its op.
-
-    Parameters
-    ----------
-    graph : Graph
-        Where they are.
-    computed : sequence of Value
-        The results of the nodes to choose from; one at least.
-    ops : sequence of Op
-        What else it may be.
-    pick : Pick
-        Makes every choice.
 
     Returns
     -------
@@ -71,7 +59,7 @@ def _another(op: Op, operands: list[Value], attributes: dict[str, Any], pick: Pi
     types = tuple(value.type for value in operands)
     kinds, found = op.result_types(types, attributes), attributes
     for _ in range(_TRIES):
-        name = pick([name for name in op.attributes if name not in gained_by(op)])
+        name = pick(list(op.attributes))
         recipes = accepted(op, name, len(operands), kind_of(types[0]))
         if not recipes:
             continue

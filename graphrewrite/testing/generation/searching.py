@@ -13,10 +13,9 @@ from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.fitting import Case, fit
-from graphrewrite.testing.generation.gained import least_rank, mostly_given
 from graphrewrite.testing.generation.joint import governed, joint_recipes
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind
-from graphrewrite.testing.generation.options import recipes_of
+from graphrewrite.testing.generation.options import mostly_given, recipes_of
 from graphrewrite.testing.generation.sequences import Recipe
 from graphrewrite.testing.generation.suggested import starts_of, suggested
 from graphrewrite.testing.generation.tracing import Trace
@@ -71,20 +70,6 @@ def required_of(op: Op) -> list[str]:
 def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
     """Return forms of an op, found by asking its inference, which ends when it has been asked too often.
 
-    Parameters
-    ----------
-    op : Op
-        The op.
-    count : int
-        Number of operands, at least one.
-    kind : Kind
-        Of the first operand.
-
-    Returns
-    -------
-    list of Form
-        The simplest first.
-
     Examples
     --------
     >>> from graphrewrite import op
@@ -110,21 +95,7 @@ def found_forms(op: Op, count: int, kind: Kind) -> list[Form]:
 
 
 def mixed(op: Op, form: Form, kind: Kind) -> list[Form]:
-    """Return forms like one in which other operands have elements of their own.
-
-    Parameters
-    ----------
-    op : Op
-        The op.
-    form : Form
-        One of its forms.
-    kind : Kind
-        Of the first operand.
-
-    Returns
-    -------
-    list of Form
-    """
+    """Return forms like one in which other operands have elements of their own."""
     found: list[Form] = []
     for elements in _elements(1 + len(form.ranks), kind):
         types = [form.case.types[0]]
@@ -195,8 +166,7 @@ def _elements(count: int, kind: Kind) -> Iterator[tuple[Element | None, ...]]:
 def _ranks(op: Op, count: int, rank: int) -> list[tuple[int, ...]]:
     """Numbers of axes of the other operands: those of the first, one axis each, and all others."""
     others = count - 1
-    least = least_rank(op)
-    alike = [(r,) * others for r in dict.fromkeys((rank, 1, 0, 2, rank - 1, rank + 1, 3, 4)) if least <= r <= 5]
+    alike = [(r,) * others for r in dict.fromkeys((rank, 1, 0, 2, rank - 1, rank + 1, 3, 4)) if 0 <= r <= 5]
     if others < 2:
         return list(dict.fromkeys(alike))
     if op.infer_types is elementwise:
@@ -251,20 +221,7 @@ _QUICK = _Quick()
 
 
 def distinct(recipes: Sequence[Recipe], first: Type) -> Iterator[tuple[Recipe, bool]]:
-    """Yield those of some recipes that make different values for a type, as far as a few values of each show.
-
-    Parameters
-    ----------
-    recipes : sequence of Recipe
-        For an attribute.
-    first : Tensor or Stream
-        Type of the first operand.
-
-    Yields
-    ------
-    tuple of Recipe and bool
-        And whether it makes several values.
-    """
+    """Yield those of some recipes that make different values for a type, as far as a few values of each show."""
     found: set[str] = set()
     for recipe in recipes:
         values = []
@@ -315,22 +272,8 @@ def tried(
 
     Parameters
     ----------
-    op : Op
-        The op.
-    first : Tensor or Stream
-        Type of the first operand.
-    form : Form
-        How it takes operands.
     recipes : mapping of str to Recipe
         For attributes; those that must be given, and are not here, are made by the form's own.
-    rng : Random
-        Makes the choices.
-    guesses, noted
-        As for `fit`.
-
-    Returns
-    -------
-    Case or None
     """
     attributes = {}
     try:

@@ -44,20 +44,6 @@ def shape_of(kind: Type | None) -> tuple[Any, ...]:
 def channels_of(kind: Type | None) -> int:
     """Return the number of channels of a type: the size of its second axis, or of its first one.
 
-    Parameters
-    ----------
-    kind : Tensor or Stream
-        Of an operand.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    Exception
-        If it has none.
-
     Examples
     --------
     >>> from graphrewrite import Tensor
@@ -102,19 +88,6 @@ def _one_other(count: int, most: int, other: int, rng: random.Random) -> tuple[i
 
 def sequences(inner: Any, own: Any, several: int) -> Iterator[Recipe]:
     """Yield recipes for a sequence of numbers, the simplest first.
-
-    Parameters
-    ----------
-    inner : type
-        Of the numbers: ``float``, or else integers.
-    own : object
-        The attribute's default, whose length is tried first.
-    several : int
-        How many numbers the annotation asks for; 0 where it says nothing.
-
-    Yields
-    ------
-    Recipe
 
     Examples
     --------

@@ -53,17 +53,8 @@ def suggested(op: Op, count: int, rank: int) -> list[Operands]:
 
     Parameters
     ----------
-    op : Op
-        Any op.
-    count : int
-        Number of operands.
     rank : int
         Number of axes of the first one.
-
-    Returns
-    -------
-    list of Operands
-        Empty where nothing is known.
 
     Examples
     --------
@@ -99,14 +90,6 @@ def adapted(op: Op, types: Sequence[Type], loose: Collection[int]) -> tuple[Type
     ----------
     op : Op
         Any op; others than products whose inference asks that of another op's are left as they are.
-    types : sequence of Tensor or Stream
-        Of its operands.
-    loose : collection of int
-        Operands whose sizes may change.
-
-    Returns
-    -------
-    tuple of Tensor or Stream
 
     Examples
     --------

@@ -8,14 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from graphrewrite.op import LIBRARY
-from graphrewrite.testing.generation.demand import (
-    Demand,
-    Entry,
-    Need,
-    Unfit,
-    by_elements,
-    unknown,
-)
+from graphrewrite.testing.generation.demand import Demand, Entry, Need, Unfit, by_elements, unknown
 from graphrewrite.testing.generation.layers import LAYERS
 from graphrewrite.testing.generation.mantissas import MANTISSAS
 from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Tensor
@@ -50,17 +43,7 @@ DEFAULT_OPS: tuple[str, ...] = (
 
 
 def kinds_of(op_name: str) -> tuple[tuple[Any, int], ...]:
-    """Return the kinds of result worth trying for an op.
-
-    Parameters
-    ----------
-    op_name : str
-        Name of an op.
-
-    Returns
-    -------
-    tuple of (element, rank)
-    """
+    """Return the kinds of result worth trying for an op."""
     if op_name in _RESULTS:
         return tuple((element, rank) for element in _RESULTS[op_name] for rank in (2, 1, 3))
     return tuple(k for k in KINDS if op_name not in _FLOATS or k[0] in ("f32", "f64"))
@@ -68,20 +51,6 @@ def kinds_of(op_name: str) -> tuple[tuple[Any, int], ...]:
 
 def meet(demand: Demand) -> Need:
     """Return operand types and attributes that give what is demanded.
-
-    Parameters
-    ----------
-    demand : Demand
-        The wanted node.
-
-    Returns
-    -------
-    Need
-
-    Raises
-    ------
-    Unfit
-        If nothing was found.
 
     Examples
     --------

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from graphrewrite.types import Dimension, Stream, Type
 
-__all__ = ["Place", "Suggestion", "Trace", "traced"]
+__all__ = ["OperandAxis", "Suggestion", "Trace", "traced"]
 
 
-class Place(NamedTuple):
+class OperandAxis(NamedTuple):
     """An axis of an operand.
 
     Attributes
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 class Suggestion(NamedTuple):
     """What a size would have to be for a comparison to come out otherwise."""
 
-    place: Place
+    place: OperandAxis
     size: Dimension
 
 
@@ -46,13 +46,13 @@ _LARGEST = 64
 class _Size(int):
     """A number that is a size of an operand times a factor, plus a number."""
 
-    place: Place
+    place: OperandAxis
     factor: Fraction
     offset: Fraction
     notes: Trace
 
     @classmethod
-    def of(cls, value: int, place: Place, notes: Trace, factor: Fraction, offset: Fraction) -> _Size:
+    def of(cls, value: int, place: OperandAxis, notes: Trace, factor: Fraction, offset: Fraction) -> _Size:
         made = cls(value)
         made.place, made.notes, made.factor, made.offset = place, notes, factor, offset
         return made
@@ -150,18 +150,6 @@ class _Size(int):
 def traced(types: Sequence[Type], notes: Trace) -> tuple[Type, ...]:
     """Return types whose sizes note what they are compared with.
 
-    Parameters
-    ----------
-    types : sequence of Tensor or Stream
-        Of the operands.
-    notes : Trace
-        What takes the notes.
-
-    Returns
-    -------
-    tuple of Tensor or Stream
-        For type inference only: they are not in the table of types.
-
     Examples
     --------
     >>> from graphrewrite import Tensor, op
@@ -171,7 +159,7 @@ def traced(types: Sequence[Type], notes: Trace) -> tuple[Type, ...]:
     ...     _ = op.linear.infer(*traced((Tensor("f32", ("N", 3)), Tensor("f32", (2, 5))), notes))
     ... except TypeMismatchError:
     ...     notes[-1]
-    Suggestion(place=Place(operand=1, axis=1), size=3)
+    Suggestion(place=OperandAxis(operand=1, axis=1), size=3)
     """
     return tuple(_traced(kind, operand, notes) for operand, kind in enumerate(types))
 
@@ -179,7 +167,7 @@ def traced(types: Sequence[Type], notes: Trace) -> tuple[Type, ...]:
 def _traced(kind: Type, operand: int, notes: Trace) -> Type:
     one, none = Fraction(1), Fraction(0)
     shape = tuple(
-        size if isinstance(size, str) else _Size.of(size, Place(operand, axis), notes, one, none)
+        size if isinstance(size, str) else _Size.of(size, OperandAxis(operand, axis), notes, one, none)
         for axis, size in enumerate(kind.shape)
     )
     made: Type = object.__new__(type(kind))

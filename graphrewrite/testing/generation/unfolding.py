@@ -13,7 +13,7 @@ from typing import Any
 
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
-from graphrewrite.pattern import (
+from graphrewrite.rewriting.pattern import (
     Either,
     Every,
     Literal,
@@ -100,17 +100,6 @@ class Unfolded:
 
 def unfold(pattern: Pattern, pick: Pick) -> Unfolded:
     """Return one reading of a pattern.
-
-    Parameters
-    ----------
-    pattern : Pattern
-        Of a rule.
-    pick : Pick
-        Makes every choice.
-
-    Returns
-    -------
-    Unfolded
 
     Raises
     ------

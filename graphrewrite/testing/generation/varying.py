@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from graphrewrite.pattern import Where
+from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.forward import inferred
@@ -36,17 +36,8 @@ def vary(plan: Plan, pick: Pick, *, every_type: bool = False) -> Plan:
 
     Parameters
     ----------
-    plan : Plan
-        Any one. It is left as it is.
-    pick : Pick
-        Makes every choice.
     every_type : bool
         Whether values may be of any element type and in any layout; else of those alone that most graphs hold.
-
-    Returns
-    -------
-    Plan
-        Of the same reading; the same one where no change fits.
     """
     changes = (*_CHANGES, *_RARE) if every_type else (*_CHANGES, _element)
     for _ in range(pick(_COUNTS)):

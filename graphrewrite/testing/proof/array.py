@@ -26,8 +26,6 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
     ----------
     entries : ndarray of object
         Numbers, each of which the dtype holds.
-    dtype : numpy.dtype
-        Of the array that this one stands for.
 
     Examples
     --------
@@ -168,17 +166,7 @@ def entries_of(array: Any) -> np.ndarray:
 
 
 def known(array: SymbolicArray) -> np.ndarray | None:
-    """Return the array itself where all of its numbers are known, and None elsewhere.
-
-    Parameters
-    ----------
-    array : SymbolicArray
-        Any.
-
-    Returns
-    -------
-    ndarray or None
-    """
+    """Return the array itself where all of its numbers are known, and None elsewhere."""
     flat = array.entries.reshape(-1)
     if not all(n.is_known and (n.low != 0 or isinstance(n.negative_zero, bool)) for n in flat):
         return None

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
-from graphrewrite.text import format_exactly
 
 __all__ = ["assumptions"]
 
@@ -22,22 +22,6 @@ def assumptions(
     ranges: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[str, ...]:
     r"""Return what is assumed where a rule is proved on some graphs.
-
-    Parameters
-    ----------
-    graphs : sequence of Graph
-        The graphs.
-    left_out : mapping of str to int
-        Why other graphs were left out, and how many.
-    elements : iterable of str, optional
-        Kinds of element types to which it was limited.
-    ranges : mapping of str to sequence, optional
-        Attributes of which every value was looked at.
-
-    Returns
-    -------
-    tuple of str
-        Sentences without a full stop.
 
     Examples
     --------

@@ -16,19 +16,7 @@ __all__ = ["choice", "magnitude", "of_truth"]
 
 
 def choice(condition: Any, yes: Number, no: Number) -> Number:
-    """Return one of two numbers, as a condition says.
-
-    Parameters
-    ----------
-    condition : bool or z3.BoolRef
-        What decides.
-    yes, no : Number
-        The two.
-
-    Returns
-    -------
-    Number
-    """
+    """Return one of two numbers, as a condition says."""
     if isinstance(condition, bool):
         return yes if condition else no
     if yes.opaque and yes.opaque == no.opaque:

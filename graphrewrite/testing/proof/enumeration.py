@@ -30,13 +30,6 @@ def enumerated(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
     ----------
     make : callable
         Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
-    runs : int
-        How often it is called at most.
-
-    Yields
-    ------
-    object
-        What it made.
 
     Examples
     --------
@@ -69,13 +62,6 @@ def spread(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
     ----------
     make : callable
         Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
-    runs : int
-        How often it is called.
-
-    Yields
-    ------
-    object
-        What it made.
 
     Examples
     --------
@@ -106,15 +92,6 @@ def drawn(make: Callable[[Pick], Made], runs: int, *, first: int = 0) -> Iterato
     ----------
     make : callable
         Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
-    runs : int
-        How often it is called.
-    first : int
-        The first seed; the others follow.
-
-    Yields
-    ------
-    object
-        What it made.
 
     Examples
     --------

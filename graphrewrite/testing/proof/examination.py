@@ -31,28 +31,7 @@ class ReplayError(GraphRewriteError):
 
 
 def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int) -> Instance:
-    """Return whether two graphs compute the same.
-
-    Parameters
-    ----------
-    before, after : Graph
-        What a rule was given, and what it made of it.
-    rules : object
-        The rule.
-    keeps : str
-        What the rule says that it keeps.
-    effort : int
-        z3's units of work.
-
-    Returns
-    -------
-    Instance
-
-    Raises
-    ------
-    ReplayError
-        If a difference that z3 found does not show in numpy.
-    """
+    """Return whether two graphs compute the same."""
     old, new = interface(before), interface(after)
     for kind, ports in old.items():
         if new[kind] != ports:

@@ -18,8 +18,6 @@ def overflows(graph: Graph, values: Mapping[str, tuple[Any, ...]]) -> Iterator[A
 
     Parameters
     ----------
-    graph : Graph
-        Of any level.
     values : mapping of str to tuple
         The results of nodes, as `graphrewrite.testing.proof.translation.Translation` gives them.
 

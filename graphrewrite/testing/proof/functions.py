@@ -41,13 +41,6 @@ _CONTRACTING = (np.dot, np.inner, np.outer, np.vdot, np.tensordot, np.kron)
 def called(function: Any, args: Any, keywords: Any) -> Any:
     """Return what one of numpy's functions makes of symbolic arrays.
 
-    Parameters
-    ----------
-    function : callable
-        Of numpy.
-    args, keywords
-        As numpy was given them.
-
     Raises
     ------
     Untranslatable

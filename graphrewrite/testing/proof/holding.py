@@ -26,17 +26,6 @@ def held(number: Number, dtype: np.dtype[Any]) -> Number:
     Integers wrap around in two's complement, as numpy's do. A float is the nearest one, half to even (IEEE 754-2019,
     4.3).
 
-    Parameters
-    ----------
-    number : Number
-        The exact result.
-    dtype : numpy.dtype
-        Of the array.
-
-    Returns
-    -------
-    Number
-
     Raises
     ------
     Untranslatable
@@ -118,17 +107,8 @@ def check_sums(sizes: Fraction, point: int, dtype: np.dtype[Any]) -> None:
 
     Parameters
     ----------
-    sizes : Fraction
-        Sum of the greatest absolute values of the terms.
     point : int
         Bits behind the binary point of the finest term.
-    dtype : numpy.dtype
-        Of the sums.
-
-    Raises
-    ------
-    Untranslatable
-        If a sum might be rounded.
     """
     if dtype.kind == "f" and sizes * Fraction(2) ** point > 1 << (np.finfo(dtype).nmant + 1):
         bits = math.ceil(sizes * Fraction(2) ** point).bit_length()
@@ -137,17 +117,6 @@ def check_sums(sizes: Fraction, point: int, dtype: np.dtype[Any]) -> None:
 
 def converted(number: Number, source: np.dtype[Any], target: np.dtype[Any]) -> Number:
     """Return what ``astype`` makes of a number.
-
-    Parameters
-    ----------
-    number : Number
-        An entry.
-    source, target : numpy.dtype
-        The dtypes.
-
-    Returns
-    -------
-    Number
 
     Raises
     ------
@@ -183,11 +152,5 @@ def bits_of(number: Number, dtype: np.dtype[Any]) -> Any:
     ----------
     number : Number
         Held by the dtype.
-    dtype : numpy.dtype
-        Of integers.
-
-    Returns
-    -------
-    z3.BitVecRef
     """
     return number.at_point(0).resized(np.iinfo(dtype).bits)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import Any
 
+from graphrewrite.formats.text import to_text
 from graphrewrite.graph import Graph
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.builder import Builder
 from graphrewrite.testing.generation.demand import Pick, T, Unfit
 from graphrewrite.testing.generation.exploring import telling_plans
@@ -20,7 +21,6 @@ from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.proof.enumeration import drawn, enumerated, spread
 from graphrewrite.testing.proof.neighbours import in_whole_numbers, neighbouring
 from graphrewrite.testing.proof.translation import BATCH, limits_of
-from graphrewrite.text import to_text
 from graphrewrite.types import Type, element_kind
 
 __all__ = ["Instances"]
@@ -46,10 +46,6 @@ class Instances(Iterator[Graph]):
 
     Parameters
     ----------
-    rule : Rule
-        Whose pattern is to be met.
-    runs : int
-        How many graphs are made at most, equal ones and failures included.
     elements : iterable of str, optional
         Kinds of element types that the values may have for which the pattern's variables stand; those of which it says
         that they are constants may have any.

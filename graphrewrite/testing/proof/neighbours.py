@@ -12,7 +12,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.op.op import Op
-from graphrewrite.pattern import Where
+from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.plan import Plan
@@ -37,24 +37,7 @@ _PLACES = 6
 
 
 def neighbouring(plan: Plan, pick: Pick) -> Plan:
-    """Return a plan with other fixed-point formats, and attributes next to those that it has.
-
-    Parameters
-    ----------
-    plan : Plan
-        Any one. It is left as it is.
-    pick : Pick
-        Makes each choice, of which the first changes nothing.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    Unfit
-        If the choices do not fit each other.
-    """
+    """Return a plan with other fixed-point formats, and attributes next to those that it has."""
     formats = dict.fromkeys(k.element for k in plan.types.values() if isinstance(k.element, FixedPoint))
     change: dict[Any, Element] = {f: pick((f, *(other for other in _FORMATS if other != f))) for f in formats}
     captured: dict[Capture, Any] = {}
@@ -80,24 +63,7 @@ def neighbouring(plan: Plan, pick: Pick) -> Plan:
 
 
 def in_whole_numbers(plan: Plan, pick: Pick) -> Plan:
-    """Return a plan with whole numbers instead of floats, which can be computed with.
-
-    Parameters
-    ----------
-    plan : Plan
-        Any one. It is left as it is.
-    pick : Pick
-        Makes each choice.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    Unfit
-        If an op takes no such numbers.
-    """
+    """Return a plan with whole numbers instead of floats, which can be computed with."""
     change = {name: pick(_WHOLE) for name in dict.fromkeys(k.element for k in plan.types.values() if _is_float(k))}
     types = {leaf: _with(kind, change.get(kind.element, kind.element)) for leaf, kind in plan.types.items()}
     return inferred(plan, types, {node: need.attributes for node, need in plan.needs.items()}, pick)

@@ -62,13 +62,7 @@ class Number:
 
     @classmethod
     def of(cls, value: Any) -> Number:
-        """Return a known number.
-
-        Parameters
-        ----------
-        value : int, float, bool or numpy scalar
-            Anything but NaN.
-        """
+        """Return a known number."""
         if isinstance(value, Number):
             return value
         if isinstance(value, int):
@@ -311,15 +305,6 @@ class Number:
 
 def aligned(a: Number, b: Number) -> tuple[Number, Number]:
     """Give two numbers one binary point; to an infinity it does not matter.
-
-    Parameters
-    ----------
-    a, b : Number
-        The two.
-
-    Returns
-    -------
-    tuple of Number
 
     Examples
     --------

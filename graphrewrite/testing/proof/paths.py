@@ -35,17 +35,7 @@ _CURRENT: ContextVar[_Path | None] = ContextVar("_CURRENT", default=None)
 
 
 def decided(condition: Any) -> bool:
-    """Return the truth of a condition; of one that depends on the input, the one that is being followed.
-
-    Parameters
-    ----------
-    condition : bool or z3.BoolRef
-        What an ``if`` asks.
-
-    Returns
-    -------
-    bool
-    """
+    """Return the truth of a condition; of one that depends on the input, the one that is being followed."""
     path = _CURRENT.get()
     if isinstance(condition, bool):
         return condition
@@ -56,17 +46,6 @@ def decided(condition: Any) -> bool:
 
 def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], bool]) -> tuple[SymbolicArray, ...]:
     """Return what a function gives, whichever way its code takes.
-
-    Parameters
-    ----------
-    function : callable
-        Without parameters; returns a tuple of arrays.
-    possible : callable
-        Tells whether a condition can hold.
-
-    Returns
-    -------
-    tuple of SymbolicArray
 
     Raises
     ------

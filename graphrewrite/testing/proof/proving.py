@@ -12,8 +12,8 @@ import numpy as np
 
 from graphrewrite.errors import MissingDependencyError, RewriteError, RuleError, VerificationError
 from graphrewrite.graph import Graph
-from graphrewrite.rewrite import rewrite
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.engine.entry import rewrite
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.generation.instance import NoInstanceError
 from graphrewrite.testing.proof.assumptions import assumptions
 from graphrewrite.testing.proof.proof import Instance, Proof

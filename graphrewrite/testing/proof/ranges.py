@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError, did_you_mean
+from graphrewrite.formats.text import to_text
 from graphrewrite.graph import Graph
-from graphrewrite.text import to_text
 
 __all__ = ["Ranges"]
 
@@ -45,20 +45,10 @@ class Ranges:
     def over(self, graph: Graph) -> Iterator[Graph]:
         """Yield a graph with each combination of values, those left out that do not fit its types.
 
-        Parameters
-        ----------
-        graph : Graph
-            It is left as it is.
-
         Yields
         ------
         Graph
             The graph itself where none of its nodes has such an attribute.
-
-        Raises
-        ------
-        RuleError
-            If there are too many combinations.
         """
         places = [(node, *found) for node in graph.in_order() for found in self._of(graph, node)]
         if not places:
@@ -98,13 +88,7 @@ class Ranges:
                     yield name, self.wanted[key]
 
     def check(self) -> None:
-        """Raise if an attribute was never met.
-
-        Raises
-        ------
-        RuleError
-            With what it may have been meant to be.
-        """
+        """Raise if an attribute was never met."""
         for name in self.wanted:
             if self._known and name not in self._met:
                 raise RuleError(

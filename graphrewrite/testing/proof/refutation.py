@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.testing.counterexample import Counterexample
 
 __all__ = ["Refutation"]
@@ -32,19 +32,7 @@ class Refutation(Counterexample):
 
     @classmethod
     def of(cls, found: Counterexample, rules: Any = None) -> Refutation:
-        """Return a counterexample as one of a proof.
-
-        Parameters
-        ----------
-        found : Counterexample
-            As a comparison gives it.
-        rules : object, optional
-            What was tested; what the counterexample says where not given.
-
-        Returns
-        -------
-        Refutation
-        """
+        """Return a counterexample as one of a proof."""
         given = {field.name: getattr(found, field.name) for field in fields(found)}
         return cls(**given | ({} if rules is None else {"rules": rules}))
 

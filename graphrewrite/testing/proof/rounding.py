@@ -23,19 +23,7 @@ _NAME = re.compile(r"nearest (\d+) digits, point (-?\d+), (\d+) bits")
 
 
 def nearest_float(number: Number, digits: int) -> Number:
-    """Return the nearest number of so many digits, half to even (IEEE 754-2019, 4.3.1).
-
-    Parameters
-    ----------
-    number : Number
-        Not known, and perhaps longer.
-    digits : int
-        Of the float.
-
-    Returns
-    -------
-    Number
-    """
+    """Return the nearest number of so many digits, half to even (IEEE 754-2019, 4.3.1)."""
     width = number.width + 1
     sort = z3.BitVecSort(width)
     function = z3.Function(f"nearest {digits} digits, point {number.point}, {width} bits", sort, sort)
@@ -95,17 +83,7 @@ def _wider(rounding: Rounding, width: int) -> tuple[Any, Any]:
 
 
 def roundings(terms: Iterable[Any]) -> list[Rounding]:
-    """Return every rounding in some terms.
-
-    Parameters
-    ----------
-    terms : iterable of z3.ExprRef
-        Conditions.
-
-    Returns
-    -------
-    list of Rounding
-    """
+    """Return every rounding in some terms."""
     found: list[Rounding] = []
     work, seen = list(terms), set[int]()
     while work:

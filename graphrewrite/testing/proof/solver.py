@@ -34,17 +34,7 @@ class Answer:
 
 
 class Question:
-    """Whether a condition can hold.
-
-    Parameters
-    ----------
-    constraints : iterable of z3.BoolRef
-        What holds in any case.
-    condition : z3.BoolRef
-        What is asked.
-    effort : int
-        z3's units of work.
-    """
+    """Whether a condition can hold."""
 
     def __init__(self, constraints: Iterable[Any], condition: Any, *, effort: int = EFFORT) -> None:
         # In a context of its own, where names and numbers of terms do not depend on what was asked before.
@@ -62,17 +52,7 @@ class Question:
         return solver
 
     def answer(self, variables: Sequence[tuple[str, int]] = ()) -> Answer:
-        """Return whether it can hold, and for which values.
-
-        Parameters
-        ----------
-        variables : sequence of (str, int)
-            Names and widths, in the order in which they should be made small.
-
-        Returns
-        -------
-        Answer
-        """
+        """Return whether it can hold, and for which values."""
         if self.roundings and self._solver(facts(self.roundings)).check() == z3.unsat:
             return Answer("never")
         self.solver = self._solver(rounding.definition() for rounding in self.roundings)
@@ -110,17 +90,5 @@ class Question:
 
 
 def possible(constraints: Sequence[Any], condition: Any) -> bool:
-    """Tell whether a condition can hold; where z3 gives up, it might.
-
-    Parameters
-    ----------
-    constraints : sequence of z3.BoolRef
-        What holds in any case.
-    condition : bool or z3.BoolRef
-        What is asked.
-
-    Returns
-    -------
-    bool
-    """
+    """Tell whether a condition can hold; where z3 gives up, it might."""
     return condition if isinstance(condition, bool) else Question(constraints, condition).answer().verdict != "never"

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite.errors import EvaluationError
+from graphrewrite.execution.program.call import Call
 from graphrewrite.graph import Graph
-from graphrewrite.nested import GraphOp, flatten
+from graphrewrite.hierarchy.expansion import flatten
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op.op import Op
-from graphrewrite.program.call import Call
 from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.number import Number
 from graphrewrite.testing.proof.paths import followed
@@ -39,15 +40,6 @@ BATCH = 2
 
 def limits_of(kind: Type) -> tuple[int, int] | None:
     """Return the least and the greatest entry of an integer type, and None for floats.
-
-    Parameters
-    ----------
-    kind : Tensor or Stream
-        A type.
-
-    Returns
-    -------
-    (int, int) or None
 
     Examples
     --------
@@ -111,15 +103,7 @@ class Inputs:
 
     @classmethod
     def of(cls, graph: Graph, batch: int = BATCH) -> Inputs:
-        """Return one unknown for each entry of each input.
-
-        Parameters
-        ----------
-        graph : Graph
-            Any graph.
-        batch : int
-            What sizes are that run time decides.
-        """
+        """Return one unknown for each entry of each input."""
         made = cls()
         for name in graph.inputs:
             kind = graph.result_type(name)
@@ -143,37 +127,14 @@ class Inputs:
 
 
 class Translation:
-    """Computes graphs on unknown inputs.
-
-    Parameters
-    ----------
-    possible : callable
-        Tells whether a condition on the inputs can hold.
-    """
+    """Computes graphs on unknown inputs."""
 
     def __init__(self, possible: Callable[[Any], bool]) -> None:
         self.possible = possible
         self.rebinding = Rebinding()
 
     def values(self, graph: Graph, inputs: Mapping[str, SymbolicArray]) -> dict[str, tuple[Any, ...]]:
-        """Return the results of every node that an output needs.
-
-        Parameters
-        ----------
-        graph : Graph
-            Of any level.
-        inputs : mapping of str to SymbolicArray
-            By name.
-
-        Returns
-        -------
-        dict of str to tuple of SymbolicArray or ndarray
-
-        Raises
-        ------
-        Untranslatable
-            Naming the op, the type of its operands, and what hinders.
-        """
+        """Return the results of every node that an output needs."""
         graph = flatten(graph) if any(isinstance(graph.op(n), GraphOp) for n in graph) else graph
         needed = set(graph.outputs).union(*(graph.upstream(o) for o in graph.outputs))
         values: dict[str, tuple[Any, ...]] = {}

@@ -35,26 +35,7 @@ _FACTORS = np.frompyfunc(_factor, 1, 1)
 
 
 def applied(ufunc: Any, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Return what a ufunc makes of arrays some of which are symbolic.
-
-    Parameters
-    ----------
-    ufunc : numpy.ufunc
-        Such as ``np.add``.
-    method : str
-        ``"__call__"`` or ``"reduce"``.
-    inputs, keywords
-        As numpy was given them.
-
-    Returns
-    -------
-    SymbolicArray or ndarray
-
-    Raises
-    ------
-    Untranslatable
-        If it has no exact form.
-    """
+    """Return what a ufunc makes of arrays some of which are symbolic."""
     out = keywords.pop("out", None)
     if keywords.get("where", True) is not True:
         raise Untranslatable(f"{ufunc.__name__} with where= is not translated")
@@ -144,26 +125,7 @@ def _reduced(ufunc: Any, array: SymbolicArray, axis: Any = 0, *, keepdims: bool 
 
 
 def contracted(function: Callable[..., Any], arrays: Sequence[Any], **keywords: Any) -> SymbolicArray:
-    """Return sums of products, such as matrix products, computed exactly and then held.
-
-    Parameters
-    ----------
-    function : callable
-        One of numpy's that works on object arrays.
-    arrays : sequence of array
-        Its operands.
-    **keywords
-        Its options.
-
-    Returns
-    -------
-    SymbolicArray
-
-    Raises
-    ------
-    Untranslatable
-        If they are floats and a sum might be rounded.
-    """
+    """Return sums of products, such as matrix products, computed exactly and then held."""
     ones = [np.ones(x.shape, x.dtype) if isinstance(x, SymbolicArray) else np.ones_like(x) for x in arrays]
     shaped = np.asarray(function(*ones, **keywords))
     dtype = shaped.dtype

@@ -18,14 +18,8 @@ def unknown_number(name: str, low: int, high: int) -> Number:
 
     Parameters
     ----------
-    name : str
-        Of the variable.
     low, high : int
         Its bounds; where its bits do not say them, a constraint must.
-
-    Returns
-    -------
-    Number
 
     Examples
     --------
@@ -45,16 +39,8 @@ def unknown_float(name: str, width: int, told: str) -> Number:
 
     Parameters
     ----------
-    name : str
-        Of the variable.
     width : int
         Bits.
-    told : str
-        Name of the type.
-
-    Returns
-    -------
-    Number
 
     Examples
     --------

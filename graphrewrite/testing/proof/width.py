@@ -8,15 +8,6 @@ __all__ = ["width_of"]
 def width_of(low: int, high: int) -> int:
     """Return the bits that a signed bit-vector needs for every whole number between two.
 
-    Parameters
-    ----------
-    low, high : int
-        The least and the greatest.
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> width_of(-8, 7), width_of(0, 7), width_of(0, 8), width_of(0, 0)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.evaluate import evaluate
+from graphrewrite.execution.evaluator import evaluate
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.infer import infer
+from graphrewrite.graph.type_inference import infer
 from graphrewrite.testing.strategies.inputs import batch_for
 
 __all__ = ["Case", "Step", "retyped", "tidied", "value_of"]
@@ -50,15 +50,8 @@ def tidied(new: Graph, old: Graph) -> Graph:
 
     Parameters
     ----------
-    new : Graph
-        Changed.
     old : Graph
         What it was before something was taken from it: what was dead there may be what matters.
-
-    Returns
-    -------
-    Graph
-        The new one.
 
     Examples
     --------
@@ -79,17 +72,7 @@ def tidied(new: Graph, old: Graph) -> Graph:
 
 
 def retyped(graph: Graph) -> Graph | None:
-    """Infer the types of a graph anew, in place; return it, or None where they do not fit any more.
-
-    Parameters
-    ----------
-    graph : Graph
-        Changed.
-
-    Returns
-    -------
-    Graph or None
-    """
+    """Infer the types of a graph anew, in place; return it, or None where they do not fit any more."""
     try:
         infer(graph)
     except GraphRewriteError:
@@ -98,19 +81,7 @@ def retyped(graph: Graph) -> Graph | None:
 
 
 def value_of(case: Case, operand: Operand) -> np.ndarray:
-    """Return what a value inside a graph is for the inputs of a case; zeros and others where that cannot be said.
-
-    Parameters
-    ----------
-    case : Case
-        The graph and the inputs.
-    operand : Operand
-        Which value.
-
-    Returns
-    -------
-    ndarray
-    """
+    """Return what a value inside a graph is for the inputs of a case; zeros and others where that cannot be said."""
     kind = case.graph.result_type(*operand)
     probe = case.graph.copy()
     probe.remove_nodes_from(probe.outputs)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.testing.reduction.case import Case, retyped, tidied, value_of
-from graphrewrite.wiring import move_slot, rewire
 
 __all__ = ["bypass_nodes", "cut_values", "drop_dead_nodes", "drop_outputs", "merge_leaves", "move_outputs"]
 

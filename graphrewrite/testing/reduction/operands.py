@@ -8,7 +8,7 @@ from inspect import Parameter
 from typing import Any
 
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.marks import attributes_in
+from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.reduction.case import Case, retyped, tidied
 
 __all__ = ["drop_operands", "reset_attributes"]
@@ -42,17 +42,7 @@ def _without_operand(node: str, slot: int, case: Case) -> Case | None:
 
 
 def connect(graph: Graph, node: str, operands: list[Operand]) -> None:
-    """Let a node read other operands, in place; what it only comes after, it still comes after.
-
-    Parameters
-    ----------
-    graph : Graph
-        Changed.
-    node : str
-        A node.
-    operands : list of Operand
-        What it reads from now on.
-    """
+    """Let a node read other operands, in place; what it only comes after, it still comes after."""
     orders = graph.controls(node)
     graph.remove_edges_from(list(graph.in_edges(node)))
     for position, operand in enumerate(operands):

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
+from graphrewrite.rewriting.verification import verify
 from graphrewrite.testing.reduction.case import Case, Step
 from graphrewrite.testing.reduction.digraphs import drop_anything
 from graphrewrite.testing.reduction.names import rename_nodes
@@ -23,7 +24,6 @@ from graphrewrite.testing.reduction.operands import drop_operands, reset_attribu
 from graphrewrite.testing.reduction.sizes import shrink_axes, shrink_sizes
 from graphrewrite.testing.reduction.values import simplify_constants, simplify_inputs, take_rows
 from graphrewrite.testing.snapshot import snapshot
-from graphrewrite.verify import verify
 
 __all__ = ["reduced"]
 
@@ -44,19 +44,6 @@ _SECONDS = 8.0
 
 def reduced(case: Case, still: Callable[[Case], bool], *, attempts: int = 800) -> Case:
     r"""Return a smaller case of which something is still true.
-
-    Parameters
-    ----------
-    case : Case
-        A graph and inputs of which it is true.
-    still : callable
-        Tells of a case whether it is true.
-    attempts : int
-        How many cases to try.
-
-    Returns
-    -------
-    Case
 
     Examples
     --------

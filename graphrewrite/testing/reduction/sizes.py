@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
-from graphrewrite.marks import attributes_in
+from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.testing.reduction.case import Case, retyped
 
 __all__ = ["shrink_axes", "shrink_sizes"]

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from graphrewrite.testing.strategies.types import types
+from graphrewrite.testing.strategies.type_strategy import types
 from graphrewrite.types import FixedPoint, Quantised
 
 __all__ = ["EDGE_DATA", "GRAPH_DATA", "NAMES", "NODE_DATA"]

@@ -37,15 +37,6 @@ def _proposed(op: Op, pick: Pick) -> Case | None:
 def attributes_of(draw: Any, op: Op) -> dict[str, Any]:
     """Return a strategy of attributes that fit an op and some operands; shrinks to its defaults.
 
-    Parameters
-    ----------
-    op : Op
-        The op.
-
-    Returns
-    -------
-    SearchStrategy of dict
-
     Examples
     --------
     >>> from graphrewrite import op

@@ -22,15 +22,6 @@ _FORMATS = frozenset({"quantise", "to_fixed", "to_quantised"})
 def limits_of(element: Element) -> tuple[Any, Any]:
     """Return the least and the greatest number that an element type holds.
 
-    Parameters
-    ----------
-    element : str, FixedPoint or Quantised
-        An element type.
-
-    Returns
-    -------
-    tuple of two numbers
-
     Examples
     --------
     >>> limits_of("u4"), limits_of(FixedPoint(True, 8, 4)), limits_of("f16")
@@ -53,15 +44,6 @@ def limits_of(element: Element) -> tuple[Any, Any]:
 def formats_in(graph: Graph) -> tuple[FixedPoint | Quantised, ...]:
     r"""Return the formats to which a graph rounds floats.
 
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-
-    Returns
-    -------
-    tuple of FixedPoint or Quantised
-
     Examples
     --------
     >>> g = Graph.parse("graph g\nx = input() : f32[N]\nq = to_fixed(x, element=s8f4) : s8f4[N]\ny = output(q)")
@@ -79,15 +61,6 @@ def formats_in(graph: Graph) -> tuple[FixedPoint | Quantised, ...]:
 
 def shifts_in(graph: Graph) -> tuple[int, ...]:
     """Return the places by which a graph shifts mantissas to the right, each once.
-
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-
-    Returns
-    -------
-    tuple of int
 
     Examples
     --------
@@ -115,21 +88,8 @@ def edges_of(
 
     Parameters
     ----------
-    element : str, FixedPoint or Quantised
-        The element type.
-    formats : tuple of FixedPoint or Quantised
-        To which floats are rounded.
     shifts : tuple of int
         By which mantissas are shifted.
-    numbers : bool
-        Whether NaN and infinities are left out.
-    near : bool
-        Whether floats beyond -8 and 8 are left out.
-
-    Returns
-    -------
-    ndarray
-        Of one axis.
 
     Examples
     --------

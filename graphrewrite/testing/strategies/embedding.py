@@ -8,9 +8,9 @@ from typing import Any
 import networkx as nx
 from hypothesis import strategies as st
 
-from graphrewrite.graph_rule import GraphPattern, GraphRule, fresh_name
-from graphrewrite.graph_rule.fits import DataTest
-from graphrewrite.pattern import Where, same
+from graphrewrite.rewriting.digraph_rules import GraphPattern, GraphRule, fresh_name
+from graphrewrite.rewriting.digraph_rules.fits import DataTest
+from graphrewrite.rewriting.pattern import Where, same
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, unmet
 from graphrewrite.testing.strategies.picking import picking
 
@@ -32,20 +32,9 @@ def matches(rule: GraphRule, graph: nx.DiGraph) -> bool:
 def vocabulary(patterns: Iterable[GraphPattern], *, edges: bool) -> dict[Any, list[Any]]:
     """Return the attributes that patterns speak of, each with the values that they name and others like them.
 
-    Parameters
-    ----------
-    patterns : iterable of GraphPattern
-        Patterns.
-    edges : bool
-        Whether to look at their edges instead of their nodes.
-
-    Returns
-    -------
-    dict of attribute to list
-
     Examples
     --------
-    >>> from graphrewrite.graph_rule import from_graphs
+    >>> from graphrewrite.rewriting.digraph_rules import from_graphs
     >>> pattern = nx.DiGraph()
     >>> pattern.add_node("n", type="relu", size={1, 4})
     >>> rule = from_graphs(pattern, nx.DiGraph([("n", "m")]), name="grow", interface=["n"])
@@ -87,12 +76,6 @@ class Site:
 
     Parameters
     ----------
-    draw : callable
-        What a composite strategy is given.
-    nodes, edges : strategy of dict
-        Attributes of nodes and edges beyond what a pattern asks for.
-    names : strategy, optional
-        Names of nodes; those of the patterns, or like them, where not given.
     acyclic : bool
         Whether there must be no cycle.
     """
@@ -163,22 +146,7 @@ class Site:
     # ------------------------------------------------------------------ instances
 
     def add(self, pattern: GraphPattern, *, share: bool, holds: Callable[[nx.DiGraph], bool]) -> None:
-        """Add an instance of a pattern, with nodes that are there if something is true of the graph then.
-
-        Parameters
-        ----------
-        pattern : GraphPattern
-            Of a rule.
-        share : bool
-            Whether nodes that are there may belong to it.
-        holds : callable
-            What must be true of the graph.
-
-        Raises
-        ------
-        Unfit
-            If it is not true, or there is no instance.
-        """
+        """Add an instance of a pattern, with nodes that are there if something is true of the graph then."""
         graph, closed = self.graph.copy(), set(self.closed)
         for shared in (True, False) if share else (False,):
             reason = "its conditions do not hold there"
@@ -193,20 +161,7 @@ class Site:
         raise Unfit(reason)
 
     def place(self, pattern: GraphPattern, *, share: bool) -> dict[Hashable, Any]:
-        """Add an instance of a pattern, and return which node stands for which name.
-
-        Parameters
-        ----------
-        pattern : GraphPattern
-            Of a rule.
-        share : bool
-            Whether nodes that are there may belong to it.
-
-        Raises
-        ------
-        Unfit
-            If something that is there is in its way.
-        """
+        """Add an instance of a pattern, and return which node stands for which name."""
         wanted, image = pattern.graph, dict[Hashable, Any]()
         for name in pattern.single:
             image[name] = self.found(wanted.nodes[name], image, share=share)

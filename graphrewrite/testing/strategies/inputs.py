@@ -38,10 +38,6 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
     moderate : bool
         Whether floats stay between -8 and 8.
 
-    Returns
-    -------
-    SearchStrategy of dict of str to ndarray
-
     Examples
     --------
     >>> from hypothesis import find
@@ -54,19 +50,6 @@ def inputs_for(graph: Graph, *, moderate: bool = False) -> st.SearchStrategy[dic
 
 def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, np.ndarray]:
     r"""Return one batch of inputs for a graph; see `inputs_for`.
-
-    Parameters
-    ----------
-    graph : Graph
-        Any graph.
-    seed : int
-        Which batch.
-    moderate : bool
-        Whether floats stay between -8 and 8.
-
-    Returns
-    -------
-    dict of str to ndarray
 
     Examples
     --------

@@ -17,13 +17,7 @@ which finds little new: one draw decides all small choices."""
 
 
 class Choices:
-    """Chooses one of several options by bytes; zeros are the first options.
-
-    Parameters
-    ----------
-    draw : callable
-        What a composite strategy is given.
-    """
+    """Chooses one of several options by bytes; zeros are the first options."""
 
     def __init__(self, draw: Any) -> None:
         self._draw = draw
@@ -31,13 +25,7 @@ class Choices:
         self._open = True
 
     def begin(self, record: bytes) -> None:
-        """Choose by these bytes from now on, and by zeros behind them.
-
-        Parameters
-        ----------
-        record : bytes
-            Some choices, which so are shrunk and deleted together.
-        """
+        """Choose by these bytes from now on, and by zeros behind them."""
         self._left, self._open = list(reversed(record)), False
 
     def end(self) -> None:
@@ -62,16 +50,5 @@ class Choices:
 
 
 def picking(draw: Any) -> Choices:
-    """Return a function that chooses one of several options by a strategy's draws.
-
-    Parameters
-    ----------
-    draw : callable
-        What a composite strategy is given.
-
-    Returns
-    -------
-    Choices
-        Shrinks to the first option.
-    """
+    """Return a function that chooses one of several options by a strategy's draws."""
     return Choices(draw)

@@ -21,7 +21,7 @@ Marks = Mapping[Hashable, str]
 _WHOLE = 40
 """Graphs of no more boxes are drawn whole."""
 _CONTEXT = (2, 1, 0)
-"""How many steps around what differs are drawn of larger ones, as far as they fit."""
+"""Number of steps around differences that are drawn of larger graphs, as far as they fit."""
 
 
 def before_after(
@@ -44,16 +44,12 @@ def before_after(
     titles : tuple of two str, optional
         The number of nodes where not given.
     marks : tuple of two mappings, optional
-        For each graph, node to a key of `graphrewrite.view.colour.MARKS`; by the names that only one of them has where
+        For each graph, node to a key of `graphrewrite.view.colour.HIGHLIGHTS`; by the names that only one has where
         not given.
     direction : {"TB", "LR"}
         From top to bottom, one graph beside the other, or from left to right, one above the other.
     max_nodes : int
         If the differences themselves are more, only the text is shown.
-
-    Returns
-    -------
-    Picture
 
     Examples
     --------

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphrewrite.diff import Diff, Entry, ModuleDiff
-from graphrewrite.text import format_attribute
+from graphrewrite.compare.result import Diff, Entry, ModuleDiff
+from graphrewrite.formats.text import format_attribute
 from graphrewrite.view.display import Display
 from graphrewrite.view.graphs.before_after import before_after
 from graphrewrite.view.layout.drawing import Drawing, drawings
@@ -26,7 +26,7 @@ _KINDS = {"+": "added", "-": "removed", "~": "differs", ">": "moved"}
 
 @dataclass(frozen=True)
 class DiffPage:
-    """What the display of a comparison of two graphs shows.
+    """Data of the display of a comparison of two graphs.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class DiffPage:
 
 @dataclass(frozen=True)
 class ModuleDiffPage:
-    """What the display of a comparison of two modules shows.
+    """Data of the display of a comparison of two modules.
 
     Attributes
     ----------
@@ -86,10 +86,6 @@ def show_diff(found: Diff | ModuleDiff, *, direction: str = "TB", max_nodes: int
         From top to bottom, one graph beside the other, or from left to right, one above the other.
     max_nodes : int
         If more nodes differ, they are not drawn.
-
-    Returns
-    -------
-    Display
 
     Examples
     --------
@@ -148,7 +144,7 @@ def _entries(entries: tuple[Entry, ...]) -> Table | None:
 
 
 def _changes(found: Diff) -> Table | None:
-    """What changed nodes say in each attribute that differs."""
+    """Return the old and new values of attributes of changed nodes."""
     if found.graphs is None:
         return None
     before, after = found.graphs

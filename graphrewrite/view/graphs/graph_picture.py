@@ -9,11 +9,11 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.evaluation import Evaluation, evaluation
-from graphrewrite.given import as_graph, check_digraph
+from graphrewrite.execution.statistics import Evaluation, evaluation
+from graphrewrite.formats.text import line_of
 from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import as_graph, check_digraph
 from graphrewrite.summary import summary
-from graphrewrite.text import line_of
 from graphrewrite.view.graphs.summary_table import summary_tables
 from graphrewrite.view.layout.dot import DIRECTIONS
 from graphrewrite.view.picture import Picture
@@ -49,16 +49,8 @@ def graph_picture(
 
     Parameters
     ----------
-    graph : Graph or networkx.DiGraph
-        Any graph, well formed or not.
-    highlight : Match, GraphMatch, node or iterable of nodes, optional
-        What to ring. Of a graph that is too large, the part around it is drawn.
-    around : node or iterable of nodes, optional
-        Draw what is near these; the rest is told by stubs.
     depth : int, optional
         How many steps to look ``around`` nodes (2) or around what a ``search`` finds (1).
-    between : tuple of two nodes, optional
-        Draw all paths from one to the other.
     search : str or callable, optional
         Draw the nodes with this in their name, op, attributes or origin, or of which ``search(name, data)`` is true.
     values : Evaluation or mapping of str to array-like, optional
@@ -67,21 +59,11 @@ def graph_picture(
         What the colours mean.
     direction : {"TB", "LR"}, optional
         From top to bottom or from left to right; whichever fits a page better where not given.
-    nested : bool
-        Whether to draw the graphs that nodes are, as far as they fit.
-    max_nodes : int
-        Of what has more, the summary is shown, and how to see a part.
-
-    Returns
-    -------
-    Picture
 
     Raises
     ------
     GraphError
         If it is no digraph, or a node is not in it, or no path or nothing is found.
-    PictureError
-        If an option has no such value, or there are no numbers of that kind.
 
     Examples
     --------
@@ -101,9 +83,9 @@ def graph_picture(
     """
     check_digraph(graph, "that can be drawn")
     if direction not in (None, *DIRECTIONS):
-        raise PictureError(f"the direction is 'TB' or 'LR', not {direction!r}")
+        raise PictureError(f"direction must be 'TB' or 'LR', got {direction!r}")
     if type(max_nodes) is not int or max_nodes < 1:
-        raise PictureError(f"max_nodes is how many nodes are drawn at most, 1 or more, not {max_nodes!r:.60}")
+        raise PictureError(f"max_nodes must be a positive integer, got {max_nodes!r:.60}")
     ringed = [] if highlight is None else names_in(graph, highlight)
     part = part_of(graph, around=around, depth=depth, between=between, search=search)
     drawn = drawn_nodes(graph)
@@ -133,7 +115,7 @@ def _evaluation(graph: nx.DiGraph, values: Any) -> Evaluation:
     if isinstance(values, Evaluation):
         return values
     if not isinstance(values, Mapping):
-        raise PictureError(f"values are an evaluation of the graph, or its inputs by name, not {type(values).__name__}")
+        raise PictureError(f"values are an evaluation of the graph, or its inputs by name, got {type(values).__name__}")
     return evaluation(as_graph(graph, "that can be evaluated"), values)
 
 

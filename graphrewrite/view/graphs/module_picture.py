@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphrewrite.module import Module
+from graphrewrite.formats.text import format_attribute
+from graphrewrite.hierarchy.module import Module
 from graphrewrite.summary import summary
-from graphrewrite.text import format_attribute
 from graphrewrite.view.graphs.summary_table import summary_tables
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
@@ -19,25 +19,12 @@ __all__ = ["module_picture"]
 def module_picture(module: Module, *, direction: str = "TB", max_nodes: int = 200) -> Picture:
     """Return a picture of a module.
 
-    Parameters
-    ----------
-    module : Module
-        Any module.
-    direction : {"TB", "LR"}
-        Of each graph.
-    max_nodes : int
-        Of what has more, the summaries are shown.
-
-    Returns
-    -------
-    Picture
-
     Examples
     --------
     >>> from graphrewrite import Tensor
     >>> module = Module("net")
     >>> w = module.constant("w", [1.0, 2.0])
-    >>> main = module.graph("main")
+    >>> main = module.add_graph("main")
     >>> _ = main.output("y", main.input("x", Tensor("f64", (2,))) * w.on(main))
     >>> picture = module_picture(module)
     >>> picture.scenes[0].box("mul_1").notes, picture.data.tables[0].rows

@@ -20,7 +20,7 @@ _MOST = 500
 
 @dataclass(frozen=True)
 class SummaryTables:
-    """What a summary of a graph shows.
+    """Data of the display of a graph's summary.
 
     Attributes
     ----------
@@ -42,15 +42,6 @@ class SummaryTables:
 
 def summary_tables(found: GraphSummary) -> SummaryTables:
     r"""Return the tables of a summary.
-
-    Parameters
-    ----------
-    found : GraphSummary
-        Of any graph.
-
-    Returns
-    -------
-    SummaryTables
 
     Examples
     --------
@@ -80,16 +71,5 @@ def _by_op(found: GraphSummary) -> Table:
 
 
 def show_summary(found: Summary) -> Display:
-    """Return a summary as a display.
-
-    Parameters
-    ----------
-    found : Summary
-        Of a graph or a module.
-
-    Returns
-    -------
-    Display
-        Its data are a tuple of `SummaryTables`.
-    """
+    """Return a summary as a display."""
     return Display(tuple(map(summary_tables, found.graphs)), str(found), template="summary.html", title="summary")

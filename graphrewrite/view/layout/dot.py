@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from graphrewrite.errors import MissingDependencyError
-from graphrewrite.view.colour import DIM, EDGE, FRAME, INK, MARKS, PAPER, SHADES
+from graphrewrite.view.colour import DIM, EDGE, FRAME, HIGHLIGHTS, INK, PAPER, SHADES
 from graphrewrite.view.layout.label import head_of, label_of, legend_label, small
 from graphrewrite.view.plain import markup
 from graphrewrite.view.scene import Arrow, Box, Frame, Scene, scene_of
@@ -57,27 +57,13 @@ def to_dot(graph: nx.DiGraph, *, direction: str = "TB") -> pydot.Dot:
 
 
 def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = True) -> pydot.Dot:
-    """Return scenes side by side in Graphviz' language.
-
-    Parameters
-    ----------
-    scenes : sequence of Scene
-        One is drawn without a frame; several get one each, with their titles.
-    direction : {"TB", "LR"}
-        As for `to_dot`.
-    tooltips : bool
-        Whether to write tooltips; `graphrewrite.view.layout.svg` adds them later and more carefully.
-
-    Returns
-    -------
-    pydot.Dot
-    """
+    """Return scenes side by side in Graphviz' language."""
     try:
         import pydot
     except ImportError:
         raise MissingDependencyError("pictures need pydot: pip install 'graphrewrite[view]'") from None
     if direction not in DIRECTIONS:
-        raise PictureError(f"the direction is 'TB' or 'LR', not {direction!r}")
+        raise PictureError(f"direction must be 'TB' or 'LR', got {direction!r}")
     dot = pydot.Dot("picture", graph_type="digraph", rankdir=direction, bgcolor="white", nodesep="0.25", ranksep="0.3")
     dot.set_node_defaults(
         shape="box",
@@ -134,7 +120,7 @@ def _frames(target: pydot.Graph, frames: Sequence[Frame], first: int, tooltips: 
     made: list[pydot.Graph] = []
     for index, frame in enumerate(frames):
         parent, path = (target, "") if frame.parent is None else (made[frame.parent], f"{frames[frame.parent].name}/")
-        mark = MARKS.get(frame.mark)
+        mark = HIGHLIGHTS.get(frame.mark)
         label = head_of(frame, path)
         label += f" {small(f'<I>{mark.word}</I>', mark.colour)}" if mark else ""
         made.append(_cluster(parent, f"f{first + index}", label, mark.colour if mark else PAPER.border, "11"))
@@ -159,7 +145,7 @@ def _edge(arrow: Arrow, scene: Scene, first: int, direction: str) -> pydot.Edge:
     if lines:
         edge.set("label", f"<{_LEFT.join(f'&#160;{line}' for line in lines)}{_LEFT * (len(lines) > 1)}>")
     if arrow.mark:
-        edge.set("color", f'"{MARKS[arrow.mark].colour}"')
+        edge.set("color", f'"{HIGHLIGHTS[arrow.mark].colour}"')
         edge.set("style", '"dotted"' if arrow.mark == "cut" else '"dashed"')
     return edge
 
@@ -173,7 +159,7 @@ def _node(key: str, box: Box, path: str, direction: str, tooltips: bool) -> pydo
     else:
         border, width, style = box.look.border, box.look.width, "filled" if box.round else "rounded,filled"
         if box.mark:
-            mark = MARKS[box.mark]
+            mark = HIGHLIGHTS[box.mark]
             border, width = mark.colour, mark.width
             style += ",dashed" if mark.dashed else ""
         fill = box.look.fill if box.shade is None else SHADES[box.shade]

@@ -16,13 +16,6 @@ __all__ = ["Drawing", "drawings"]
 class Drawing:
     r"""A drawing in a display.
 
-    Parameters
-    ----------
-    scenes : tuple of Scene
-        What it shows, beside one another.
-    direction : {"TB", "LR"}
-        From top to bottom or from left to right.
-
     Examples
     --------
     >>> from graphrewrite import Graph
@@ -84,19 +77,7 @@ class _Sheet:
 
 
 def drawings(pictures: Iterable[tuple[Scene, ...]], direction: str = "TB") -> tuple[Drawing, ...]:
-    """Return drawings that one process lays out together.
-
-    Parameters
-    ----------
-    pictures : iterable of tuple of Scene
-        What each shows.
-    direction : {"TB", "LR"}
-        Of all of them.
-
-    Returns
-    -------
-    tuple of Drawing
-    """
+    """Return drawings that one process lays out together."""
     made = tuple(Drawing(scenes, direction) for scenes in pictures)
     sheet = _Sheet(made, direction)
     for drawing in made:

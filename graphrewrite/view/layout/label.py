@@ -1,8 +1,8 @@
-"""What stands in a box, in Graphviz' labels that are like HTML."""
+"""Contents of boxes as Graphviz' HTML-like labels."""
 
 from __future__ import annotations
 
-from graphrewrite.view.colour import DIM, INK, MARKS, SHADES
+from graphrewrite.view.colour import DIM, HIGHLIGHTS, INK, SHADES
 from graphrewrite.view.plain import markup
 from graphrewrite.view.scene import Box, Frame, Legend
 
@@ -13,28 +13,14 @@ _RIM = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3">'
 
 
 def label_of(box: Box, path: str, direction: str) -> str:
-    """Return the label of a box: ports, op and name, notes, code, results.
-
-    Parameters
-    ----------
-    box : Box
-        Any box.
-    path : str
-        What its name starts with and its frame says already.
-    direction : {"TB", "LR"}
-        Ports are above and results below, or left and right.
-
-    Returns
-    -------
-    str
-    """
+    """Return the label of a box: ports, op and name, notes, code, results."""
     if box.stub:
         return f"<I>{small(markup(' '.join(box.notes), 60))}</I>"
     dim = DIM if box.shade is None else INK  # to be read on any shade
     head = [] if box.code and not box.kind and not box.name else [head_of(box, path, dim)]
     rows = [*head, *(small(markup(note, 48), dim) for note in box.notes)]
     if box.mark:
-        mark = MARKS[box.mark]
+        mark = HIGHLIGHTS[box.mark]
         rows.append(small(f"<I>{mark.word}</I>", mark.colour))
     body = "".join(f"<TR><TD>{row}</TD></TR>" for row in rows)
     body += "".join(f'<TR><TD ALIGN="LEFT">{_code(line)}</TD></TR>' for line in box.code)
@@ -65,19 +51,6 @@ def small(text: str, colour: str = DIM) -> str:
 
 def head_of(box: Box | Frame, path: str, dim: str = DIM) -> str:
     """Return the first line: of an operation its op leads, of a value its name; a name that starts with the op goes on.
-
-    Parameters
-    ----------
-    box : Box or Frame
-        Any.
-    path : str
-        What its name starts with and its frame says already.
-    dim : str
-        The colour of what does not lead.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -18,18 +18,7 @@ _PURE = "graphviz-pure"
 
 
 def find_program() -> str:
-    """Return the program that lays graphs out: the system's, or the one that pip installs.
-
-    Returns
-    -------
-    str
-        A path.
-
-    Raises
-    ------
-    MissingDependencyError
-        If there is neither.
-    """
+    """Return the program that lays graphs out: the system's, or the one that pip installs."""
     # A script stands beside the interpreter, in the folder of scripts, or in the user's, whether on the path or not.
     folders = {
         Path(sys.executable).parent: None,
@@ -47,28 +36,7 @@ def find_program() -> str:
 
 
 def laid_out(source: str, form: str, *options: str) -> bytes:
-    """Return what Graphviz makes of graphs in its language.
-
-    Parameters
-    ----------
-    source : str
-        One graph, or several, one after the other.
-    form : str
-        ``"svg"``, ``"png"``, or ``"plain"`` for the geometry alone.
-    *options : str
-        Of the program ``dot``.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    MissingDependencyError
-        If Graphviz is not installed.
-    PictureError
-        If it fails.
-    """
+    """Return what Graphviz makes of graphs in its language."""
     program = find_program()
     try:
         done = subprocess.run(

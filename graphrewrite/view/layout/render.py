@@ -15,45 +15,12 @@ _END = b"</svg>\n"
 
 
 def render_svg(scenes: Sequence[Scene], *, direction: str = "TB") -> str:
-    """Return scenes as an SVG element that can stand alone or inside HTML.
-
-    Parameters
-    ----------
-    scenes : sequence of Scene
-    direction : {"TB", "LR"}
-
-    Returns
-    -------
-    str
-        As `graphrewrite.view.layout.svg.cleaned` makes it.
-
-    Raises
-    ------
-    MissingDependencyError
-        If pydot or Graphviz is not installed.
-    """
+    """Return scenes as an SVG element that can stand alone or inside HTML."""
     return render_svgs([scenes], direction=direction)[0]
 
 
 def render_svgs(pictures: Sequence[Sequence[Scene]], *, direction: str = "TB") -> list[str]:
-    """Return many pictures as SVG elements, all laid out by one process.
-
-    Parameters
-    ----------
-    pictures : sequence of sequence of Scene
-        What each of them shows.
-    direction : {"TB", "LR"}
-
-    Returns
-    -------
-    list of str
-        As `render_svg` gives each.
-
-    Raises
-    ------
-    MissingDependencyError
-        If pydot or Graphviz is not installed.
-    """
+    """Return many pictures as SVG elements, all laid out by one process."""
     if not pictures:
         return []
     source = "\n".join(dot_of(scenes, direction=direction, tooltips=False).to_string() for scenes in pictures)
@@ -62,20 +29,5 @@ def render_svgs(pictures: Sequence[Sequence[Scene]], *, direction: str = "TB") -
 
 
 def render_png(scenes: Sequence[Scene], *, direction: str = "TB") -> bytes:
-    """Return scenes as a PNG file's content, in the light theme.
-
-    Parameters
-    ----------
-    scenes : sequence of Scene
-    direction : {"TB", "LR"}
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    MissingDependencyError
-        If pydot or Graphviz is not installed.
-    """
+    """Return scenes as a PNG file's content, in the light theme."""
     return laid_out(dot_of(scenes, direction=direction, tooltips=False).to_string(), "png", "-Gdpi=120")

@@ -23,22 +23,7 @@ _LOWER = 0.14
 
 
 def cleaned(drawn: bytes, scenes: Sequence[Scene]) -> str:
-    """Return an SVG element that can stand alone or inside of HTML, and is readable in light, in dark, and printed.
-
-    Parameters
-    ----------
-    drawn : bytes
-        What Graphviz has made of the scenes.
-    scenes : sequence of Scene
-        Which.
-
-    Returns
-    -------
-    str
-        Without comments, identifiers and scripts. Each node's tooltip is its ``title``, its family, level, mark and
-        shade are classes. Colours are attributes for the light theme, and a style sheet with ``light-dark()``, of which
-        ``color-scheme`` chooses: that of the page around it, or alone, that of the system.
-    """
+    """Return an SVG element that can stand alone or inside of HTML, and is readable in light, in dark, and printed."""
     boxes = [box for scene in scenes for box in scene.boxes]
     frames = [frame for scene in scenes for frame in scene.frames]
     ElementTree.register_namespace("", _SVG)

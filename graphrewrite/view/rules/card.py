@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphrewrite.graph_rule import GraphRule
-from graphrewrite.levels import LEVELS, level_of
-from graphrewrite.passes import Pass
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.passes import Pass
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.rewriting.rule.levels import LEVELS, level_of
 from graphrewrite.view.layout.drawing import Drawing, drawings
 from graphrewrite.view.rules.conditions import conditions_of, declines_of
 from graphrewrite.view.rules.graph_sketch import graph_sketch_of, requirements_of
@@ -25,7 +25,7 @@ KEEPS = {
     "rounding": "keeps values up to the rounding of floats",
     "assumes": "keeps values under the assumption that its text states",
 }
-"""What a rule keeps, in words."""
+"""Texts for the levels of preservation of rules."""
 _SHARED = {
     "keep": "an inner node that something else reads stays for that reader",
     "duplicate": "an inner node that something else reads stays, and its copy goes on",
@@ -34,7 +34,7 @@ _SHARED = {
 
 @dataclass(frozen=True)
 class Card:
-    """What is told of a member of a rule set.
+    """Data of a member of a rule set.
 
     Attributes
     ----------
@@ -75,23 +75,12 @@ class Card:
 
     @property
     def kept(self) -> str:
-        """What it keeps, in words."""
+        """Its level of preservation as text."""
         return KEEPS.get(self.keeps, "")
 
 
 def cards_of(members: Iterable[Any], direction: str = "TB") -> tuple[Card, ...]:
     """Return cards of rules, passes and functions, whose pictures one process lays out together.
-
-    Parameters
-    ----------
-    members : iterable of Rule, GraphRule, Pass or callable
-        Of a rule set.
-    direction : {"TB", "LR"}
-        Of the pictures.
-
-    Returns
-    -------
-    tuple of Card
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a rule asks for besides the form of its pattern, in words."""
+"""Texts of a rule's conditions besides the form of its pattern."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from graphrewrite.pattern import PatternNode, Variable, Where, parts_of
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.pattern import PatternNode, Variable, Where, parts_of
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.view.plain import plain
 
 __all__ = ["conditions_of", "declines_of", "options_of"]
@@ -17,15 +17,6 @@ __all__ = ["conditions_of", "declines_of", "options_of"]
 
 def conditions_of(rule: Rule) -> tuple[str, ...]:
     """Return what a rule requires and what it declines, one line each.
-
-    Parameters
-    ----------
-    rule : Rule
-        Any rule.
-
-    Returns
-    -------
-    tuple of str
 
     Examples
     --------
@@ -73,16 +64,6 @@ def _words(rule: Rule) -> Iterator[tuple[str, str]]:
 def declines_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the reasons for which a rule's function declines, as far as its source tells.
 
-    Parameters
-    ----------
-    function : callable
-        Of a rule.
-
-    Returns
-    -------
-    tuple of str
-        Of a formatted text the part that is known; nothing where there is no source.
-
     Examples
     --------
     >>> from graphrewrite import decline, op, rule
@@ -124,15 +105,6 @@ def _text(reason: ast.expr | None) -> str:
 
 def options_of(value: set[Any] | frozenset[Any] | range) -> list[Any]:
     """Return the members of a set or a range in a stable order.
-
-    Parameters
-    ----------
-    value : set, frozenset or range
-        Of an attribute in a pattern.
-
-    Returns
-    -------
-    list
 
     Examples
     --------

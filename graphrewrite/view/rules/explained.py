@@ -7,12 +7,12 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.explanation import Explanation
 from graphrewrite.graph import Operand
-from graphrewrite.graph_rule import GraphRule
-from graphrewrite.match.found import Several
-from graphrewrite.pattern import Every, PatternNode, Repeated, Variable
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.match.found import UnitMatches
+from graphrewrite.rewriting.pattern import Every, PatternNode, Repeated, Variable
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.rewriting.rule.explanation import Explanation
 from graphrewrite.view.layout.drawing import Drawing, drawings
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.plain import plain
@@ -32,7 +32,7 @@ _MOST = 60
 
 @dataclass(frozen=True)
 class ExplanationPage:
-    """What the display of an explanation shows.
+    """Data of the display of an explanation.
 
     Attributes
     ----------
@@ -66,10 +66,6 @@ def explained(found: Explanation) -> Illustrated:
     found : Explanation
         What `Rule.explain` returned.
 
-    Returns
-    -------
-    Illustrated
-
     Examples
     --------
     >>> from graphrewrite import Graph
@@ -94,7 +90,7 @@ def explained(found: Explanation) -> Illustrated:
 
 
 def _graph_scene(found: Explanation) -> Scene:
-    """The neighbourhood of what fits and of what does not; of the graph as it is now."""
+    """Return the neighbourhood of matching and failing nodes in the graph as it is now."""
     graph = found.graph
     fits = [node for node in (*found.nodes, *_read(found)) if node in graph]
     centre = dict.fromkeys([*fits, *(node for node in (found.at, found.node) if node is not None and node in graph)])
@@ -120,7 +116,7 @@ def _is_several(value: Any) -> bool:
 
 
 def _blamed(graph: nx.DiGraph, found: Explanation, centre: list[Any]) -> list[Any]:
-    """The node that does not fit; of a constant that is a line of its readers, those of them that were tried."""
+    """Return the node that does not fit; for a constant drawn inside its readers, the readers that were tried."""
     if found.node is None or found.node not in graph:
         return []
     if not is_tucked(graph, found.node):
@@ -151,7 +147,7 @@ def _term_of(found: Explanation) -> Any:
 
 
 def _fits(found: Explanation) -> list[tuple[str, str]]:
-    """What stands for what, in words: named terms and variables, or the names of a pattern graph."""
+    """Return bindings as text: named terms and variables, or the names of a pattern graph."""
     rows = []
     for term, value in found.fits.items():
         if value is None:
@@ -175,7 +171,7 @@ def _shown(value: Any) -> str:
     match value:
         case Operand():
             return value.node if not value.result else f"{value.node}, result {value.result}"
-        case Several():
+        case UnitMatches():
             return ", ".join(map(str, value.tops))
         case tuple():
             return ", ".join(map(_shown, value)) or "none"

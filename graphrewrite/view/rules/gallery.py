@@ -11,9 +11,9 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphError, GraphRewriteError
-from graphrewrite.graph_rule import GraphRule
-from graphrewrite.passes import Pass, Pipeline
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.passes import Pass, Pipeline
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.view.display import Display
 from graphrewrite.view.plain import plain
 from graphrewrite.view.rules.card import Card, cards_of
@@ -41,7 +41,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Gallery:
-    """What the display of a rule set shows.
+    """Data of the display of a rule set.
 
     Attributes
     ----------
@@ -66,12 +66,7 @@ class Gallery:
         return tuple(card for phase in self.phases for _, card in phase.entries)
 
     def text(self) -> str:
-        """Return the gallery for a terminal.
-
-        Returns
-        -------
-        str
-        """
+        """Return the gallery for a terminal."""
         lines = [self.title, *(f"  {way}: {_listed(found)}" for way, found in self.counts)]
         width = max((len(plain(card.name, 60)) for card in self.cards), default=0)
         for phase in self.phases:
@@ -88,21 +83,7 @@ def _is_member(thing: Any) -> bool:
 
 
 def show_rule(rule: Rule | GraphRule, *, on: nx.DiGraph | None = None, direction: str = "TB") -> Illustrated:
-    """Return the display of a rule: pattern and replacement side by side, and what it says in words.
-
-    Parameters
-    ----------
-    rule : Rule or GraphRule
-        Any rule.
-    on : Graph or networkx.DiGraph, optional
-        Where to count its matches.
-    direction : {"TB", "LR"}
-        As for `show`.
-
-    Returns
-    -------
-    Illustrated
-    """
+    """Return the display of a rule: pattern and replacement side by side, and what it says in words."""
     (card,) = _counted(cards_of([rule], direction), [rule], on)
     picture = rule_picture(rule, direction=direction)
     return Illustrated(card, picture.text, template="rule.html", title=card.name, picture=picture)
@@ -110,24 +91,6 @@ def show_rule(rule: Rule | GraphRule, *, on: nx.DiGraph | None = None, direction
 
 def show_rules(rules: Any, *, on: nx.DiGraph | None = None, direction: str = "TB") -> Display:
     r"""Return the display of a rule set: how many rules there are of which kind, and a card for each.
-
-    Parameters
-    ----------
-    rules : tuple or list of rules and passes, Pass or Pipeline
-        What to look at.
-    on : Graph or networkx.DiGraph, optional
-        Where to count the matches of each rule, as it is now.
-    direction : {"TB", "LR"}
-        Of the pictures, as for `show`.
-
-    Returns
-    -------
-    Display
-
-    Raises
-    ------
-    GraphError
-        If there is nothing in it, or something that is no rule and no pass.
 
     Examples
     --------

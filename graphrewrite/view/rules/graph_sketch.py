@@ -8,8 +8,8 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.graph_rule import GraphPattern, GraphRule
 from graphrewrite.op import LIBRARY
+from graphrewrite.rewriting.digraph_rules import GraphPattern, GraphRule
 from graphrewrite.view.colour import PAPER, VARIABLES, Look, look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.rules.conditions import declines_of, options_of
@@ -21,19 +21,7 @@ __all__ = ["graph_pattern_scene", "graph_sketch_of", "requirements_of"]
 
 
 def graph_pattern_scene(rule: GraphRule, *, marks: Mapping[Hashable, str] | None = None) -> Scene:
-    """Return the pattern graph of a rule, with what must not be there.
-
-    Parameters
-    ----------
-    rule : GraphRule
-        Any rule over digraphs.
-    marks : mapping, optional
-        Name in the pattern to a key of `MARKS`.
-
-    Returns
-    -------
-    Scene
-    """
+    """Return the pattern graph of a rule, with what must not be there."""
     pattern = rule.pattern
     return _with_absent(_scene(f"{rule.name}: pattern", pattern.graph, pattern, marks or {}), pattern)
 
@@ -41,22 +29,9 @@ def graph_pattern_scene(rule: GraphRule, *, marks: Mapping[Hashable, str] | None
 def graph_sketch_of(rule: GraphRule, *, words: bool = True) -> tuple[Scene, ...]:
     """Return the pattern graph of a rule and its replacement, to be drawn side by side.
 
-    Parameters
-    ----------
-    rule : GraphRule
-        Any rule over digraphs.
-    words : bool
-        Whether to write the rule's name, its conditions, and what it declines, beside the pattern.
-
-    Returns
-    -------
-    tuple of Scene
-        Two; interface nodes have the same colour in both. The second holds lines of the source where the replacement is
-        a function.
-
     Examples
     --------
-    >>> from graphrewrite.graph_rule import from_graphs
+    >>> from graphrewrite.rewriting.digraph_rules import from_graphs
     >>> graph = nx.DiGraph([("s", "x"), ("x", "e")])
     >>> graph.nodes["x"]["type"] = "relu"
     >>> skip = from_graphs(graph, nx.DiGraph([("s", "e")]), name="skip", interface=["s"], groups=["e"])
@@ -80,17 +55,7 @@ def graph_sketch_of(rule: GraphRule, *, words: bool = True) -> tuple[Scene, ...]
 
 
 def requirements_of(pattern: GraphPattern) -> tuple[str, ...]:
-    """Return what a pattern graph asks of a whole match, in words.
-
-    Parameters
-    ----------
-    pattern : GraphPattern
-        Of a rule over digraphs.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Return what a pattern graph asks of a whole match, in words."""
     alone = ("no other edges between them",) if pattern.induced else ()
     return alone if pattern.condition is None else (*alone, pattern.condition.reason)
 

@@ -13,15 +13,7 @@ __all__ = ["Illustrated"]
 
 
 class Illustrated(Display):
-    """A display whose picture can be had alone.
-
-    Parameters
-    ----------
-    data, text, template, title
-        As of `Display`.
-    picture : Picture
-        The picture.
-    """
+    """A display whose picture can be had alone."""
 
     def __init__(self, data: Any, text: str, *, template: str, title: str, picture: Picture) -> None:
         super().__init__(data, text, template=template, title=title)
@@ -33,22 +25,7 @@ class Illustrated(Display):
         return self.picture.svg
 
     def save(self, path: str | Path) -> Path:
-        """Write all of it, or the picture alone, to a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            Ends in .html, or in .txt for the text; or in .svg, .png or .dot for the picture.
-
-        Returns
-        -------
-        Path
-
-        Raises
-        ------
-        PictureError
-            If the ending is another, there is nothing to draw, or the file cannot be written.
-        """
+        """Write all of it, or the picture alone, to a file."""
         path = Path(path)
         if path.suffix in (".html", ".txt"):
             return super().save(path)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from graphrewrite.formats.text import format_attribute
 from graphrewrite.op.op import Op
-from graphrewrite.pattern import (
+from graphrewrite.rewriting.pattern import (
     Either,
     Every,
     Literal,
@@ -24,8 +25,7 @@ from graphrewrite.pattern import (
     Without,
     walk,
 )
-from graphrewrite.replacement import NOTHING
-from graphrewrite.text import format_attribute
+from graphrewrite.rewriting.rule.replacement import NOTHING
 from graphrewrite.view.colour import PAPER, VARIABLES, Look, look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.rules.conditions import options_of
@@ -39,18 +39,8 @@ _SHOWN = 6
 
 
 def colours_of(pattern: Pattern) -> dict[int, str]:
-    """Return a fill colour for each variable of a pattern, by identity: the rule's parameters, then those of units.
-
-    Parameters
-    ----------
-    pattern : Pattern
-        Of a rule.
-
-    Returns
-    -------
-    dict of int to str
-    """
-    units = [term.unit for term in pattern.made if isinstance(term, Repeated | Every)]
+    """Return a fill colour for each variable of a pattern, by identity: the rule's parameters, then those of units."""
+    units = [term.unit for term in pattern.terms if isinstance(term, Repeated | Every)]
     variables = [*pattern.variables, *(v for unit in units for v in unit.own)]
     return {id(v): VARIABLES[i % len(VARIABLES)] for i, v in enumerate(variables)}
 
@@ -63,25 +53,7 @@ def wrapped(text: str) -> tuple[str, ...]:
 def outline(
     title: str, pattern: Pattern, terms: Iterable[Any], word: str, *, marks: Mapping[int, str] | None = None
 ) -> Scene:
-    """Return boxes for terms and what they are made of, and a mark behind each.
-
-    Parameters
-    ----------
-    title : str
-        Of the scene.
-    pattern : Pattern
-        Says what the variables' colours are, and what is forbidden.
-    terms : iterable of term
-        Roots of the pattern, what is forbidden, or what replaces the roots.
-    word : str
-        What becomes of them: "replaced" or "replacement".
-    marks : mapping, optional
-        Identity of a term to a key of `MARKS`.
-
-    Returns
-    -------
-    Scene
-    """
+    """Return boxes for terms and what they are made of, and a mark behind each."""
     return _Outline(pattern, marks or {}).scene(title, list(terms), word)
 
 
@@ -89,7 +61,7 @@ class _Outline:
     def __init__(self, pattern: Pattern, marks: Mapping[int, str]) -> None:
         self.marks = marks
         self.colours = colours_of(pattern)
-        units = [term.unit for term in pattern.made if isinstance(term, Repeated | Every)]
+        units = [term.unit for term in pattern.terms if isinstance(term, Repeated | Every)]
         self.own = {id(v) for unit in units for v in unit.own}
         roots = pattern.roots
         there = {id(part) for root in roots for part in walk(root, negated=False)}
@@ -260,17 +232,6 @@ def _one_of(options: Sequence[Any]) -> str:
 
 def attribute_lines(name: str, value: Any) -> tuple[str, ...]:
     """Return what a pattern asks of an attribute, or what a replacement gives it, in lines below a box's name.
-
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    value : object
-        A value, several of them, a condition, or a variable.
-
-    Returns
-    -------
-    tuple of str
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphrewrite.graph_rule import GraphRule
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.rules.graph_sketch import graph_sketch_of
 from graphrewrite.view.rules.sketch import sketch_of, text_of
@@ -19,11 +19,7 @@ def rule_picture(rule: Rule | GraphRule, *, direction: str = "TB") -> Picture:
     rule : Rule or GraphRule
         Any rule.
     direction : {"TB", "LR"}
-        As for `graphrewrite.view.show`.
-
-    Returns
-    -------
-    Picture
+        As for `graphrewrite.view.dispatch`.
 
     Examples
     --------

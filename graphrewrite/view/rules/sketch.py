@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from graphrewrite.rule import Rule
+from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.view.colour import PAPER
 from graphrewrite.view.rules.conditions import conditions_of, declines_of
 from graphrewrite.view.rules.outline import outline, wrapped
@@ -17,19 +17,7 @@ __all__ = ["pattern_scene", "sketch_of", "text_of"]
 
 
 def pattern_scene(rule: Rule, *, marks: Mapping[int, str] | None = None) -> Scene:
-    """Return the pattern of a rule.
-
-    Parameters
-    ----------
-    rule : Rule
-        Any rule.
-    marks : mapping, optional
-        Identity of a term to a key of `MARKS`.
-
-    Returns
-    -------
-    Scene
-    """
+    """Return the pattern of a rule."""
     pattern = rule.pattern
     terms = (*pattern.roots, *pattern.forbidden)
     return outline(f"{rule.name}: pattern", pattern, terms, "replaced", marks=marks)
@@ -37,19 +25,6 @@ def pattern_scene(rule: Rule, *, marks: Mapping[int, str] | None = None) -> Scen
 
 def sketch_of(rule: Rule, *, words: bool = True) -> tuple[Scene, ...]:
     """Return the pattern of a rule and its replacement, to be drawn side by side.
-
-    Parameters
-    ----------
-    rule : Rule
-        Any rule.
-    words : bool
-        Whether to write the rule's name, and what it declines, beside the pattern.
-
-    Returns
-    -------
-    tuple of Scene
-        Two; variables have the same colour in both. The second holds lines of the source where the replacement computes
-        with what only a match can tell.
 
     Examples
     --------
@@ -82,15 +57,6 @@ def sketch_of(rule: Rule, *, words: bool = True) -> tuple[Scene, ...]:
 
 def text_of(rule: Rule) -> str:
     """Return a rule as text: its pattern, and below it what it requires and declines.
-
-    Parameters
-    ----------
-    rule : Rule
-        Any rule.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What pictures show, as data."""
+"""Scenes: the content of pictures as data."""
 
 from graphrewrite.view.scene.content import Arrow, Box, Frame, Legend, Scene
 from graphrewrite.view.scene.graph import scene_of

@@ -8,13 +8,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphrewrite.graph import RESERVED, Graph
-from graphrewrite.marks import attributes_in
-from graphrewrite.nested import GraphOp
+from graphrewrite.formats.text import format_attribute
+from graphrewrite.formats.text.node_edges import slots_of
+from graphrewrite.graph import Graph
+from graphrewrite.graph.graph import RESERVED
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
-from graphrewrite.text import format_attribute
-from graphrewrite.text.edges import slots_of
+from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.view.colour import look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.content import Box
@@ -25,7 +26,7 @@ Feed = tuple[int | None, Any, int]
 """Slot, source and result of an operand; no slot in graphs that do not number them."""
 
 _SAID = ("implementation", "backend", "operator")
-"""What nodes say of themselves beside attributes, and what a reader may look for."""
+"""Annotations of nodes that are shown and searched."""
 
 
 def feeds_of(graph: nx.DiGraph, node: Any) -> list[Feed]:
@@ -40,12 +41,12 @@ def feeds_of(graph: nx.DiGraph, node: Any) -> list[Feed]:
 
 
 def is_order(data: Mapping[str, Any]) -> bool:
-    """Whether an edge says what comes after what, and nothing else."""
+    """Tell whether an edge is a control edge only."""
     return "kind" in data and not slots_of(data)
 
 
 def is_tucked(graph: nx.DiGraph, node: Any) -> bool:
-    """Whether a node is a constant that all its readers can hold."""
+    """Tell whether a node is a constant that is drawn inside its readers."""
     readers = graph.succ[node]
     return (
         _is(graph, node, "constant")
@@ -55,7 +56,7 @@ def is_tucked(graph: nx.DiGraph, node: Any) -> bool:
 
 
 def _is(graph: nx.DiGraph, node: Any, kind: str) -> bool:
-    """Whether a node is of a type; in any graph, where a type may be an array."""
+    """Tell whether a node has a type, also in malformed graphs, where a type may be an array."""
     found = graph.nodes[node].get("type")
     return isinstance(found, str) and found == kind
 
@@ -89,27 +90,7 @@ def box_of(
     mark: str = "",
     shade: int | None = None,
 ) -> Box:
-    """Return the box of a node.
-
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph.
-    node : object
-        A node of it.
-    feeds : iterable of Feed
-        Its operands.
-    tucked : container
-        Constants that are lines of their readers.
-    path : str
-        What its name stands behind.
-    frame, mark, shade
-        As of `Box`.
-
-    Returns
-    -------
-    Box
-    """
+    """Return the box of a node."""
     data, op = graph.nodes[node], op_of(graph, node)
     kind = str(data.get("type", ""))
     defaults = {} if op is None else op.attributes

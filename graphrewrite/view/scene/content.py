@@ -1,4 +1,4 @@
-"""What a picture shows, as data: boxes, arrows and frames, before anything is laid out."""
+"""Content of a picture as data, before layout: boxes, arrows and frames."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Box:
     tooltip : str
         Everything that is known of the node.
     mark : str
-        A key of `MARKS`, or nothing.
+        A key of `HIGHLIGHTS`, or nothing.
     round : bool
         Whether it is a value rather than an operation.
     stub : bool
@@ -73,7 +73,7 @@ class Arrow:
     label : str
         The type that it carries.
     mark : str
-        A key of `MARKS`, or nothing.
+        A key of `HIGHLIGHTS`, or nothing.
     value : str
         Figures of the numbers that it carries.
     """
@@ -110,7 +110,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Legend:
-    """What the shades of a picture mean: a title, and an interval for each shade that there is."""
+    """Key of a picture's shades: a title, and an interval for each shade."""
 
     title: str
     shades: tuple[tuple[int, str], ...]
@@ -127,15 +127,5 @@ class Scene:
     legend: Legend | None = None
 
     def box(self, name: str) -> Box:
-        """Return the box of a node.
-
-        Parameters
-        ----------
-        name : str
-            The node's name.
-
-        Returns
-        -------
-        Box
-        """
+        """Return the box of a node."""
         return next(box for box in self.boxes if box.name == name)

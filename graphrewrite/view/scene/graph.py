@@ -1,4 +1,4 @@
-"""What a picture of a graph shows: its nodes, or some of them, and the graphs that they are."""
+"""The scene of a graph: its nodes, or some of them, and nested graphs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph import Graph
-from graphrewrite.nested import GraphOp
-from graphrewrite.text.edges import slots_of
+from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.view.colour import PAPER, Look
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.box import Feed, box_of, feeds_of, is_order, is_tucked, op_of, tooltip_of
@@ -35,25 +35,6 @@ def scene_of(
     shading: Shading | None = None,
 ) -> Scene:
     r"""Return what a picture of a graph shows.
-
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph, well formed or not: a picture of a broken graph is worth most.
-    marks : mapping, optional
-        Node to a key of `MARKS`.
-    title : str, optional
-        The graph's name where not given.
-    nodes : collection, optional
-        The nodes to draw; all where not given. What they read and who reads them is told by stubs.
-    nested : int
-        Nodes that are graphs are drawn as these, as deep as the boxes do not become more than so many.
-    shading : Shading, optional
-        Numbers, to be shown by colours and on arrows.
-
-    Returns
-    -------
-    Scene
 
     Examples
     --------
@@ -188,7 +169,7 @@ class _Builder:
 
 
 class _Inside:
-    """Where the operands of a node that is drawn as a graph end, and where its results start."""
+    """Return the ends of operand edges, and the starts of result edges, of a node drawn as a graph."""
 
     def __init__(self, body: Graph, places: Places) -> None:
         self.inputs = [places[name] for name in body.inputs]
@@ -212,7 +193,7 @@ def _first(place: int | _Inside) -> int:
 
 
 def _body(graph: nx.DiGraph, node: Any, feeds: Iterable[Feed]) -> Graph | None:
-    """The graph that a node is, where each operand and each result has its place in it; None where not."""
+    """Return the nested graph of a node; None if operands or results do not match its inputs and outputs."""
     op = op_of(graph, node)
     body = op.library.get(op.name) if isinstance(op, GraphOp) else None
     if body is None or not (body.inputs or body.outputs):
@@ -231,7 +212,7 @@ def _readers(graph: nx.DiGraph, node: Any) -> dict[int, list[Any]]:
 
 
 def _depth_within(graph: nx.DiGraph, drawn: Iterable[Any], most: int) -> int:
-    """How deep graphs can be drawn for the boxes to be no more than so many."""
+    """Return the depth to which nested graphs can be drawn within a number of boxes."""
     bodies = [body for node in drawn if (body := _body(graph, node, feeds_of(graph, node))) is not None]
     count = len(list(drawn))
     for depth in range(_DEEPEST):

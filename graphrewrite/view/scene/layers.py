@@ -1,4 +1,4 @@
-"""Which way a picture fits a page: from top to bottom, or from left to right."""
+"""Choice of the direction in which a picture fits a page: top to bottom, or left to right."""
 
 from __future__ import annotations
 
@@ -11,17 +11,7 @@ _PAGE, _BOX, _GAP = 900, 130, 60
 
 
 def layers_of(scene: Scene) -> list[int]:
-    """Return how many boxes stand in each layer, where a box is below all that it reads.
-
-    Parameters
-    ----------
-    scene : Scene
-        Arrows that close a cycle are left out.
-
-    Returns
-    -------
-    list of int
-    """
+    """Return how many boxes stand in each layer, where a box is below all that it reads."""
     above: list[list[int]] = [[] for _ in scene.boxes]
     waiting = [0] * len(scene.boxes)
     for arrow in scene.arrows:
@@ -51,16 +41,6 @@ def layers_of(scene: Scene) -> list[int]:
 
 def direction_for(scene: Scene) -> str:
     """Return the direction in which a scene is not, or less, wider than a page; from left to right if it is short.
-
-    Parameters
-    ----------
-    scene : Scene
-        Any scene.
-
-    Returns
-    -------
-    str
-        ``"TB"`` or ``"LR"``.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphError, did_you_mean, not_there
-from graphrewrite.marks import RESERVED
-from graphrewrite.text import format_attribute
+from graphrewrite.formats.text import format_attribute
+from graphrewrite.op.reserved_keys import RESERVED
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.box import is_tucked
 
@@ -29,7 +29,7 @@ class Part:
     nodes : frozenset
         To be drawn.
     marks : mapping
-        Node to a key of `MARKS`.
+        Node to a key of `HIGHLIGHTS`.
     words : str
         What part it is.
     """
@@ -49,29 +49,6 @@ def part_of(
 ) -> Part | None:
     r"""Return the part of a graph that is asked for.
 
-    Parameters
-    ----------
-    graph : Graph or networkx.DiGraph
-        Any graph.
-    around : node or iterable of nodes, optional
-        What to stand near.
-    depth : int, optional
-        How many steps away; 2 around nodes and 1 around what a search finds where not given.
-    between : tuple of two nodes, optional
-        Ends of paths.
-    search : str or callable, optional
-        A part of a name, an op or an attribute, in small letters or capitals; or a predicate on name and data.
-
-    Returns
-    -------
-    Part or None
-        None where nothing is asked for.
-
-    Raises
-    ------
-    GraphError
-        If a node is not there, no path leads from one to the other, nothing is found, or two things are asked for.
-
     Examples
     --------
     >>> from graphrewrite import Graph
@@ -87,7 +64,7 @@ def part_of(
     if len(asked) > 1:
         raise GraphError(f"{' and '.join(asked)} are two parts of the graph; ask for one")
     if depth is not None and (type(depth) is not int or depth < 0):
-        raise GraphError(f"the depth is a number of steps, 0 or more, not {depth!r}")
+        raise GraphError(f"depth must be a non-negative number of steps, got {depth!r}")
     if around is not None:
         names, steps = names_in(graph, around), 2 if depth is None else depth
         return Part(around_nodes(graph, names, steps), dict.fromkeys(names, "here"), f"{_steps(steps)} {_told(names)}")
@@ -99,28 +76,12 @@ def part_of(
         what = f"{len(names)} found by {plain(search, 40)!r}" if isinstance(search, str) else f"{len(names)} found"
         return Part(around_nodes(graph, names, steps), dict.fromkeys(names, "found"), what)
     if depth is not None:
-        raise GraphError("a depth says how far to look around nodes; give around= or search=")
+        raise GraphError("depth needs around= or search=, from whose nodes it counts")
     return None
 
 
 def names_in(graph: nx.DiGraph, given: Any) -> list[Any]:
-    """Return nodes that are given one by one, or as an iterable, or as a match.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        Whose nodes they should be.
-    given : node, iterable of nodes, Match or GraphMatch
-
-    Returns
-    -------
-    list
-
-    Raises
-    ------
-    GraphError
-        If one of them is not there; with the one that may have been meant.
-    """
+    """Return nodes that are given one by one, or as an iterable, or as a match."""
     given = getattr(given, "nodes", given)
     if isinstance(given, str) or (isinstance(given, Hashable) and given in graph) or not isinstance(given, Iterable):
         found = [given]
@@ -149,15 +110,9 @@ def around_nodes(graph: nx.DiGraph, names: Iterable[Any], depth: int) -> frozens
 
 
 def between_nodes(graph: nx.DiGraph, ends: Any) -> frozenset[Any]:
-    """Return all nodes on paths from one node to another.
-
-    Raises
-    ------
-    GraphError
-        If it is no pair of nodes, or there is no path.
-    """
+    """Return all nodes on paths from one node to another."""
     if not isinstance(ends, tuple | list) or len(ends) != 2:
-        raise GraphError(f"between is a pair of nodes, as in between=('a', 'b'), not {ends!r}")
+        raise GraphError(f"between is a pair of nodes, as in between=('a', 'b'), got {ends!r}")
     for end in ends:
         if end not in graph:
             raise not_there(end, graph)
@@ -170,26 +125,20 @@ def between_nodes(graph: nx.DiGraph, ends: Any) -> frozenset[Any]:
 
 
 def found_nodes(graph: nx.DiGraph, search: Search) -> list[Any]:
-    """Return the nodes that a search finds, in the order of the graph.
-
-    Raises
-    ------
-    GraphError
-        If there are none; with a word that may have been meant.
-    """
+    """Return the nodes that a search finds, in the order of the graph."""
     nodes = graph.nodes(data=True)
     if callable(search):
         found = [node for node, data in nodes if search(node, data)]
     else:
         if not isinstance(search, str):
-            raise GraphError(f"a search is text, or a function of a node's name and data, not {search!r:.60}")
+            raise GraphError(f"search is a text or a function of a node's name and data, got {search!r:.60}")
         word = search.casefold()
         found = [node for node, data in nodes if any(word in text.casefold() for text in _words(node, data))]
     found = [reader for node in found for reader in (graph.succ[node] if is_tucked(graph, node) else (node,))]
     if not found:
         words = {str(word) for node, data in nodes for word in (node, data.get("type", ""))}
         if callable(search):
-            raise GraphError("the predicate is true of no node of the graph; it gets a node's name and its data")
+            raise GraphError("the predicate is true for no node of the graph; it gets a node's name and its data")
         hint = did_you_mean(search, words)
         raise GraphError(f"no name, op or attribute of the graph holds {plain(search, 60)!r}{hint}")
     return list(dict.fromkeys(found))

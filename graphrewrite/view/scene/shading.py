@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
-from graphrewrite.distribution import Distribution
-from graphrewrite.evaluation import Evaluation
+from graphrewrite.execution.distribution import Distribution
+from graphrewrite.execution.statistics import Evaluation
 from graphrewrite.view.colour import SHADES
 from graphrewrite.view.scene.content import Legend
 from graphrewrite.view.written import PictureError
@@ -17,27 +17,12 @@ __all__ = ["Shading"]
 
 
 class Shading:
-    r"""How the numbers of an evaluation are shown.
-
-    Parameters
-    ----------
-    found : Evaluation
-        Of the graph that is drawn.
-    by : {"range", "error", "bits"}
-        What the shades mean: the largest absolute value, the largest error against the reference, or the bits that the
-        numbers need.
-    nodes : collection, optional
-        The nodes that count; all where not given.
-
-    Raises
-    ------
-    PictureError
-        If there is nothing of that kind to show.
+    r"""Shading of nodes by the numbers of an evaluation.
 
     Examples
     --------
     >>> from graphrewrite import Graph
-    >>> from graphrewrite.evaluation import evaluation
+    >>> from graphrewrite import evaluation
     >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
     >>> shading = Shading(evaluation(g, {"x": [[-4.0, 1.0]]}), "range")
     >>> shading.on_edge("x", 0), shading.on_edge("r", 0)

@@ -6,8 +6,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from graphrewrite.graph_rule import GraphRule
-from graphrewrite.trace import Step, Trace
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.traces import Step, Trace
 from graphrewrite.view.plain import plain
 from graphrewrite.view.source import written_source
 from graphrewrite.view.stepper.content import Card
@@ -19,12 +19,7 @@ _LETTERS = 200
 
 
 class Cards:
-    """The rules and passes of a trace, in the order in which they fired for the first time.
-
-    Parameters
-    ----------
-    trace : Trace
-    """
+    """The rules and passes of a trace, in the order in which they fired for the first time."""
 
     def __init__(self, trace: Trace) -> None:
         self.counts = trace.counts
@@ -54,17 +49,7 @@ class Cards:
 
 
 def plain_lines(text: str) -> str:
-    """Return a text of several lines of which nothing is invisible.
-
-    Parameters
-    ----------
-    text : str
-        Its indentation is taken away; what is beyond some lines is left out.
-
-    Returns
-    -------
-    str
-    """
+    """Return a text of several lines of which nothing is invisible."""
     lines = [plain(line.expandtabs(4), _LETTERS) for line in inspect.cleandoc(text).splitlines()]
     return "\n".join([*lines[:_LINES], *(["…"] if len(lines) > _LINES else [])])
 

@@ -1,4 +1,4 @@
-"""What the viewer shows as JSON that a page can hold: texts once, boxes once, geometry as rows of numbers."""
+"""Content of the viewer as compact JSON: texts and boxes stored once, geometry as rows of numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import Box
-from graphrewrite.view.stepper.content import Frame, Link, Place, Shape, Stepper
+from graphrewrite.view.stepper.content import Frame, Link, Rectangle, Shape, Stepper
 from graphrewrite.view.stepper.measure import lines_of
 
 __all__ = ["compact", "script_data"]
@@ -45,18 +45,7 @@ class _Boxes(_Table):
 
 
 def compact(stepper: Stepper) -> dict[str, Any]:
-    """Return all that the page's script needs, as primitive data.
-
-    Parameters
-    ----------
-    stepper : Stepper
-
-    Returns
-    -------
-    dict
-        ``texts``; ``boxes``, each a row (head, line below, notes, tooltip, colours, ports, results, whether it is
-        round); ``nodes``; ``cards``; and ``frames``, whose rows `_frame` describes. Numbers stand for texts and boxes.
-    """
+    """Return all that the page's script needs, as primitive data."""
     texts, boxes = _Table(), _Boxes()
     frames = [_frame(frame, texts, boxes) for frame in stepper.frames]
     described = [_box(box, texts) for box in boxes]
@@ -96,7 +85,7 @@ def _frame(frame: Frame, texts: _Table, boxes: _Table) -> list[Any]:
     ]
 
 
-def _shape(shape: Shape, boxes: _Table, place: Place) -> list[int]:
+def _shape(shape: Shape, boxes: _Table, place: Rectangle) -> list[int]:
     sides = [-1 if box is None else boxes(box) for box in (shape.before, shape.after)]
     marks = [_MARKS.index(shape.mark_before), _MARKS.index(shape.mark_after), int(shape.is_matched)]
     return [shape.node, *sides, *marks, *shape.hidden_before, *shape.hidden_after, *place]
@@ -113,15 +102,6 @@ def _link(link: Link, texts: _Table, curve: tuple[int, ...]) -> list[int]:
 
 def script_data(data: Any) -> str:
     r"""Return JSON that may stand in a script element or in an attribute, whatever is in it.
-
-    Parameters
-    ----------
-    data : object
-        Primitive data.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the rewrite viewer shows, as data: frames, and in each the boxes and arrows before and after."""
+"""Content of the rewrite viewer as data: frames with boxes and arrows before and after a step."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 from graphrewrite.view.scene import Box
 from graphrewrite.view.table import Table
 
-__all__ = ["Binding", "Card", "Frame", "Line", "Link", "Place", "Shape", "Stepper"]
+__all__ = ["Binding", "Card", "DiffLine", "Frame", "Link", "Rectangle", "Shape", "Stepper"]
 
 
-class Place(NamedTuple):
-    """Where a box is drawn: its centre and its size, in pixels."""
+class Rectangle(NamedTuple):
+    """Centre and size of a box, in pixels."""
 
     x: int
     y: int
@@ -78,7 +78,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Binding:
-    """What a match bound: a name of the rule, what it stands for in words, and the nodes that it is."""
+    """A binding of a match: a name of the rule, its value as text, and its nodes."""
 
     name: str
     text: str
@@ -86,7 +86,7 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Line:
+class DiffLine:
     """A line of the difference: ``-`` or ``+``, or a space for a remark; and the node that it is of."""
 
     sign: str
@@ -113,12 +113,12 @@ class Frame:
     matched, removed, added, changed : tuple of int
         Nodes, by their number; all of them, drawn or not.
     bindings : tuple of Binding
-    diff : tuple of Line
+    diff : tuple of DiffLine
     shapes : tuple of Shape
     links : tuple of Link
     left_out : tuple of two int
         How many nodes that the step touches are not drawn, before and after.
-    places : tuple of Place
+    places : tuple of Rectangle
         Of each shape, the same on both sides; empty where nothing could be laid out.
     curves : tuple of tuple of int
         Of each link, x and y in turn, three points for each bend after the first.
@@ -135,11 +135,11 @@ class Frame:
     added: tuple[int, ...]
     changed: tuple[int, ...]
     bindings: tuple[Binding, ...]
-    diff: tuple[Line, ...]
+    diff: tuple[DiffLine, ...]
     shapes: tuple[Shape, ...] = ()
     links: tuple[Link, ...] = ()
     left_out: tuple[int, int] = (0, 0)
-    places: tuple[Place, ...] = ()
+    places: tuple[Rectangle, ...] = ()
     curves: tuple[tuple[int, ...], ...] = ()
 
 

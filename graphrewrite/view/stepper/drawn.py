@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from graphrewrite.edit import Edit
 from graphrewrite.graph import Graph
+from graphrewrite.graph.edit import Edit
 from graphrewrite.view.scene import Arrow, Box, scene_of
 
 __all__ = ["Drawn", "Node", "concerned"]
@@ -45,31 +45,14 @@ class Drawn:
         return self.known[node]
 
     def follow(self, later: Drawn) -> None:
-        """Draw nodes as they are a step later; the graph has been changed likewise.
-
-        Parameters
-        ----------
-        later : Drawn
-            Made of this one.
-        """
+        """Draw nodes as they are a step later; the graph has been changed likewise."""
         for node in later.moved:
             self.known.pop(node, None)
             self.deciding.pop(node, None)
         self.known.update(later.known)
 
     def neighbours(self, node: Any, most: int) -> list[Any]:
-        """Return the drawn nodes next to a node, its operands first.
-
-        Parameters
-        ----------
-        node : node
-        most : int
-            So many at most on each side.
-
-        Returns
-        -------
-        list of node
-        """
+        """Return the drawn nodes next to a node, its operands first."""
         here = self[node]
         above = list(dict.fromkeys(source for source, _ in here.inlets)) if here is not None else []
         found = above[:most]
@@ -112,19 +95,7 @@ class Drawn:
 
 
 def concerned(edit: Edit, *graphs: nx.DiGraph) -> set[Any]:
-    """Return the nodes that may be drawn otherwise after an edit.
-
-    Parameters
-    ----------
-    edit : Edit
-        Carried out.
-    *graphs : networkx.DiGraph
-        Before it and after it.
-
-    Returns
-    -------
-    set of node
-    """
+    """Return the nodes that may be drawn otherwise after an edit."""
     found = {name for name, _ in (*edit.added, *edit.changed)} | set(edit.removed)
     ends: list[tuple[Any, Any]] = [(a, b) for a, b, *_ in (*edit.linked, *edit.unlinked)]
     for graph in graphs:

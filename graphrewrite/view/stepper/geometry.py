@@ -1,4 +1,4 @@
-"""Where everything in a frame is drawn: both sides are laid out as one, so that what stays does not move."""
+"""Layout of a frame: both sides are laid out together, so that unchanged nodes do not move."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from graphrewrite.view.layout.program import laid_out
-from graphrewrite.view.stepper.content import Frame, Place, Shape
+from graphrewrite.view.stepper.content import Frame, Rectangle, Shape
 from graphrewrite.view.stepper.measure import Sizes
 
 __all__ = ["placed"]
@@ -20,24 +20,7 @@ _HEAD = 'digraph f{nodesep=.28 ranksep=.42 node[shape=box label="" margin=0] edg
 
 
 def placed(frames: Iterable[Frame]) -> list[Frame]:
-    """Return frames with places for their boxes and curves for their arrows.
-
-    Parameters
-    ----------
-    frames : iterable of Frame
-        Some are laid out while others are still to come.
-
-    Returns
-    -------
-    list of Frame
-
-    Raises
-    ------
-    MissingDependencyError
-        If Graphviz is not installed.
-    PictureError
-        If it fails.
-    """
+    """Return frames with places for their boxes and curves for their arrows."""
     sizes = Sizes()
     coming = iter(frames)
     with ThreadPoolExecutor(1) as thread:
@@ -101,7 +84,7 @@ def _blocks(told: bytes) -> Iterator[list[str]]:
 
 
 def _placed(frame: Frame, lines: Iterable[str], sizes: Sizes) -> Frame:
-    places: dict[int, Place] = {}
+    places: dict[int, Rectangle] = {}
     points: dict[int, tuple[int, ...]] = {}
     top = 0.0
     for line in lines:
@@ -111,7 +94,7 @@ def _placed(frame: Frame, lines: Iterable[str], sizes: Sizes) -> Frame:
         elif words[0] == "node":
             index = int(words[1][1:])
             x, y = round(float(words[2]) * _INCH), round((top - float(words[3])) * _INCH)
-            places[index] = Place(x, y, *sizes(frame.shapes[index]))
+            places[index] = Rectangle(x, y, *sizes(frame.shapes[index]))
         elif words[0] == "edge":
             count = int(words[3])
             # Inches from below become pixels from above.

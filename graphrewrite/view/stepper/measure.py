@@ -1,4 +1,4 @@
-"""How large text and boxes are, in pixels, before anybody has a font: estimates that rather leave room."""
+"""Estimates, without font metrics, of the sizes of text and boxes in pixels; rather too large."""
 
 from __future__ import annotations
 
@@ -18,16 +18,6 @@ _NARROW, _WIDE = frozenset("iljtfrI.,:;|!'()[]{}/ "), frozenset("mwMWGOQ@%—…
 def length(text: str, size: float) -> int:
     """Return about how long a text is in a sans serif.
 
-    Parameters
-    ----------
-    text : str
-    size : float
-        Of the font.
-
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> length("relu", 10) < length("conv", 10) < length("層層層層", 10)
@@ -38,17 +28,7 @@ def length(text: str, size: float) -> int:
 
 
 def lines_of(box: Box) -> tuple[str, str, tuple[str, ...]]:
-    """Return what a box says: its head, the line below that, and its notes.
-
-    Parameters
-    ----------
-    box : Box
-
-    Returns
-    -------
-    tuple of str, str and tuple of str
-        Of a value its name leads, of an operation its op.
-    """
+    """Return what a box says: its head, the line below that, and its notes."""
     name, kind = (shortened(plain(text), LETTERS) for text in (box.name, box.kind))
     notes = [shortened(note, LETTERS + 4) for note in box.notes[:NOTES]]
     if len(box.notes) > NOTES:
@@ -64,16 +44,7 @@ class Sizes:
         self.known: dict[tuple[int, bool], tuple[Box, tuple[int, int]]] = {}
 
     def __call__(self, shape: Shape) -> tuple[int, int]:
-        """Return the width and the height that a node needs on both sides of a step.
-
-        Parameters
-        ----------
-        shape : Shape
-
-        Returns
-        -------
-        tuple of int
-        """
+        """Return the width and the height that a node needs on both sides of a step."""
         sides = ((shape.before, shape.mark_before), (shape.after, shape.mark_after))
         sizes = [self._size(box, bool(mark)) for box, mark in sides if box is not None]
         return max([width for width, _ in sizes]), max([height for _, height in sizes])

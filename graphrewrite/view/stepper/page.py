@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from graphrewrite.errors import MissingDependencyError
-from graphrewrite.garbage import uncollected
-from graphrewrite.trace import Trace
+from graphrewrite.rewriting.traces import Trace
+from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.view.display import Display
 from graphrewrite.view.page import as_it_is, asset, document, environment, fragment
 from graphrewrite.view.plain import plain
@@ -33,7 +33,7 @@ class StepperDisplay(Display):
 
     @cached_property
     def html(self) -> str:
-        """What each rule did, and the steps within a frame."""
+        """The number of steps of each rule, and the steps within a frame."""
         # Within quotation marks of this kind, an attribute may hold all of a page but two letters.
         page = self._page(is_framed=True).replace("&", "&amp;").replace("'", "&#39;") if self.data.frames else ""
         return fragment("trace.html", data=self.data, frame=as_it_is(page))
@@ -54,8 +54,6 @@ def show_trace(trace: Trace, *, steps: slice | None = None, most: int = 2000) ->
 
     Parameters
     ----------
-    trace : Trace
-        What `graphrewrite.trace` gives.
     steps : slice, optional
         Which steps to show, counted from 0; all where not given.
     most : int
@@ -90,23 +88,10 @@ def show_trace(trace: Trace, *, steps: slice | None = None, most: int = 2000) ->
 
 
 def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
-    """Return what the viewer shows of a trace.
-
-    Parameters
-    ----------
-    trace : Trace
-    chosen : sequence of int
-        Positions of steps.
-    most : int
-        So many steps at most.
-
-    Returns
-    -------
-    Stepper
-    """
+    """Return what the viewer shows of a trace."""
     numbers, cards = Numbers(), Cards(trace)
     hint = ""
-    with uncollected():
+    with gc_paused():
         shown = sorted(chosen)[:most]
         try:
             frames = placed(frames_of(trace, shown, cards, numbers))

@@ -1,4 +1,4 @@
-"""Which part of a graph a frame shows: what a step touches, and what is around it."""
+"""The part of a graph that a frame shows: the nodes that a step touches, and their neighbours."""
 
 from __future__ import annotations
 
@@ -17,23 +17,6 @@ def region(
     core: Iterable[Any], sides: Iterable[Drawn], *, near: Iterable[Any] = (), radius: int, most: int
 ) -> dict[Any, None]:
     r"""Return the nodes of a frame, nearest first.
-
-    Parameters
-    ----------
-    core : iterable of node
-        What the step touches, the most important first.
-    sides : iterable of Drawn
-        The graph before and after.
-    near : iterable of node
-        What is shown as its neighbours are, first of them.
-    radius : int
-        How many edges away from the core.
-    most : int
-        So many nodes at most.
-
-    Returns
-    -------
-    dict of node
 
     Examples
     --------

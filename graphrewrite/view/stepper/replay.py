@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from graphrewrite.edit import Edit, carry_out
 from graphrewrite.graph import Graph
-from graphrewrite.trace import Step, Trace
+from graphrewrite.graph.edit import Edit, apply_edit
+from graphrewrite.rewriting.traces import Step, Trace
 from graphrewrite.view.plain import plain
 from graphrewrite.view.stepper.content import Frame, Link, Shape
 from graphrewrite.view.stepper.drawn import Drawn, Node, concerned
@@ -44,24 +44,7 @@ class Numbers(dict[Any, int]):
 def frames_of(
     trace: Trace, chosen: Collection[int], card_of: Callable[[Step], int], numbers: Numbers
 ) -> Iterator[Frame]:
-    """Yield what is shown of some steps of a trace.
-
-    Parameters
-    ----------
-    trace : Trace
-        Replayed once, whatever is shown of it.
-    chosen : collection of int
-        Positions of steps.
-    card_of : callable
-        From a step to the position of its rule.
-    numbers : Numbers
-        Of nodes; filled.
-
-    Yields
-    ------
-    Frame
-        Not laid out.
-    """
+    """Yield what is shown of some steps of a trace."""
     old: Any = trace.before.copy()  # a graph of any class
     new: Any = trace.before.copy()
     if isinstance(old, Graph) and isinstance(trace.graph, Graph):
@@ -73,12 +56,12 @@ def frames_of(
     size = max(len(trace.before), len(trace.graph))
     most = WHOLE if size <= WHOLE and size * len(chosen) <= ALL else MOST
     for index, step in enumerate(trace.steps[: last + 1]):
-        carry_out(new, _again(step.edit))
+        apply_edit(new, _again(step.edit))
         moved = concerned(step.edit, old, new)
         after = Drawn(new, drawn, moved)
         if index in chosen:
             yield _Framing(step, drawn, after, moved, numbers, most).frame(index + 1, card_of(step))
-        carry_out(old, _again(step.edit))
+        apply_edit(old, _again(step.edit))
         drawn.follow(after)
 
 

@@ -1,4 +1,4 @@
-"""What a step says in words: bindings, and the difference of the text forms."""
+"""Texts of a step: bindings, and the difference of the text forms."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.text import format_attribute, line_of
 from graphrewrite.graph import Operand
-from graphrewrite.match import Match
-from graphrewrite.pattern import PatternNode
-from graphrewrite.text import format_attribute, line_of
+from graphrewrite.rewriting.match import Match
+from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.view.plain import plain
-from graphrewrite.view.stepper.content import Binding, Line
+from graphrewrite.view.stepper.content import Binding, DiffLine
 
 __all__ = ["bindings_of", "difference_of"]
 
@@ -26,19 +26,7 @@ Number = Callable[[Any], int]
 
 
 def bindings_of(match: Any, number: Number) -> tuple[Binding, ...]:
-    """Return what a match bound: its variables, and what the rule calls the matched nodes.
-
-    Parameters
-    ----------
-    match : Match, GraphMatch or None
-        None for a pass.
-    number : callable
-        From a node to its number.
-
-    Returns
-    -------
-    tuple of Binding
-    """
+    """Return what a match bound: its variables, and what the rule calls the matched nodes."""
     if match is None:
         return ()
     if not isinstance(match, Match):
@@ -46,7 +34,7 @@ def bindings_of(match: Any, number: Number) -> tuple[Binding, ...]:
         return tuple(_bound(name, ", ".join(map(str, nodes)), nodes, number) for name, nodes in found)
     told = [_bound(name, _value(value), _nodes(value), number) for name, value in match.bindings.items()]
     known = set(match.bindings)
-    for term, made in zip(match.rule.pattern.made, match.made, strict=True):
+    for term, made in zip(match.rule.pattern.terms, match.images, strict=True):
         if isinstance(term, PatternNode) and isinstance(made, str) and term.name and term.name not in known:
             known.add(term.name)
             told.append(_bound(term.name, made, (made,), number))
@@ -77,52 +65,36 @@ def _nodes(value: Any) -> tuple[Any, ...]:
 
 def difference_of(
     old: nx.DiGraph, new: nx.DiGraph, removed: Iterable[Any], added: Iterable[Any], kept: Iterable[Any], number: Number
-) -> tuple[Line, ...]:
-    """Return what a step changes in the text form of a graph.
-
-    Parameters
-    ----------
-    old, new : networkx.DiGraph
-        Before and after.
-    removed, added : iterable of node
-    kept : iterable of node
-        Those whose line may be another.
-    number : callable
-        From a node to its number.
-
-    Returns
-    -------
-    tuple of Line
-        What goes, what comes, and of nodes that stay the line before and the line after.
-    """
+) -> tuple[DiffLine, ...]:
+    """Return what a step changes in the text form of a graph."""
     gone = (("-", old, node) for node in removed)
     come = (("+", new, node) for node in added)
     rewired = _bounded(_changed(old, new, kept, number))
-    remark = [Line(" ", "and of nodes that stay:")] if rewired else []
+    remark = [DiffLine(" ", "and of nodes that stay:")] if rewired else []
     return (*_lines(gone, number), *_lines(come, number), *remark, *rewired)
 
 
-def _lines(entries: Iterable[tuple[str, nx.DiGraph, Any]], number: Number) -> list[Line]:
-    return _bounded(Line(sign, _line(graph, node), number(node)) for sign, graph, node in entries)
+def _lines(entries: Iterable[tuple[str, nx.DiGraph, Any]], number: Number) -> list[DiffLine]:
+    return _bounded(DiffLine(sign, _line(graph, node), number(node)) for sign, graph, node in entries)
 
 
-def _changed(old: nx.DiGraph, new: nx.DiGraph, kept: Iterable[Any], number: Number) -> Iterator[Line]:
+def _changed(old: nx.DiGraph, new: nx.DiGraph, kept: Iterable[Any], number: Number) -> Iterator[DiffLine]:
     for node in kept:
         before, after = _line(old, node), _line(new, node)
         if before != after:
-            yield Line("-", before, number(node))
-            yield Line("+", after, number(node))
+            yield DiffLine("-", before, number(node))
+            yield DiffLine("+", after, number(node))
 
 
-def _bounded(lines: Iterable[Line]) -> list[Line]:
-    found: list[Line] = []
+def _bounded(lines: Iterable[DiffLine]) -> list[DiffLine]:
+    found: list[DiffLine] = []
     left_out = 0
     for line in lines:
         if len(found) < _LINES:
             found.append(line)
         else:
             left_out += 1
-    return [*found, *([Line(" ", f"… {left_out} more")] if left_out else [])]
+    return [*found, *([DiffLine(" ", f"… {left_out} more")] if left_out else [])]
 
 
 def _line(graph: nx.DiGraph, node: Any) -> str:

@@ -1,4 +1,4 @@
-"""The table: every op of ONNX that is known, in both directions."""
+"""The table of all supported ONNX ops, for import and export."""
 
 from __future__ import annotations
 
@@ -18,16 +18,7 @@ __all__ = ["TABLE", "by_op"]
 
 
 def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
-    """Return entries by the ONNX op that they are of, in order.
-
-    Parameters
-    ----------
-    entries : iterable of Entry
-        Any entries.
-
-    Returns
-    -------
-    dict of str to tuple of Entry
+    """Return entries by their ONNX op, in order.
 
     Examples
     --------
@@ -35,10 +26,10 @@ def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
     >>> [entry.op for entry in by_op([Entry("Relu", op.relu), Entry("Relu", op.abs)])["Relu"]]
     [<op relu>, <op abs>]
     """
-    found: dict[str, tuple[Entry, ...]] = {}
+    by_name: dict[str, tuple[Entry, ...]] = {}
     for entry in entries:
-        found[entry.onnx] = (*found.get(entry.onnx, ()), entry)
-    return found
+        by_name[entry.onnx] = (*by_name.get(entry.onnx, ()), entry)
+    return by_name
 
 
 TABLE: dict[str, tuple[Entry, ...]] = by_op(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.conversions import integers, number
+from graphrewrite.lowering.exchange.attribute_values import integers, number
 from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.windows import CONVOLUTION
+from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION
 
 __all__ = ["CHANNELS_LAST"]
 

@@ -7,67 +7,31 @@ from functools import reduce
 from typing import Any
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.conversions import data_type, element, number, scalar, truth, word
-from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.attribute_values import data_type, element, number, scalar, snake_case, truth, word
+from graphrewrite.lowering.exchange.entry import Entry, same_names
 
 __all__ = ["ELEMENTWISE"]
 
-_ALPHA = {"alpha": ("alpha", number)}
+_ALPHA = same_names(number, "alpha")
+_ROUNDING = {**same_names(truth, "saturate"), **same_names(word, "round_mode")}
 _SAME = {
-    "Abs": op.abs,
-    "Acos": op.acos,
-    "Acosh": op.acosh,
-    "Add": op.add,
+    **{
+        name: getattr(op, snake_case(name))
+        for name in (
+            *("Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BitwiseAnd", "BitwiseNot"),
+            *("BitwiseOr", "BitwiseXor", "Ceil", "Cos", "Cosh", "Div", "Equal", "Erf", "Exp", "Floor", "Greater"),
+            *("GreaterOrEqual", "HardSwish", "Identity", "Less", "LessOrEqual", "Log", "Mean", "Mish", "Mul"),
+            *("Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus"),
+            *("Softsign", "Sqrt", "Sub", "Tan", "Tanh", "Where"),
+        )
+    },
     "And": op.logical_and,
-    "Asin": op.asin,
-    "Asinh": op.asinh,
-    "Atan": op.atan,
-    "Atanh": op.atanh,
-    "BitwiseAnd": op.bitwise_and,
-    "BitwiseNot": op.bitwise_not,
-    "BitwiseOr": op.bitwise_or,
-    "BitwiseXor": op.bitwise_xor,
-    "Ceil": op.ceil,
-    "Cos": op.cos,
-    "Cosh": op.cosh,
-    "Div": op.div,
-    "Equal": op.equal,
-    "Erf": op.erf,
-    "Exp": op.exp,
-    "Floor": op.floor,
-    "Greater": op.greater,
-    "GreaterOrEqual": op.greater_or_equal,
-    "HardSwish": op.hard_swish,
-    "Identity": op.identity,
     "IsNaN": op.is_nan,
-    "Less": op.less,
-    "LessOrEqual": op.less_or_equal,
-    "Log": op.log,
-    "Mean": op.mean,
-    "Mish": op.mish,
-    "Mul": op.mul,
-    "Neg": op.neg,
     "Not": op.logical_not,
     "Or": op.logical_or,
-    "PRelu": op.prelu,
-    "Pow": op.pow,
-    "Reciprocal": op.reciprocal,
-    "Relu": op.relu,
-    "Round": op.round,
-    "Sigmoid": op.sigmoid,
-    "Sign": op.sign,
-    "Sin": op.sin,
-    "Sinh": op.sinh,
-    "Softplus": op.softplus,
-    "Softsign": op.softsign,
-    "Sqrt": op.sqrt,
-    "Sub": op.sub,
-    "Tan": op.tan,
-    "Tanh": op.tanh,
-    "Where": op.where,
     "Xor": op.logical_xor,
 }
-"""Those that mean the same by the same operands."""
+"""Ops with the same operands and meaning in both."""
 
 
 def _pair(_: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
@@ -102,31 +66,23 @@ ELEMENTWISE: tuple[Entry, ...] = (
     Entry(
         "Cast",
         op.cast,
-        {
-            "to": ("element", element, data_type),
-            "saturate": ("saturate", truth),
-            "round_mode": ("round_mode", word),
-        },
+        {"to": ("element", element, data_type), **_ROUNDING},
     ),
-    Entry("CastLike", _cast_like, {"saturate": ("saturate", truth), "round_mode": ("round_mode", word)}),
+    Entry("CastLike", _cast_like, _ROUNDING),
     Entry("Celu", op.celu, _ALPHA),
     Entry("Clip", op.clip, constants={1: ("low", scalar), 2: ("high", scalar)}),
     Entry("Clip", _limited),
     Entry("Elu", op.elu, _ALPHA),
     Entry("Gelu", op.gelu, {"approximate": ("approximate", word)}),
-    Entry("HardSigmoid", op.hard_sigmoid, {**_ALPHA, "beta": ("beta", number)}),
-    Entry(
-        "IsInf",
-        op.is_inf,
-        {"detect_negative": ("detect_negative", truth), "detect_positive": ("detect_positive", truth)},
-    ),
+    Entry("HardSigmoid", op.hard_sigmoid, same_names(number, "alpha", "beta")),
+    Entry("IsInf", op.is_inf, same_names(truth, "detect_negative", "detect_positive")),
     Entry("LeakyRelu", op.leaky_relu, _ALPHA),
     Entry("Max", op.maximum, fits=_pair),
     Entry("Max", _maximum, fits=_several),
     Entry("Min", op.minimum, fits=_pair),
     Entry("Min", _minimum, fits=_several),
     Entry("Mod", op.mod, {"fmod": ("fmod", truth)}),
-    Entry("Selu", op.selu, {**_ALPHA, "gamma": ("gamma", number)}),
+    Entry("Selu", op.selu, same_names(number, "alpha", "gamma")),
     Entry("Sum", op.add, fits=_pair),
     Entry("Sum", op.sum),
     Entry("Swish", op.silu, _ALPHA),

@@ -6,27 +6,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.conversions import integers, number, scalar, truth, whole, word
-from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.windows import CONVOLUTION, complete_conv, complete_pool, complete_transposed, shown
+from graphrewrite.lowering.exchange.attribute_values import integers, number, scalar, truth, whole, word
+from graphrewrite.lowering.exchange.entry import Entry, same_names
+from graphrewrite.lowering.exchange.window_attributes import (
+    CONVOLUTION,
+    complete_conv,
+    complete_pool,
+    complete_transposed,
+    shown,
+)
 
 __all__ = ["LAYERS", "POOL"]
 
 _EPSILON = {"epsilon": ("epsilon", number)}
+_GROUPS = {**_EPSILON, "num_groups": ("groups", whole)}
 _AXIS = {"axis": ("axis", whole)}
 _WINDOW = {
     "kernel_shape": ("kernel", integers),
-    "strides": ("strides", integers),
-    "pads": ("pads", integers),
-    "auto_pad": ("auto_pad", word),
+    **same_names(integers, "strides", "pads"),
+    **same_names(word, "auto_pad"),
 }
 POOL = {**_WINDOW, "dilations": ("dilations", integers), "ceil_mode": ("ceil_mode", truth)}
-_GEMM = {
-    "alpha": ("alpha", number),
-    "beta": ("beta", number),
-    "transA": ("trans_a", truth),
-    "transB": ("trans_b", truth),
-}
+_GEMM = {**same_names(number, "alpha", "beta"), "transA": ("trans_a", truth), "transB": ("trans_b", truth)}
 
 
 def _by_channel(attributes: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
@@ -95,11 +96,7 @@ LAYERS: tuple[Entry, ...] = (
     Entry(
         "ConvTranspose",
         op.conv_transpose,
-        {
-            **CONVOLUTION,
-            "output_padding": ("output_padding", integers),
-            "output_shape": ("output_shape", integers),
-        },
+        {**CONVOLUTION, **same_names(integers, "output_padding", "output_shape")},
         complete=complete_transposed,
         ignored=("kernel_shape",),
         shown=shown,
@@ -132,22 +129,13 @@ LAYERS: tuple[Entry, ...] = (
     Entry(
         "GroupNormalization",
         op.group_norm,
-        {**_EPSILON, "num_groups": ("groups", whole)},
+        _GROUPS,
         fits=_by_channel,
         ignored=("stash_type",),
     ),
-    Entry(
-        "GroupNormalization",
-        _group_norm_by_group,
-        {**_EPSILON, "num_groups": ("groups", whole)},
-        ignored=("stash_type",),
-    ),
+    Entry("GroupNormalization", _group_norm_by_group, _GROUPS, ignored=("stash_type",)),
     Entry("InstanceNormalization", op.instance_norm, _EPSILON),
-    Entry(
-        "LRN",
-        op.lrn,
-        {"size": ("size", whole), "alpha": ("alpha", number), "beta": ("beta", number), "bias": ("bias", number)},
-    ),
+    Entry("LRN", op.lrn, {**same_names(whole, "size"), **same_names(number, "alpha", "beta", "bias")}),
     Entry("LayerNormalization", op.layer_norm, {**_AXIS, **_EPSILON}, ignored=("stash_type",)),
     Entry("LayerNormalization", _with_statistics, {**_AXIS, **_EPSILON}, ignored=("stash_type",), outputs=3),
     Entry("LpNormalization", op.lp_norm, {**_AXIS, "p": ("p", whole)}),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.conversions import (
+from graphrewrite.lowering.exchange.attribute_values import (
     data_type,
     element,
     integers,
@@ -20,7 +20,7 @@ from graphrewrite.lowering.exchange.conversions import (
     whole,
     word,
 )
-from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.types import element_dtype, element_of
 
 __all__ = ["MOVEMENT"]
@@ -34,17 +34,17 @@ def _reversed_axes(attributes: dict[str, Any], types: list[Tensor]) -> dict[str,
 
 
 def _kept_sizes(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
-    """Where a symbolic size is where the operand has it, ONNX's 0 says so and leaves -1 to another."""
-    shape, given = attributes.get("shape", ()), types[0].shape
+    """Write 0 for a symbolic size that stays at its axis, so that -1 is free for another."""
+    shape, sizes = attributes.get("shape", ()), types[0].shape
     if attributes.get("allow_zero"):
         return attributes
     attributes.pop("allow_zero", None)
-    kept = (0 if isinstance(d, str) and i < len(given) and given[i] == d else d for i, d in enumerate(shape))
+    kept = (0 if isinstance(d, str) and i < len(sizes) and sizes[i] == d else d for i, d in enumerate(shape))
     return {**attributes, "shape": tuple(kept)}
 
 
 def _parts(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
-    """As many equal sizes as there are outputs, the last one perhaps smaller (ONNX specification, Split)."""
+    """Equal sizes for all outputs, the last one perhaps smaller (ONNX specification, Split)."""
     count = attributes.pop("count", None)
     if "sizes" in attributes:
         return attributes
@@ -56,7 +56,7 @@ def _parts(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
 
 
 def _axes_of_one(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
-    """All axes of size 1 where a node says none; a symbolic size is none of them."""
+    """All axes of size 1 where a node names none; a symbolic size is not 1."""
     return {"axes": tuple(axis for axis, size in enumerate(types[0].shape) if size == 1), **attributes}
 
 
@@ -66,9 +66,9 @@ def _pads(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     if axes is None:
         return attributes
     every = [0] * (2 * rank)
-    for place, axis in enumerate(axes):
-        every[axis % rank] = attributes["pads"][place]
-        every[axis % rank + rank] = attributes["pads"][place + len(axes)]
+    for index, axis in enumerate(axes):
+        every[axis % rank] = attributes["pads"][index]
+        every[axis % rank + rank] = attributes["pads"][index + len(axes)]
     return {**attributes, "pads": tuple(every)}
 
 
@@ -113,15 +113,10 @@ def _same_kind(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any
 
 
 _RESIZE: dict[str, Any] = {
-    "mode": ("mode", word),
-    "coordinate_transformation_mode": ("coordinate_transformation_mode", word),
-    "nearest_mode": ("nearest_mode", word),
-    "cubic_coeff_a": ("cubic_coeff_a", number),
-    "exclude_outside": ("exclude_outside", truth),
-    "extrapolation_value": ("extrapolation_value", number),
-    "antialias": ("antialias", truth),
-    "keep_aspect_ratio_policy": ("keep_aspect_ratio_policy", word),
-    "axes": ("axes", integers),
+    **same_names(word, "mode", "coordinate_transformation_mode", "nearest_mode", "keep_aspect_ratio_policy"),
+    **same_names(number, "cubic_coeff_a", "extrapolation_value"),
+    **same_names(truth, "exclude_outside", "antialias"),
+    **same_names(integers, "axes"),
 }
 
 
@@ -183,11 +178,7 @@ MOVEMENT: tuple[Entry, ...] = (
         _RESIZE,
         {1: ("roi", _optional_numbers), 2: ("scales", _optional_numbers), 3: ("sizes", _optional_sizes)},
     ),
-    Entry(
-        "ReverseSequence",
-        op.reverse_sequence,
-        {"batch_axis": ("batch_axis", whole), "time_axis": ("time_axis", whole)},
-    ),
+    Entry("ReverseSequence", op.reverse_sequence, same_names(whole, "batch_axis", "time_axis")),
     Entry("ScatterElements", op.scatter_elements, {**_AXIS, "reduction": ("reduction", word)}),
     Entry("ScatterND", op.scatter_nd, {"reduction": ("reduction", word)}),
     Entry("Shape", op.shape, {"start": ("start", whole), "end": ("end", whole)}),
@@ -195,12 +186,7 @@ MOVEMENT: tuple[Entry, ...] = (
     Entry(
         "Slice",
         op.slice,
-        constants={
-            1: ("starts", integers),
-            2: ("ends", integers),
-            3: ("axes", integers),
-            4: ("steps", integers),
-        },
+        constants={i: (name, integers) for i, name in enumerate(("starts", "ends", "axes", "steps"), start=1)},
     ),
     Entry("SpaceToDepth", op.space_to_depth, {"blocksize": ("block_size", whole), "mode": ("mode", word)}),
     Entry(

@@ -1,4 +1,4 @@
-"""What onnxruntime's quantiser and optimiser write beside ONNX's own ops (its contrib operators, ``com.microsoft``)."""
+"""Contrib ops that onnxruntime's quantiser and optimiser write (``com.microsoft``)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import op
-from graphrewrite.lowering.exchange.conversions import number, truth, whole
+from graphrewrite.lowering.exchange.attribute_values import number, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.tables.layers import POOL
 from graphrewrite.lowering.exchange.tables.quantised import BLOCKED
-from graphrewrite.lowering.exchange.windows import complete_pool
+from graphrewrite.lowering.exchange.window_attributes import complete_pool
 
 __all__ = ["ONNXRUNTIME"]
 

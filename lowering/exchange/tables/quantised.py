@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.conversions import data_type, element, number, truth, whole, word
-from graphrewrite.lowering.exchange.entry import Entry
-from graphrewrite.lowering.exchange.windows import CONVOLUTION, complete_conv, shown
+from graphrewrite.lowering.exchange.attribute_values import data_type, element, number, truth, whole, word
+from graphrewrite.lowering.exchange.entry import Entry, same_names
+from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION, complete_conv, shown
 from graphrewrite.types import HELD_WIDER, element_dtype
 
 __all__ = ["BLOCKED", "QUANTISED"]
 
-BLOCKED: dict[str, Any] = {"axis": ("axis", whole), "block_size": ("block_size", whole)}
+BLOCKED: dict[str, Any] = same_names(whole, "axis", "block_size")
 _QONNX_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas")
 
 
@@ -38,7 +38,7 @@ def _or_undefined(value: str | None) -> int:
 
 
 def _stored(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
-    """The result is stored as the zero point is; the op has to be told where numpy has no such type."""
+    """Store the result as the zero point; the element type is explicit where numpy lacks it."""
     own = len(types) > 2 and types[2].element in HELD_WIDER
     return {"element": types[2].element, **attributes} if own else attributes
 
@@ -48,14 +48,10 @@ def _has_no_output_scale(_: Mapping[str, Any], types: Sequence[Tensor]) -> str |
 
 
 def _qonnx() -> list[Entry]:
-    quant: dict[str, Any] = {
-        "signed": ("signed", truth),
-        "narrow": ("narrow", truth),
-        "rounding_mode": ("rounding_mode", word),
-    }
-    found = []
+    quant = {**same_names(truth, "signed", "narrow"), **same_names(word, "rounding_mode")}
+    entries = []
     for domain in _QONNX_DOMAINS:
-        found += [
+        entries += [
             Entry(f"{domain}.Quant", op.quant, quant),
             Entry(f"{domain}.IntQuant", op.quant, quant),
             Entry(f"{domain}.BipolarQuant", op.bipolar_quant),
@@ -64,15 +60,11 @@ def _qonnx() -> list[Entry]:
             Entry(
                 f"{domain}.MultiThreshold",
                 op.multi_threshold,
-                {
-                    "out_scale": ("out_scale", number),
-                    "out_bias": ("out_bias", number),
-                    "data_layout": ("data_layout", word),
-                },
+                {**same_names(number, "out_scale", "out_bias"), **same_names(word, "data_layout")},
                 ignored=("out_dtype",),
             ),
         ]
-    return found
+    return entries
 
 
 QUANTISED: tuple[Entry, ...] = (

@@ -1,39 +1,30 @@
-"""Recurrent layers: operands that ONNX may leave out become zeros."""
+"""Recurrent layers: missing optional operands become zeros."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.conversions import number, numbers, truth, whole, word, words
-from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.attribute_values import number, numbers, snake_case, truth, whole, word, words
+from graphrewrite.lowering.exchange.entry import Entry, Named, same_names
+from graphrewrite.op.op import Op
 from graphrewrite.types import element_dtype
 
 __all__ = ["RECURRENT"]
 
 _ONNX_NAMES = (
-    "Relu",
-    "Tanh",
-    "Sigmoid",
-    "Affine",
-    "LeakyRelu",
-    "ThresholdedRelu",
-    "ScaledTanh",
-    "HardSigmoid",
-    "Elu",
-    "Softsign",
-    "Softplus",
+    *("Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid"),
+    *("Elu", "Softsign", "Softplus"),
 )
 """Activations of recurrent layers (ONNX specification, RNN); there, their case does not matter."""
 
 
 def _snake(name: str) -> str:
-    known = next((other for other in _ONNX_NAMES if other.lower() == name.lower()), name)
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", known).lower()
+    spelling = next((other for other in _ONNX_NAMES if other.lower() == name.lower()), name)
+    return snake_case(spelling)
 
 
 def _camel(name: str) -> str:
@@ -41,19 +32,17 @@ def _camel(name: str) -> str:
 
 
 _CELL: dict[str, Any] = {
-    "hidden_size": ("hidden_size", whole),
-    "direction": ("direction", word),
+    **same_names(whole, "hidden_size", "layout"),
+    **same_names(word, "direction"),
+    **same_names(numbers, "activation_alpha", "activation_beta"),
+    **same_names(number, "clip"),
     "activations": ("activations", lambda names: tuple(map(_snake, words(names)))),
-    "activation_alpha": ("activation_alpha", numbers),
-    "activation_beta": ("activation_beta", numbers),
-    "clip": ("clip", number),
-    "layout": ("layout", whole),
 }
 Neutral = Callable[[Mapping[str, Any], Sequence[Tensor | None]], np.ndarray]
 
 
 def _zeros(shape_of: Callable[[int, int, int], tuple[int, ...]]) -> Neutral:
-    """Zeros, of a shape that follows from directions, gates and hidden size."""
+    """Zeros of a shape given by directions, gates and hidden size."""
 
     def neutral(attributes: Mapping[str, Any], types: Sequence[Tensor | None]) -> np.ndarray:
         recurrence = types[2]
@@ -96,32 +85,20 @@ def _sized(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     return {"hidden_size": int(types[2].shape[2]), **attributes}
 
 
-RECURRENT: tuple[Entry, ...] = (
+_CELLS: tuple[tuple[str, Op, dict[str, Named], tuple[int, ...], dict[int, Neutral]], ...] = (
+    ("RNN", op.rnn, {}, (5, 4), {}),
+    ("GRU", op.gru, same_names(truth, "linear_before_reset"), (5, 4), {}),
+    ("LSTM", op.lstm, same_names(truth, "input_forget"), (5, 6, 7, 4), {6: _state, 7: _PEEPHOLE}),
+)
+RECURRENT: tuple[Entry, ...] = tuple(
     Entry(
-        "RNN",
-        op.rnn,
-        _CELL,
-        operands=(0, 1, 2, 3, 5, 4),
-        neutral={3: _BIAS, 5: _state},
+        name,
+        cell,
+        {**_CELL, **further},
+        operands=(0, 1, 2, 3, *operands),
+        neutral={3: _BIAS, 5: _state, **neutral},
         complete=_sized,
         shown=_activations,
-    ),
-    Entry(
-        "GRU",
-        op.gru,
-        {**_CELL, "linear_before_reset": ("linear_before_reset", truth)},
-        operands=(0, 1, 2, 3, 5, 4),
-        neutral={3: _BIAS, 5: _state},
-        complete=_sized,
-        shown=_activations,
-    ),
-    Entry(
-        "LSTM",
-        op.lstm,
-        {**_CELL, "input_forget": ("input_forget", truth)},
-        operands=(0, 1, 2, 3, 5, 6, 7, 4),
-        neutral={3: _BIAS, 5: _state, 6: _state, 7: _PEEPHOLE},
-        complete=_sized,
-        shown=_activations,
-    ),
+    )
+    for name, cell, further, operands, neutral in _CELLS
 )

@@ -167,14 +167,14 @@ BLOCK_LAWS = (
     Law("scale_join", "join(scale(x, c), d)", "scale_shift(x, c, d)"),
     # These never find their root.
     Law("turn_twice", "turn(turn(x))", "same(x)"),
-    Law("shape_twice", "shape(shape(x))", "shape(x)"),
+    Law("extent_twice", "extent(extent(x))", "extent(x)"),
     Law("scale_gate", "gate(scale(x, c))", "scaled_gate(x, c)"),
     Law("gate_itself", "scale(gate(x), x)", "smooth_gate(x)"),
     Law("over_root", "over(x, root(y))", "over_root(x, y)"),
     Law("score", "weights(product(x, y))", "score(x, y)"),
     Law("minus_itself", "minus(x, x)", "nothing(x)"),
     Law("power_of_log", "power(log(x))", "same(x)"),
-    Law("cast_twice", "cast(cast(x))", "cast(x)"),
+    Law("convert_twice", "convert(convert(x))", "convert(x)"),
 )
 
 

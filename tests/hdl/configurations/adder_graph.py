@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.hdl.adder_network import network
+from graphrewrite.hdl.arithmetic.adder_network import network
 from graphrewrite.hdl.component import Site
 from graphrewrite.hdl.components.adder_graph import adder_graph
 from graphrewrite.types import FixedPoint, Stream
@@ -74,11 +74,11 @@ def corners() -> Iterator[Site]:
     yield _site(
         Stream(U8, (2, 9)), apart, np.array([[2, 0, 1], [3, 0, -1], [4, 1, 1]]), np.zeros(3, np.int64), stages=3
     )
-    # A chain: as many ranks of registers as it has adders, and one.
+    # A chain: as many pipeline stages as it has adders, and one.
     chain = np.array([[k, k, 0, k % 3, k % 2] for k in range(6)])
     for stages in range(1, 8):
         yield _site(Stream(S8, (1, 20)), chain, np.array([[6, 0, 1]]), np.array([77]), stages=stages)
-    # Sums that are rounded: ties of either parity, limits on both sides, on one and on none, a rank before them.
+    # Sums that are rounded: ties of either parity, limits on both sides, on one and on none, a stage before them.
     rows = np.array([[0, 0, 1], [0, 2, -1], [2, 0, 1], [0, 0, 0], [1, 0, 1]])
     given = {"adders": np.array([[0, 1, 0, 1, 1]]), "outputs": rows, "bias": np.array([0, 3, -7, 6, 900])}
     for rounding in ROUNDINGS:

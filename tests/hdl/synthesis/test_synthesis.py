@@ -17,14 +17,14 @@ from graphrewrite.errors import MissingDependencyError
 from graphrewrite.hdl import emit
 from graphrewrite.hdl.components.fifo import fifo
 from graphrewrite.hdl.components.matvec import matvec
-from graphrewrite.hdl.design import Design
+from graphrewrite.hdl.emission.design import Design
 from graphrewrite.hdl.errors import DesignError, SynthesisError
 from graphrewrite.hdl.synthesis import FAMILIES, Usage, flow, synthesise
 from graphrewrite.hdl.synthesis import verilog as verilog_module
 from graphrewrite.hdl.synthesis import yosys as yosys_module
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.types import FixedPoint, Stream
-from tests.hdl.designs import rectify
+from tests.support.designs import rectify
 
 needs_yosys = pytest.mark.skipif(find_spec("pyosys") is None, reason="pyosys is missing: pip install pyosys")
 needs_nextpnr = pytest.mark.skipif(

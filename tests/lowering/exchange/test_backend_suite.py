@@ -11,7 +11,7 @@ import pytest
 from graphrewrite import evaluate, verify
 from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, to_onnx
 from tests.lowering.exchange.suite import CORE, EXTENDED, cases, differences, imported, subset
-from tests.sessions import session_of
+from tests.support.sessions import session_of
 
 NO_NUMBERS = {
     "test_equal_string": "type 8",

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from graphrewrite import evaluate, verify
 from graphrewrite.lowering import from_onnx, to_onnx
 from graphrewrite.models import path
-from tests.sessions import session_of
+from tests.support.sessions import session_of
 
 pytest.importorskip("onnxruntime")
 SAMPLES = 40

@@ -10,10 +10,10 @@ import pytest
 from onnx import numpy_helper
 
 from graphrewrite import Tensor, verify
+from graphrewrite.execution.program import compile_graph
 from graphrewrite.lowering import from_onnx
-from graphrewrite.lowering.exchange.loading import without_weights
-from graphrewrite.program import compile_graph
-from tests.sessions import session_of
+from graphrewrite.lowering.exchange.model_file import without_weights
+from tests.support.sessions import session_of
 
 pytest.importorskip("onnxruntime")
 FOLDER = Path(onnx.__file__).parent / "backend/test/data/light"

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 
 from graphrewrite import GraphRewriteError, evaluate
 from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, to_onnx
-from tests.lowering.networks import mlp, model, residual_cnn, weights
+from tests.support.lowering_networks import mlp, model, residual_cnn, weights
 
 
 def test_text_is_no_model(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_model_that_asks_for_the_world_costs_no_memory_on_import() -> None:
         import resource
         import numpy as np, onnx
         from onnx import helper, numpy_helper, TensorProto
-        from graphrewrite.lowering import from_onnx, ModelError
+        from graphrewrite.lowering import ModelError, from_onnx
         nodes = [
             helper.make_node("ConstantOfShape", ["s"], ["big"], name="big"),
             helper.make_node("Shape", ["big"], ["sizes"]),

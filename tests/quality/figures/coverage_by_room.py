@@ -40,8 +40,8 @@ def by_room(files: Mapping[str, Mapping[str, Any]]) -> dict[str, Counter[str]]:
     Examples
     --------
     >>> lines = {"num_statements": 4, "covered_lines": 3, "num_branches": 2, "covered_branches": 1}
-    >>> by_room({"graphrewrite/match/state.py": {"summary": lines}, "rules/affine.py": {"summary": lines}}).keys()
-    dict_keys(['graphrewrite/match', 'rules'])
+    >>> by_room({"graphrewrite/op/op.py": {"summary": lines}, "rules/affine.py": {"summary": lines}}).keys()
+    dict_keys(['graphrewrite/op', 'rules'])
     """
     rooms: dict[str, Counter[str]] = {}
     for name in sorted(files):

@@ -136,17 +136,20 @@ def table(verdicts: Mapping[str, str]) -> str:
 
     Examples
     --------
-    >>> print(table({"graphrewrite.match.state.x_f__mutmut_1": "killed", "graphrewrite.plan.x_g__mutmut_2": "timeout"}))
-    module                      killed   timeout  survived  no tests     other     score
-    graphrewrite.match.state         1         0         0         0         0    100.0%
-    graphrewrite.plan                0         1         0         0         0    100.0%
+    >>> print(table({"graphrewrite.state.x_f__mutmut_1": "killed", "graphrewrite.plan.x_g__mutmut_2": "timeout"}))
+    module                        killed   timeout  survived  no tests     other     score
+    graphrewrite.plan                  0         1         0         0         0    100.0%
+    graphrewrite.state                 1         0         0         0         0    100.0%
     """
     columns: Sequence[str] = ("killed", "timeout", "survived", "no tests")
     rows: dict[str, Counter[str]] = {}
     for name, status in verdicts.items():
         rows.setdefault(name.rpartition(".")[0], Counter())[status if status in columns else "other"] += 1
-    lines = [f"{'module':<26}" + "".join(f"{title:>10}" for title in (*columns, "other", "score"))]
+    width = max(26, *map(len, rows))
+    lines = [f"{'module':<{width}}" + "".join(f"{title:>10}" for title in (*columns, "other", "score"))]
     for module, counts in sorted(rows.items()):
         share = sum(counts[status] for status in DETECTED) / counts.total()
-        lines.append(f"{module:<26}" + "".join(f"{counts[c]:>10}" for c in (*columns, "other")) + f"{share:>10.1%}")
+        lines.append(
+            f"{module:<{width}}" + "".join(f"{counts[c]:>10}" for c in (*columns, "other")) + f"{share:>10.1%}"
+        )
     return "\n".join(lines)

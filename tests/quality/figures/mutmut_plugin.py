@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from graphrewrite.definition import Definition
+from graphrewrite.rewriting.rule.tracing import Definition
 from tests.quality.figures.first_seeds import CHUNK
 
 KEPT = [name for name, value in vars(Definition).items() if isinstance(value, cached_property)]

@@ -121,7 +121,7 @@ def multiply_by_a_power_of_two(x, c: Constant):
     """A division by a power of two is an exact product, where the reciprocal is a normal number."""
     yield op.div(x, c)
     if c.value.dtype.kind != "f":
-        return decline("whole numbers have no reciprocal")
+        return decline("integers have no reciprocal")
     mantissas, exponents = np.frexp(c.value)
     if not (np.abs(mantissas) == 0.5).all() or np.abs(exponents).max(initial=0) > 10:
         return decline("no power of two")
@@ -192,7 +192,7 @@ def reciprocal(x, c: Constant):
     """A division is a product with the reciprocal, where that is finite."""
     yield op.div(x, c)
     if c.value.dtype.kind != "f":
-        return decline("whole numbers have no reciprocal")
+        return decline("integers have no reciprocal")
     if not np.all(np.abs(c.value) > 1e-3):
         return decline("its reciprocal is too great")
     return op.mul(x, (1 / c.value).astype(c.value.dtype))

@@ -6,7 +6,7 @@ import numpy as np
 
 from graphrewrite import decline, define_op, op, pass_, rule
 from graphrewrite.graph import Operand
-from graphrewrite.wiring import rewire
+from graphrewrite.graph.rewiring import rewire
 
 
 @rule

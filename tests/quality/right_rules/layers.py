@@ -101,7 +101,7 @@ def mean_of_a_sum(x, y):
     """A mean over all positions of a sum is a sum of means, in floats."""
     yield op.global_average_pool(op.add(x, y))
     if x.type != y.type or str(x.type.element)[0] != "f":
-        return decline("one broadcasts, or whole numbers have no exact mean")
+        return decline("one broadcasts, or integers have no exact mean")
     return op.add(op.global_average_pool(x), op.global_average_pool(y))
 
 

@@ -11,7 +11,7 @@ from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.window import window
-from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.bridge import leave
 
 
 @rule(shared="keep", kind="lowering")

@@ -13,7 +13,7 @@ from graphrewrite.hdl.components.maximum import maximum
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.reshape import reshape
 from graphrewrite.hdl.components.window import window
-from graphrewrite.lowering.bridge import leave
+from graphrewrite.lowering.streaming.bridge import leave
 
 
 def _within(pads, kernel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Graph, pass_
-from graphrewrite.evaluate import evaluate_nodes
+from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import rewire
 from graphrewrite.testing import graphs
-from graphrewrite.wiring import rewire
 
 
 @pass_

@@ -10,8 +10,8 @@ import pytest
 from graphrewrite import FixedPoint, Graph, Stream, Tensor, define_op, evaluate, op, rewrite
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hierarchy.graph_ops import graph_op
 from graphrewrite.lowering import LOWER_BINARY_POINTS, LOWER_TO_STREAM
-from graphrewrite.nested import graph_op
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.domain import MANTISSAS
 from graphrewrite.testing.proof.array import SymbolicArray

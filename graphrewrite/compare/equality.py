@@ -1,0 +1,226 @@
+"""Structural equality and hashes of graphs, with or without the names of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graphrewrite.compare.isomorphism import Coloured, are_isomorphic, digest
+from graphrewrite.formats.text import format_exactly
+from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import as_graph
+from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.types import Type
+
+__all__ = ["Describe", "describe_data", "describe_edge", "equals", "inner_hashes", "structure_hash"]
+
+_NAMED = frozenset({"name", "views"})
+"""Attributes of a graph that contain names."""
+
+
+def equals(a: nx.DiGraph, b: nx.DiGraph, *, names: bool = True) -> bool:
+    r"""Tell whether two graphs are equal: types, attributes bit for bit, operands, ports, order, graph attributes.
+
+    Origins and the order in which nodes were added are ignored. Nested graphs are compared with their contents.
+
+    Parameters
+    ----------
+    a, b : Graph or networkx.DiGraph
+        Any graphs.
+    names : bool
+        Whether nodes must have the same names. If not, the graphs are equal if they are isomorphic; the graph's name
+        and its views, which contain names, are ignored.
+
+    Notes
+    -----
+    Nodes that outputs depend on are compared in linear time, as operands are ordered. Dead nodes are compared by colour
+    refinement and, where that is ambiguous, by search.
+
+    Examples
+    --------
+    >>> a = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> b = Graph.parse("graph h\nu = input() : f32[N]\ns = relu(u)\nv = output(s)")
+    >>> equals(a, b), equals(a, b, names=False)
+    (False, True)
+    """
+    a, b = _graph(a), _graph(b)
+    if a is b:
+        return True
+    if len(a) != len(b) or a.number_of_edges() != b.number_of_edges():
+        return False
+    if _own(a, names) != _own(b, names):
+        return False
+    if not names:
+        return are_isomorphic(_Nameless(a), _Nameless(b))
+    of_a, of_b = Describe(a, inner_hashes(a, names)), Describe(b, inner_hashes(b, names))
+    return all(node in b._node and of_a.line(node) == of_b.line(node) for node in a)
+
+
+def structure_hash(graph: nx.DiGraph, *, names: bool = True) -> str:
+    r"""Return a hash that equal graphs share, on every machine and in every run; see `equals`.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        Any graph.
+    names : bool
+        Whether the names of nodes count.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> a = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> b = Graph.parse("graph g\nx = input() : f32[N]\nr = neg(x)\ny = output(r)")
+    >>> structure_hash(a) == structure_hash(a.copy()), structure_hash(a) == structure_hash(b)
+    (True, False)
+    """
+    graph = _graph(graph)
+    return _hashed(graph, inner_hashes(graph, names), names)
+
+
+class Describe:
+    """Texts that describe the nodes of a graph, equal for equal nodes; `inner` holds hashes of nested graphs."""
+
+    def __init__(self, graph: Graph, inner: Mapping[str, str]) -> None:
+        self.graph, self.inner = graph, inner
+        self.types: dict[Any, str] = {}
+
+    def data(self, node: Any, hidden: frozenset[str] = frozenset({"origin"})) -> str:
+        """Return the text of a node's data, without some of its keys."""
+        data = self.graph._node[node]
+        text = describe_data(data, hidden, self.types)
+        kind = data.get("type")
+        return f"{text} {self.inner[kind]}" if self.inner and isinstance(kind, str) and kind in self.inner else text
+
+    def line(self, node: Any) -> str:
+        """Return the text of a node with its data and its incoming edges."""
+        sources = self.graph._pred[node]
+        if len(sources) > 1:
+            read = ", ".join(sorted(f"{source!r}@{describe_edge(edge)}" for source, edge in sources.items()))
+        else:
+            read = "".join([f"{source!r}@{describe_edge(edge)}" for source, edge in sources.items()])
+        return f"{node!r}({read}) {self.data(node)}"
+
+
+def describe_data(data: Mapping[Any, Any], hidden: Iterable[str], types: dict[Any, str] | None = None) -> str:
+    """Return a text that is equal if and only if the data of nodes are equal, arrays bit for bit.
+
+    Examples
+    --------
+    >>> describe_data({"type": "pad", "pads": (1, 2), "origin": ("a",)}, ["origin"])
+    "pads=[1, 2]; type='pad'"
+    """
+    shown = []
+    for key in sorted(data, key=repr):
+        if key in hidden:
+            continue
+        value = data[key]
+        if isinstance(value, str):
+            text = repr(value)
+        elif isinstance(value, np.ndarray) and value.dtype != object:
+            text = f"{value.dtype}{value.shape}{digest(np.ascontiguousarray(value).tobytes())}"
+        elif types is not None and isinstance(value, Type):
+            text = types.get(value) or types.setdefault(value, format_exactly(value))
+        else:
+            text = format_exactly(value.tolist() if isinstance(value, np.ndarray) else value)
+        shown.append(f"{key if isinstance(key, str) and key.isidentifier() else repr(key)}={text}")
+    return "; ".join(shown)
+
+
+def describe_edge(edge: Mapping[str, Any]) -> str:
+    """Return a text that is equal if and only if the data of edges are equal, in any order of slots.
+
+    Examples
+    --------
+    >>> describe_edge({"slots": ((1, 0), (0, 0))}), describe_edge({"slots": (), "kind": "control"})
+    ('0:0 1:0', "kind='control'")
+    """
+    slots = edge.get("slots", ())
+    try:
+        text = " ".join([f"{slot}:{result}" for slot, result in (slots if len(slots) < 2 else sorted(slots))])
+    except (TypeError, ValueError):  # malformed slots are compared as they are
+        text = format_exactly(slots)
+    if "slots" in edge:
+        return text if len(edge) == 1 else f"{text} {describe_data(edge, ('slots',))}".strip()
+    return f"- {describe_data(edge, ())}".strip()
+
+
+class _Nameless(Coloured):
+    """A graph compared without names."""
+
+    def __init__(self, graph: Graph) -> None:
+        describe = Describe(graph, inner_hashes(graph, False))
+        ports = {"input": frozenset({"origin", "index"}), "output": frozenset({"origin", "index"})}
+        hidden = frozenset({"origin"})
+
+        def node_text(node: Any) -> str:
+            kind = graph._node[node].get("type")
+            return describe.data(node, ports.get(kind, hidden) if isinstance(kind, str) else hidden)
+
+        super().__init__(graph, _roots(graph), node_text, describe_edge)
+
+
+def _roots(graph: Graph) -> list[Any]:
+    """Return the inputs and outputs in the order of their indices, except ambiguous ones."""
+    roots = []
+    for kind in ("input", "output"):
+        places: dict[Any, list[Any]] = {}
+        for node, data in graph._node.items():
+            if isinstance(data.get("type"), str) and data["type"] == kind and type(data.get("index", 0)) is int:
+                places.setdefault(data.get("index", 0), []).append(node)
+        roots += [nodes[0] for _, nodes in sorted(places.items()) if len(nodes) == 1]
+    return roots
+
+
+def _graph(graph: Any) -> Graph:
+    return as_graph(graph, "that can be compared")
+
+
+def _own(graph: Graph, names: bool) -> str:
+    """Return the text of the attributes of a graph."""
+    return describe_data(graph.graph, _NAMED if not names else () if graph.graph.get("name") else ("name",))
+
+
+def _hashed(graph: Graph, inner: Mapping[str, str], names: bool) -> str:
+    if names:
+        describe = Describe(graph, inner)
+        lines = sorted(map(describe.line, graph))
+    else:
+        lines = _Nameless(graph).signature()
+    return digest("\n".join([_own(graph, names), *lines]).encode("utf-8", "surrogatepass"))
+
+
+def inner_hashes(graph: Graph, names: bool = True) -> dict[str, str]:
+    """Return the hashes of nested graphs, with their contents, by name."""
+    if not any(isinstance(op, GraphOp) for op in graph.ops.values()):
+        return {}
+    done: dict[int, str] = {}
+    path = [(graph, dict(_bodies(graph)))]
+    while True:
+        last, bodies = path[-1]
+        on_path = {id(each) for each, _ in path}
+        inner = next((body for body in bodies.values() if id(body) not in done and id(body) not in on_path), None)
+        if inner is not None:
+            path.append((inner, dict(_bodies(inner))))
+            continue
+        found = {name: done.get(id(body), "contains itself") for name, body in bodies.items()}
+        path.pop()
+        if not path:
+            return found
+        done[id(last)] = _hashed(last, found, names)
+
+
+def _bodies(graph: Graph) -> Iterable[tuple[str, Graph]]:
+    """Yield the nested graphs of a graph by name; missing ones are skipped."""
+    for name in sorted({str(data.get("type")) for data in graph._node.values()} & graph.ops.keys()):
+        op = graph.ops[name]
+        body = op.library.get(name) if isinstance(op, GraphOp) else None
+        if body is not None:
+            yield name, body

@@ -1,0 +1,189 @@
+"""Choice of the best implementation for a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graphrewrite.errors import EvaluationError, UnknownOpError
+from graphrewrite.execution.implementation.implementation import Implementation, bits_of
+from graphrewrite.graph import Graph
+from graphrewrite.hierarchy.conversion import FLOATS, Casting, Conversion, Permuting, layout_of
+from graphrewrite.op.op import Op
+from graphrewrite.types import Tensor, Type
+
+__all__ = ["Fit", "Wanted", "choose", "fits"]
+
+_FLOATS_OF = {16: "f16", 32: "f32", 64: "f64"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The requirements of a node on an implementation.
+
+    Attributes
+    ----------
+    name : str
+        Name of its op.
+    op : Op or None
+        Its op, if it is known.
+    types : tuple of Tensor or Stream
+        Types of its operands; of its results, if it has no operands.
+    backend, kernel : str or None
+        Its annotations ``backend`` and ``use_kernel``.
+    node : str or None
+        The node, for errors.
+    """
+
+    name: str
+    op: Op | None = None
+    types: tuple[Type, ...] = ()
+    backend: str | None = None
+    kernel: str | None = None
+    node: str | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, node: str) -> Wanted:
+        r"""Return the requirements of a node of a graph.
+
+        Examples
+        --------
+        >>> g = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x, backend='gpu')\ny = output(r)")
+        >>> wanted = Wanted.of(g, "r")
+        >>> wanted.name, wanted.backend, str(wanted.types[0])
+        ('relu', 'gpu', 'f32[N]')
+        """
+        data = graph.nodes[node]
+        try:
+            op = graph.op(node)
+        except UnknownOpError:
+            op = None
+        read = [graph.nodes[o.node].get("result") for o in graph.operands(node)]
+        types = [
+            t[o.result] if isinstance(t, tuple) else t for t, o in zip(read, graph.operands(node), strict=True)
+        ] or [data.get("result")]
+        types_of = tuple(t for t in types if t is not None and not isinstance(t, tuple))
+        return cls(str(data.get("type")), op, types_of, data.get("backend"), data.get("use_kernel"), node)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """An implementation that meets the requirements of a node.
+
+    Attributes
+    ----------
+    implementation : Implementation
+        The implementation.
+    exact : int
+        Number of its properties that the node has.
+    named : int
+        Number of these that are the backend or the kernel, for which the node asks explicitly.
+    element, layout : str or None
+        Conversions that the node needs.
+    """
+
+    implementation: Implementation
+    exact: int
+    named: int = 0
+    element: str | None = None
+    layout: str | None = None
+
+    @property
+    def conversions(self) -> tuple[Conversion, ...]:
+        """The conversions that the node needs."""
+        casts: list[Conversion] = [] if self.element is None else [Casting(self.element)]
+        return (*casts, *([] if self.layout is None else [Permuting(self.layout)]))
+
+
+def fits(implementations: Iterable[Implementation], wanted: Wanted) -> list[Fit]:
+    """Return the implementations that fit, the best first.
+
+    They are sorted by the number of conversions that they need, then by matches with the backend and kernel that the
+    node asks for, then by other matching properties, then in the order in which they are passed.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> given = [Implementation(op.exp, abs, element=e) for e in ("f64", "f16", None)]
+    >>> found = fits(given, Wanted("exp", op.exp, (Tensor("f16", ("N",)),)))
+    >>> [(fit.implementation.element, fit.element) for fit in found]
+    [('f16', None), (None, None), ('f64', 'f64')]
+    """
+    fitting = [fit for implementation in implementations if (fit := _fit(implementation, wanted)) is not None]
+    return sorted(fitting, key=lambda fit: (len(fit.conversions), -fit.named, -fit.exact))
+
+
+def choose(implementations: Iterable[Implementation], wanted: Wanted) -> Fit | None:
+    """Return the implementation that fits best; None if none fits and the node asks for no backend or kernel."""
+    candidates = tuple(implementations)
+    fitting = fits(candidates, wanted)
+    if fitting:
+        return fitting[0]
+    if wanted.backend is None and wanted.kernel is None:
+        return None
+    requirements = [
+        f"{key} {value!r}" for key, value in (("backend", wanted.backend), ("kernel", wanted.kernel)) if value
+    ]
+    available = ", ".join(repr(i) for i in candidates if i.name == wanted.name) or "none"
+    shown = ", ".join(map(str, wanted.types))
+    raise EvaluationError(
+        f"no implementation of {wanted.name}({shown}) has the {' and the '.join(requirements)}; available: {available}",
+        node=wanted.node,
+    )
+
+
+def _fit(given: Implementation, wanted: Wanted) -> Fit | None:
+    """Return the fit of an implementation; None if it does not meet the requirements."""
+    if given.name != wanted.name or not _is_for(given.op, wanted.op):
+        return None
+    exact = 0
+    for stated, required in ((given.backend, wanted.backend), (given.kernel, wanted.kernel)):
+        if None not in (stated, required) and stated != required:
+            return None
+        exact += stated is not None and stated == required
+    named = exact
+    kind = wanted.types[0] if wanted.types else None
+    if kind is None:
+        return None if {"element", "precision", "layout"} & given.stated.keys() else Fit(given, exact, named)
+    element = layout = None
+    if given.element is not None or given.precision is not None:
+        is_met = (
+            kind.element == given.element if given.element is not None else bits_of(kind.element) == given.precision
+        )
+        if not is_met:
+            wish = given.element if given.element is not None else _FLOATS_OF.get(given.precision or 0)
+            if kind.element not in FLOATS or wish not in FLOATS or wanted.op is None or wanted.op.level == "generic":
+                return None
+            element = str(wish)
+        exact += is_met * ((given.element is not None) + (given.precision is not None))
+    if given.layout is not None:
+        if not isinstance(kind, Tensor) or len(kind.shape) != len(given.layout):
+            return None
+        if kind.layout == given.layout:
+            exact += 1
+        elif kind.layout is not None or not _is_usual(given.layout):
+            there = layout_of(kind, given.layout) if _has_channels(given.layout) else kind.layout
+            if there is None or sorted(there) != sorted(given.layout) or not _permutes(wanted.op):
+                return None
+            layout = given.layout
+    return Fit(given, exact, named, element, layout)
+
+
+def _is_for(target: Op | str, op: Op | None) -> bool:
+    """Tell whether an implementation is for this op, of the same name; it may be for any generic op."""
+    if isinstance(target, str) or op is None or op is target:
+        return True
+    return op.level == "generic" or op.stands_for(target)
+
+
+def _has_channels(layout: str) -> bool:
+    return "N" in layout and "C" in layout
+
+
+def _is_usual(layout: str) -> bool:
+    """Tell whether a layout is the one that ops assume for types without a layout."""
+    return _has_channels(layout) and layout_of(Tensor("f32", (1,) * len(layout)), layout) == layout
+
+
+def _permutes(op: Op | None) -> bool:
+    return op is not None and Permuting.permutes(op)

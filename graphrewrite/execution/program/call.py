@@ -1,0 +1,107 @@
+"""Call: the evaluation of one node by its op's function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.op import constant, output
+from graphrewrite.op.axes import Arrangement
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import attributes_in
+from graphrewrite.types import Tensor, Type, element_dtype, hold
+
+__all__ = ["Call", "Values", "constant_value"]
+
+Values = dict[str, tuple[np.ndarray, ...]]
+"""The results of each node, batch first."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a node's op, independent of later changes of the graph.
+
+    Attributes
+    ----------
+    node : str
+        Its name.
+    op : Op
+        Its op.
+    attributes : mapping
+        Its attributes, with defaults.
+    operands : tuple of Operand
+        Its operands.
+    results : tuple of Type
+        Types of its results; empty if none are stated.
+    arrangement : Arrangement, optional
+        Transposes around the op's function, if the axes are in another order.
+    """
+
+    node: str
+    op: Op
+    attributes: Mapping[str, Any]
+    operands: tuple[Operand, ...]
+    results: tuple[Type, ...]
+    arrangement: Arrangement | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, node: str) -> Call:
+        """Return the call of a node, whose op must be known."""
+        data, op = graph.nodes[node], graph.op(node)
+        stated = data.get("result", ())
+        results = stated if isinstance(stated, tuple) else (stated,)
+        operands = graph.operands(node)
+        arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
+        attributes = {**op.attributes, **attributes_in(data, op.attributes)}
+        return cls(node, op, attributes, operands, results, arrangement)
+
+    @cached_property
+    def plain(self) -> np.dtype | None:
+        """The dtype of a single f32 or f64 result, which needs no conversion."""
+        plain = len(self.results) == 1 and self.results[0].element in ("f32", "f64")
+        return element_dtype(self.results[0].element) if plain else None
+
+    def run(self, values: Values) -> None:
+        """Compute the node by its op's function."""
+        arrays = [values[o.node][o.result] for o in self.operands]
+        try:
+            results = self.op.compute(arrays, self.attributes, self.arrangement)
+            if self.op is not output and (self.plain is None or results[0].dtype != self.plain or len(results) > 1):
+                results = tuple(self._held(i, array) for i, array in enumerate(results))
+        except GraphError:
+            raise
+        except Exception as error:
+            shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
+            raise EvaluationError(f"{self.op.name}({shapes}) failed: {error}", node=self.node) from error
+        values[self.node] = results
+
+    def _held(self, result: int, array: np.ndarray) -> np.ndarray:
+        """Return a result in the dtype of its type; functions may compute in another one, such as for indices."""
+        if result >= len(self.results):
+            raise GraphError("has no result type", node=self.node)
+        return hold(self.results[result].element, array)
+
+
+def constant_value(graph: Graph, node: str) -> np.ndarray | None:
+    """Return the value of a constant, as its call computes it; None for other nodes and constants with attributes."""
+    data = graph.nodes[node]
+    if data.get("type") != "constant" or graph.op(node) is not constant or not isinstance(data.get("result"), Tensor):
+        return None
+    value = data.get("value")
+    plain = isinstance(value, np.ndarray) and attributes_in(data).keys() == {"value"}
+    return hold(data["result"].element, value) if plain else None
+
+
+def _arrangement(graph: Graph, node: str, op: Op, operands: tuple[Operand, ...]) -> Arrangement | None:
+    stated = [graph.nodes[source].get("result") for source, _ in operands]
+    types = [found[o.result] if isinstance(found, tuple) else found for found, o in zip(stated, operands, strict=True)]
+    try:
+        return None if None in types else op.arrangement(types)
+    except TypeMismatchError as error:
+        raise EvaluationError(str(error), node=node) from error

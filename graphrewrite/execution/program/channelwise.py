@@ -1,0 +1,97 @@
+"""Instructions on separate channels: a border, depthwise convolution, sums over all positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from graphrewrite.execution.program.instruction import Action
+
+__all__ = ["Border", "Channelwise", "Total"]
+
+
+@dataclass(frozen=True)
+class Border:
+    """Copy an operand into a border of zeros, which is written only once.
+
+    Attributes
+    ----------
+    before : tuple of int
+        Width of the border before the first entry, by axis of positions.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    before: tuple[int, ...]
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the one copy; the border is filled here."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        target[...] = 0
+        inside = tuple(slice(p, p + size) for p, size in zip(self.before, source.shape, strict=False))
+        return [partial(np.copyto, target[inside], source)]
+
+
+@dataclass(frozen=True)
+class Channelwise:
+    """Convolve each channel with weights of its own.
+
+    Attributes
+    ----------
+    weights : ndarray, shape [kernel…, C]
+        In the carrier.
+    strides, dilations : tuple of int
+        As for `op.conv`.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    weights: np.ndarray
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one sum of products, in which channels and frames are one axis: numpy runs along the last."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        *kernel, channels = self.weights.shape
+        rank, entries = len(kernel), channels * source.shape[-1]
+        weights = np.repeat(self.weights, source.shape[-1], axis=-1)
+        *steps, _, item = source.strides
+        windows = as_strided(
+            source,
+            (*target.shape[:rank], *kernel, entries),
+            (
+                *(step * s for step, s in zip(steps, self.strides, strict=True)),
+                *(step * d for step, d in zip(steps, self.dilations, strict=True)),
+                item,
+            ),
+            writeable=False,
+        )
+        places, taps, last = list(range(rank)), list(range(rank, 2 * rank)), 2 * rank
+        result = target.reshape(*target.shape[:rank], entries)
+        return [
+            partial(np.einsum, windows, [*places, *taps, last], weights, [*taps, last], [*places, last], out=result)
+        ]
+
+
+@dataclass(frozen=True)
+class Total:
+    """Add up all positions."""
+
+    reads: tuple[int, ...]
+    writes: int
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the one sum."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        positions = source.reshape(math.prod(source.shape[:-2]), *source.shape[-2:])
+        return [partial(np.add.reduce, positions, axis=0, out=target.reshape(source.shape[-2:]))]

@@ -1,0 +1,260 @@
+"""The instructions of a kernel: each reads registers and writes one, for one chunk of the batch at a time.
+
+A register holds an array of shape [positions…, channels, frames]. The frames are the last, contiguous axis, so that
+every copy moves long runs, and a matrix product with the weights on the left has its result in the same layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from graphrewrite.execution.program.carrier import Map
+
+__all__ = ["Action", "Cast", "Convert", "Copy", "Index", "Instruction", "Product", "Register", "Slide", "Sum"]
+
+Action = Callable[[], object]
+
+
+class Register(NamedTuple):
+    """A register: memory for one value.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Positions, then channels, without the frames.
+    dtype : numpy.dtype
+        The carrier.
+    kept : bool
+        Whether its memory is never shared, because a border of zeros is written only once.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    kept: bool = False
+
+
+class Instruction(Protocol):
+    """Interface of instructions."""
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The registers that it reads."""
+
+    @property
+    def writes(self) -> int:
+        """The register that it writes."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether it may write to the memory of its first operand."""
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the actions that compute it on arrays, bound once for all chunks."""
+
+
+@dataclass(frozen=True)
+class Convert:
+    """Apply a map to every entry."""
+
+    reads: tuple[int, ...]
+    writes: int
+    map: Map
+    in_place: ClassVar[bool] = True
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one action for each part of the map that has an effect."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        kind, actions = target.dtype, list[Action]()
+        if isinstance(self.map.scale, np.ndarray) or self.map.scale != 1:
+            actions.append(partial(np.multiply, source, _along_frames(self.map.scale, target), out=target))
+            source = target
+        if self.map.offset is not None:
+            actions.append(partial(np.add, source, _along_frames(self.map.offset, target), out=target))
+            source = target
+        if self.map.rounded:
+            actions.append(partial(np.rint, source, out=target))
+            source = target
+        if self.map.limited:
+            # Faster than maximum or minimum with a number, even if one of the limits is infinite.
+            actions.append(partial(np.clip, source, kind.type(self.map.low), kind.type(self.map.high), out=target))
+        return actions or [partial(np.copyto, target, source)]
+
+
+def _along_frames(value: float | np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return a single number, or one per channel and frame, so that numpy's inner loop runs along both axes."""
+    array = np.asarray(value, target.dtype)
+    return np.repeat(array, target.shape[-1], axis=-1) if array.ndim else array
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Change the carrier."""
+
+    reads: tuple[int, ...]
+    writes: int
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one action."""
+        return [partial(np.copyto, registers[self.writes], registers[self.reads[0]], casting="same_kind")]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Copy entries into another order: source and target are reshaped, and their axes permuted to match.
+
+    Attributes
+    ----------
+    seen, laid : tuple of int
+        Shapes, without the frames, to which source and target are reshaped.
+    source_axes, target_axes : tuple of int
+        Permutations of their axes after which entries correspond.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    seen: tuple[int, ...]
+    laid: tuple[int, ...]
+    source_axes: tuple[int, ...]
+    target_axes: tuple[int, ...]
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one action."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        frames, last = source.shape[-1], len(self.seen)
+        return [
+            partial(
+                np.copyto,
+                target.reshape(*self.laid, frames).transpose(*self.target_axes, last),
+                source.reshape(*self.seen, frames).transpose(*self.source_axes, last),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class Product:
+    """Multiply weights with every position's column of entries.
+
+    Attributes
+    ----------
+    weights : ndarray, shape [O, K], or [G, 1…, O/G, K] with groups
+        In the carrier.
+    windows : tuple of int, optional
+        Number and stride of the windows along the last axis of positions; the K entries of a window are contiguous, and
+        windows may overlap. Without it, the operand's last axis before the frames is the column.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    weights: np.ndarray
+    windows: tuple[int, int] | None = None
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one batched matrix product over all positions."""
+        columns, target = registers[self.reads[0]], registers[self.writes]
+        frames = target.shape[-1]
+        if self.windows is not None:
+            count, step = self.windows
+            # Axes: groups (if any), rows of windows, positions along a row, entries of a position, frames.
+            *outer, along, entry, frame = columns.strides
+            shape = (*columns.shape[: len(outer)], count, self.weights.shape[-1], frames)
+            columns = as_strided(columns, shape, (*outer, along * step, entry, frame), writeable=False)
+        if self.weights.ndim > 2:
+            groups, each = self.weights.shape[0], self.weights.shape[-2]
+            target = np.moveaxis(target.reshape(*columns.shape[1:-2], groups, each, frames), -3, 0)
+        else:
+            target = target.reshape(*columns.shape[:-2], -1, frames)
+        return [partial(np.matmul, self.weights, columns, out=target)]
+
+
+@dataclass(frozen=True)
+class Slide:
+    """Take the maximum, or the sum, over windows along one axis of positions.
+
+    Attributes
+    ----------
+    axis, kernel, stride, before : int
+        The axis, and its attributes of `op.max_pool`; the border is ignored.
+    fold : ufunc
+        ``np.maximum`` or ``np.add``.
+    """
+
+    reads: tuple[int, ...]
+    writes: int
+    axis: int
+    kernel: int
+    stride: int
+    before: int
+    fold: np.ufunc = np.maximum
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one action per tap."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+        size, count = source.shape[self.axis], target.shape[self.axis]
+        taps = []
+        for tap in range(self.kernel):
+            # The windows whose entry at this tap is inside the operand.
+            first = max(0, -((tap - self.before) // self.stride))
+            last = min(count - 1, (size - 1 + self.before - tap) // self.stride)
+            if first <= last:
+                start = first * self.stride + tap - self.before
+                picked = slice(start, start + (last - first) * self.stride + 1, self.stride)
+                taps.append((self._along(target, slice(first, last + 1)), self._along(source, picked)))
+        taps.sort(key=lambda pair: -pair[0].shape[self.axis])
+        whole = [pair for pair in taps if pair[0].shape == target.shape]
+        if not whole:
+            start_with: list[Action] = [partial(target.fill, 0 if self.fold is np.add else -math.inf)]
+        elif len(whole) == 1:
+            start_with = [partial(np.copyto, target, whole[0][1])]
+        else:
+            start_with = [partial(self.fold, whole[0][1], whole[1][1], out=target)]
+        return [
+            *start_with,
+            *(partial(self.fold, into, entry, out=into) for into, entry in taps[min(len(whole), 2) :]),
+        ]
+
+    def _along(self, array: np.ndarray, piece: slice) -> np.ndarray:
+        return array[(slice(None),) * self.axis + (piece,)]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Add two registers of one shape."""
+
+    reads: tuple[int, ...]
+    writes: int
+    in_place: ClassVar[bool] = True
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one action."""
+        x, y, target = registers[self.reads[0]], registers[self.reads[1]], registers[self.writes]
+        return [partial(np.add, x, y, out=target, dtype=target.dtype, casting="same_kind")]
+
+
+@dataclass(frozen=True)
+class Index:
+    """Find the first greatest entry along an axis."""
+
+    reads: tuple[int, ...]
+    writes: int
+    axis: int
+    in_place: ClassVar[bool] = False
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return one action; the index becomes an integer of the carrier."""
+        source, target = registers[self.reads[0]], registers[self.writes]
+
+        def find() -> None:
+            target[...] = np.argmax(source, axis=self.axis).reshape(target.shape)
+
+        return [find]

@@ -1,0 +1,225 @@
+"""Kernel: a part of a graph that runs as instructions, one chunk of the batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from graphrewrite import op
+from graphrewrite.execution.program.call import Call, Values
+from graphrewrite.execution.program.instruction import Action, Instruction
+from graphrewrite.execution.program.layers import translate_conv, translate_linear, translate_max_pool
+from graphrewrite.execution.program.memory import Memory, plan
+from graphrewrite.execution.program.movement import (
+    translate_flatten,
+    translate_identity,
+    translate_reshape,
+    translate_transpose,
+)
+from graphrewrite.execution.program.pointwise import (
+    translate_add,
+    translate_arg_max,
+    translate_clip,
+    translate_from_fixed,
+    translate_relu,
+    translate_requantise,
+    translate_to_fixed,
+)
+from graphrewrite.execution.program.translation import Translate, Translation
+from graphrewrite.op.op import Op
+from graphrewrite.runtime.progress import progress
+from graphrewrite.types import FixedPoint, Tensor, element_dtype
+
+__all__ = ["MANY", "TABLE", "Kernel"]
+
+TABLE: Mapping[Op, Translate] = {
+    op.integer_conv: translate_conv,
+    op.integer_linear: translate_linear,
+    op.integer_add: translate_add,
+    op.requantise: translate_requantise,
+    op.max_pool: translate_max_pool,
+    op.relu: translate_relu,
+    op.clip: translate_clip,
+    op.arg_max: translate_arg_max,
+    op.to_fixed: translate_to_fixed,
+    op.from_fixed: translate_from_fixed,
+    op.identity: translate_identity,
+    op.flatten: translate_flatten,
+    op.reshape: translate_reshape,
+    op.transpose: translate_transpose,
+}
+"""Translations by op. A user's op of the same name is another op, and runs by its own function."""
+
+_CACHE = 1 << 21
+"""Maximum size of a chunk's registers in bytes: those in use at a time fit into a typical second-level cache."""
+
+MANY, _GRAIN = 16, 16
+"""Minimum frames of a chunk, and their multiple: enough to fill vector registers."""
+
+_LONG = 8
+"""Number of chunks from which progress is shown."""
+
+_MOST = 1 << 24
+"""Maximum size of the smallest chunk in bytes; larger kernels of real numbers exceed all caches and are not used."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A value that leaves the kernel.
+
+    Attributes
+    ----------
+    node : str
+        The node.
+    register : int
+        Its register.
+    shape : tuple of int
+        Its shape without the batch.
+    dtype : numpy.dtype
+        The dtype that the op's function returns.
+    """
+
+    node: str
+    register: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Instructions for a part of a graph, and the calls that compute the same if the inputs violate a premise.
+
+    Attributes
+    ----------
+    calls : tuple of Call
+        The nodes, in order.
+    instructions : tuple of Instruction
+        Their instructions.
+    memory : Memory
+        The memory plan of the registers.
+    entries : tuple
+        Node, type and register of each value from outside.
+    exports : tuple of Export
+        Values for outside.
+    is_exact : bool
+        Whether the instructions give the same bits as the functions. If they round in another order, they are used only
+        for batches that fill a chunk, and if a chunk is not too large.
+    """
+
+    calls: tuple[Call, ...]
+    instructions: tuple[Instruction, ...]
+    memory: Memory
+    entries: tuple[tuple[str, Tensor, int], ...]
+    exports: tuple[Export, ...]
+    is_exact: bool = True
+    _rooms: list[np.ndarray] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, is_exact: bool = True) -> Kernel:
+        """Return the kernel of a finished translation; `exported` lists nodes that are read outside."""
+        entries = [
+            (n, kind, translation.held[n].register)
+            for n, kind in translation.entries.items()
+            if isinstance(kind, Tensor)
+        ]
+        exports = []
+        for node in exported:
+            held = translation.settle(node)
+            exports.append(Export(node, held.register, held.shape, held.dtype))
+        memory = plan(
+            translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
+        )
+        return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), is_exact)
+
+    def run(self, values: Values) -> None:
+        """Compute the exports."""
+        arrays = [values[node][0] for node, *_ in self.entries]
+        if not self._premises(arrays):
+            for call, dead in zip(self.calls, self.ends, strict=True):
+                call.run(values)
+                for node in dead:
+                    del values[node]
+            return
+        batch = len(arrays[0])
+        results = [np.empty((batch, *e.shape), e.dtype) for e in self.exports]
+        if batch:
+            self._compute(arrays, results, batch)
+        values.update((e.node, (result,)) for e, result in zip(self.exports, results, strict=True))
+
+    @property
+    def fits(self) -> bool:
+        """Whether it needs little enough memory to be faster than calls."""
+        return self.is_exact or self.memory.size * MANY <= _MOST
+
+    @cached_property
+    def ends(self) -> tuple[tuple[str, ...], ...]:
+        """The nodes of the kernel that each call reads last."""
+        own, kept = {call.node for call in self.calls}, {e.node for e in self.exports}
+        last = {o.node: index for index, call in enumerate(self.calls) for o in call.operands}
+        ends: list[list[str]] = [[] for _ in self.calls]
+        for node, index in last.items():
+            if node in own and node not in kept:
+                ends[index].append(node)
+        return tuple(map(tuple, ends))
+
+    def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
+        room, chunk = self._room(batch)
+        with np.errstate(all="ignore"):  # limits bound infinities, as the op's function does in a wider float
+            registers = self.memory.views(room, chunk)
+            actions: list[Action] = [action for step in self.instructions for action in step.bind(registers)]
+            loads = [_batch_first(registers[r]) for *_, r in self.entries]
+            stores = [_batch_first(registers[e.register]) for e in self.exports]
+            starts = range(0, batch, chunk)
+            with progress(starts, "evaluate") if len(starts) >= _LONG else nullcontext(starts) as shown:
+                for start in shown:
+                    # The last chunk may overlap the one before it: the same frames give the same bits.
+                    frames = slice(min(start, batch - chunk), min(start, batch - chunk) + chunk)
+                    for array, view in zip(arrays, loads, strict=True):
+                        np.copyto(view, array[frames], casting="unsafe")
+                    for action in actions:
+                        action()
+                    for result, view in zip(results, stores, strict=True):
+                        np.copyto(result[frames], view, casting="unsafe")
+        self._rooms.append(room)
+
+    def _room(self, batch: int) -> tuple[np.ndarray, int]:
+        """Return memory, perhaps of an earlier run, and the number of frames per chunk."""
+        most = max(MANY, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
+        chunks = -(-batch // most)
+        chunk = min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
+        size = self.memory.size * chunk
+        room = self._rooms.pop() if self._rooms else np.empty(0, np.uint8)  # popped: another thread allocates its own
+        return (room if len(room) >= size else np.empty(size, np.uint8)), chunk
+
+    def _premises(self, arrays: list[np.ndarray]) -> bool:
+        """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
+        if not arrays:
+            return False
+        if not self.is_exact and len(arrays[0]) < MANY:
+            return False
+        for array, (_, kind, _) in zip(arrays, self.entries, strict=True):
+            element = kind.element
+            if (
+                array.shape[1:] != kind.shape[1:]
+                or len(array) != len(arrays[0])
+                or array.dtype != element_dtype(element)
+            ):
+                return False
+            if isinstance(element, FixedPoint):
+                narrower = element.width < 8 * array.dtype.itemsize
+                if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
+                    return False
+            elif np.isnan(array).any():
+                return False
+        return True
+
+
+def _batch_first(register: np.ndarray) -> np.ndarray:
+    """Return a register [positions…, channels, frames] as [frames, channels, positions…]."""
+    if register.ndim == 1:
+        return register
+    return register.transpose(register.ndim - 1, register.ndim - 2, *range(register.ndim - 2))

@@ -1,0 +1,271 @@
+"""Program: a graph compiled into steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
+from graphrewrite.execution.implementation import Implementation, check_implementations, insert_conversions
+from graphrewrite.execution.implementation.insertion import chosen
+from graphrewrite.execution.program.call import Call, Values, constant_value
+from graphrewrite.execution.program.elsewhere import computed_by, opened
+from graphrewrite.execution.program.kernel import MANY, Kernel
+from graphrewrite.execution.program.reuse import reusing
+from graphrewrite.execution.program.schedule import Steps, has_real_work, scheduled, with_ends
+from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import as_graph
+from graphrewrite.op import constant
+from graphrewrite.op.generic_op import Generic
+from graphrewrite.runtime.progress import progress
+from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
+
+__all__ = ["Program", "compile_graph"]
+
+_LONG, _LARGE = 128, 1 << 17
+"""Number of steps from which progress is shown, or a sixteenth of it for inputs of at least so many entries."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A compiled graph, independent of later changes of the graph.
+
+    Attributes
+    ----------
+    inputs : mapping of str to Type
+        Inputs of the graph, in order.
+    needed : frozenset of str
+        Required inputs.
+    steps : tuple
+        The steps for small batches, in order.
+    results : tuple of str
+        Nodes whose values are returned.
+    constants : mapping of str to tuple of ndarray
+        Values of constants, by node.
+    reals : tuple of Call
+        Calls to translate again for large batches, for which kernels of real numbers are faster.
+
+    Examples
+    --------
+    >>> g = Graph.parse('''graph g
+    ... x = input() : s8f4[N,2]
+    ... r = requantise(x, shift=2, element=u4f2)
+    ... y = output(r)''')
+    >>> program = compile_graph(g)
+    >>> program({"x": [[6, 10], [-1, 127]]})["y"].tolist()
+    [[2, 2], [0, 15]]
+    """
+
+    inputs: Mapping[str, Type]
+    needed: frozenset[str]
+    steps: Steps
+    results: tuple[str, ...]
+    constants: Mapping[str, tuple[np.ndarray, ...]]
+    reals: tuple[Call, ...] = ()
+
+    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return the values of the chosen nodes for inputs; thread-safe."""
+        arrays: Values = {name: (array,) for name, array in self._checked(inputs).items()}
+        values = {**self.constants, **arrays}
+        steps = self._steps(arrays)
+        if len(steps) >= _LONG or (
+            len(steps) >= _LONG // 16 and sum([array.size for (array,) in arrays.values()]) >= _LARGE
+        ):
+            with progress(steps, "evaluate") as shown:
+                _run(shown, values)
+        else:
+            _run(steps, values)
+        return {node: values[node][0] for node in self.results}
+
+    def watch(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
+        r"""Yield the results of each node as they are computed: constants and inputs first, then calls.
+
+        Arrays may be overwritten when the next item is requested, unless the node is a chosen one. Nodes inside kernels
+        are not yielded; compile without instructions to get all nodes.
+
+        Parameters
+        ----------
+        inputs : mapping of str to array-like
+            One array per input, batch first.
+
+        Yields
+        ------
+        tuple
+            A node, and its results.
+
+        Raises
+        ------
+        EvaluationError
+            As for a call of the program.
+
+        Examples
+        --------
+        >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = relu(a)\ny = output(b)")
+        >>> program = compile_graph(g, instructions=False)
+        >>> [(node, found[0].tolist()) for node, found in program.watch({"x": [1, -2]})]
+        [('x', [1.0, -2.0]), ('a', [-1.0, 2.0]), ('b', [0.0, 2.0]), ('y', [0.0, 2.0])]
+        """
+        values: Values = {**self.constants, **{name: (array,) for name, array in self._checked(inputs).items()}}
+        yield from list(values.items())
+        with progress(self.steps, "evaluate") as shown:
+            for step, dead in shown:
+                step.run(values)
+                for call in () if isinstance(step, Kernel) else (step,):
+                    yield call.node, values[call.node]
+                for node in dead:
+                    values.pop(node, None)
+
+    def _steps(self, values: Values) -> Steps:
+        if not self.reals or all(len(array) < MANY for (array,) in values.values() if array.ndim):
+            return self.steps
+        return self.for_many
+
+    @cached_property
+    def for_many(self) -> Steps:
+        """The steps for large batches, translated on first use."""
+        kept = {*self.results, *self.constants}
+        return scheduled(self.reals, self.inputs, _single(self.constants), kept, reals=True)
+
+    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        for name in inputs:
+            if name not in self.inputs:
+                raise EvaluationError(
+                    f"there is no input {name!r}{did_you_mean(name, self.inputs)}; inputs are {', '.join(self.inputs)}"
+                )
+        checked = {}
+        for name, kind in self.inputs.items():
+            if name not in inputs:
+                if name in self.needed:
+                    raise EvaluationError(f"the input {name!r} is missing: {kind}")
+                continue
+            try:
+                array = hold(kind.element, inputs[name])
+            except (TypeError, ValueError, OverflowError) as error:
+                raise EvaluationError(
+                    f"the input {name!r} is {kind}, and its values cannot be converted: {error}"
+                ) from error
+            is_whole = array.dtype.kind in "iu" and not isinstance(kind.element, FixedPoint)
+            if is_whole and (message := out_of_range(kind.element, inputs[name])):
+                raise EvaluationError(f"the input {name!r} is {kind}, and {message}")
+            shape = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
+            if array.ndim != len(shape) or any(
+                isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)
+            ):
+                raise EvaluationError(f"the input {name!r} is {kind}, got an array of shape {list(array.shape)}")
+            checked[name] = array
+        return checked
+
+
+def _run(steps: Iterable[tuple[Call | Kernel, tuple[str, ...]]], values: Values) -> None:
+    for step, dead in steps:
+        step.run(values)
+        for node in dead:
+            values.pop(node, None)
+
+
+def compile_graph(
+    graph: Graph,
+    nodes: Iterable[str] | None = None,
+    *,
+    instructions: bool = True,
+    implementations: Iterable[Implementation] = (),
+) -> Program:
+    r"""Compile a graph, or the part of it that chosen nodes depend on.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph of any level. The program keeps its arrays, which must not be written to while it is used; the graph may
+        change otherwise.
+    nodes : iterable of str, optional
+        Nodes whose values to return; the outputs if not given.
+    instructions : bool
+        Whether to translate nodes to instructions. Without, every node is a call: faster to compile, slower to run, and
+        the same results, except that convolutions of real numbers may be rounded differently in large batches.
+    implementations : iterable of Implementation
+        The best implementation computes each node, with the conversions that it needs. Values of converted nodes are
+        those of the implementation; outputs have their declared types.
+
+    Raises
+    ------
+    UnknownOpError
+        If ops of needed nodes are unknown; lists all of them.
+    EvaluationError
+        If a node asks for a backend or kernel that no implementation has.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)")
+    >>> compile_graph(g)({"x": [[-1, 2]]})["y"].tolist()
+    [[0.0, 2.0]]
+    """
+    graph = as_graph(graph, "that can be evaluated")
+    wanted = tuple(graph.outputs if nodes is None else nodes)
+    given = check_implementations(implementations)
+    if given:
+        graph = insert_conversions(given)(opened(graph, given, wanted))
+    own = chosen(given, graph) if given else {}
+    needed, order = set(wanted), graph.in_order()
+    for node in reversed(order):
+        if node in needed:
+            needed.update(graph.predecessors(node))
+    plan = [node for node in order if node in needed]
+    _check_ops(graph, [node for node in plan if node not in own])
+    inputs = {name: graph.result_type(name) for name in graph.inputs}
+    constants: Values = {}
+    calls = []
+    for node in plan:
+        if node in inputs:
+            continue
+        value = None if node in own else constant_value(graph, node)
+        if value is not None:
+            constants[node] = (value,)
+            continue
+        call = computed_by(own[node], graph, node) if node in own else Call.of(graph, node)
+        if not (call.op is constant or _is_folded(call, constants)):
+            calls.append(call)
+            continue
+        try:
+            call.run(constants)
+        except EvaluationError:
+            calls.append(call)  # raises again when the program runs
+    arrays, kept = _single(constants), {*wanted, *constants}
+    steps = scheduled(calls, inputs, arrays, kept) if instructions else with_ends(reusing(calls, kept), kept)
+    reals = tuple(calls) if instructions and has_real_work(calls) else ()
+    return Program(inputs, frozenset(needed & inputs.keys()), steps, wanted, constants, reals)
+
+
+def _is_folded(call: Call, constants: Values) -> bool:
+    """Tell whether a node has the same values in every run and is computed by the library."""
+    return (
+        type(call) is Call
+        and bool(call.operands)
+        and not call.op.stateful
+        and call.op.level == "nn"
+        and all(o.node in constants for o in call.operands)
+    )
+
+
+def _single(constants: Mapping[str, tuple[np.ndarray, ...]]) -> dict[str, np.ndarray]:
+    """Return the values of nodes with a single result."""
+    return {node: results[0] for node, results in constants.items() if len(results) == 1}
+
+
+def _check_ops(graph: Graph, nodes: list[str]) -> None:
+    unknown = []
+    for node in nodes:
+        try:
+            is_unknown = isinstance(graph.op(node), Generic)
+        except UnknownOpError:
+            is_unknown = True
+        if is_unknown:
+            unknown.append(f"{graph.nodes[node].get('type')} ({node})")
+    if unknown:
+        raise UnknownOpError(
+            f"unknown ops: {', '.join(unknown)}; "
+            "pass the ops as Graph(ops=[…]) or implementations=[…] of them, or replace the nodes by rules"
+        )

@@ -1,0 +1,267 @@
+"""Translation of networks of real numbers: the same instructions, in the float types of the graph.
+
+Sums are computed in another order than by the ops' functions, so that results differ by rounding. Ops that only move
+or compare numbers give the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from graphrewrite import op
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.execution.program.call import Call
+from graphrewrite.execution.program.carrier import Map
+from graphrewrite.execution.program.channelwise import Border, Channelwise, Total
+from graphrewrite.execution.program.instruction import Product, Slide, Sum
+from graphrewrite.execution.program.movement import (
+    translate_flatten,
+    translate_identity,
+    translate_reshape,
+    translate_transpose,
+)
+from graphrewrite.execution.program.translation import KernelValue, Translate, Translation
+from graphrewrite.execution.program.windows import Gather, Geometry
+from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
+from graphrewrite.op.op import Op
+
+__all__ = ["REALS"]
+
+
+def _real(translate: Translate) -> Translate:
+    """Restrict a translation to operands that are real numbers in registers of their own dtype."""
+
+    def of_reals(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+        plain = all(x.low is None and t.registers[x.register].dtype == x.dtype == operands[0].dtype for x in operands)
+        return translate(t, call, operands) if plain else None
+
+    return of_reals
+
+
+def _constant(t: Translation, call: Call, slot: int, dtype: np.dtype) -> np.ndarray | None:
+    """Return an operand that is a constant of the dtype; None for others."""
+    value = t.constants.get(call.operands[slot].node) if slot < len(call.operands) else None
+    return value if value is not None and value.dtype == dtype else None
+
+
+def _with_bias(t: Translation, call: Call, made: KernelValue, factor: float = 1.0) -> KernelValue | None:
+    """Return a layer's sums with the bias, if it has one, as pending map."""
+    if len(call.operands) == 2:
+        return made
+    b = _constant(t, call, 2, made.dtype)
+    if b is None or not (b.size == 1 or b.size == made.shape[0] == b.shape[-1]):
+        return None
+    offset = np.broadcast_to(b.reshape(-1, 1) * made.dtype.type(factor), (made.shape[0], 1))
+    return made._replace(pending=Map(offset=offset.astype(np.float64)))
+
+
+def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Emit one matrix product for all positions, or one sum of products for a depthwise convolution."""
+    (x,), a = operands, call.attributes
+    w = _constant(t, call, 1, x.dtype)
+    rank, groups = len(x.shape) - 1, a["groups"]
+    if w is None or rank < 1 or w.ndim != rank + 2 or not w.size or w.shape[1] * groups != x.shape[0]:
+        return None
+    try:
+        windows = Geometry.of(x.shape[1:], w.shape[2:], a["strides"], a["pads"], a["dilations"], groups)
+    except TypeMismatchError:
+        return None  # the op's own function raises a better error
+    shape = (len(w), *windows.results[:rank])
+    made = t.register(shape, x.dtype)
+    if _with_bias(t, call, KernelValue(made, shape, x.dtype)) is None:
+        return None
+    x = t.computed(x)
+    if groups == x.shape[0] == len(w):
+        _channelwise(t, call, x, w, made)
+    else:
+        columns = x.register
+        if not windows.plain:
+            columns = t.register(windows.gathered(x.shape[0]), x.dtype, kept=windows.padded, gathered=True)
+            t.emit(Gather((x.register,), columns, windows))
+        along = (windows.results[-1], windows.strides[-1])
+        t.emit(Product((columns,), made, windows.columns(w), along))
+    return _with_bias(t, call, KernelValue(made, shape, x.dtype))
+
+
+def _channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, made: int) -> None:
+    rank, a = len(x.shape) - 1, call.attributes
+    pads, source = per_axis(a["pads"], 2 * rank, 0), x.register
+    if any(pads):
+        sizes = [p + size + q for p, size, q in zip(pads, x.shape[1:], pads[rank:], strict=False)]
+        source = t.register((x.shape[0], *sizes), x.dtype, kept=True)
+        t.emit(Border((x.register,), source, pads[:rank]))
+    weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1))
+    strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))
+    t.emit(Channelwise((source,), made, weights, strides, dilations))
+
+
+def translate_linear(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Emit one matrix product."""
+    (x,) = operands
+    w = _constant(t, call, 1, x.dtype)
+    return None if w is None else _product(t, call, x, w)
+
+
+def translate_gemm(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Emit one matrix product with weights on its right."""
+    (x,), a = operands, call.attributes
+    w = _constant(t, call, 1, x.dtype)
+    if w is None or w.ndim != 2 or a["trans_a"]:
+        return None
+    w = w if a["trans_b"] else w.T
+    return _product(t, call, x, w * x.dtype.type(a["alpha"]) if a["alpha"] != 1 else w, a["beta"])
+
+
+def _product(t: Translation, call: Call, x: KernelValue, w: np.ndarray, factor: float = 1.0) -> KernelValue | None:
+    if w.ndim != 2 or x.shape != w.shape[1:]:
+        return None
+    shape = (len(w),)
+    made = t.register(shape, x.dtype)
+    product = _with_bias(t, call, KernelValue(made, shape, x.dtype), factor)
+    if product is not None:
+        t.emit(Product((t.computed(x).register,), made, np.ascontiguousarray(w)))
+    return product
+
+
+def translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Fold the scale into the weights of a preceding layer, if possible, and add an offset."""
+    (x,) = operands
+    parameters = [_constant(t, call, slot, x.dtype) for slot in range(1, 5)]
+    if any(p is None or p.shape != x.shape[:1] for p in parameters):
+        return None
+    gain, shift, mean, var = (np.asarray(p, np.float64).reshape(-1, 1) for p in parameters)
+    with np.errstate(all="ignore"):
+        scale = gain / np.sqrt(var + call.attributes["epsilon"])
+        offset = shift - mean * scale
+    if not (np.isfinite(scale).all() and np.isfinite(offset).all()):
+        return None
+    if x.pending is not None and x.pending.limited:
+        x = t.computed(x)
+    if _is_last(t, call, x):
+        layer = t.instructions[-1]
+        assert isinstance(layer, Product | Channelwise)
+        t.instructions[-1] = replace(layer, weights=_scaled(layer, scale))
+        before = None if x.pending is None else x.pending.offset
+        return x._replace(pending=Map(offset=offset if before is None else before * scale + offset))
+    return t.mapped(x, Map(scale, offset), low=None, high=None, dtype=x.dtype)
+
+
+def _is_last(t: Translation, call: Call, x: KernelValue) -> bool:
+    """Tell whether an operand is the result of the last instruction, a layer, without other readers."""
+    last = t.instructions[-1] if t.instructions else None
+    return (
+        isinstance(last, Product | Channelwise)
+        and last.writes == x.register
+        and t.reads.get(call.operands[0].node) == 1
+        and sum(held.register == x.register for held in t.held.values()) == 1
+    )
+
+
+def _scaled(layer: Product | Channelwise, scale: np.ndarray) -> np.ndarray:
+    w = layer.weights
+    # Channels are the last axis, or rows, perhaps in groups.
+    factor = scale.reshape(-1) if isinstance(layer, Channelwise) else scale.reshape(*w.shape[:-1], 1)
+    return np.asarray(w * factor, w.dtype)
+
+
+def translate_relu(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Limit to non-negative numbers."""
+    return t.mapped(operands[0], Map(low=0.0), low=None, high=None, dtype=operands[0].dtype)
+
+
+def translate_clip(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Limit to one or two bounds."""
+    low, high = call.attributes["low"], call.attributes["high"]
+    low, high = -math.inf if low is None else float(low), math.inf if high is None else float(high)
+    return (
+        t.mapped(operands[0], Map(low=low, high=high), low=None, high=None, dtype=operands[0].dtype)
+        if low <= high
+        else None
+    )
+
+
+def translate_add(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Add two values of one shape."""
+    if len(operands) != 2 or operands[0].shape != operands[1].shape:
+        return None
+    x, y = (t.computed(held) for held in operands)
+    return KernelValue(t.emit(Sum((x.register, y.register), t.register(x.shape, x.dtype))), x.shape, x.dtype)
+
+
+def _slid(t: Translation, call: Call, x: KernelValue, fold: np.ufunc) -> KernelValue | None:
+    """Fold windows along one axis after the other."""
+    a, rank = call.attributes, len(x.shape) - 1
+    kernel, strides, pads = a["kernel"], per_axis(a["strides"], rank, 1), per_axis(a["pads"], 2 * rank, 0)
+    if rank < 1 or a["ceil_mode"] or set(a["dilations"]) != {1}:
+        return None
+    try:
+        results = spatial_sizes(x.shape[1:], kernel, strides, pads, (1,) * len(kernel))
+    except TypeMismatchError:
+        return None  # the op's own function raises a better error
+    x = t.computed(x) if x.pending is not None and _is_decreasing(x.pending) else x
+    for axis in range(rank):
+        if (kernel[axis], strides[axis], pads[axis], pads[rank + axis]) == (1, 1, 0, 0):
+            continue
+        shape = (*x.shape[: 1 + axis], results[axis], *x.shape[2 + axis :])
+        made = t.register(shape, x.dtype)
+        t.emit(Slide((x.register,), made, axis, kernel[axis], strides[axis], pads[axis], fold))
+        x = x._replace(register=made, shape=shape)
+    return x
+
+
+def _is_decreasing(by: Map) -> bool:
+    """Tell whether a map has a negative scale, so that it does not commute with a maximum."""
+    return bool(np.any(np.asarray(by.scale) < 0))
+
+
+def translate_max_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Emit one maximum per axis, before the pending map if that is increasing: it is cheaper afterwards."""
+    return _slid(t, call, operands[0], np.maximum)
+
+
+def translate_average_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Emit one sum per axis, and a scale."""
+    if any(call.attributes["pads"]) and not call.attributes["count_include_pad"]:
+        return None
+    total = _slid(t, call, t.computed(operands[0]), np.add)
+    return None if total is None else _mean(t, total, math.prod(call.attributes["kernel"]))
+
+
+def translate_global_average_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
+    """Emit one sum and a scale."""
+    x = t.computed(operands[0])
+    if len(x.shape) < 2:
+        return None
+    shape = (x.shape[0], *[1] * (len(x.shape) - 1))
+    made = t.emit(Total((x.register,), t.register(shape, x.dtype)))
+    return _mean(t, x._replace(register=made, shape=shape), math.prod(x.shape[1:]))
+
+
+def _mean(t: Translation, x: KernelValue, count: int) -> KernelValue:
+    return t.mapped(x, Map(1.0 / count), low=None, high=None, dtype=x.dtype)
+
+
+REALS: Mapping[Op, Translate] = {
+    each: _real(translate)
+    for each, translate in {
+        op.conv: translate_conv,
+        op.linear: translate_linear,
+        op.gemm: translate_gemm,
+        op.batch_norm: translate_batch_norm,
+        op.relu: translate_relu,
+        op.clip: translate_clip,
+        op.add: translate_add,
+        op.max_pool: translate_max_pool,
+        op.average_pool: translate_average_pool,
+        op.global_average_pool: translate_global_average_pool,
+        op.identity: translate_identity,
+        op.flatten: translate_flatten,
+        op.reshape: translate_reshape,
+        op.transpose: translate_transpose,
+    }.items()
+}
+"""Translations of ops on real numbers."""

@@ -1,0 +1,110 @@
+"""Schedule: the nodes of a graph as kernels and calls, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from graphrewrite.execution.program.call import Call
+from graphrewrite.execution.program.kernel import TABLE, Kernel
+from graphrewrite.execution.program.reals import REALS
+from graphrewrite.execution.program.reuse import reusing
+from graphrewrite.execution.program.translation import Translate, Translation
+from graphrewrite.op import conv
+from graphrewrite.op.op import Op
+from graphrewrite.types import Type
+
+__all__ = ["Steps", "has_real_work", "scheduled", "with_ends"]
+
+Steps = tuple[tuple[Call | Kernel, tuple[str, ...]], ...]
+"""Calls and kernels in order, each with the nodes whose values are not read after it."""
+
+
+def scheduled(
+    calls: Sequence[Call],
+    inputs: Mapping[str, Type],
+    constants: Mapping[str, np.ndarray],
+    wanted: Collection[str],
+    *,
+    reals: bool = False,
+) -> Steps:
+    """Group calls into few kernels: the calls of stage 0, kernel 0, the calls of stage 1, kernel 1, and so on.
+
+    Kernels of integers are at even stages, those of real numbers at odd ones.
+    """
+    table_of = _tables(calls, reals=reals)
+    if table_of is None:
+        return with_ends(reusing(calls, wanted), wanted)
+    kinds = dict(inputs)
+    kinds.update((call.node, call.results[0]) for call in calls if call.results)
+    reads = Counter(o.node for call in calls for o in call.operands)
+    reads.update(wanted)
+    translations: dict[int, Translation] = {}
+    stage: dict[str, int] = {}
+    called: dict[int, list[Call]] = {}
+    inside: dict[int, list[Call]] = {}
+    translated: set[str] = set()
+    for call in calls:
+        sources = [o.node for o in call.operands]
+        table = table_of(call)
+        if table is not None:
+            at = max((stage.get(n, 0) for n in sources), default=0)
+            at += at % 2 != (table is REALS)
+            translation = translations.setdefault(at, Translation(table, constants, reads))
+            types = {n: kinds[n] for n in sources if n not in translation.held and n in kinds}
+            if translation.translate(call, types):
+                stage[call.node] = at
+                inside.setdefault(at, []).append(call)
+                translated.add(call.node)
+                continue
+        stage[call.node] = at = max((stage.get(n, 0) + (n in translated) for n in sources), default=0)
+        called.setdefault(at, []).append(call)
+    steps: list[Call | Kernel] = []
+    for at in range(max(stage.values(), default=0) + 1):
+        steps += called.get(at, [])
+        if at in inside:
+            members = {call.node for call in inside[at]}
+            read = {o.node for call in calls if call.node not in members for o in call.operands}
+            exported = [n.node for n in inside[at] if n.node in read or n.node in wanted]
+            kernel = Kernel.of(inside[at], translations[at], exported, is_exact=at % 2 == 0)
+            steps += [kernel] if kernel.fits else kernel.calls
+    return with_ends(steps, wanted)
+
+
+def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], Mapping[Op, Translate] | None] | None:
+    """Return the choice of translation table for a call; None if there is too little work to pay for a kernel."""
+    whole = any(call.op.level == "integer" and call.op in TABLE for call in calls)
+    real = reals and has_real_work(calls)
+    if not (whole or real):
+        return None
+
+    def table_of(call: Call) -> Mapping[Op, Translate] | None:
+        if real and call.op in REALS and _is_real(call):
+            return REALS
+        return TABLE if whole and call.op in TABLE else None
+
+    return table_of
+
+
+def has_real_work(calls: Iterable[Call]) -> bool:
+    """Tell whether kernels of real numbers pay, which they do for convolutions."""
+    return any(call.op is conv and _is_real(call) for call in calls)
+
+
+def _is_real(call: Call) -> bool:
+    return len(call.results) == 1 and call.results[0].element in ("f32", "f64")
+
+
+def with_ends(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> Steps:
+    """Add to each step the nodes that it reads last."""
+    last: dict[str, int] = {}
+    for index, step in enumerate(steps):
+        for call in step.calls if isinstance(step, Kernel) else (step,):
+            last.update(dict.fromkeys((o.node for o in call.operands), index))
+    ends: dict[int, list[str]] = {}
+    for node, index in last.items():
+        if node not in wanted:
+            ends.setdefault(index, []).append(node)
+    return tuple((step, tuple(ends.get(index, ()))) for index, step in enumerate(steps))

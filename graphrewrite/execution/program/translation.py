@@ -1,0 +1,190 @@
+"""Translation of nodes of the integer level to instructions, where that is provably exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from graphrewrite.execution.program.call import Call
+from graphrewrite.execution.program.carrier import FLOAT32, Map, carrier
+from graphrewrite.execution.program.instruction import Cast, Convert, Instruction, Register
+from graphrewrite.op.op import Op
+from graphrewrite.types import FixedPoint, Tensor, Type, element_dtype
+
+__all__ = ["KernelValue", "Translate", "Translation"]
+
+
+class KernelValue(NamedTuple):
+    """A value of the graph inside a kernel.
+
+    Attributes
+    ----------
+    register : int
+        Its register.
+    shape : tuple of int
+        Channels, then positions, without the batch.
+    dtype : numpy.dtype
+        The dtype of the array that the op's function would return.
+    low, high : int, optional
+        Proven bounds of every mantissa; None for real numbers.
+    pending : Map, optional
+        A map still to be applied to the register; it is delayed so that it merges with following maps.
+    """
+
+    register: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    low: int | None = None
+    high: int | None = None
+    pending: Map | None = None
+
+    @property
+    def bound(self) -> int:
+        """The greatest magnitude."""
+        assert self.low is not None
+        assert self.high is not None
+        return max(abs(self.low), abs(self.high))
+
+
+Translate = Callable[["Translation", Call, list[KernelValue]], KernelValue | None]
+"""Function that emits the instructions of a node for its operands; returns None if exactness is not proven."""
+
+
+class Translation:
+    """The instructions of a kernel under construction."""
+
+    def __init__(
+        self, table: Mapping[Op, Translate], constants: Mapping[str, np.ndarray], reads: Mapping[str, int]
+    ) -> None:
+        self.table, self.constants, self.reads = table, constants, reads
+        self.registers: list[Register] = []
+        self.instructions: list[Instruction] = []
+        self.held: dict[str, KernelValue] = {}
+        self.entries: dict[str, Type] = {}
+
+    def translate(self, call: Call, entry_types: Mapping[str, Type]) -> bool:
+        """Translate a node; return whether it was possible. `entry_types` are types of values from outside."""
+        translate = self.table.get(call.op)
+        if (
+            translate is None
+            or call.arrangement is not None
+            or any(o.result for o in call.operands)
+            or call.attributes.keys() != call.op.attributes.keys()
+        ):
+            return False
+        if (
+            not call.op.required <= len(call.operands) <= len(call.op.operands)
+            or call.operands[0].node in self.constants
+        ):
+            return False
+        before = len(self.registers), len(self.instructions)
+        entered = list(
+            dict.fromkeys(o.node for o in call.operands if o.node not in self.held and o.node not in self.constants)
+        )
+        translated = None
+        if all(self._enter(node, entry_types.get(node), call) for node in entered):
+            # Raised for invalid attributes: the op's function reports them when it is called.
+            with suppress(AttributeError, IndexError, TypeError, ValueError):
+                translated = translate(self, call, [self.held[o.node] for o in call.operands if o.node in self.held])
+        translated = None if translated is None else self._as_typed(translated, call)
+        if translated is None:
+            for node in entered:
+                self.held.pop(node, None)
+                self.entries.pop(node, None)
+            del self.registers[before[0] :], self.instructions[before[1] :]
+            return False
+        self.held[call.node] = translated
+        if self.reads.get(call.node, 0) > 1:
+            self.settle(call.node)
+        return True
+
+    def _as_typed(self, value: KernelValue, call: Call) -> KernelValue | None:
+        """Return a value with the dtype of its format, as a call returns it; None if its bounds exceed the dtype."""
+        if len(call.results) != 1:
+            return None
+        element = call.results[0].element
+        if not isinstance(element, FixedPoint):
+            return value
+        limits = np.iinfo(element.dtype)
+        if value.low is None or value.high is None or value.low < limits.min or value.high > limits.max:
+            return None
+        return value._replace(dtype=element.dtype)
+
+    def _enter(self, node: str, type: Type | None, call: Call) -> bool:
+        """Add a value from outside, if a register can hold its type."""
+        if (
+            not isinstance(type, Tensor)
+            or len(type.shape) < 2
+            or not all(isinstance(d, int) and d > 0 for d in type.shape[1:])
+        ):
+            return False
+        shape = tuple(int(d) for d in type.shape[1:])
+        if isinstance(type.element, FixedPoint):
+            kind = carrier(max(-type.element.minimum, type.element.maximum))
+            if kind is None:
+                return False
+            self.held[node] = KernelValue(
+                self.register(shape, kind), shape, type.element.dtype, type.element.minimum, type.element.maximum
+            )
+        elif type.element in ("f32", "f64"):
+            kind = element_dtype(type.element)
+            element = call.attributes.get("element")
+            if isinstance(element, FixedPoint) and kind == FLOAT32:
+                # The carrier must represent the limits of the format.
+                wide = carrier(max(-element.minimum, element.maximum))
+                if wide is None:
+                    return False
+                kind = wide
+            self.held[node] = KernelValue(self.register(shape, kind), shape, element_dtype(type.element))
+        else:
+            return False
+        self.entries[node] = type
+        return True
+
+    def register(self, shape: tuple[int, ...], dtype: np.dtype, *, kept: bool = False, gathered: bool = False) -> int:
+        """Return a new register for a value of a shape: channels first without the batch; as stored if `gathered`."""
+        self.registers.append(Register(shape if gathered else (*shape[1:], *shape[:1]), dtype, kept))
+        return len(self.registers) - 1
+
+    def emit(self, instruction: Instruction) -> int:
+        """Append an instruction and return the register that it writes."""
+        self.instructions.append(instruction)
+        return instruction.writes
+
+    def mapped(self, x: KernelValue, by: Map, *, low: int | None, high: int | None, dtype: np.dtype) -> KernelValue:
+        """Return a value with a pending map, which is not computed yet."""
+        both = by if x.pending is None else x.pending.then(by)
+        if both is None:
+            x, both = self.computed(x), by
+        return x._replace(pending=both, low=low, high=high, dtype=dtype)
+
+    def computed(self, x: KernelValue) -> KernelValue:
+        """Return a value after its pending map, in the narrowest carrier."""
+        if x.pending is None:
+            return x
+        kind = self.registers[x.register].dtype
+        made = x._replace(
+            register=self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending)), pending=None
+        )
+        narrow = kind if x.low is None else carrier(x.bound)
+        return self.carried(made, narrow) if narrow is not None and narrow.itemsize < kind.itemsize else made
+
+    def carried(self, x: KernelValue, kind: np.dtype) -> KernelValue:
+        """Return a value, computed, in a register of the carrier."""
+        x = self.computed(x)
+        if self.registers[x.register].dtype == kind:
+            return x
+        return x._replace(register=self.emit(Cast((x.register,), self.register(x.shape, kind))))
+
+    def settle(self, node: str) -> KernelValue:
+        """Compute the pending map of a node, once for all its readers."""
+        self.held[node] = self.computed(self.held[node])
+        return self.held[node]
+
+    def constant(self, call: Call, slot: int) -> np.ndarray | None:
+        """Return the integers of a constant operand as float64 (exact up to 2**53); None for other operands."""
+        value = self.constants.get(call.operands[slot].node) if slot < len(call.operands) else None
+        return value.astype(np.float64) if value is not None and value.dtype.kind in "iu" else None

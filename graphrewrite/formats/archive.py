@@ -1,0 +1,146 @@
+"""Archives of arrays: an uncompressed `.npz`, written reproducibly and read without trust."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from collections.abc import Mapping
+from typing import IO, Any
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.json.path import JsonPath
+from graphrewrite.formats.text.array_printer import check_storable
+from graphrewrite.formats.text.raw_arrays import array_from
+
+__all__ = ["Archive", "Collected", "archive_of"]
+
+_HEADER = 10_000
+"""Maximum size of the header of an array, in bytes."""
+_NPY = ".npy"
+
+
+class Collected:
+    """Arrays to be written to a file, each once, named in the order in which they were added.
+
+    Examples
+    --------
+    >>> collected = Collected()
+    >>> w = np.float32([1, 2])
+    >>> collected.add(w), collected.add(np.int8([3])), collected.add(w)
+    ('array_1', 'array_2', 'array_1')
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._names: dict[int, str] = {}
+
+    def add(self, array: np.ndarray) -> str:
+        """Add an array and return its name in the file."""
+        check_storable(array)
+        if id(array) not in self._names:
+            name = self._names[id(array)] = f"array_{len(self.arrays) + 1}"
+            self.arrays[name] = array
+        return self._names[id(array)]
+
+    def put(self, array: np.ndarray, path: JsonPath) -> dict[str, str]:
+        """Add an array and return its JSON reference."""
+        try:
+            return {"$array": self.add(array)}
+        except GraphRewriteError as error:
+            path.fail(str(error), error)
+
+
+def archive_of(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return the bytes of an `.npz`; equal arrays give equal bytes.
+
+    Examples
+    --------
+    >>> np.load(io.BytesIO(archive_of({"w": np.int8([1, 2])})))["w"].tolist()
+    [1, 2]
+    """
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(name + _NPY)  # its date is fixed
+            with archive.open(entry, "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, np.asarray(array), allow_pickle=False)
+    return stream.getvalue()
+
+
+class Archive:
+    """The arrays of an untrusted `.npz`.
+
+    Entries must be stored uncompressed, so that an array is never larger than the file.
+
+    Examples
+    --------
+    >>> data = archive_of({"w": np.int8([1, 2])})
+    >>> Archive(io.BytesIO(data), len(data), JsonPath() / "arrays").get("w", JsonPath()).tolist()
+    [1, 2]
+    """
+
+    def __init__(self, stream: IO[bytes], size: int, path: JsonPath) -> None:
+        self._found: dict[str, np.ndarray] = {}
+        try:
+            self._archive = zipfile.ZipFile(stream)
+        except Exception as error:  # zipfile raises many kinds of errors on malformed files
+            path.fail(f"expected an .npz file of arrays: {type(error).__name__}: {error}", error)
+        self._entries = {entry.filename: entry for entry in self._archive.infolist()}
+        if len(self._entries) < len(self._archive.infolist()):
+            path.fail("two arrays have the same name")
+        if sum(entry.file_size for entry in self._entries.values()) > size:
+            path.fail("the declared sizes of its arrays exceed the file size; store them uncompressed")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arrays, in the order in which they are stored."""
+        return tuple(name.removesuffix(_NPY) for name in self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return f"{name}{_NPY}" in self._entries
+
+    def get(self, name: str, path: JsonPath) -> np.ndarray:
+        """Return an array, the same object each time."""
+        if name not in self._found:
+            if name not in self:
+                path.fail(f"the file of arrays has no array {name!r:.60}")
+            self._found[name] = self._read(self._entries[name + _NPY], path)
+        return self._found[name]
+
+    def _read(self, entry: zipfile.ZipInfo, path: JsonPath) -> np.ndarray:
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or entry.flag_bits & 1:
+            path.fail("the array is compressed or encrypted; store it as numpy.savez does")
+        try:
+            data = self._archive.read(entry)
+        except Exception as error:  # as above
+            path.fail(f"the array cannot be read: {type(error).__name__}: {error}", error)
+        return _array(data, path)
+
+
+def _array(data: bytes, path: JsonPath) -> np.ndarray:
+    """Return the array of an `.npy`."""
+    stream = io.BytesIO(data)
+    form = np.lib.format
+    try:
+        version = form.read_magic(stream)
+        read = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}.get(version)
+        if read is None:
+            path.fail(f"version {version} of .npy is not supported; write the file with numpy.savez")
+        shape, in_columns, dtype = read(stream, max_header_size=_HEADER)
+    except GraphRewriteError:
+        raise
+    except Exception as error:  # numpy parses the header as a Python literal, with many kinds of errors
+        path.fail(f"the array has no valid .npy header: {type(error).__name__}: {error}", error)
+    return _shaped(shape, in_columns, dtype, data[stream.tell() :], path)
+
+
+def _shaped(shape: Any, in_columns: Any, dtype: np.dtype[Any], data: bytes, path: JsonPath) -> np.ndarray:
+    sizes = tuple(shape)
+    array = array_from(dtype.str, sizes[::-1] if in_columns else sizes, data)
+    if isinstance(array, str) or np.dtype(dtype.str) != dtype:
+        path.fail(array if isinstance(array, str) else f"the dtype {dtype} is not supported")
+    assert array.size == math.prod(sizes)
+    return np.ascontiguousarray(array.T) if in_columns else array

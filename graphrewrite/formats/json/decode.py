@@ -1,0 +1,215 @@
+"""Values decoded from untrusted JSON: nothing is executed, memory is bounded by the size of the document."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import ParseError, did_you_mean
+from graphrewrite.formats.json.path import JsonPath
+from graphrewrite.formats.text.literal_printer import DEPTH
+from graphrewrite.formats.text.raw_arrays import array_from
+from graphrewrite.types import parse_element, parse_type
+
+__all__ = ["Decoder", "Refused", "check_keys", "mapping", "text"]
+
+_BITS = re.compile(r"[0-9a-f]{16}\Z")
+_HEX = re.compile(r"-?0x[0-9a-f]+\Z")
+
+
+def mapping(value: Any, path: JsonPath) -> dict[str, Any]:
+    """Return a value that must be a dictionary with string keys.
+
+    Examples
+    --------
+    >>> mapping([], JsonPath() / "nodes")
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.SerialError: nodes: expected an object {...}, got a list
+    """
+    if isinstance(value, Refused):
+        path.fail(str(value))
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        path.fail(f"expected an object {{...}}, got {_kind(value)}")
+    return value
+
+
+def text(value: Any, path: JsonPath) -> str:
+    """Return a value that must be a string.
+
+    Examples
+    --------
+    >>> text("net", JsonPath() / "name")
+    'net'
+    """
+    if not isinstance(value, str):
+        path.fail(f"expected a string, got {_kind(value)}")
+    return value
+
+
+def check_keys(data: Mapping[str, Any], known: Iterable[str], path: JsonPath) -> None:
+    """Raise if a dictionary has an unknown key.
+
+    Examples
+    --------
+    >>> check_keys({"node": {}}, ("nodes", "edges"), JsonPath() / "graphs")
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.SerialError: graphs: unknown key 'node'; did you mean 'nodes'?
+    """
+    for key in data:
+        if key not in known:
+            path.fail(f"unknown key {key!r:.60}{did_you_mean(key, known)}")
+
+
+def _kind(value: Any) -> str:
+    name = type(value).__name__
+    return "nothing" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+class Decoder:
+    """Decoder of the values that `encode` writes; `arrays` reads arrays by name from a file beside the document.
+
+    Examples
+    --------
+    >>> Decoder().decode({"pads": [1, 1], "names": {"$list": ["a"]}}, JsonPath())
+    {'pads': (1, 1), 'names': ['a']}
+    """
+
+    def __init__(self, arrays: Callable[[str, JsonPath], np.ndarray] | None = None) -> None:
+        self.arrays = arrays
+        self.shared: dict[str, np.ndarray] = {}
+        self.forms: dict[str, Callable[[Any, JsonPath], Any]] = {
+            "$array": self._array,
+            "$bytes": _bytes,
+            "$complex": self._complex,
+            "$dict": self._dict,
+            "$element": lambda given, path: _parsed(parse_element, given, path),
+            "$float": _float,
+            "$frozenset": lambda given, path: self._hashed(frozenset, given, path),
+            "$int": _int,
+            "$list": lambda given, path: list(self._sequence(given, path)),
+            "$scalar": lambda given, path: self._array(given, path, scalar=True),
+            "$set": lambda given, path: self._hashed(set, given, path),
+            "$shared": self._shared,
+            "$type": lambda given, path: _parsed(parse_type, given, path),
+        }
+
+    def decode(self, value: Any, path: JsonPath) -> Any:
+        """Return the value of JSON data; `path` is for error messages."""
+        if path.depth > DEPTH:
+            path.fail(f"nests deeper than {DEPTH}")
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            if not math.isfinite(value):
+                path.fail("expected a finite number; others are written as {'$float': …}")
+            return value
+        if type(value) in (list, tuple):  # attributes of a graph turn lists into tuples
+            return tuple([self.decode(each, path / i) for i, each in enumerate(value)])
+        if type(value) is dict:
+            tags = [key for key in value if isinstance(key, str) and key.startswith("$")]
+            if not tags:
+                return {key: self.decode(each, path / key) for key, each in mapping(value, path).items()}
+            form = self.forms.get(tags[0])
+            if form is None or len(value) > 1:
+                hint = did_you_mean(tags[0], self.forms)
+                path.fail(f"expected an object with one key such as '$list', got {str(list(value))[:60]}{hint}")
+            return form(value[tags[0]], path)
+        return path.fail(str(value) if isinstance(value, Refused) else f"expected JSON, got {_kind(value)}")
+
+    def _sequence(self, given: Any, path: JsonPath) -> tuple[Any, ...]:
+        if type(given) is not list:
+            path.fail(f"expected a list, got {_kind(given)}")
+        return tuple([self.decode(each, path / i) for i, each in enumerate(given)])
+
+    def _array(self, given: Any, path: JsonPath, *, scalar: bool = False) -> Any:
+        if isinstance(given, str) and not scalar:
+            if self.arrays is None:
+                path.fail(f"the array {given[:40]!r} is in a separate file, which is missing")
+            return self.arrays(given, path)
+        given = mapping(given, path)
+        if given.keys() != {"dtype", "shape", "data"}:
+            path.fail(f"expected the keys dtype, shape and data, got {str(list(given))[:60]}")
+        array = array_from(given["dtype"], given["shape"], _bytes(given["data"], path))
+        if isinstance(array, str):
+            path.fail(array)
+        if scalar and array.ndim:
+            path.fail("expected a single number")
+        return array[()] if scalar else array
+
+    def _shared(self, given: Any, path: JsonPath) -> np.ndarray:
+        name = text(given, path)
+        if name not in self.shared:
+            path.fail(f"the module has no constant {name!r:.60}{did_you_mean(name, self.shared)}")
+        return self.shared[name]
+
+    def _complex(self, given: Any, path: JsonPath) -> complex:
+        parts = self._sequence(given, path)
+        if len(parts) != 2 or not all(type(part) in (int, float) for part in parts):
+            path.fail("expected a real and an imaginary part")
+        try:
+            return complex(*parts)
+        except OverflowError as error:
+            path.fail(str(error), error)
+
+    def _dict(self, given: Any, path: JsonPath) -> dict[Any, Any]:
+        pairs: dict[Any, Any] = {}
+        for i, pair in enumerate(self._sequence(given, path)):
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                (path / i).fail("expected a key and a value")
+            try:
+                if pair[0] in pairs:
+                    (path / i).fail("duplicate key")
+                pairs[pair[0]] = pair[1]
+            except TypeError as error:
+                (path / i).fail("expected a key: a string, a number or a tuple of them", error)
+        return pairs
+
+    def _hashed(self, make: Callable[[Any], Any], given: Any, path: JsonPath) -> Any:
+        try:
+            return make(self._sequence(given, path))
+        except TypeError as error:
+            path.fail("expected strings, numbers or tuples of them", error)
+
+
+class Refused(str):
+    """A value that is not allowed in JSON; the string is the error message."""
+
+    __slots__ = ()
+
+
+def _parsed(parse: Callable[[str], Any], given: Any, path: JsonPath) -> Any:
+    try:
+        return parse(text(given, path))
+    except ParseError as error:
+        path.fail(str(error), error)
+
+
+def _bytes(given: Any, path: JsonPath) -> bytes:
+    try:
+        return base64.b64decode(text(given, path).encode("ascii"), validate=True)
+    except (binascii.Error, ValueError) as error:
+        path.fail(f"expected bytes in base 64: {error}", error)
+
+
+def _float(given: Any, path: JsonPath) -> float:
+    if given in ("inf", "-inf"):
+        return float(given)
+    number = struct.unpack(">d", bytes.fromhex(given))[0] if isinstance(given, str) and _BITS.match(given) else 0.0
+    if not math.isnan(number):
+        path.fail("expected 'inf', '-inf' or the 16 hexadecimal digits of a NaN")
+    return float(number)
+
+
+def _int(given: Any, path: JsonPath) -> int:
+    if not isinstance(given, str) or not _HEX.match(given):
+        path.fail("expected an integer such as '0x1f'")
+    return int(given, 16)

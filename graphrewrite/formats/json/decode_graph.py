@@ -1,0 +1,243 @@
+"""Graphs and modules decoded from untrusted nested dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.formats.json.decode import Decoder, Refused, check_keys, mapping, text
+from graphrewrite.formats.json.encode_graph import FORMAT, VERSION
+from graphrewrite.formats.json.path import JsonPath, name_of
+from graphrewrite.formats.text.nesting import inner_first
+from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import ops_by_name
+from graphrewrite.graph.validation import unsound_edge, unsound_node
+from graphrewrite.hierarchy.graph_ops import GraphOp, nested_ops
+from graphrewrite.hierarchy.module import Module
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.generic_op import generic
+from graphrewrite.op.op import Op
+from graphrewrite.runtime.gc_pause import gc_paused
+from graphrewrite.types import Stream, Tensor
+
+__all__ = ["from_dict"]
+
+_GRAPH = ("attributes", "ops", "nodes", "edges")
+_KEYS = {
+    "graph": ("format", "version", "kind", *_GRAPH, "graphs"),
+    "module": ("format", "version", "kind", "name", "attributes", "constants", "placeholders", "graphs"),
+}
+_RESULTS = 2**16
+"""Maximum number of results of an op."""
+
+
+@gc_paused()
+def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = None) -> Graph | Module:
+    r"""Return the graph or module that nested dictionaries describe.
+
+    The data need not be trusted: nothing in it is executed, and memory is bounded by its size. The graph is not
+    verified; see `graphrewrite.verify`.
+
+    Parameters
+    ----------
+    data : dict
+        A result of `to_dict`.
+    ops : iterable of Op
+        Ops of the graph that are not in the library. Generic ops and graph ops are restored without it.
+    decoder : Decoder, optional
+        Reads arrays that are in a separate file.
+
+    Raises
+    ------
+    SerialError
+        With the JSON path of the error.
+
+    Examples
+    --------
+    >>> from graphrewrite.formats.json.encode_graph import to_dict
+    >>> graph = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    >>> from_dict(to_dict(graph)) == graph
+    True
+    >>> from_dict({"format": "graphrewrite", "version": 99})
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.SerialError: version: 99 is newer than the supported version 1; update graphrewrite
+    """
+    path = JsonPath()
+    data = mapping(data, path)
+    if data.get("format") != FORMAT:
+        (path / "format").fail(f"expected {FORMAT!r}; the document was not written by this library")
+    version = data.get("version")
+    if isinstance(version, Refused):
+        (path / "version").fail(str(version))
+    if type(version) is not int or version < 1:
+        (path / "version").fail("expected a positive version number")
+    if version > VERSION:
+        number = f"{version}" if version < 10**9 else "this"
+        (path / "version").fail(f"{number} is newer than the supported version {VERSION}; update graphrewrite")
+    kind = data.get("kind")
+    if kind not in ("graph", "module"):
+        (path / "kind").fail("expected 'graph' or 'module'")
+    check_keys(data, _KEYS[kind], path)
+    work = _Reading(decoder or Decoder(), ops_by_name(ops))
+    return work.module(data, path) if kind == "module" else work.nested(data, path)
+
+
+class _Reading:
+    """State of reading one document."""
+
+    def __init__(self, decoder: Decoder, given: Mapping[str, Op]) -> None:
+        self.decoder, self.given = decoder, given
+        self.module_op: Callable[[str], Op] | None = None
+
+    def nested(self, data: Mapping[str, Any], path: JsonPath) -> Graph:
+        """Return a graph, with its nested graphs."""
+        graphs = mapping(data.get("graphs", {}), path / "graphs")
+        library = {name: Graph() for name in graphs}
+        for name, each in graphs.items():
+            below = path / "graphs" / name
+            check_keys(mapping(each, below), _GRAPH, below)
+            self.fill(library[name], each, library, below)
+        graph = Graph()
+        self.fill(graph, data, library, path)
+        _check_nesting(library, path)
+        return graph
+
+    def module(self, data: Mapping[str, Any], path: JsonPath) -> Module:
+        """Return a module."""
+        module = Module(text(data.get("name", ""), path / "name"))
+        self.module_op = module.op
+        constants = path / "constants"
+        for name, each in mapping(data.get("constants", {}), constants).items():
+            here = constants / name
+            each = mapping(each, here)
+            check_keys(each, ("value", "result"), here)
+            value = self.decoder.decode(each.get("value"), here / "value")
+            kind = self.decoder.decode(each.get("result"), here / "result")
+            if not isinstance(value, np.ndarray) or not isinstance(kind, Tensor):
+                here.fail("expected an array as value and its type as result")
+            try:
+                module.constant(name, value, kind)
+            except GraphRewriteError as error:
+                here.fail(str(error), error)
+        self.decoder.shared = dict(module.constants)
+        placeholders = path / "placeholders"
+        for name, each in mapping(data.get("placeholders", {}), placeholders).items():
+            kind = self.decoder.decode(each, placeholders / name)
+            if not isinstance(kind, Tensor | Stream):
+                (placeholders / name).fail("expected a type")
+            try:
+                module.placeholder(name, kind)
+            except GraphRewriteError as error:
+                (placeholders / name).fail(str(error), error)
+        attributes = self.decoder.decode(data.get("attributes", {}), path / "attributes")
+        if not isinstance(attributes, dict):
+            (path / "attributes").fail("expected an object {...}")
+        module.attributes.update(attributes)
+        graphs = mapping(data.get("graphs", {}), path / "graphs")
+        for name in graphs:
+            try:
+                module.add_graph(name)
+            except GraphRewriteError as error:
+                (path / "graphs" / name).fail(str(error), error)
+        for name, each in graphs.items():
+            below = path / "graphs" / name
+            check_keys(mapping(each, below), _GRAPH, below)
+            self.fill(module[name], each, module, below)
+        _check_nesting(module, path)
+        return module
+
+    def fill(self, graph: Graph, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
+        """Fill an empty graph from its description."""
+        attributes = self.decoder.decode(data.get("attributes", {}), path / "attributes")
+        if not isinstance(attributes, dict):
+            (path / "attributes").fail("expected an object {...}")
+        graph.graph.clear()
+        graph.graph.update(attributes)
+        names = self._nodes(graph, data, path / "nodes")
+        self._ops(graph, data, library, path / "ops")
+        self._edges(graph, data, names, path / "edges")
+
+    def _nodes(self, graph: Graph, data: Mapping[str, Any], path: JsonPath) -> dict[str, Any]:
+        names: dict[str, Any] = {}
+        for key, each in mapping(data.get("nodes", {}), path).items():
+            name = names[key] = name_of(key, path / key)
+            if name in graph:
+                (path / name).fail("another node has the same name")
+            attributes = self.decoder.decode(each, path / name)
+            if not isinstance(attributes, dict):
+                (path / name).fail("expected an object {...}")
+            wrong = unsound_node(attributes)
+            if wrong is not None:
+                (path / name / wrong[0]).fail(wrong[1])
+            graph.add_node(name)
+            graph.nodes[name].update(attributes)
+        return names
+
+    def _ops(self, graph: Graph, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
+        used = {kind for _, kind in graph.nodes(data="type") if isinstance(kind, str)}
+        for name, each in mapping(data.get("ops", {}), path).items():
+            here = path / name
+            each = mapping(each, here)
+            try:
+                op = self._op(name, each, library, here)
+                if isinstance(op, GraphOp):
+                    graph.ops[name] = op  # nesting is checked when all graphs are read
+                elif op is not None:
+                    graph.adopt(op)
+                elif name in used:
+                    here.fail(f"the graph has nodes of this op; pass it as ops=[…]{did_you_mean(name, self.given)}")
+            except GraphRewriteError as error:
+                if str(error).startswith(str(here)):
+                    raise
+                here.fail(str(error), error)
+        for name in sorted(used & self.given.keys() - LIBRARY.keys() - graph.ops.keys()):
+            graph.adopt(self.given[name])
+
+    def _op(self, name: str, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> Op | None:
+        """Return an op; None if it is not in `ops` and should be."""
+        kind = data.get("kind")
+        check_keys(data, ("kind", "results") if kind == "generic" else ("kind",), path)
+        if kind == "graph":
+            if name not in library:
+                path.fail(f"there is no graph {name!r:.60} in the document{did_you_mean(name, library)}")
+            return GraphOp(name, library) if self.module_op is None else self.module_op(name)
+        if kind == "generic":
+            results = data.get("results")
+            if type(results) is not int or not 0 <= results <= _RESULTS:
+                (path / "results").fail("expected the number of results of the op")
+            return self.given.get(name) or generic(name, results)
+        if kind != "given":
+            (path / "kind").fail("expected 'generic', 'graph' or 'given'")
+        return self.given.get(name)
+
+    def _edges(self, graph: Graph, data: Mapping[str, Any], names: Mapping[str, Any], path: JsonPath) -> None:
+        for source, targets in mapping(data.get("edges", {}), path).items():
+            for destination, each in mapping(targets, path / source).items():
+                here = path / source / destination
+                for key in (source, destination):
+                    if key not in names:
+                        here.fail(f"there is no node {key!r:.60}{did_you_mean(key, names)}")
+                attributes = self.decoder.decode(each, here)
+                if not isinstance(attributes, dict):
+                    here.fail("expected an object {...}")
+                wrong = unsound_edge(attributes)
+                if wrong is not None:
+                    (here / wrong[0]).fail(wrong[1])
+                graph.add_edge(names[source], names[destination])
+                graph.edges[names[source], names[destination]].update(attributes)
+
+
+def _check_nesting(graphs: Mapping[str, Graph], path: JsonPath) -> None:
+    """Raise if a graph contains itself."""
+
+    def refuse(name: str, message: str) -> None:
+        (path / "graphs" / name).fail(message)
+
+    def inside(name: str) -> list[str]:
+        return [op.name for op in nested_ops(graphs[name])]
+
+    inner_first(graphs, inside, refuse)

@@ -1,0 +1,133 @@
+"""Graphs and modules encoded as nested dictionaries of primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError, SerialError
+from graphrewrite.formats.json.encode import PutArray, encode, inline
+from graphrewrite.formats.json.path import JsonPath, key_of
+from graphrewrite.formats.text.graph_printer import inner_graphs
+from graphrewrite.formats.text.node_edges import slots_of
+from graphrewrite.graph.validation import unsound_edge, unsound_node
+from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.hierarchy.module import Module
+from graphrewrite.op.generic_op import Generic
+
+__all__ = ["FORMAT", "VERSION", "to_dict"]
+
+FORMAT = "graphrewrite"
+"""The `format` entry of a document."""
+VERSION = 1
+"""Version of the format that this library writes; it reads this version and all earlier ones."""
+
+
+def to_dict(thing: nx.DiGraph | Module, *, put: PutArray = inline) -> dict[str, Any]:
+    r"""Return a graph or module as nested dictionaries of primitive types, without loss.
+
+    Parameters
+    ----------
+    thing : Graph, networkx.DiGraph or Module
+        Includes its nested graphs.
+    put : callable
+        Encodes an array; by default as its dtype, shape and bytes in base 64.
+
+    Returns
+    -------
+    dict
+        `from_dict` restores an equal graph, including origins and orders. Ops that are not in the library, generic or
+        graphs are stored by name.
+
+    Raises
+    ------
+    SerialError
+        If a value cannot be stored, with its path, such as ``nodes.conv_1.weight``.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph
+    >>> data = to_dict(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
+    >>> data["nodes"]["x"]["result"], data["edges"]
+    ({'$type': 'f32[N]'}, {'x': {'y': {'slots': [[0, 0]]}}})
+    """
+    head = {"format": FORMAT, "version": VERSION}
+    path = JsonPath()
+    if isinstance(thing, Module):
+        return {**head, "kind": "module", **_module(thing, path, put)}
+    if not isinstance(thing, nx.DiGraph) or thing.is_multigraph():
+        raise SerialError(f"expected a Graph, networkx.DiGraph or Module, got {type(thing).__name__}")
+    try:
+        inner = inner_graphs(thing)
+    except GraphRewriteError as error:
+        (path / "graphs").fail(str(error), error)
+    document = {**head, "kind": "graph", **_graph(thing, inner, path, put)}
+    if inner:
+        below = path / "graphs"
+        document["graphs"] = {name: _graph(graph, inner, below / name, put) for name, graph in inner.items()}
+    return document
+
+
+def _module(module: Module, path: JsonPath, put: PutArray) -> dict[str, Any]:
+    shared = {id(array): name for name, array in module.constants.items()}
+
+    def put_once(array: np.ndarray, where: JsonPath) -> Any:
+        name = shared.get(id(array))
+        return put(array, where) if name is None else {"$shared": name}
+
+    constants = {
+        name: {
+            "value": put(array, path / "constants" / name / "value"),
+            "result": encode(module.type_of(name), path / "constants" / name / "result"),
+        }
+        for name, array in module.constants.items()
+    }
+    below = path / "graphs"
+    return {
+        "name": encode(module.name, path / "name"),
+        "attributes": encode(module.attributes, path / "attributes", put),
+        "constants": constants,
+        "placeholders": {
+            name: encode(kind, path / "placeholders" / name) for name, kind in module.placeholders.items()
+        },
+        "graphs": {name: _graph(graph, module, below / name, put_once) for name, graph in module.items()},
+    }
+
+
+def _graph(graph: nx.DiGraph, inner: Mapping[str, Any], path: JsonPath, put: PutArray) -> dict[str, Any]:
+    nodes: dict[str, Any] = {}
+    edges: dict[str, dict[str, Any]] = {}
+    for name, data in graph.nodes(data=True):
+        key = key_of(name, path / "nodes" / name)
+        here = path / "nodes" / name
+        _check(unsound_node(data), here)
+        nodes[key] = encode(data, here, put)
+    for source, destination, data in graph.edges(data=True):
+        here = path / "edges" / source / destination
+        slots = slots_of(data)
+        data = data if slots is None else {**data, "slots": slots}
+        _check(unsound_edge(data), here)
+        edges.setdefault(key_of(source, here), {})[key_of(destination, here)] = encode(data, here, put)
+    attributes = encode(graph.graph, path / "attributes", put)
+    ops = {name: _op(op, inner, path / "ops" / name) for name, op in getattr(graph, "ops", {}).items()}
+    return {"attributes": attributes, **({"ops": ops} if ops else {}), "nodes": nodes, "edges": edges}
+
+
+def _check(wrong: tuple[str, str] | None, path: JsonPath) -> None:
+    if wrong is not None:
+        (path / wrong[0]).fail(wrong[1])
+
+
+def _op(op: Any, inner: Mapping[str, Any], path: JsonPath) -> dict[str, Any]:
+    """Return the reference from which an op is restored."""
+    if isinstance(op, Generic):
+        return {"kind": "generic", "results": op.results}
+    if isinstance(op, GraphOp):
+        body, nested = op.library.get(op.name), inner.get(op.name)
+        if body is not None and body is not nested and body != nested:
+            path.fail("this graph is not in the module; add it, or rename it if the name is taken")
+        return {"kind": "graph"}
+    return {"kind": "given"}

@@ -1,0 +1,272 @@
+"""Graphs built from parsed lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.formats.text.line_parser import NodeLine
+from graphrewrite.formats.text.literal_parser import array_of
+from graphrewrite.graph import Graph
+from graphrewrite.graph.validation import unsound_node
+from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.generic_op import generic
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.types import Tensor, Type, element_dtype, element_of, one_object
+
+__all__ = ["constant_of", "fill"]
+
+
+def fill(
+    graph: Graph, lines: Sequence[NodeLine], ops: Mapping[str, Op], shared: Mapping[str, np.ndarray] | None = None
+) -> None:
+    """Add the nodes and edges of lines to an empty graph.
+
+    A node may be above its operands if their lines state types. `shared` holds the module's constants.
+    """
+    names: dict[Any, NodeLine] = {}
+    for line in lines:
+        if line.name in names:
+            line.cursor.fail(f"node {line.name!r}: another node has the same name; rename one of them", at=0)
+        names[line.name] = line
+    types: dict[Any, tuple[Type, ...]] = {}
+    ports = {"input": 0, "output": 0}
+    for line in lines:
+        data = _data(graph, line, names, types, ops, shared or {}, ports)
+        line.cursor.check(unsound_node(data), at=line.columns["kind"])
+        if data.get("type") in ports:
+            ports[data["type"]] += 1
+        graph.add_node(line.name)
+        graph.nodes[line.name].update(data)
+        result = data.get("result")
+        types[line.name] = result if isinstance(result, tuple) else () if result is None else (result,)
+    for line in lines:
+        for source, data in _edges(line, names):
+            graph.add_edge(source, line.name)
+            graph.edges[source, line.name].update(data)
+
+
+def _data(
+    graph: Graph,
+    line: NodeLine,
+    names: Mapping[Any, NodeLine],
+    types: Mapping[Any, tuple[Type, ...]],
+    ops: Mapping[str, Op],
+    shared: Mapping[str, np.ndarray],
+    ports: Mapping[str, int],
+) -> dict[Any, Any]:
+    """Return the attribute dictionary of a node."""
+    kind = line.kind
+    if line.is_raw or kind is None:
+        return _raw(graph, line, ops)
+    if kind == "output":
+        if len(line.operands) != 1:
+            _fail(line, f"an output has one operand, got {len(line.operands)}")
+        _operand_types(line, names, types)
+        return {"type": kind, "index": ports[kind], **_only_annotations(line), "origin": (line.name,)}
+    if kind in ("input", "constant"):
+        if line.operands:
+            line.cursor.fail(f"{kind} takes no operands", at=line.columns["operand", 0])
+        if kind == "constant":
+            return constant_of(line, shared)
+        result = one_object(_one_type(line, "an input needs a type, as in 'x = input() : f32[N,4]'"))
+        return {"type": kind, "index": ports[kind], **_only_annotations(line), "result": result, "origin": (line.name,)}
+    return _of_op(graph, line, _operand_types(line, names, types), ops)
+
+
+def _raw(graph: Graph, line: NodeLine, ops: Mapping[str, Op]) -> dict[Any, Any]:
+    """Return the data of a raw node."""
+    for key in ("origin", *(("type",) if line.kind is not None else ())):
+        if key in line.attributes:
+            line.cursor.fail(f"{key!r} is a reserved key, not an attribute", at=line.columns.get(("attribute", key), 0))
+    types = line.types
+    if types is not None and "result" in line.attributes:
+        line.cursor.fail("the type is written after ':'", at=line.columns.get(("attribute", "result"), 0))
+    if line.kind and line.kind not in LIBRARY and line.kind not in graph.ops:
+        _adopt(graph, line, ops.get(line.kind) or generic(line.kind, 1 if types is None else len(types)))
+    results = {} if types is None else {"result": one_object(types[0]) if len(types) == 1 else types}
+    return {**({} if line.kind is None else {"type": line.kind}), **line.attributes, **results, "origin": ()}
+
+
+def _of_op(graph: Graph, line: NodeLine, types: tuple[Type, ...], ops: Mapping[str, Op]) -> dict[Any, Any]:
+    """Return the data of a node whose type its op infers from operands and attributes."""
+    kind = str(line.kind)
+    op = ops.get(kind) or graph.ops.get(kind) or LIBRARY.get(kind)
+    if op is None:
+        hint = did_you_mean(kind, [*LIBRARY, *ops])
+        _fail(line, f"unknown op {kind!r}{hint}; pass it as ops=[…], or write ?{kind} for a generic op")
+    attributes = {key: value for key, value in line.attributes.items() if key not in RESERVED_ANNOTATIONS}
+    try:
+        op.check(len(types), attributes)
+        results = op.result_types(types, attributes)
+        stored = op.stored(attributes)
+    except GraphRewriteError as error:
+        _fail(line, str(error), error)
+    except Exception as error:  # inference of an op may raise anything for wrong attributes
+        _fail(line, f"{kind} rejects these attributes: {type(error).__name__}: {error}", error)
+    if line.types is not None and line.types != results:
+        declared, inferred = (", ".join(map(str, types)) for types in (line.types, results))
+        line.cursor.fail(
+            f"the type of {kind} is {inferred} here, and the text says {declared}", at=line.columns["types"]
+        )
+    _adopt(graph, line, op)
+    return {
+        "type": kind,
+        **stored,
+        **_annotations(line),
+        "result": results[0] if len(results) == 1 else results,
+        "origin": (),
+    }
+
+
+def _adopt(graph: Graph, line: NodeLine, op: Op) -> None:
+    if isinstance(op, GraphOp) and op.name not in graph.ops:
+        graph.ops[op.name] = op  # nesting was checked before any graph is built
+        return
+    try:
+        graph.adopt(op)
+    except GraphRewriteError as error:
+        _fail(line, str(error), error)
+
+
+def constant_of(line: NodeLine, shared: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return the data of a constant, whose value may be one of the module's.
+
+    Examples
+    --------
+    >>> from graphrewrite.formats.text.cursor import Cursor
+    >>> from graphrewrite.formats.text.line_parser import read_line
+    >>> constant_of(read_line(Cursor("c = constant(value=[1, 2]) : i8[2]", 1)), {})["value"]
+    array([1, 2], dtype=int8)
+    """
+    attributes = dict(line.attributes)
+    name = attributes.get("shared")
+    if "value" not in attributes and isinstance(name, str) and name in shared:
+        attributes["value"] = shared[name]
+    if "value" not in attributes:
+        _fail(line, "a constant needs a value, as in 'c = constant(value=[1, 2]) : f32[2]'")
+    value, at = attributes.pop("value"), line.columns.get(("attribute", "value"), 0)
+    declared = None if line.types is None else _one_type(line, "")
+    if declared is not None and not isinstance(declared, Tensor):
+        line.cursor.fail(f"the type of a constant is a tensor, got {declared}", at=line.columns["types"])
+    if not isinstance(value, np.ndarray):
+        value = _numbers(line, value, declared, at)
+    elif declared is not None and value.shape != declared.shape:
+        _refuse_shape(line, value, declared, at)
+    try:
+        kind = Tensor(element_of(value.dtype), value.shape) if declared is None else declared
+    except GraphRewriteError as error:
+        _fail(line, str(error), error)
+    return {
+        "type": "constant",
+        "value": value,
+        **_only_annotations(line, attributes),
+        "result": one_object(kind),
+        "origin": (),
+    }
+
+
+def _numbers(line: NodeLine, entries: Any, declared: Tensor | None, at: int) -> np.ndarray:
+    """Return the array of a constant whose entries are written as lists."""
+    if declared is None:
+        try:
+            return np.asarray(entries)
+        except ValueError as error:
+            line.cursor.fail("expected numbers in lists of equal lengths", at=at, cause=error)
+    array = array_of(line.cursor, entries, declared.element, at=at)
+    shape = tuple(declared.shape)
+    if not array.size and all(isinstance(size, int) and size < 2**31 for size in shape) and 0 in shape:
+        try:  # the lists of an empty array do not determine its shape
+            array = np.zeros(shape, element_dtype(declared.element))  # type: ignore[arg-type]  # they are numbers
+        except ValueError as error:
+            line.cursor.fail(str(error), at=line.columns["types"], cause=error)
+    if array.shape != shape:
+        _refuse_shape(line, array, declared, at)
+    return array
+
+
+def _refuse_shape(line: NodeLine, array: np.ndarray, declared: Tensor, at: int) -> NoReturn:
+    shown = ",".join(map(str, array.shape))
+    line.cursor.fail(f"the value has the shape [{shown}], and the type is {declared}", at=at)
+
+
+def _annotations(line: NodeLine, attributes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in (line.attributes if attributes is None else attributes).items()
+        if key in RESERVED_ANNOTATIONS
+    }
+
+
+def _only_annotations(line: NodeLine, attributes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the annotations of a node whose op has no attributes."""
+    for key in line.attributes if attributes is None else attributes:
+        if key not in RESERVED_ANNOTATIONS:
+            at = line.columns.get(("attribute", key), 0)
+            line.cursor.fail(
+                f"{line.kind} has no attribute {key!r}; annotations are {', '.join(sorted(RESERVED_ANNOTATIONS))}",
+                at=at,
+            )
+    return _annotations(line, attributes)
+
+
+def _one_type(line: NodeLine, message: str) -> Type:
+    if line.types is None or len(line.types) != 1:
+        _fail(line, message or f"{line.kind} has one result")
+    return line.types[0]
+
+
+def _operand_types(
+    line: NodeLine, names: Mapping[Any, NodeLine], types_of: Mapping[Any, tuple[Type, ...]]
+) -> tuple[Type, ...]:
+    """Return the operand types of a node."""
+    operands: list[Type] = []
+    for i, (source, result) in enumerate(line.operands):
+        at = line.columns["operand", i]
+        _check_source(line, source, names)
+        types = types_of.get(source, names[source].types)
+        if line.kind == "output" and not types:
+            continue
+        if types is None:
+            line.cursor.fail(f"{source!r} is defined further below, where its line must state its type", at=at)
+        if result >= len(types):
+            what = f"has no result {result}" if types else "has no type"
+            line.cursor.fail(f"expected an operand, and {source!r} {what}", at=at)
+        operands += types[result : result + 1]
+    return tuple(operands)
+
+
+def _check_source(line: NodeLine, source: Any, names: Mapping[Any, NodeLine]) -> None:
+    if source not in names:
+        hint = did_you_mean(str(source), map(str, names))
+        line.cursor.fail(f"node {source!r}: is not in the graph{hint}", at=line.columns.get(("source", source), 0))
+
+
+def _edges(line: NodeLine, names: Mapping[Any, NodeLine]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield the edges into a node."""
+    edges: dict[Any, dict[str, Any]] = {}
+    for slot, (source, result) in enumerate(line.operands):
+        _check_source(line, source, names)
+        data = edges.setdefault(source, {"slots": ()})
+        data["slots"] += ((slot, result),)
+    for source, kind in line.controls:
+        _check_source(line, source, names)
+        data = edges.setdefault(source, {"slots": ()})
+        if "kind" in data:
+            line.cursor.fail(f"two control edges from {source!r}", at=line.columns["kind"])
+        data["kind"] = kind
+    for source, data in line.others:
+        _check_source(line, source, names)
+        if source in edges:
+            line.cursor.fail(f"two edges from {source!r}", at=line.columns["kind"])
+        edges[source] = data
+    yield from edges.items()
+
+
+def _fail(line: NodeLine, message: str, cause: BaseException | None = None) -> NoReturn:
+    line.cursor.fail(message, at=line.columns["kind"], cause=cause)

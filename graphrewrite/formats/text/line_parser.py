@@ -1,0 +1,248 @@
+"""Syntax of one line of the text form, without its meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrewrite.errors import ParseError
+from graphrewrite.formats.text.cursor import Cursor
+from graphrewrite.formats.text.literal_parser import read_name, read_value
+from graphrewrite.graph.validation import unsound_edge
+from graphrewrite.types import Type, parse_type
+
+__all__ = ["Header", "NodeLine", "read_header", "read_line"]
+
+_NUMBER = re.compile(r"[0-9]{1,9}(?![\w.])")
+_HEADER = re.compile(r"(graph|module)\b(?!\s*=)")
+_KEY = re.compile(r"(?:[^\W\d][\w.]*|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*=")
+
+
+@dataclass
+class Header:
+    """The first line of a graph or module: its keyword, optional name, and attributes."""
+
+    cursor: Cursor
+    word: str
+    name: str | None = None
+    attributes: dict[Any, Any] = field(default_factory=dict)
+
+
+@dataclass
+class NodeLine:
+    """The parsed line of a node.
+
+    Attributes
+    ----------
+    cursor : Cursor
+        For errors.
+    name : hashable
+        The node's name.
+    is_raw : bool
+        Whether a question mark precedes the op.
+    kind : str or None
+        The op; None after a question mark without an op.
+    operands : list of (source, result)
+    controls : list of (source, kind)
+    others : list of (source, data)
+    attributes : dict
+    types : tuple of Type, or None
+        Result types, if they are stated.
+    columns : dict
+        Columns, from 0, of the op (``"kind"``), types, attributes and sources.
+    """
+
+    cursor: Cursor
+    name: Any
+    is_raw: bool = False
+    kind: str | None = None
+    operands: list[tuple[Any, int]] = field(default_factory=list)
+    controls: list[tuple[Any, str]] = field(default_factory=list)
+    others: list[tuple[Any, dict[Any, Any]]] = field(default_factory=list)
+    attributes: dict[Any, Any] = field(default_factory=dict)
+    types: tuple[Type, ...] | None = None
+    columns: dict[Any, int] = field(default_factory=dict)
+
+
+def read_header(cursor: Cursor) -> Header | None:
+    """Read the first line of a graph or module; None if the line is not one.
+
+    Examples
+    --------
+    >>> found = read_header(Cursor("graph net(author='me')", 1))
+    >>> found.word, found.name, found.attributes
+    ('graph', 'net', {'author': 'me'})
+    >>> read_header(Cursor("graph = relu(x)", 1))
+    """
+    word = cursor.take(_HEADER)
+    if word is None:
+        return None
+    header = Header(cursor, word[1])
+    if not cursor.is_at_end and not cursor.sees("("):
+        start = cursor.at
+        name = read_name(cursor)
+        if not isinstance(name, str):
+            cursor.fail("expected a word or a quoted name", at=start)
+        header.name = name
+    if cursor.takes("("):
+        columns: dict[Any, int] = {}
+        _arguments(cursor, lambda: _attribute(cursor, header.attributes, columns) or cursor.fail("expected key=value"))
+    _end(cursor)
+    return header
+
+
+def read_line(cursor: Cursor) -> NodeLine:
+    """Read the line of a node.
+
+    Examples
+    --------
+    >>> found = read_line(Cursor("m = ?Foo(x, b:1, ^c, alpha=1) : f32[N]", 1))
+    >>> found.name, found.kind, found.operands, found.controls, found.attributes
+    ('m', 'Foo', [('x', 0), ('b', 1)], [('c', 'control')], {'alpha': 1})
+    """
+    try:
+        line = NodeLine(cursor, read_name(cursor))
+        cursor.expect("=")
+    except ParseError as error:
+        shape = "expected 'name = op(operands, key=value) : type'"
+        cursor.fail(
+            f"{shape}, got {cursor.text.strip()[:50]!r}", at=len(cursor.text) - len(cursor.text.lstrip()), cause=error
+        )
+    line.is_raw = cursor.takes("?")
+    line.columns["kind"] = cursor.at
+    if not (line.is_raw and cursor.sees("(")):
+        kind = read_name(cursor)
+        if not isinstance(kind, str):
+            cursor.fail("expected the name of an op", at=line.columns["kind"])
+        line.kind = kind
+    cursor.expect("(")
+    _arguments(cursor, lambda: _argument(line))
+    if not cursor.is_at_end:
+        cursor.expect(":", " and a type")
+        _read_types(line)
+    _end(cursor)
+    return line
+
+
+def _end(cursor: Cursor) -> None:
+    if not cursor.is_at_end:
+        cursor.fail("expected the end of the line")
+
+
+def _arguments(cursor: Cursor, read: Any) -> None:
+    """Read comma-separated arguments after an opening parenthesis."""
+    is_first = True
+    while not cursor.takes(")"):
+        if not is_first:
+            cursor.expect(",", " or ')'")
+            if cursor.takes(")"):
+                return
+        is_first = False
+        read()
+
+
+def _argument(line: NodeLine) -> None:
+    cursor = line.cursor
+    start = cursor.at
+    if _attribute(cursor, line.attributes, line.columns):
+        return
+    if cursor.takes("^"):
+        source, kind = read_name(cursor), "control"
+        if cursor.takes(":"):
+            at = cursor.at
+            kind = read_name(cursor)
+            if not isinstance(kind, str):
+                cursor.fail("expected a string for the kind of control edge", at=at)
+        line.controls.append((source, kind))
+    elif cursor.takes("~"):
+        source, data = read_name(cursor), {}
+        if cursor.sees("{"):
+            at = cursor.at
+            data = read_value(cursor)
+            cursor.check(unsound_edge(data), at=at)
+        line.others.append((source, data))
+    else:
+        if cursor.is_at_end:
+            cursor.fail("expected ')', an operand or attribute=value")
+        source = _operand(cursor)
+        result = 0
+        if cursor.takes(":"):
+            number = cursor.take(_NUMBER)
+            if number is None:
+                cursor.fail("expected a result index after ':'")
+            result = int(number[0])
+        line.operands.append((source, result))
+        line.columns["operand", len(line.operands) - 1] = start
+    line.columns.setdefault(("source", source), start)
+
+
+def _operand(cursor: Cursor) -> Any:
+    """Read the name of an operand."""
+    start = cursor.at
+    try:
+        return read_name(cursor)
+    except ParseError as error:
+        if cursor.at > start:
+            raise
+        cursor.at = start
+        rest = cursor.text[start : start + 20]
+        cursor.fail(f"expected an operand or attribute=value, got {rest!r}", at=start, cause=error)
+
+
+def _attribute(cursor: Cursor, attributes: dict[Any, Any], columns: dict[Any, int]) -> bool:
+    """Read ``key=value`` or ``**{…}``; return whether there was one."""
+    start = cursor.at
+    if cursor.takes("**"):
+        mapping = read_value(cursor) if cursor.sees("{") else cursor.fail("expected '{' after '**'")
+        for key, value in mapping.items():
+            _set(cursor, attributes, key, value, start)
+        return True
+    if not _KEY.match(cursor.text, start):
+        return False
+    key = read_value(cursor) if cursor.sees("'") or cursor.sees('"') else _word(cursor)
+    cursor.expect("=")
+    _set(cursor, attributes, key, read_value(cursor), start)
+    columns["attribute", key] = start
+    return True
+
+
+def _word(cursor: Cursor) -> str:
+    word = cursor.take(re.compile(r"[\w.]+"))
+    return word[0] if word is not None else cursor.fail("expected a name")
+
+
+def _set(cursor: Cursor, attributes: dict[Any, Any], key: Any, value: Any, start: int) -> None:
+    if key in attributes:
+        cursor.fail(f"duplicate attribute {key!r}", at=start)
+    attributes[key] = value
+
+
+def _read_types(line: NodeLine) -> None:
+    cursor = line.cursor
+    line.columns["types"] = cursor.at
+    text = cursor.text[cursor.at :].partition("#")[0]
+    types: list[Type] = []
+    for part in _parts(text):
+        try:
+            types.append(parse_type(part))
+        except ParseError as error:
+            cursor.fail(str(error), at=cursor.at, cause=error)
+        cursor.at += len(part) + 1
+    line.types = tuple(types)
+    cursor.at = line.columns["types"] + len(text)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the parts between commas outside of brackets."""
+    start = depth = 0
+    for i, symbol in enumerate(text):
+        if symbol in "[<":
+            depth += 1
+        elif symbol in "]>":
+            depth -= 1
+        elif symbol == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]

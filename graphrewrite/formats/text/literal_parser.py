@@ -1,0 +1,224 @@
+"""Parsing of attribute values: literals, number formats, types, arrays."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import ParseError
+from graphrewrite.formats.text.cursor import Cursor
+from graphrewrite.formats.text.literal_printer import DEPTH
+from graphrewrite.formats.text.quoted import QUOTED, unquote
+from graphrewrite.formats.text.raw_arrays import array_from
+from graphrewrite.types import HELD_WIDER, NAMES, Element, element_dtype, parse_element, parse_type
+
+__all__ = ["array_of", "read_name", "read_value"]
+
+_NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
+_WORD = re.compile(r"[^\W\d][\w.]*")
+_FORMAT = re.compile(r"(?:[su][0-9]+f-?[0-9]+|[iu][0-9]+<[^<>\[\]()]*>)(?!\w)")
+_TYPE = re.compile(r"type\(([^()]*)\)")
+_NUMBERS = re.compile(r"\[[-+0-9., eE]*\]")
+_WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf}
+_ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}}
+_HELD = frozenset(NAMES) - HELD_WIDER
+"""Element types that have a dtype of their own."""
+
+
+def read_name(cursor: Cursor) -> Any:
+    """Read a node name: a word, a quoted string, or a literal for names that are not strings.
+
+    Examples
+    --------
+    >>> read_name(Cursor("conv_1", 1)), read_name(Cursor("'a b'", 1)), read_name(Cursor("(1, 2,)", 1))
+    ('conv_1', 'a b', (1, 2))
+    """
+    start = cursor.at
+    word = cursor.take(_WORD)
+    if word is not None and word[0] not in _WORDS and not cursor.sees("'") and not cursor.sees('"'):
+        return word[0]
+    cursor.at = start
+    if cursor.is_at_end or cursor.text[start] not in "'\"-(0123456789bTFNni":
+        cursor.fail("expected a name")
+    name = read_value(cursor)
+    if not isinstance(name, str | int | float | tuple | bytes):
+        cursor.fail("a name is a word, a quoted string, a number or a tuple of them", at=start)
+    try:
+        hash(name)
+    except TypeError:
+        cursor.fail("a name is a word, a quoted string, a number or a tuple of them", at=start)
+    return name
+
+
+def read_value(cursor: Cursor, depth: int = 0) -> Any:
+    """Read a value: a literal (lists become tuples), a number format, a type or an array.
+
+    Examples
+    --------
+    >>> read_value(Cursor("{'a': [1, -2.5], 'b': i8[1, 2]}", 1))
+    {'a': (1, -2.5), 'b': array([1, 2], dtype=int8)}
+    """
+    if depth > DEPTH:
+        cursor.fail(f"lists and mappings nest deeper than {DEPTH}", at=cursor.at)
+    start = cursor.at
+    if cursor.takes("-"):
+        value = read_value(cursor, depth + 1)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            cursor.fail("expected a number after '-'", at=start)
+        return -value
+    first = cursor.text[start : start + 1]
+    if first == "[":
+        numbers = cursor.take(_NUMBERS)
+        entries = None if numbers is None else _numbers(numbers[0])
+        if entries is not None:
+            return entries
+        cursor.at = start
+        return tuple(_items(cursor, "[", "]", depth))
+    if first == "(":
+        return tuple(_items(cursor, "(", ")", depth))
+    if first == "{":
+        return _mapping(cursor, depth)
+    if first == "@":
+        return _array_aside(cursor)
+    if first == "<":
+        cursor.fail(
+            "expected a value; this one is abbreviated: print with to_text(graph, whole=True), or store large arrays "
+            "in a separate file with write_text",
+            at=start,
+        )
+    number = cursor.take(_NUMBER)
+    if number is not None:
+        return _number(cursor, number[0], start)
+    quoted = cursor.take(QUOTED)
+    if quoted is not None:
+        return unquote(cursor, quoted, start)
+    return _worded(cursor, start, depth)
+
+
+def _numbers(text: str) -> tuple[Any, ...] | None:
+    """Return the numbers of a list, or None if it needs the general parser."""
+    words = text[1:-1].split(",")
+    if len(words) == 1 and not words[0].strip():
+        return ()
+    try:
+        return tuple([int(word) if word.strip(" -").isdigit() else float(word) for word in words])
+    except ValueError:
+        return None
+
+
+def _number(cursor: Cursor, word: str, start: int) -> int | float:
+    try:
+        if word.startswith("0x"):
+            return int(word, 16)
+        return int(word) if word.isdigit() else float(word)
+    except ValueError as error:
+        cursor.fail("the number is too long; write it as 0x…", at=start, cause=error)
+
+
+def _items(cursor: Cursor, opening: str, closing: str, depth: int) -> list[Any]:
+    cursor.expect(opening)
+    items: list[Any] = []
+    while not cursor.takes(closing):
+        if items:
+            cursor.expect(",", f" or {closing!r}")
+            if cursor.takes(closing):
+                break
+        items.append(read_value(cursor, depth + 1))
+    return items
+
+
+def _mapping(cursor: Cursor, depth: int) -> dict[Any, Any]:
+    cursor.expect("{")
+    entries: dict[Any, Any] = {}
+    while not cursor.takes("}"):
+        if entries:
+            cursor.expect(",", " or '}'")
+            if cursor.takes("}"):
+                break
+        start = cursor.at
+        key = read_value(cursor, depth + 1)
+        try:
+            is_duplicate = key in entries
+        except TypeError as error:
+            cursor.fail("expected a key: a string, a number or a list of them", at=start, cause=error)
+        if is_duplicate:
+            cursor.fail("duplicate key", at=start)
+        cursor.expect(":")
+        entries[key] = read_value(cursor, depth + 1)
+    return entries
+
+
+def _worded(cursor: Cursor, start: int, depth: int) -> Any:
+    """Read a value that begins with a word: a number format, a type, an array, a constant such as True."""
+    for form, part, meaning in ((_FORMAT, 0, parse_element), (_TYPE, 1, parse_type)):
+        match = cursor.take(form)
+        if match is not None:
+            try:
+                return meaning(match[part])
+            except ParseError as error:
+                cursor.fail(str(error), at=start, cause=error)
+    word = cursor.take(_WORD)
+    if word is None:
+        return cursor.fail("expected a value")
+    if word[0] in _WORDS:
+        return _WORDS[word[0]]
+    if word[0] in _HELD and cursor.sees("["):
+        return array_of(cursor, read_value(cursor, depth + 1), word[0], at=start)
+    parts = _items(cursor, "(", ")", depth) if cursor.sees("(") else []
+    if word[0] in _HELD and len(parts) == 1:
+        return array_of(cursor, parts[0], word[0], at=start)
+    if word[0] == "array" and len(parts) == 3 and isinstance(parts[2], str):
+        return _raw_array(cursor, parts[0], parts[1], parts[2], start)
+    if word[0] == "scalar" and len(parts) == 1 and isinstance(parts[0], np.ndarray) and not parts[0].ndim:
+        return parts[0][()]
+    if word[0] == "complex" and len(parts) == 2 and all(isinstance(part, int | float) for part in parts):
+        return complex(*parts)
+    return cursor.fail("expected a value: a number, a quoted string, a list, a mapping, a format or an array", at=start)
+
+
+def array_of(cursor: Cursor, entries: Any, element: Element, *, at: int) -> np.ndarray:
+    """Return the array of nested lists of numbers; `at` is their column."""
+    dtype = element_dtype(element)
+    allowed = _ENTRIES.get(dtype.kind, {int})
+    try:
+        leaves = np.array(entries, object).ravel().tolist()
+        kinds = set(map(type, leaves))
+        if not kinds <= allowed or (dtype.kind == "b" and not set(leaves) <= {0, 1}):
+            cursor.fail(f"expected numbers of type {element} in lists of equal lengths", at=at)
+        with np.errstate(all="ignore"):
+            array = np.array(entries, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        return cursor.fail(f"expected numbers of type {element} in lists of equal lengths: {error}", at=at)
+    if dtype.kind == "f" and np.isinf(array).any() and np.isinf(array).sum() > sum(abs(v) == math.inf for v in leaves):
+        cursor.fail(f"a number is too large for {element}", at=at)
+    return array
+
+
+def _array_aside(cursor: Cursor) -> np.ndarray:
+    start = cursor.at
+    cursor.expect("@")
+    quoted = cursor.take(QUOTED)
+    name = None if quoted is None else unquote(cursor, quoted, start)
+    if not isinstance(name, str):
+        cursor.fail("expected the quoted name of an array after '@'")
+    if name not in cursor.arrays:
+        what = "which has no array of that name" if cursor.arrays else "which read_text reads"
+        cursor.fail(f"the array {name!r} is in a separate file, {what}", at=start)
+    return cursor.arrays[name]
+
+
+def _raw_array(cursor: Cursor, dtype: Any, shape: Any, text: str, start: int) -> np.ndarray:
+    """Return the array of ``array('<c8', [1], 'base 64')``."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        cursor.fail(f"expected bytes in base 64: {error}", at=start, cause=error)
+    array = array_from(dtype, shape, data)
+    if isinstance(array, str):
+        cursor.fail(array, at=start)
+    return array

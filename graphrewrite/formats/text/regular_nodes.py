@@ -1,0 +1,72 @@
+"""Regular nodes: those whose printed line determines all their data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.formats.text.node_edges import Reads
+from graphrewrite.op.generic_op import Generic
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
+from graphrewrite.types import Stream, Tensor
+
+__all__ = ["is_regular"]
+
+_OWN = {
+    "input": {"type", "index", "result", "origin"} | RESERVED_ANNOTATIONS,
+    "output": {"type", "index", "origin"} | RESERVED_ANNOTATIONS,
+    "constant": {"type", "value", "result", "origin"} | RESERVED_ANNOTATIONS,
+}
+"""Keys of inputs, outputs and constants."""
+
+
+def is_regular(
+    data: Mapping[str, Any], reads: Reads, op: Op | None, position: int | None, types: Callable[[Any], Any]
+) -> bool:
+    """Tell whether a node's data are what its op infers from operands and attributes.
+
+    `position` is the number of inputs or outputs before it (None if unknown), `types` returns the types of a node.
+    """
+    kind = data.get("type")
+    if reads.others or op is None or isinstance(op, Generic) or not all(isinstance(key, str) for key in data):
+        return False
+    if kind in _OWN:
+        return _is_regular_port(str(kind), data, reads, position, types)
+    attributes = attributes_in(data, op.attributes)
+    try:
+        op.check(len(reads.operands), attributes)
+        if op.stored(attributes).keys() != attributes.keys():
+            return False
+        operands = []
+        for source, result in reads.operands:
+            found = types(source)
+            found = found if isinstance(found, tuple) else (found,)
+            operands.append(found[result])
+        if not all(isinstance(each, Tensor | Stream) for each in operands):
+            return False
+        inferred = op.result_types(tuple(operands), attributes)
+    except Exception:  # inference of an op may raise anything for wrong attributes and types
+        return False
+    given = data.get("result")
+    return bool(given == (inferred[0] if len(inferred) == 1 else inferred))
+
+
+def _is_regular_port(
+    kind: str, data: Mapping[str, Any], reads: Reads, position: int | None, types: Callable[[Any], Any]
+) -> bool:
+    """Tell whether an input, output or constant is what `Graph` adds for it."""
+    if not data.keys() <= _OWN[kind] or len(reads.operands) != (kind == "output"):
+        return False
+    if kind == "constant":
+        value = data.get("value")
+        return type(value) is np.ndarray and isinstance(data.get("result"), Tensor)
+    if type(data.get("index")) is not int or position not in (None, data["index"]):
+        return False
+    if kind == "input":
+        return isinstance(data.get("result"), Tensor | Stream)
+    ((source, result),) = reads.operands
+    operand_type = types(source)
+    return operand_type is None or result < (len(operand_type) if isinstance(operand_type, tuple) else 1)

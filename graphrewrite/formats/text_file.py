@@ -1,0 +1,116 @@
+"""Text files of graphs, with large arrays in a separate `.npz`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import networkx as nx
+import numpy as np
+
+from graphrewrite.errors import SerialError
+from graphrewrite.formats.archive import Archive, Collected, archive_of
+from graphrewrite.formats.files import LIMIT, beside, digest_of, opened, replaced
+from graphrewrite.formats.json.path import JsonPath
+from graphrewrite.formats.text.array_printer import LARGE, whole_array
+from graphrewrite.formats.text.graph_parser import read
+from graphrewrite.formats.text.graph_printer import text_in
+from graphrewrite.formats.text.literal_printer import Form
+from graphrewrite.graph import Graph
+from graphrewrite.op.op import Op
+
+if TYPE_CHECKING:
+    from graphrewrite.hierarchy.module import Module
+
+__all__ = ["read_text", "write_text"]
+
+_ARRAYS = re.compile(r"# arrays: sha256 ([0-9a-f]{64})\Z")
+
+
+def write_text(thing: nx.DiGraph | Module, path: str | PathLike[str]) -> None:
+    r"""Write the text form of a graph or module to a file, and large arrays to a separate file.
+
+    Parameters
+    ----------
+    thing : Graph, networkx.DiGraph or Module
+        Any graph.
+    path : path
+        The text file; arrays go to the file of this name with ``.npz`` appended. Existing files are replaced
+        atomically.
+
+    Raises
+    ------
+    GraphError
+        If a value cannot be printed such that it can be parsed.
+    SerialError
+        If a file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> graph = Graph("g")
+    >>> _ = graph.output("y", graph.constant(np.arange(100)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text(graph, Path(folder) / "g.txt")
+    ...     print((Path(folder) / "g.txt").read_text().partition("\n")[2])
+    ...     read_text(Path(folder) / "g.txt") == graph
+    graph g
+    constant_1 = constant(value=@'array_1') : i64[100]
+    y = output(constant_1)
+    <BLANKLINE>
+    True
+    """
+    target = Path(path)
+    collected = Collected()
+
+    def put(array: np.ndarray, typed: bool) -> str:
+        return f"@'{collected.add(array)}'" if array.size > LARGE else whole_array(array, typed)
+
+    written = text_in(thing, Form(put, strict=True)) + "\n"
+    if not collected.arrays:
+        replaced({target: written.encode()})
+        return
+    archive = archive_of(collected.arrays)
+    digest = hashlib.sha256(archive).hexdigest()
+    replaced({beside(target): archive, target: f"# arrays: sha256 {digest}\n{written}".encode()})
+
+
+def read_text(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMIT) -> Graph | Module:
+    """Read a graph or module from a file that `write_text` has written.
+
+    Parameters
+    ----------
+    path : path
+        The text file, which need not be trusted: no other file than its file of arrays is read.
+    ops : iterable of Op
+        Ops that are not in the library.
+    limit : int
+        Maximum size of each file, in bytes.
+
+    Raises
+    ------
+    ParseError
+        With line, column and the expected syntax.
+    SerialError
+        If a file cannot be read, or the file of arrays was not written with the text.
+    """
+    source = Path(path)
+    with opened(source, limit=limit) as (stream, _):
+        data = stream.read()
+    try:
+        written = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SerialError(f"expected UTF-8 text: byte {error.start} is invalid", path=source.name) from error
+    digest_line = _ARRAYS.match(written.partition("\n")[0].rstrip("\r"))
+    if digest_line is None:
+        return read(written, ops=ops)
+    where = JsonPath() / beside(source).name
+    with opened(beside(source), limit=limit, follow=False) as (stream, size):
+        if digest_of(stream) != digest_line[1]:
+            where.fail(f"this is not the file that was written with {source.name}")
+        archive = Archive(stream, size, where)
+        return read(written, ops=ops, arrays={name: archive.get(name, where) for name in archive.names})

@@ -1,0 +1,302 @@
+"""Dataflow: a networkx DiGraph with operand positions on its edges, independent of ops and types."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import networkx as nx
+
+from graphrewrite.errors import GraphError, not_there
+
+__all__ = ["Dataflow", "Operand", "Reader"]
+
+
+class Operand(NamedTuple):
+    """A source of an operand: a node and the index of its result."""
+
+    node: str
+    result: int = 0
+
+
+class Reader(NamedTuple):
+    """A reader of a value: a node, the slot of its operand, and the index of the result it reads."""
+
+    node: str
+    slot: int
+    result: int = 0
+
+
+class Dataflow(nx.DiGraph):
+    """A digraph with ordered operands, inputs and outputs; it knows no ops and no types.
+
+    An edge's ``slots`` are pairs: the position of the operand, and which result of the source it is. An edge with a
+    ``kind`` is no data flow, or not only: it says that its destination comes after its source.
+
+    Examples
+    --------
+    >>> d = Dataflow()
+    >>> d.add_nodes_from([("x", {"type": "input"}), ("s", {"type": "sub"}), ("y", {"type": "output"})])
+    >>> d.add_edge("x", "s", slots=((0, 0), (1, 0)))
+    >>> d.add_edge("s", "y", slots=((0, 0),))
+    >>> d.operands("s")
+    (Operand(node='x', result=0), Operand(node='x', result=0))
+    >>> d.in_order()
+    ('x', 's', 'y')
+    """
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs, in order."""
+        return self._ports("input")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs, in order."""
+        return self._ports("output")
+
+    def _ports(self, kind: str) -> tuple[str, ...]:
+        found = [(data.get("index", 0), str(n), n) for n, data in self._node.items() if data.get("type") == kind]
+        return tuple(n for _, _, n in sorted(found))
+
+    def operands(self, node: str) -> tuple[Operand, ...]:
+        """Return the operands of a node, in order.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+
+        Raises
+        ------
+        GraphError
+            If slots are missing or collide, or there is no such node.
+        """
+        sources = self._known(self._pred, node)
+        if len(sources) == 1:  # fast path: one operand from one source
+            ((source, data),) = sources.items()
+            if data.get("slots", ())[:1] and len(data["slots"]) == 1 and data["slots"][0][0] == 0:
+                return (Operand(source, data["slots"][0][1]),)
+        found = {}
+        count = 0
+        for source, data in sources.items():
+            for slot, result in data.get("slots", ()):
+                found[slot] = Operand(source, result)
+                count += 1
+        if (
+            len(found) != count
+            or (count and max(found) != count - 1)
+            or (count != len(sources) and any(not d.get("slots") and "kind" not in d for d in sources.values()))
+        ):
+            raise GraphError(
+                "the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node
+            )
+        return tuple([found[slot] for slot in range(count)])
+
+    def _known(self, neighbours: Mapping[str, Any], node: str) -> Any:
+        """Return the neighbours of a node; raise if it is not in the graph."""
+        try:
+            return neighbours[node]
+        except (KeyError, TypeError):
+            raise not_there(node, self._node) from None
+
+    def readers(self, node: str) -> tuple[Reader, ...]:
+        """Return who reads the results of a node, by name and slot.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+        """
+        readers = self._known(self._succ, node)
+        return tuple(sorted(Reader(n, s, r) for n, data in readers.items() for s, r in data.get("slots", ())))
+
+    def add_control(self, source: str, destination: str, kind: str = "control") -> None:
+        """Order a node after another one that it does not read.
+
+        Parameters
+        ----------
+        source, destination : str
+            The first node, and the one after it.
+        kind : str
+            Kind of the ordering.
+
+        Raises
+        ------
+        GraphError
+            If one of them is not in the graph, both are the same, or the kind is not a non-empty string.
+
+        Examples
+        --------
+        >>> d = Dataflow()
+        >>> d.add_nodes_from(["store", "load"])
+        >>> d.add_control("store", "load", kind="memory")
+        >>> d.controls("load"), d.operands("load")
+        ((('store', 'memory'),), ())
+        """
+        for node in (source, destination):
+            if node not in self._node:
+                raise not_there(node, self._node)
+        if source == destination:
+            raise GraphError("cannot come after itself", node=source)
+        if not kind or str(kind) != kind:
+            raise GraphError(f"the kind of an ordering edge is a non-empty string, got {kind!r}", node=destination)
+        self.add_edge(source, destination, slots=self._succ[source].get(destination, {}).get("slots", ()), kind=kind)
+
+    def controls(self, node: str) -> tuple[tuple[str, str], ...]:
+        """Return the nodes that a node comes after, whether it reads them or not, each with the kind of the order.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+
+        Returns
+        -------
+        tuple of (node, kind)
+            By name.
+        """
+        sources = self._known(self._pred, node)
+        return tuple(sorted((source, data["kind"]) for source, data in sources.items() if "kind" in data))
+
+    def origin(self, node: str) -> tuple[str, ...]:
+        """Return the nodes of the imported graph that a node comes from; itself where it does not say.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+        """
+        return tuple(self._node[node].get("origin") or (node,))
+
+    def in_order(self) -> tuple[str, ...]:
+        """Return the nodes, operands first, in an order that does not depend on how the graph was built.
+
+        Inputs come first, then each output with what it needs, in the order of the operands, then dead nodes by name.
+
+        Raises
+        ------
+        GraphError
+            If there is a cycle; names its nodes.
+        """
+        ports: dict[str, list[tuple[int, str, str]]] = {"input": [], "output": []}
+        for node, data in self._node.items():
+            if (kind := data.get("type")) in ports:
+                ports[kind].append((data.get("index", 0), str(node), node))
+        outputs = [node for *_, node in sorted(ports["output"])]
+        done: dict[str, None] = dict.fromkeys(node for *_, node in sorted(ports["input"]))
+        self._finish(outputs, done)
+        if len(done) < len(self._node):
+            self._finish(sorted(self._node, key=str), done)
+        for node in outputs:
+            del done[node]
+        return (*done, *outputs)
+
+    def _finish(self, roots: Iterable[str], done: dict[str, None]) -> None:
+        """Append nodes to ``done`` in depth-first post-order: what they need first, operands in their order."""
+        pred = self._pred
+        begun: set[str] = set()
+        for root in roots:
+            work = [root]
+            while work:
+                node = work[-1]
+                if node not in done and node not in begun:
+                    begun.add(node)
+                    waiting = [s for s in pred[node] if s not in done]
+                    if waiting:
+                        for source in waiting:
+                            if source in begun:
+                                raise self._cycle(source)
+                        if len(waiting) > 1:
+                            read = [o.node for o in reversed(self.operands(node)) if o.node not in done]
+                            waiting = [*sorted(set(waiting) - set(read), reverse=True), *read]
+                        work += waiting
+                        continue
+                done[node] = None
+                work.pop()
+
+    def _cycle(self, node: str) -> GraphError:
+        """Return an error that names the nodes of a cycle through a node."""
+        last = next(s for s in self._pred[node] if nx.has_path(self, node, s))
+        cycle = [*nx.shortest_path(self, node, last), node]
+        return GraphError(f"is on a cycle {' -> '.join(map(str, cycle))}; break it or put a register on it", node=node)
+
+    def in_layers(self, kinds: Collection[str] | None = None) -> list[str]:
+        """Return nodes of some types, layer by layer: each after all that it depends on, in a layer by name.
+
+        Parameters
+        ----------
+        kinds : collection of str, optional
+            The types; all nodes where not given.
+
+        Raises
+        ------
+        GraphError
+            If there is a cycle; names its nodes.
+        """
+        layers: dict[str, int] = {}
+        try:  # fast path: most graphs were built operands first, so that one pass finds all layers
+            for node, sources in self._pred.items():
+                layer = 0
+                for source in sources:
+                    below = layers[source]
+                    if below >= layer:
+                        layer = below + 1
+                layers[node] = layer
+        except KeyError:
+            layers = self._layers()
+        if kinds is None:
+            found = [(layer, str(node), node) for node, layer in layers.items()]
+        else:
+            found = [(layers[node], str(node), node) for node, data in self._node.items() if data.get("type") in kinds]
+        found.sort()
+        return [node for _, _, node in found]
+
+    def _layers(self) -> dict[str, int]:
+        """Return the layer of each node, whatever the order in which they were added."""
+        succ = self._succ
+        missing = {node: len(sources) for node, sources in self._pred.items()}
+        layer = [node for node, count in missing.items() if not count]
+        layers: dict[str, int] = {}
+        depth = 0
+        while layer:
+            layers.update(dict.fromkeys(layer, depth))
+            depth += 1
+            following: list[str] = []
+            for node in layer:
+                for reader in succ[node]:
+                    if (count := missing[reader]) == 1:
+                        following.append(reader)
+                    else:
+                        missing[reader] = count - 1
+            layer = following
+        if len(layers) < len(missing):
+            self.in_order()  # names the cycle
+        return layers
+
+    def upstream(self, node: str) -> frozenset[str]:
+        """Return every node that a node depends on."""
+        self._known(self._pred, node)
+        return frozenset(nx.ancestors(self, node))
+
+    def downstream(self, node: str) -> frozenset[str]:
+        """Return every node that depends on a node."""
+        self._known(self._succ, node)
+        return frozenset(nx.descendants(self, node))
+
+    def dead_nodes(self) -> frozenset[str]:
+        """Return the nodes from which no output can be reached."""
+        return self._unreached(self.outputs, self._pred)
+
+    def independent_nodes(self) -> frozenset[str]:
+        """Return the nodes that no input reaches; they need not be constant (a counter)."""
+        return self._unreached(self.inputs, self._succ)
+
+    def _unreached(self, roots: Iterable[str], neighbours: Mapping[str, Any]) -> frozenset[str]:
+        seen, work = set(roots), list(roots)
+        while work:
+            for other in neighbours[work.pop()]:
+                if other not in seen:
+                    seen.add(other)
+                    work.append(other)
+        return frozenset(self._node.keys() - seen)

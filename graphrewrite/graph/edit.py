@@ -1,0 +1,221 @@
+"""An edit: the changes of a rewrite as data, applied all at once and reverted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.graph.storage import stores_plainly
+
+__all__ = ["Edit", "apply_edit", "difference", "revert_edit"]
+
+
+class Edit:
+    """Changes of a graph, planned before the first of them is made.
+
+    Attributes
+    ----------
+    added : list of (node, data)
+        New nodes.
+    linked : list of (source, destination, data)
+        Edges that are new, or get other data.
+    unlinked : list of (source, destination)
+        Edges that go although both ends stay.
+    changed : list of (node, data)
+        Nodes that get other data.
+    removed : list of node
+        Nodes that go, with all their edges.
+    matched : tuple of node
+        What the new nodes come from.
+    lost : list
+        What the edit replaced, to revert it; filled in when it is applied.
+
+    Examples
+    --------
+    >>> graph = nx.DiGraph([("a", "b")])
+    >>> edit = Edit(added=[("c", {"type": "new"})], linked=[("a", "c", {})], removed=["b"])
+    >>> apply_edit(graph, edit)
+    >>> list(graph.edges)
+    [('a', 'c')]
+    >>> revert_edit(graph, edit)
+    >>> list(graph.edges)
+    [('a', 'b')]
+    """
+
+    __slots__ = ("added", "changed", "linked", "lost", "matched", "removed", "unlinked")
+
+    def __init__(
+        self,
+        added: list[tuple[Any, dict[str, Any]]] | None = None,
+        linked: list[tuple[Any, Any, dict[str, Any]]] | None = None,
+        unlinked: list[tuple[Any, Any]] | None = None,
+        changed: list[tuple[Any, dict[str, Any]]] | None = None,
+        removed: list[Any] | None = None,
+        matched: tuple[Any, ...] = (),
+    ) -> None:
+        self.added = [] if added is None else added
+        self.linked = [] if linked is None else linked
+        self.unlinked = [] if unlinked is None else unlinked
+        self.changed = [] if changed is None else changed
+        self.removed = [] if removed is None else removed
+        self.matched = matched
+        self.lost: list[tuple[Any, ...]] = []
+
+    def __repr__(self) -> str:
+        counts = {
+            "nodes new": len(self.added),
+            "removed": len(self.removed),
+            "changed": len(self.changed),
+            "edges": len(self.linked),
+            "edges cut": len(self.unlinked),
+        }
+        return f"<edit: {', '.join(f'{count} {what}' for what, count in counts.items() if count) or 'nothing'}>"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changes nothing."""
+        return not (self.added or self.linked or self.unlinked or self.changed or self.removed)
+
+
+def apply_edit(graph: nx.DiGraph, edit: Edit) -> None:
+    """Change a graph as an edit says."""
+    if stores_plainly(graph):
+        # The graph gets dictionaries of its own: the edit stays as it is whatever becomes of them.
+        own = Edit(
+            [(name, data.copy()) for name, data in edit.added],
+            [(source, destination, data.copy()) for source, destination, data in edit.linked],
+            edit.unlinked,
+            [(name, data.copy()) for name, data in edit.changed],
+            edit.removed,
+        )
+        apply_directly(graph, own)
+        edit.lost = own.lost
+        nx._clear_cache(graph)
+    else:
+        apply_publicly(graph, edit)
+
+
+def apply_directly(graph: nx.DiGraph, edit: Edit) -> None:
+    """Apply an edit to the dictionaries of a graph that stores plainly; those of the edit become the graph's."""
+    node, pred, succ, lost = graph._node, graph._pred, graph._succ, edit.lost
+    for source, destination in edit.unlinked:
+        lost.append((source, destination, succ[source].pop(destination)))
+        del pred[destination][source]
+    for name, data in edit.added:
+        node[name], pred[name], succ[name] = data, {}, {}
+    for source, destination, data in edit.linked:
+        readers = succ[source]
+        if destination in readers:
+            lost.append((source, destination, readers[destination]))
+        readers[destination] = pred[destination][source] = data
+    for name, data in edit.changed:
+        lost.append((name, node[name]))
+        node[name] = data
+    for name in edit.removed:
+        sources, readers = pred.pop(name), succ.pop(name)
+        if name in sources:  # a self-loop
+            sources, readers = dict(sources), dict(readers)
+            lost.append((name, name, sources.pop(name)))
+            del readers[name]
+        for source in sources:
+            del succ[source][name]
+        for reader in readers:
+            del pred[reader][name]
+        lost.append((name, node.pop(name), sources, readers))
+
+
+def apply_publicly(graph: nx.DiGraph, edit: Edit) -> None:
+    """Apply an edit through the public methods of a graph."""
+    lost = edit.lost
+    for source, destination in edit.unlinked:
+        lost.append((source, destination, dict(graph.edges[source, destination])))
+        graph.remove_edge(source, destination)
+    for name, data in edit.added:
+        graph.add_node(name)
+        graph.nodes[name].update(data)
+    for source, destination, data in edit.linked:
+        if graph.has_edge(source, destination):
+            lost.append((source, destination, dict(graph.edges[source, destination])))
+            graph.remove_edge(source, destination)
+        graph.add_edge(source, destination)
+        graph.edges[source, destination].update(data)
+    for name, data in edit.changed:
+        lost.append((name, dict(graph.nodes[name])))
+        graph.nodes[name].clear()
+        graph.nodes[name].update(data)
+    for name in edit.removed:
+        sources = {a: dict(data) for a, _, data in graph.in_edges(name, data=True)}
+        readers = {b: dict(data) for _, b, data in graph.out_edges(name, data=True)}
+        lost.append((name, dict(graph.nodes[name]), sources, readers))
+        graph.remove_node(name)
+
+
+def revert_edit(graph: nx.DiGraph, edit: Edit) -> None:
+    """Undo the last edit; the graph is equal to what it was, its nodes perhaps in another order."""
+    back: list[Any] = [entry for entry in reversed(edit.lost) if len(entry) == 4]
+    for name, data, _, _ in back:
+        graph.add_node(name)
+        graph.nodes[name].update(data)
+    for name, _, sources, readers in back:
+        for source, data in sources.items():
+            _link(graph, source, name, data)
+        for reader, data in readers.items():
+            _link(graph, name, reader, data)
+    for entry in reversed(edit.lost):
+        if len(entry) == 2:
+            graph.nodes[entry[0]].clear()
+            graph.nodes[entry[0]].update(entry[1])
+    for source, destination, _ in edit.linked:
+        if graph.has_edge(source, destination):
+            graph.remove_edge(source, destination)
+    for name, _ in edit.added:
+        graph.remove_node(name)
+    for entry in reversed(edit.lost):
+        if len(entry) == 3:
+            _link(graph, *entry)
+    edit.lost = []
+
+
+def _link(graph: nx.DiGraph, source: Any, destination: Any, data: dict[str, Any]) -> None:
+    graph.add_edge(source, destination)
+    graph.edges[source, destination].update(data)
+
+
+def difference(old: nx.DiGraph, new: nx.DiGraph) -> Edit:
+    """Return the edit between two versions of a graph, as if it had been applied to the first.
+
+    Examples
+    --------
+    >>> edit = difference(nx.DiGraph([("a", "b")]), nx.DiGraph([("a", "c")]))
+    >>> edit.removed, [name for name, _ in edit.added]
+    (['b'], ['c'])
+    """
+    edit = Edit()
+    for name, data in new._node.items():
+        if name not in old._node:
+            edit.added.append((name, data))
+        elif not is_unchanged(old._node[name], data):
+            edit.changed.append((name, data))
+            edit.lost.append((name, old._node[name]))
+    edit.removed = [name for name in old._node if name not in new._node]
+    for source, readers in new._succ.items():
+        for reader, data in readers.items():
+            before = old._succ.get(source, {}).get(reader)
+            if before is None or before != data:
+                edit.linked.append((source, reader, data))
+                edit.lost += [(source, reader, before)] if before is not None else []
+    for source, readers in old._succ.items():
+        for reader, data in readers.items():
+            if source in new._node and reader in new._node and not new.has_edge(source, reader):
+                edit.unlinked.append((source, reader))
+                edit.lost.append((source, reader, data))
+    edit.lost += [(name, old._node[name], old._pred[name], old._succ[name]) for name in edit.removed]
+    return edit
+
+
+def is_unchanged(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Tell whether two attribute dictionaries hold the same objects or equal plain values."""
+    if a.keys() != b.keys():
+        return False
+    return all(a[k] is b[k] or (not hasattr(a[k], "dtype") and not hasattr(b[k], "dtype") and a[k] == b[k]) for k in a)

@@ -1,0 +1,311 @@
+"""Graph: a networkx DiGraph with ordered operands, inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from graphrewrite.errors import GraphError, UnknownOpError, did_you_mean
+from graphrewrite.graph.argument_errors import check_value, invalid_name, unknown_result
+from graphrewrite.graph.dataflow import Dataflow, Operand, Reader
+from graphrewrite.graph.fresh_names import GreatestNumbers
+from graphrewrite.graph.methods import GraphMethods
+from graphrewrite.graph.storage import copy_into, own
+from graphrewrite.graph.value import Value
+from graphrewrite.op.library import LIBRARY, find_op
+from graphrewrite.op.literals import as_constant, constant_type
+from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.op.reserved_keys import RESERVED, attributes_in
+from graphrewrite.types import Tensor, Type, element_of, fitted, one_object
+
+__all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
+
+
+class Graph(GraphMethods, Dataflow):
+    """A directed graph of ops; every networkx function works on it.
+
+    Parameters
+    ----------
+    incoming_graph_data : str or networkx graph data, optional
+        A name, or whatever networkx makes a graph of.
+    ops : iterable of Op, optional
+        Ops beside the library's that its nodes may name.
+    **attributes
+        Attributes of the graph.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> g = Graph("twice")
+    >>> x = g.input("x", Tensor("f32", ("N", 2)))
+    >>> _ = g.output("y", op.relu(x) + x)
+    >>> print(g)
+    graph twice
+    x = input() : f32[N,2]
+    relu_1 = relu(x) : f32[N,2]
+    add_1 = add(relu_1, x) : f32[N,2]
+    y = output(add_1)
+    >>> g.operands("add_1")
+    (Operand(node='relu_1', result=0), Operand(node='x', result=0))
+    """
+
+    def __init__(self, incoming_graph_data: Any = None, *, ops: Iterable[Op] = (), **attributes: Any) -> None:
+        if isinstance(incoming_graph_data, str):
+            attributes["name"], incoming_graph_data = incoming_graph_data, None
+        super().__init__(incoming_graph_data, **attributes)
+        self.ops: dict[str, Op] = {op.name: op for op in ops}
+        if isinstance(incoming_graph_data, Graph):
+            self.ops = {**incoming_graph_data.ops, **self.ops}
+        self._fresh = GreatestNumbers(self._node)
+
+    # ------------------------------------------------------------------ building
+
+    def fresh(self, stem: str) -> str:
+        """Return a name ``stem_1``, ``stem_2``, … that no node has.
+
+        Parameters
+        ----------
+        stem : str
+            What the name starts with.
+        """
+        return self._fresh.fresh(stem, self._node)
+
+    def input(self, name: str, type: Type) -> Value:
+        """Add an input and return its value.
+
+        Parameters
+        ----------
+        name : str
+            A name that is still free.
+        type : Tensor or Stream
+            Its type.
+        """
+        data = {"type": "input", "index": len(self.inputs), "result": one_object(type), "origin": (name,)}
+        self._new(name, data)
+        return Value(self, name)
+
+    def constant(
+        self, value: Any, *, name: str | None = None, type: Type | None = None, origin: Iterable[str] = ()
+    ) -> Value:
+        """Add a constant and return its value.
+
+        Parameters
+        ----------
+        value : array-like
+            The array, or mantissas where ``type`` has a fixed-point element; kept in the dtype of a given type.
+        name : str, optional
+            A fresh ``constant_…`` where not given.
+        type : Tensor, optional
+            Follows from the array where not given.
+        origin : iterable of str
+            Names in the graph that it was made from.
+        """
+        array = np.asarray(value) if type is None else fitted(type, value)
+        name = self.fresh("constant") if name is None else name
+        result = Tensor(element_of(array.dtype), array.shape) if type is None else type
+        self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
+        return Value(self, name)
+
+    def output(self, name: str, value: Value) -> str:
+        """Add an output of a value.
+
+        Parameters
+        ----------
+        name : str
+            A name that is still free.
+        value : Value
+            The value.
+
+        Returns
+        -------
+        str
+            The name.
+        """
+        check_value(self, value, "output")
+        self._new(name, {"type": "output", "index": len(self.outputs), "origin": (name,)})
+        self._connect(value.node, name, 0, value.result)
+        return name
+
+    def add(
+        self,
+        op: Op,
+        operands: Iterable[Any],
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        origin: Iterable[str] = (),
+    ) -> Any:
+        """Add a node and return its value, or a tuple of values if the op has several results.
+
+        Parameters
+        ----------
+        op : Op
+            The op.
+        operands : iterable of Value, array or number
+            Arrays and numbers become constants, numbers of the element type of the first value.
+        attributes : mapping, optional
+            Attributes; lists, sets and ranges are stored as tuples, defaults are not stored.
+        name : str, optional
+            A fresh one where not given.
+        origin : iterable of str
+            Names in the graph that it was made from.
+
+        Raises
+        ------
+        TypeMismatchError
+            If operands or attributes do not fit the op; the graph is as it was.
+        """
+        operands = op.without_omitted(operands)
+        attributes = {k: as_attribute(v) for k, v in (attributes or {}).items()}
+        op.check(len(operands), attributes)
+        like = next((x for x in operands if isinstance(x, Value)), None)
+        for value in operands:
+            if isinstance(value, Value):
+                check_value(self, value, op.name)
+        constants = {
+            i: as_constant(x, like.type if like else None) for i, x in enumerate(operands) if not isinstance(x, Value)
+        }
+        types = [
+            x.type if isinstance(x, Value) else constant_type(constants[i], x, like.type if like else None)
+            for i, x in enumerate(operands)
+        ]
+        results = op.result_types(tuple(types), attributes)
+        name = self.fresh(op.name) if name is None else self._free(name)
+        self.adopt(op)
+        values = [
+            x if isinstance(x, Value) else self.constant(constants[i], type=types[i]) for i, x in enumerate(operands)
+        ]
+        data = {
+            "type": op.name,
+            **op.stored(attributes),
+            "result": results[0] if len(results) == 1 else results,
+            "origin": tuple(origin),
+        }
+        self._new(name, data)
+        for slot, value in enumerate(values):
+            self._connect(value.node, name, slot, value.result)
+        outputs = tuple(Value(self, name, i) for i in range(len(results)))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def adopt(self, op: Op) -> None:
+        """Register an op that is not the library's, so that nodes may name it.
+
+        Parameters
+        ----------
+        op : Op
+            The op. One that was defined again, by the same function, replaces the old one.
+
+        Raises
+        ------
+        GraphError
+            If the graph has another op of that name, or the op is a graph that contains this one.
+        """
+        known = find_op(op.name, self.ops)
+        if known is op:
+            return
+        if known is not None and not known.stands_for(op):
+            raise GraphError(f"the graph has another op named {op.name!r}; rename one of them")
+        op.enter(self)
+        self.ops[op.name] = op
+
+    def _free(self, name: Any) -> str:
+        if not isinstance(name, str) or not name or name in self._node:
+            raise invalid_name(name)
+        return name
+
+    def _new(self, name: str, data: dict[str, Any]) -> None:
+        self.add_node(self._free(name))
+        self._node[name].update(data)
+
+    def _connect(self, source: str, destination: str, slot: int, result: int = 0) -> None:
+        data = self._succ[source].get(destination)
+        if data is None:
+            self.add_edge(source, destination, slots=((slot, result),))
+        else:
+            data["slots"] = (*data["slots"], (slot, result))
+
+    # ------------------------------------------------------------------ reading
+
+    def op(self, node: str) -> Op:
+        """Return the op that a node's type names.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+
+        Raises
+        ------
+        UnknownOpError
+            With the nearest known name.
+        """
+        if node not in self._node:
+            raise unknown_result(self._node, node)
+        name = self._node[node].get("type")
+        found = find_op(name, self.ops)
+        if found is None:
+            hint = did_you_mean(str(name), [*LIBRARY, *self.ops])
+            raise UnknownOpError(
+                f"unknown op {name!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule", node=node
+            )
+        return found
+
+    def attributes(self, node: str) -> dict[str, Any]:
+        """Return the attributes of a node's op, defaults filled in.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+        """
+        known = self.op(node).attributes
+        return {**known, **attributes_in(self._node[node], known)}
+
+    def result_type(self, node: str, result: int = 0) -> Type:
+        """Return the type of a node's result.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+        result : int
+            Which result.
+        """
+        try:
+            found = self._node[node].get("result")
+            chosen: Type | None = found[result] if isinstance(found, tuple) else (found,)[result]
+        except (KeyError, IndexError):
+            raise unknown_result(self._node, node, result) from None
+        if chosen is None:
+            raise GraphError("has no result type; do not read outputs, and give every other node a `result`", node=node)
+        return chosen
+
+    def value(self, node: str, result: int = 0) -> Value:
+        """Return a handle on a node's result, to build on.
+
+        Parameters
+        ----------
+        node : str
+            A node.
+        result : int
+            Which result.
+        """
+        if node not in self._node:
+            raise unknown_result(self._node, node)
+        return Value(self, node, result)
+
+    def copy(self, as_view: bool = False) -> Self:
+        """Return a copy that can be changed freely, but for its arrays: they are shared; `copy.deepcopy` copies all.
+
+        Parameters
+        ----------
+        as_view : bool
+            As networkx has it: a read-only view.
+        """
+        if as_view:
+            return super().copy(as_view=True)  # type: ignore[no-any-return]  # networkx is untyped here
+        new = self.__class__(ops=self.ops.values(), **own(self.graph))
+        copy_into(self, new)
+        return new

@@ -1,0 +1,133 @@
+"""Methods of graphs and modules that delegate to rooms above this one: the one file of the package that reaches up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+import networkx as nx
+import numpy as np
+
+from graphrewrite.op.op import Op
+from graphrewrite.runtime.display import Displayed
+from graphrewrite.schema import IrData
+
+if TYPE_CHECKING:
+    from graphrewrite.graph.graph import Graph
+    from graphrewrite.graph.node import Node
+    from graphrewrite.hierarchy.module import Module
+    from graphrewrite.hierarchy.region import GraphView
+    from graphrewrite.summary import Summary
+
+__all__ = ["GraphMethods", "ModuleMethods"]
+
+D = TypeVar("D", bound=IrData)
+
+
+@cache
+def _above(path: str) -> Any:
+    """Return what a path such as ``"summary.summary"`` names; its module is loaded when a method is first called."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(f"graphrewrite.{module}"), name)
+
+
+class _Documents(Displayed):
+    """What graphs and modules have in common: a text form, files, a summary."""
+
+    __slots__ = ()
+
+    def save(self, path: str | PathLike[str], *, arrays: Literal["inline", "npz"] = "inline") -> None:
+        """Write it to a JSON file; see `graphrewrite.formats.save`."""
+        _above("formats.json_file.save")(self, path, arrays=arrays)
+
+    def summary(self) -> Summary:
+        """Return a table of the nodes with types, parameters and multiply-accumulates; see `graphrewrite.summary`."""
+        found: Summary = _above("summary.summary")(self)
+        return found
+
+    def __str__(self) -> str:
+        return str(_above("formats.text.graph_printer.to_text")(self))
+
+
+class GraphMethods(_Documents):
+    """Mixin of graphs."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same nodes, data, operands and graph attributes."""
+        return isinstance(other, GraphMethods) and self.equals(other)
+
+    def __copy__(self: Any) -> Any:
+        return self.copy()
+
+    __hash__ = nx.DiGraph.__hash__  # graphs are mutable: hashed by identity, as networkx does
+
+    def __repr__(self: Any) -> str:
+        return f"<Graph {self.name!r}: {len(self)} nodes, {self.number_of_edges()} edges>"
+
+    def equals(self, other: Any, *, names: bool = True) -> bool:
+        """Tell whether another graph is the same, with names or without; see `graphrewrite.compare.equals`."""
+        return bool(_above("compare.equality.equals")(self, other, names=names))
+
+    def structure_hash(self, *, names: bool = True) -> str:
+        """Return a hash that equal graphs share, on every machine; see `graphrewrite.compare.structure_hash`."""
+        return str(_above("compare.equality.structure_hash")(self, names=names))
+
+    def infer(self, nodes: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Compute the types of nodes anew, in place; see `graphrewrite.graph.type_inference.infer`."""
+        return tuple(_above("graph.type_inference.infer")(self, nodes))
+
+    def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`."""
+        values: dict[str, np.ndarray] = _above("execution.evaluator.evaluate")(self, inputs)
+        return values
+
+    @classmethod
+    def parse(cls, text: str, *, ops: Iterable[Op] = ()) -> Graph:
+        """Return the graph that a text form writes; see `graphrewrite.formats.parse`."""
+        graph: Graph = _above("formats.text.graph_parser.parse")(text, ops=ops)
+        return graph
+
+    @overload
+    def node(self, name: str) -> Node: ...
+    @overload
+    def node(self, name: str, kind: type[D]) -> D: ...
+    def node(self, name: str, kind: Any = None) -> Any:
+        """Return the typed view of a node, of a class of one's own if one is given; see `graphrewrite.graph.Node`."""
+        return _above("graph.node.node_view")(self, name, _above("graph.node.Node") if kind is None else kind)
+
+    def view(self, name: str, nodes: Any = None, *, inputs: Any = None, outputs: Any = None) -> GraphView:
+        """Return the view of that name, made and stored if nodes are given; see `graphrewrite.hierarchy.GraphView`."""
+        view: GraphView = _above("hierarchy.region.make_view")(self, name, nodes, inputs, outputs)
+        return view
+
+    @property
+    def views(self: Any) -> tuple[str, ...]:
+        """Names of the views that are stored."""
+        return tuple(self.graph.get("views", ()))
+
+    def views_of(self, node: str) -> tuple[str, ...]:
+        """Return the names of the views that a node is in."""
+        return tuple(name for name in self.views if node in self.view(name))
+
+    def _repr_svg_(self) -> str | None:
+        """Let what shows no HTML draw the graph, where pydot and Graphviz are there."""
+        svg: str | None = self.show()._repr_svg_()
+        return svg
+
+
+class ModuleMethods(_Documents):
+    """Mixin of modules."""
+
+    @staticmethod
+    def parse(text: str, *, ops: Iterable[Op] = ()) -> Module:
+        """Return the module that a text form writes; see `graphrewrite.formats.parse_module`."""
+        module: Module = _above("formats.text.graph_parser.parse_module")(text, ops=ops)
+        return module
+
+    def _head(self: Any) -> str:
+        """Return the name, the attributes, the constants and the types of placeholders in the exact text form."""
+        parts = (self.attributes, self._constants, self._types)
+        return str(_above("formats.text.format_exactly")([self.name, *(dict(sorted(part.items())) for part in parts)]))

@@ -1,0 +1,110 @@
+"""Origins of new nodes in the graph before rewriting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphrewrite.graph.edit import Edit
+from graphrewrite.graph.graph import Graph
+from graphrewrite.op.library import find_op
+
+__all__ = ["SHORT", "Provenance"]
+
+SHORT = 9
+"""Origins of fewer nodes are written at once."""
+
+
+class Provenance:
+    """Origins of new nodes: written at once if they are few nodes, otherwise by `settle`.
+
+    Writing all of them at once would copy ever longer tuples along a chain of rewrites.
+
+    Parameters
+    ----------
+    graph : Graph or networkx.DiGraph
+        In which rules are applied; of a graph that is none of this library's, nothing is noted.
+
+    Attributes
+    ----------
+    pending : dict
+        New node to the nodes that were matched when it was made, where its origin is not written down yet.
+    replaced : dict
+        Matched nodes to the data that they had, with their own origin.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self.pending: dict[Any, tuple[Any, ...]] = {}
+        self.replaced: dict[Any, dict[str, Any]] = {}
+
+    def note(self, edit: Edit) -> None:
+        """Record an edit that was applied."""
+        if not edit.added or not isinstance(self.graph, Graph):
+            return
+        nodes = self.graph._node
+        gone = {entry[0]: entry[1] for entry in edit.lost if len(entry) == 4}
+        data = [gone.get(name) or nodes.get(name) or {} for name in edit.matched]
+        origin = self.origin(edit.matched, data)
+        if origin is None:
+            self.later([name for name, _ in edit.added], edit.matched, data)
+            return
+        for name, _ in edit.added:
+            if nodes[name].get("origin") == () and not self.is_bridge(nodes[name]):
+                nodes[name]["origin"] = origin
+
+    def origin(self, matched: Sequence[Any], data: Sequence[dict[str, Any]]) -> tuple[Any, ...] | None:
+        """Return the origin of some matched nodes; None if it is long or not known yet."""
+        found: dict[Any, None] = {}
+        for name, before in zip(matched, data, strict=True):
+            if name in self.pending:
+                return None
+            if not self.is_bridge(before):  # ops that only change levels have no origin of their own
+                found.update(dict.fromkeys(before.get("origin") or (name,)))
+        return tuple(found) if 0 < len(found) < SHORT else None
+
+    def later(self, new: Sequence[Any], matched: tuple[Any, ...], data: Sequence[dict[str, Any]]) -> None:
+        """Remember the matched nodes of new ones, for `settle`."""
+        for name in new:
+            self.pending[name] = matched
+        self.replaced.update(zip(matched, data, strict=True))
+
+    def is_bridge(self, data: dict[str, Any]) -> bool:
+        """Tell whether a node's op only changes between levels."""
+        kind = data.get("type", "")
+        op = find_op(kind, self.graph.ops)
+        return op is not None and op.level == "bridge"
+
+    def settle(self) -> None:
+        """Write the origin of each new node that is still there into its data."""
+        nodes = self.graph._node
+        for name in self.pending:
+            data = nodes.get(name)
+            if data is not None and "origin" in data and not self.is_bridge(data):
+                data["origin"] = self._found(name)
+        self.pending.clear()
+        self.replaced.clear()
+
+    def _found(self, name: Any) -> tuple[Any, ...]:
+        """Return the origins of a new node, depth first through the matches that led to it."""
+        pending, replaced, nodes = self.pending, self.replaced, self.graph._node
+        found: dict[Any, None] = {}
+        seen = {name}
+        work = [iter(pending[name])]
+        while work:
+            for node in work[-1]:
+                data = replaced.get(node) or nodes.get(node) or {}
+                if self.is_bridge(data):
+                    continue
+                before = pending.get(node)
+                if before is not None:
+                    if node not in seen:
+                        seen.add(node)
+                        work.append(iter(before))
+                        break
+                    continue
+                for origin in data.get("origin") or (node,):
+                    found[origin] = None
+            else:
+                work.pop()
+        return tuple(found)

@@ -1,0 +1,81 @@
+"""Direct access to the dictionaries of graphs that store nodes and edges as networkx does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+
+__all__ = ["copy_into", "own", "stores_plainly"]
+
+
+def stores_plainly(graph: nx.DiGraph) -> bool:
+    """Tell whether a graph stores nodes and edges in plain dictionaries that may be edited directly.
+
+    That is the fast path, for `networkx.DiGraph` and `Graph`. A subclass that overrides how nodes or edges are added
+    or removed, or that uses other dictionaries, is edited through its public methods.
+    """
+    kind = type(graph)
+    return (
+        all(
+            getattr(kind, name) is getattr(nx.DiGraph, name)
+            for name in ("add_node", "add_edge", "remove_node", "remove_edge")
+        )
+        and type(graph._node) is type(graph._succ) is type(graph._pred) is dict
+        and kind.edge_attr_dict_factory is kind.node_attr_dict_factory is kind.adjlist_inner_dict_factory is dict
+    )
+
+
+def own(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of an attribute dictionary: lists and dictionaries are copied at any depth, all else is shared.
+
+    Examples
+    --------
+    >>> given = {"shape": {"length": 4}}
+    >>> own(given)["shape"]["length"] = 5
+    >>> given
+    {'shape': {'length': 4}}
+    """
+    new = data.copy()
+    for value in data.values():
+        if type(value) in _SHARED_NEVER:
+            return {key: _own(value) for key, value in data.items()}
+    return new
+
+
+_SHARED_NEVER = frozenset({dict, list, set})
+_NESTING = _SHARED_NEVER | {tuple}
+
+
+def _own(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return {key: _own(v) for key, v in value.items()}
+    if kind is tuple and _NESTING.isdisjoint(map(type, value)):
+        return value
+    return kind(map(_own, value)) if kind in (list, tuple, set) else value
+
+
+def copy_into(source: Any, target: Any) -> None:
+    """Copy the nodes and edges of a graph to another that is empty.
+
+    Parameters
+    ----------
+    source, target : networkx.DiGraph
+        Arrays and types are shared; the dictionaries, and lists and dictionaries in them, are not.
+    """
+    if not (stores_plainly(source) and stores_plainly(target)):
+        target.add_nodes_from((name, own(data)) for name, data in source._node.items())
+        target.add_edges_from((a, b, own(data)) for a, readers in source._succ.items() for b, data in readers.items())
+        return
+    target._node.update({name: own(data) for name, data in source._node.items()})
+    # Edge by edge in the order of the sources, as networkx copies: the order of the predecessors follows from it.
+    pred = target._pred
+    for name in source._node:
+        pred[name] = {}
+    succ = target._succ
+    for name, readers in source._succ.items():
+        succ[name] = copied = {}
+        for reader, data in readers.items():
+            copied[reader] = pred[reader][name] = data.copy()
+    nx._clear_cache(target)

@@ -1,0 +1,32 @@
+"""Graphs in graphs: modules, graphs as ops, regions of a graph, and graphs built of parts."""
+
+from graphrewrite.hierarchy.building import Built, parallel, residual, sequential
+from graphrewrite.hierarchy.composition import compose
+from graphrewrite.hierarchy.expansion import expand, flatten
+from graphrewrite.hierarchy.graph_ops import GraphOp, graph_op
+from graphrewrite.hierarchy.module import Module
+from graphrewrite.hierarchy.operator import Operator
+from graphrewrite.hierarchy.region import GraphView
+from graphrewrite.hierarchy.region_conversion import converted
+from graphrewrite.hierarchy.shared import Shared
+
+__all__ = [
+    "Built",
+    "GraphOp",
+    "GraphView",
+    "Module",
+    "Operator",
+    "Shared",
+    "compose",
+    "converted",
+    "expand",
+    "flatten",
+    "graph_op",
+    "parallel",
+    "residual",
+    "sequential",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,207 @@
+"""Expansion: the nodes of a graph in place of a node of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphrewrite.errors import GraphError, TypeMismatchError
+from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.edit import Edit, apply_edit
+from graphrewrite.hierarchy.graph_op_sizes import bind_sizes, with_sizes
+from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
+
+__all__ = ["expand", "flatten"]
+
+_INHERITED = ("backend",)
+"""Annotations of a node that its inner nodes inherit, unless they have their own."""
+
+
+def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> Graph:
+    r"""Return a graph in which nodes of graph ops are replaced by the nodes of their graphs, at any depth.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph; untouched.
+    keep : callable, optional
+        Called with a graph and a node; true if the node is not to be expanded.
+
+    Returns
+    -------
+    Graph
+        The graph itself if it contains no graph ops.
+
+    Raises
+    ------
+    GraphError
+        If a graph contains itself, or is missing from its library.
+    TypeMismatchError
+        If the types of a graph have changed since nodes of it were made.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> from graphrewrite.hierarchy.graph_ops import graph_op
+    >>> block = Graph.parse("graph block\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+    >>> g = Graph.parse("graph g\nx = input() : f32[8]")
+    >>> _ = g.output("y", graph_op(block)(graph_op(block)(g.value("x"))))
+    >>> print(flatten(g))
+    graph g
+    x = input() : f32[8]
+    block_1.r = relu(x) : f32[8]
+    block_2.r = relu(block_1.r) : f32[8]
+    y = output(block_2.r)
+    """
+    if not nested_ops(graph):
+        return graph
+    check_nesting(graph)
+    flat, kept = graph.copy(), set[str]()
+    while True:
+        kinds = {op.name for op in nested_ops(flat)}
+        nested = [n for n, data in flat._node.items() if data.get("type") in kinds and n not in kept]
+        if keep is not None:
+            kept.update(n for n in nested if keep(flat, n))
+        work = sorted((n for n in nested if n not in kept), key=str)
+        if not work:
+            return flat
+        for node in work:
+            apply_edit(flat, expand(flat, node))
+
+
+def expand(graph: Graph, node: str, fresh: Callable[[str], str] | None = None) -> Edit:
+    """Plan the replacement of a node of a graph op by the nodes of that graph.
+
+    New nodes are named ``node.inner``, have the origin of the node, and keep their annotations. Arrays are not copied;
+    a constant that graphs of a module share becomes one node.
+
+    Parameters
+    ----------
+    graph : Graph
+        Only its registered ops change.
+    node : str
+        A node of a graph op.
+    fresh : callable, optional
+        Returns a free name for a stem.
+
+    Raises
+    ------
+    GraphError
+        If the node is not of a graph op, or its graph is missing from the library.
+    TypeMismatchError
+        If the types of the graph have changed since the node was made.
+    """
+    op = graph.op(node)
+    if not isinstance(op, GraphOp):
+        raise GraphError(f"is of the op {op.name}, which is not a graph and cannot be expanded", node=node)
+    return _Expansion(graph, node, op, graph.fresh if fresh is None else fresh).edit()
+
+
+class _Expansion:
+    def __init__(self, graph: Graph, node: str, op: GraphOp, fresh: Callable[[str], str]) -> None:
+        self.graph, self.node, self.body, self.fresh = graph, node, op.body, fresh
+        self.operands = graph.operands(node)
+        types = tuple(graph.result_type(*operand) for operand in self.operands)
+        self.bound = dict(zip(self.body.inputs, self.operands, strict=False))  # `op.infer` checks their number
+        inferred, declared = op.infer(*types), graph._node[node].get("result")
+        if inferred != (declared if isinstance(declared, tuple) else (declared,)):
+            shown = ", ".join(map(str, inferred))
+            raise TypeMismatchError(
+                f"its graph {op.name!r} gives {shown} now, and the node is declared {declared}; infer types again",
+                node=node,
+            )
+        self.sizes = bind_sizes(self.body, types)
+        kinds = {data.get("type") for data in self.body._node.values()}
+        for inner in self.body.ops.values():
+            if inner.name in kinds:
+                graph.adopt(inner)
+        self.names: dict[str, str] = {}
+        self.taken: set[str] = set()
+        self.added: list[tuple[str, dict[str, Any]]] = []
+        self.links: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def edit(self) -> Edit:
+        """Return the whole change."""
+        body, graph, node = self.body, self.graph, self.node
+        inside = [n for n in body.in_order() if body._node[n].get("type") not in ("input", "output")]
+        for inner in inside:
+            self.place(inner)
+        for inner in inside:
+            for slot, operand in enumerate(body.operands(inner)):
+                self.link(self.where(operand), self.names[inner], slot)
+            for source, kind in body.controls(inner):
+                for first in self.firsts(source):
+                    self.order(first, self.names[inner], kind)
+        results = [self.where(body.operands(output)[0]) for output in body.outputs]
+        for reader, edge in graph._succ[node].items():
+            for slot, result in edge.get("slots", ()):
+                self.link(results[result], reader, slot)
+            if "kind" in edge:
+                for last in self.ends(body._succ, inside):
+                    self.order(last, reader, edge["kind"])
+        for source, kind in graph.controls(node):
+            for first in self.ends(body._pred, inside):
+                self.order(source, first, kind)
+        linked = [(source, destination, data) for (source, destination), data in self.links.items()]
+        return Edit(added=self.added, linked=linked, removed=[node], matched=(node,))
+
+    def place(self, inner: str) -> None:
+        """Add a node of the body, or reuse the shared constant that is in the graph already."""
+        data = dict(self.body._node[inner])
+        shared = data.get("shared") if data.get("type") == "constant" else None
+        if shared is not None and (present := self.shared_as(shared, data["value"])) is not None:
+            self.names[inner] = present
+            return
+        above = self.graph._node[self.node]
+        data.update({mark: above[mark] for mark in _INHERITED if mark in above and mark not in data})
+        if (result := data.get("result")) is not None:
+            of = tuple(with_sizes(each, self.sizes) for each in (result if isinstance(result, tuple) else (result,)))
+            data["result"] = of if isinstance(result, tuple) else of[0]
+        data["origin"] = self.graph.origin(self.node)
+        name = stem = f"{self.node}.{inner}" if shared is None else str(shared)
+        while name in self.graph or name in self.taken:
+            name = self.fresh(stem)
+        self.names[inner] = name
+        self.taken.add(name)
+        self.added.append((name, data))
+
+    def shared_as(self, name: Any, value: Any) -> str | None:
+        """Return the node that holds a constant of the module, if there is one."""
+        nodes = self.graph._node
+        for node in (name, *nodes) if name in nodes else nodes:
+            if nodes[node].get("shared") == name and nodes[node].get("value") is value:
+                return str(node)
+        return None
+
+    def where(self, operand: Operand) -> Operand:
+        """Return what a value of the body is in the graph: an operand of the node, or a result of a new node."""
+        return self.bound.get(operand.node) or Operand(self.names[operand.node], operand.result)
+
+    def link(self, source: Operand, destination: str, slot: int) -> None:
+        """Add an operand to a node."""
+        data = self.edge(source.node, destination)
+        data["slots"] = (*data.get("slots", ()), (slot, source.result))
+
+    def order(self, source: str, destination: str, kind: str) -> None:
+        """Add a control edge."""
+        if source != destination:
+            self.edge(source, destination).setdefault("kind", kind)
+
+    def edge(self, source: str, destination: str) -> dict[str, Any]:
+        """Return the data of an edge of the edit, which includes the edge's present data."""
+        if (source, destination) not in self.links:
+            present = self.graph._succ.get(source, {}).get(destination, {})
+            self.links[source, destination] = {"slots": (), **present}
+        return self.links[source, destination]
+
+    def firsts(self, source: str) -> list[str]:
+        """Return the nodes that represent the source of a control edge of the body."""
+        if source in self.names:
+            return [self.names[source]]
+        return [self.bound[source].node] if source in self.bound else []
+
+    def ends(self, neighbours: Mapping[str, Any], inside: list[str]) -> list[str]:
+        """Return the new nodes, except constants, without new neighbours: the first or the last ones of the body."""
+        own = {n for n in inside if self.body._node[n].get("type") != "constant"}
+        return [self.names[n] for n in inside if n in own and not any(other in own for other in neighbours[n])]

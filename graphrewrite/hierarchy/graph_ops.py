@@ -1,0 +1,275 @@
+"""Graph ops: graphs that are nodes of other graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import op as ops
+from graphrewrite.errors import GraphError, UnknownGraphError, UnknownOpError, did_you_mean
+from graphrewrite.graph import Graph
+from graphrewrite.hierarchy.graph_op_sizes import bind_sizes, with_sizes
+from graphrewrite.op.op import Op
+from graphrewrite.types import Type
+
+__all__ = ["GraphOp", "check_nesting", "graph_op", "nested_ops"]
+
+
+class GraphOp(Op):
+    """A graph of a library as an op; made by `graph_op`, or by `graphrewrite.hierarchy.module.Module.op`.
+
+    The graph is looked up on each use, so that changes of it take effect at once. The op computes on arrays, adds a
+    node on values of a graph, and is a pattern on variables of a rule.
+
+    Parameters
+    ----------
+    name : str
+        Name of the graph; the ``type`` of its nodes.
+    library : mapping of str to Graph
+        Contains the graph, such as a module.
+
+    Raises
+    ------
+    GraphError
+        If the name is empty, or an op of the library has the same name.
+    UnknownGraphError
+        If there is no such graph.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> block = Graph("block")
+    >>> _ = block.output("y", op.relu(-block.input("x", Tensor("f32", ("N", 2)))))
+    >>> block_op = GraphOp("block", {"block": block})
+    >>> block_op.operands, block_op.results
+    (('x',), 1)
+    """
+
+    library: Mapping[str, Graph]
+
+    def __init__(self, name: str, library: Mapping[str, Graph]) -> None:
+        if not name or name in ops.LIBRARY:
+            reason = "an op of the library has the same name" if name else "it has no name"
+            raise GraphError(f"the graph {name!r} cannot be an op: {reason}; rename the graph")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "library", library)
+        _ = self.body
+
+    @property
+    def body(self) -> Graph:
+        """The graph."""
+        graph = self.library.get(self.name)
+        if graph is None:
+            hint = did_you_mean(self.name, self.library)
+            raise UnknownGraphError(
+                f"there is no graph {self.name!r} in its library{hint}; add it, or replace its nodes"
+            )
+        return graph
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Names of the graph's inputs."""
+        return self.body.inputs
+
+    @property
+    def required(self) -> int:
+        """The number of inputs of the graph; all are required."""
+        return len(self.body.inputs)
+
+    @property
+    def results(self) -> int:
+        """The number of outputs of the graph."""
+        return len(self.body.outputs)
+
+    @property
+    def variadic(self) -> bool:
+        """False: the number of inputs of a graph is fixed."""
+        return False
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """Empty: a graph has no parameters."""
+        return {}
+
+    @property
+    def derived(self) -> Mapping[str, Any]:
+        """Empty: node views have the names of the inputs only."""
+        return {}
+
+    @property
+    def stateful(self) -> bool:
+        """Whether any op in it has a state or an effect."""
+        return any(op.stateful for op in self._inner_ops())
+
+    @property
+    def level(self) -> str:
+        """The lowest level of the ops in it."""
+        levels = {op.level for op in self._inner_ops()}
+        return next((level for level in ("stream", "integer", "generic") if level in levels), "nn")
+
+    @property
+    def infer_types(self) -> Callable[..., tuple[Type, ...]]:
+        """The function from operand types to result types."""
+        return self._infer
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function that computes the graph on arrays."""
+        return self._compute
+
+    def result_types(self, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> tuple[Type, ...]:
+        """Return the result types, uncached since the graph may change."""
+        return self.infer(*types, **attributes)
+
+    def stands_for(self, other: Op) -> bool:
+        """Tell whether another op is the same graph, or an equal one."""
+        return isinstance(other, GraphOp) and (self.body is other.body or self.body == other.body)
+
+    def enter(self, graph: Graph) -> None:
+        """Raise if the graph contains the graph that is to get a node of it."""
+        check_nesting(self.body, inside=graph)
+
+    def _infer(self, *types: Type) -> tuple[Type, ...]:
+        body = self.body
+        sizes = bind_sizes(body, types)
+        return tuple(with_sizes(body.result_type(*body.operands(output)[0]), sizes) for output in body.outputs)
+
+    def _compute(self, *arrays: Any) -> Any:
+        from graphrewrite.hierarchy.expansion import flatten  # the expansion of graph ops is built on them
+
+        body = self.body
+        try:
+            values = flatten(body).evaluate(dict(zip(body.inputs, map(np.asarray, arrays), strict=True)))
+        except UnknownOpError as error:
+            raise UnknownOpError(f"in the graph {self.name!r}: {error}") from None
+        results = tuple(values[output] for output in body.outputs)
+        return results[0] if len(results) == 1 else results
+
+    def _inner_ops(self) -> Iterator[Op]:
+        """Yield the known ops, except graph ops, of its nodes and of the graphs nested in it."""
+        seen: set[int] = set()
+        work = [self]
+        while work:
+            graph = work.pop().body
+            if id(graph) in seen:
+                continue
+            seen.add(id(graph))
+            for kind in {data.get("type") for data in graph._node.values()}:
+                op = ops.find_op(kind, graph.ops)
+                if isinstance(op, GraphOp):
+                    work.append(op)
+                elif op is not None:
+                    yield op
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GraphOp) and self.name == other.name and self.library is other.library
+
+    def __hash__(self) -> int:
+        return hash((self.name, id(self.library)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphOp:
+        from copy import deepcopy
+
+        copied = memo.get(id(self))
+        if copied is None:
+            copied = memo[id(self)] = _blank()
+            object.__setattr__(copied, "name", self.name)
+            object.__setattr__(copied, "library", deepcopy(self.library, memo))
+        return copied
+
+    def __reduce__(self) -> Any:
+        # Pickle the object before its library, which may refer back to it.
+        return _blank, (), {"name": self.name, "library": self.library}
+
+
+def _blank() -> GraphOp:
+    return GraphOp.__new__(GraphOp)
+
+
+def graph_op(graph: Graph) -> GraphOp:
+    """Return a graph as an op of its own name.
+
+    Parameters
+    ----------
+    graph : Graph
+        A named graph; its inputs are the op's operands, its outputs the results.
+
+    Raises
+    ------
+    GraphError
+        If the graph has no name, or that of an op of the library.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphrewrite import Tensor, op
+    >>> block = Graph("block")
+    >>> _ = block.output("y", op.relu(-block.input("x", Tensor("f32", ("N", 2)))))
+    >>> g = Graph("g")
+    >>> _ = g.output("y", graph_op(block)(g.input("x", Tensor("f32", (3, 2)))))
+    >>> print(g.op("block_1").name, g.result_type("block_1"))
+    block f32[3,2]
+    >>> graph_op(block)(np.array([[-1.0, 2.0]])).tolist()
+    [[1.0, 0.0]]
+    """
+    thing: Any = graph
+    if not isinstance(thing, Graph):
+        raise GraphError(f"only a Graph can be an op, got {thing!r}")
+    return GraphOp(graph.name, {graph.name: graph})
+
+
+def nested_ops(graph: Graph) -> tuple[GraphOp, ...]:
+    """Return the graph ops of a graph's nodes, sorted by name."""
+    if not any(isinstance(found, GraphOp) for found in graph.ops.values()):
+        return ()
+    kinds = {kind for data in graph._node.values() if isinstance(kind := data.get("type"), str)}
+    return tuple(op for kind in sorted(kinds) if isinstance(op := graph.ops.get(kind), GraphOp))
+
+
+def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
+    """Raise if a graph contains itself, directly or through nested graphs, or would if it became a node of `inside`.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> g = Graph("g")
+    >>> x = g.input("x", Tensor("f32", ("N",)))
+    >>> _ = g.output("y", x)
+    >>> graph_op(g)(x)
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.GraphError: the graph 'g' would contain itself: g -> g; ...
+    """
+    path: list[tuple[str, Graph, Iterator[GraphOp]]] = []
+    if inside is not None:
+        path.append((inside.name, inside, iter(())))
+    path.append((graph.name, graph, iter(nested_ops(graph))))
+    on_path = {id(entry[1]) for entry in path}
+    if len(on_path) < len(path):
+        raise _cycle([inside.name, graph.name] if inside is not None else [])
+    done: set[int] = set()
+    while path:
+        _, current, below = path[-1]
+        for op in below:
+            body = op.library.get(op.name)  # a missing graph is another error
+            if body is None or id(body) in done:
+                continue
+            if id(body) in on_path:
+                start = next(i for i, entry in enumerate(path) if entry[1] is body)
+                raise _cycle([*(name for name, _, _ in path[start:]), op.name])
+            on_path.add(id(body))
+            path.append((op.name, body, iter(nested_ops(body))))
+            break
+        else:
+            path.pop()
+            on_path.discard(id(current))
+            done.add(id(current))
+
+
+def _cycle(names: list[str]) -> GraphError:
+    shown = " -> ".join(name or "(no name)" for name in names)
+    return GraphError(
+        f"the graph {names[0]!r} would contain itself: {shown}; copy its nodes for each repetition, or remove the node"
+    )

@@ -1,0 +1,203 @@
+"""Conversion of a region: its nodes compute in another representation, ops at its border convert values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
+from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.graph.rewiring import move_slot
+from graphrewrite.graph.type_inference import infer_node
+from graphrewrite.hierarchy.border import arranged, in_graph_order
+from graphrewrite.hierarchy.conversion import Casting, Conversion, Permuting, is_open
+from graphrewrite.hierarchy.region_tracking import RegionTracking, tracking_regions
+from graphrewrite.types import Type
+
+if TYPE_CHECKING:
+    from graphrewrite.hierarchy.region import GraphView
+
+__all__ = ["converted", "settle_view"]
+
+_ANNOTATIONS = ("backend", "implementation", "use_kernel")
+
+
+def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
+    """Apply settings to a copy of a view's graph; see `graphrewrite.hierarchy.region.GraphView.set`."""
+    known = (*_ANNOTATIONS, "element", "layout")
+    for key in settings:
+        if key not in known:
+            raise GraphError(f"settings of a view are {', '.join(known)}, got {key!r}{did_you_mean(key, known)}")
+    for mark in _ANNOTATIONS:
+        if not isinstance(settings.get(mark), str | None):
+            raise GraphError(f"the {mark} of a view is a string or None, got {settings[mark]!r}")
+    graph = view.graph.copy()
+    members = [node for node in view if graph.nodes[node].get("type") not in ("input", "output")]
+    for mark in _ANNOTATIONS:
+        for node in members if mark in settings else ():
+            graph.nodes[node].pop(mark, None)
+            if settings[mark] is not None:
+                graph.nodes[node][mark] = settings[mark]
+    kinds: list[Conversion] = []
+    if settings.get("element") is not None:
+        kinds.append(Casting(settings["element"]))
+    if settings.get("layout") is not None:
+        kinds.append(Permuting(settings["layout"]))
+    for kind in kinds:
+        if not any(map(kind.is_about, _types(graph, members))):
+            raise TypeMismatchError(f"no value in the view {view.name or ''!r} can have {kind}")
+        if not any(is_open(graph, node) or graph.nodes[node].get("type") == "constant" for node in members):
+            raise TypeMismatchError(
+                f"{kind} cannot be set: {graph.nodes[members[0]].get('type')} is an unknown op, or a graph to be "
+                "inlined first",
+                node=members[0],
+            )
+        border = view.input_operands, view.output_operands
+        inserted, instead = converted(graph, members, kind)
+        members += [node for node in inserted if node not in members]
+        if view.name in graph.views:
+            outputs = [instead.get(value, value) for value in border[1]]
+            nodes = in_graph_order(graph, {*members, *(n for n in view if n in graph)})
+            sides = zip(("inputs", "outputs"), arranged(graph, nodes, border[0], outputs), strict=True)
+            stored = {"nodes": nodes, **{side: tuple(map(tuple, values)) for side, values in sides}}
+            graph.graph["views"] = {**graph.graph["views"], view.name: stored}
+            view = graph.view(view.name)
+    return graph
+
+
+def _types(graph: Graph, nodes: Iterable[str]) -> Iterator[Type]:
+    """Yield the types of the operands and results of nodes."""
+    for node in nodes:
+        yield from (graph.result_type(o.node, o.result) for o in graph.operands(node))
+        result = graph.nodes[node].get("result", ())
+        yield from result if isinstance(result, tuple) else (result,)
+
+
+def converted(graph: Graph, nodes: Iterable[str], kind: Conversion) -> tuple[list[str], dict[Operand, Operand]]:
+    """Convert nodes to another representation, in place; the operands of all other nodes keep their values and types.
+
+    Parameters
+    ----------
+    graph : Graph
+        Changed in place, also if the conversion fails half-way.
+    nodes : iterable of str
+        Nodes that cannot be converted are skipped.
+    kind : Conversion
+        The conversion.
+
+    Returns
+    -------
+    inserted : list of str
+        New nodes.
+    instead : dict
+        Converted values, each with the value that the other nodes read in its place.
+
+    Raises
+    ------
+    TypeMismatchError
+        If an op does not support the converted operands.
+    """
+    follower = tracking_regions(graph)
+    if isinstance(follower, RegionTracking):
+        follower.passing(graph)
+    before = set(graph)
+    work = _Region(graph, kind, nodes)
+    work.convert()
+    instead = work.restore()
+    inserted = [node for node in graph if node not in before]
+    if isinstance(follower, RegionTracking):
+        follower.passed(graph, "converted", [])
+        follower.settle()
+    return inserted, instead
+
+
+class _Region:
+    def __init__(self, graph: Graph, kind: Conversion, nodes: Iterable[str]) -> None:
+        self.graph, self.kind = graph, kind
+        order = in_graph_order(graph, nodes)
+        self.order = [n for n in order if kind.takes(graph, n)]
+        self.constants = [n for n in order if graph.nodes[n].get("type") == "constant"]
+        self.inside = set(self.order)
+        self.types = {n: self._types(n) for n in graph}
+        self.held: dict[tuple[Operand, Any], Operand] = {}
+        self.changed: dict[Operand, Any] = {}
+
+    def _types(self, node: str) -> tuple[Any, ...]:
+        result = self.graph.nodes[node].get("result", ())
+        return result if isinstance(result, tuple) else (result,)
+
+    def convert(self) -> None:
+        """Convert the constants among the nodes, if the conversion does that, and the other nodes, operands first."""
+        for node in self.constants:
+            data = self.graph.nodes[node]
+            (kind,) = self.types[node]
+            form = self.kind.form_of_constant(kind)
+            if form is not None:
+                data["value"], data["result"] = self.kind.constant(data["value"], kind, form)
+                data.pop("shared", None)  # it differs from the module's constant now
+                self.changed[Operand(node)] = kind
+        for node in self.order:
+            op = self.graph.op(node)
+            operands = self.graph.operands(node)
+            types = [self.types[o.node][o.result] for o in operands]
+            if not self.kind.concerns(op, types):
+                self.inside.discard(node)  # its operands are converted back by `restore`
+                continue
+            for slot, operand in enumerate(operands):
+                if operand not in self.changed:
+                    form = self.kind.form(op, types, slot)
+                    if form is not None:
+                        move_slot(self.graph, node, slot, self._converted(operand, form))
+            self.graph.nodes[node].update(self.kind.attributes(op, self.graph.nodes[node]))
+            self._infer(node)
+
+    def _converted(self, value: Operand, form: Any) -> Operand:
+        """Return a value in another form: a new constant, or the result of conversion ops."""
+        converted = self.held.get((value, form))
+        if converted is None:
+            graph, kind = self.graph, self.types[value.node][value.result]
+            data = graph.nodes[value.node]
+            if data.get("type") == "constant":
+                array, type_ = self.kind.constant(data["value"], kind, form)
+                origin = graph.origin(value.node)
+                made = graph.constant(array, type=type_, origin=origin)
+                marks = {key: data[key] for key in ("backend",) if key in data}
+                graph.nodes[made.node].update(marks)
+            else:
+                made = self.kind.forward(graph.value(*value), form)
+            converted = self.held[value, form] = Operand(made.node, made.result)
+        return converted
+
+    def _infer(self, node: str) -> None:
+        graph, before = self.graph, self.types[node]
+        operands = graph.operands(node)
+        types = tuple(graph.result_type(*operand) for operand in operands)
+        try:
+            inferred = infer_node(graph, node, graph.op(node), operands, types)
+        except TypeMismatchError as error:
+            reason = str(error).removeprefix(f"node {error.node!r}: ")
+            raise TypeMismatchError(f"{self.kind} is not supported: {reason}", node=node) from None
+        graph.nodes[node]["result"] = inferred if isinstance(graph.nodes[node].get("result"), tuple) else inferred[0]
+        for result, (old, new) in enumerate(zip(before, inferred, strict=True)):
+            if new is not old and new != old:
+                self.changed[Operand(node, result)] = old
+
+    def restore(self) -> dict[Operand, Operand]:
+        """Convert values back for all readers outside."""
+        instead: dict[Operand, Operand] = {}
+        graph = self.graph
+        new = {o.node for o in self.held.values()}
+        for value, kind in self.changed.items():
+            readers = [r for r in graph.readers(value.node) if r.result == value.result]
+            outside = [r for r in readers if r.node not in self.inside and r.node not in new]
+            if not outside:
+                continue
+            back = self.kind.backward(graph.value(*value), kind)
+            instead[value] = Operand(back.node, back.result)
+            for reader in outside:
+                move_slot(graph, reader.node, reader.slot, instead[value])
+        for value, _ in self.held:  # constants without readers in their old form
+            if value.node in graph and graph.nodes[value.node].get("type") == "constant" and not graph.succ[value.node]:
+                graph.remove_node(value.node)
+        return instead

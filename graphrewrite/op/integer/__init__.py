@@ -1,0 +1,1 @@
+"""Exact arithmetic on mantissas: fixed point, integer products, tables, thresholds."""

@@ -1,0 +1,85 @@
+"""Literal operands: the array and the type of a number or an array that an op meets among values of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.types import (
+    HELD_WIDER,
+    SHORT_INTEGERS,
+    SMALL_FLOATS,
+    FixedPoint,
+    Tensor,
+    Type,
+    contradiction,
+    element_dtype,
+    element_of,
+    hold,
+)
+
+__all__ = ["as_constant", "constant_type"]
+
+
+def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
+    """Return the array of a literal operand: a bare number takes the element type of the values that it meets.
+
+    So does an array of numpy's that holds an element type which numpy has not: float32 that meets bfloat16 is rounded.
+    Floats of 8 and 4 bits meet scales that they are not: there an array is what its dtype says.
+
+    Parameters
+    ----------
+    value : array-like
+        An array or a number.
+    like : Tensor or Stream, optional
+        The type of another operand.
+    """
+    if not isinstance(value, int | float | bool) or like is None:
+        array = np.asarray(value)
+        return (
+            hold("bf16", array) if like is not None and like.element == "bf16" and array.dtype == np.float32 else array
+        )
+    try:
+        array = np.asarray(value, element_dtype(like.element))
+    except (OverflowError, ValueError) as error:
+        raise TypeMismatchError(f"{value} is not a number of {like.element}: {error}") from error
+    return hold(like.element, array) if like.element in HELD_WIDER and array.dtype == np.float32 else array
+
+
+def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Tensor:
+    """Return the type of a literal operand that `as_constant` has made an array of.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array.
+    value : array-like
+        What it was made of: a bare number has the element type of the values that it meets, as a mantissa of those of
+        fixed point, and so has an array in the dtype in which bf16, i4, u4, i2 and u2 are held.
+    like : Tensor or Stream, optional
+        The type of another operand.
+
+    Raises
+    ------
+    TypeMismatchError
+        If the element type has no such number.
+
+    Examples
+    --------
+    >>> x = Tensor("i4", ("N",))
+    >>> print(constant_type(as_constant(7, x), 7, x))
+    i4[]
+    """
+    if like is None:
+        return Tensor(element_of(array.dtype), array.shape)
+    is_number = isinstance(value, int | float | bool)
+    is_mantissa = is_number and (isinstance(like.element, FixedPoint) or like.element in SMALL_FLOATS)
+    if is_mantissa or (like.element in SHORT_INTEGERS | {"bf16"} and array.dtype == element_dtype(like.element)):
+        kind = Tensor(like.element, array.shape)
+        wrong = contradiction(kind, array)
+        if wrong is not None:
+            raise TypeMismatchError(f"the operand {value} {wrong}" if not array.ndim else f"an operand {wrong}")
+        return kind
+    return Tensor(element_of(array.dtype), array.shape)

@@ -1,0 +1,191 @@
+"""Piecewise linear activations, sigmoid and tanh: element-wise functions of one operand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import broadcast_shape, define_op
+from graphrewrite.op.derived import ACTIVATED, CLIPPED
+from graphrewrite.op.domain import FLOATS, NUMBERS, ORDERED, one_element
+from graphrewrite.types import FixedPoint, Tensor
+
+__all__ = [
+    "clip",
+    "hard_sigmoid",
+    "hard_swish",
+    "hard_tanh",
+    "leaky_relu",
+    "prelu",
+    "relu",
+    "sigmoid",
+    "tanh",
+    "threshold",
+]
+
+
+def _same(x: Tensor, **_: object) -> Tensor:
+    return x
+
+
+@define_op(infer=_same, elements=ORDERED)
+def relu(x: np.ndarray) -> np.ndarray:
+    """Rectified linear unit, ``max(x, 0)``; works on mantissas as well.
+
+    Examples
+    --------
+    >>> relu(np.array([-2, 0, 3])).tolist()
+    [0, 0, 3]
+    """
+    return np.maximum(x, x.dtype.type(0))
+
+
+@define_op(infer=_same, elements=FLOATS, derived=ACTIVATED)
+def leaky_relu(x: np.ndarray, *, alpha: float = 0.01) -> np.ndarray:
+    """Leaky rectified linear unit, ``x if x >= 0 else alpha * x`` (ONNX LeakyRelu).
+
+    Examples
+    --------
+    >>> leaky_relu(np.array([-2.0, 3.0]), alpha=0.5).tolist()
+    [-1.0, 3.0]
+    """
+    return np.where(x >= 0, x, x * x.dtype.type(alpha))
+
+
+@define_op(infer=_same, elements=FLOATS)
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """Logistic function ``1 / (1 + exp(-x))``, computed without overflow.
+
+    Examples
+    --------
+    >>> sigmoid(np.array([0.0, -1000.0])).tolist()
+    [0.5, 0.0]
+    """
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(x.dtype)
+
+
+@define_op(infer=_same, elements=FLOATS)
+def tanh(x: np.ndarray) -> np.ndarray:
+    """Hyperbolic tangent.
+
+    Examples
+    --------
+    >>> tanh(np.array([0.0])).tolist()
+    [0.0]
+    """
+    return np.tanh(x)
+
+
+def _infer_clip(x: Tensor, *, low: float | None = None, high: float | None = None) -> Tensor:
+    element = x.element
+    if isinstance(element, FixedPoint) and not (
+        (low is None or low <= element.maximum) and (high is None or high >= element.minimum)
+    ):
+        raise TypeMismatchError(
+            f"limits {low} to {high} leave no mantissa of {element}, which ranges from {element.minimum} to "
+            f"{element.maximum}"
+        )
+    return x
+
+
+@define_op(infer=_infer_clip, elements=ORDERED, derived=CLIPPED)
+def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) -> np.ndarray:
+    """Limit to ``[low, high]``; a missing bound does not limit (ONNX Clip). Works on mantissas as well.
+
+    A bound beyond what the element type holds does not limit either.
+
+    Examples
+    --------
+    >>> clip(np.array([-2.0, 0.5, 9.0]), low=0.0, high=6.0).tolist()
+    [0.0, 0.5, 6.0]
+    """
+    if x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        low, high = (None if b is None else min(max(b, limits.min), limits.max) for b in (low, high))
+    if low is not None:
+        x = np.maximum(x, x.dtype.type(low))
+    return x if high is None else np.minimum(x, x.dtype.type(high))
+
+
+def _infer_hard_tanh(x: Tensor, *, low: float = -1.0, high: float = 1.0) -> Tensor:
+    if not low <= high:
+        raise TypeMismatchError(f"the limits {low} and {high} are in the wrong order; the lower one comes first")
+    return x
+
+
+@define_op(infer=_infer_hard_tanh, elements=FLOATS, derived=CLIPPED)
+def hard_tanh(x: np.ndarray, *, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    """Hyperbolic tangent of straight pieces, ``min(max(x, low), high)`` (Collobert 2004).
+
+    Examples
+    --------
+    >>> hard_tanh(np.array([-2.0, 0.5, 9.0])).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    return np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
+
+
+@define_op(infer=_same, elements=FLOATS)
+def hard_sigmoid(x: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> np.ndarray:
+    """Logistic function of straight pieces, ``min(max(alpha * x + beta, 0), 1)`` (ONNX specification, HardSigmoid).
+
+    Examples
+    --------
+    >>> hard_sigmoid(np.array([-9.0, 0.0, 9.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    kind = x.dtype.type
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.minimum(np.maximum(x * kind(alpha) + kind(beta), kind(0)), kind(1))
+
+
+@define_op(infer=_same, elements=FLOATS)
+def hard_swish(x: np.ndarray) -> np.ndarray:
+    """Swish of straight pieces, ``x * min(max(x / 6 + 1/2, 0), 1)`` (Howard et al. 2019; ONNX HardSwish).
+
+    Examples
+    --------
+    >>> hard_swish(np.array([-9.0, 3.0])).tolist()
+    [0.0, 3.0]
+    """
+    kind = x.dtype.type
+    share = np.minimum(x / kind(6) + kind(0.5), kind(1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(x <= kind(-3), kind(0), x * share)
+
+
+def _infer_prelu(x: Tensor, slope: Tensor) -> Tensor:
+    one_element(x, slope)
+    if broadcast_shape(x.shape, slope.shape) != x.shape:
+        raise TypeMismatchError(
+            f"the slopes {slope} do not broadcast to {x}; give one per channel as [C,1,1], or a number"
+        )
+    return x
+
+
+@define_op(infer=_infer_prelu, elements=NUMBERS)
+def prelu(x: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Rectified linear unit with a learnt slope, ``x if x >= 0 else slope * x`` (He et al. 2015; ONNX PRelu).
+
+    The slopes are broadcast to the shape of ``x``.
+
+    Examples
+    --------
+    >>> prelu(np.array([[-2.0, 3.0], [-2.0, -4.0]]), np.array([0.5, 0.25])).tolist()
+    [[-1.0, 3.0], [-1.0, -1.0]]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(x < 0, x * slope, x)
+
+
+@define_op(infer=_same, elements=FLOATS)
+def threshold(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
+    """Nothing up to a threshold, ``x if x > alpha else 0`` (Konda et al. 2015; ONNX ThresholdedRelu).
+
+    Examples
+    --------
+    >>> threshold(np.array([-2.0, 1.0, 3.0])).tolist()
+    [0.0, 0.0, 3.0]
+    """
+    return np.where(x > x.dtype.type(alpha), x, x.dtype.type(0))

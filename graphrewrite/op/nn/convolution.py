@@ -1,0 +1,224 @@
+"""Convolutions (cross-correlations, as in every framework) by windows and one matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.cost import of_weights
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import CONVOLUTION
+from graphrewrite.op.domain import NUMBERS, one_element
+from graphrewrite.op.nn.correlation import correlate, is_fast
+from graphrewrite.types import Dimension, Tensor
+
+__all__ = ["conv", "convolve", "depthwise_conv", "pad_spatial", "per_axis", "spatial_sizes"]
+
+
+def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]:
+    """Return one number an axis; those of two axes that change nothing, such as the defaults, serve any number of axes.
+
+    Examples
+    --------
+    >>> per_axis((1, 1), 3, neutral=1), per_axis((2, 2), 3, neutral=1)
+    ((1, 1, 1), (2, 2))
+    """
+    if len(values) == count:
+        return tuple(values)
+    serves = len(values) == (2 if neutral else 4) and all(value == neutral for value in values)
+    return (neutral,) * count if serves else tuple(values)
+
+
+def spatial_sizes(
+    sizes: Sequence[Dimension],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    *,
+    ceil_mode: bool = False,
+) -> tuple[int, ...]:
+    """Return the output sizes of a sliding window: ``floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1``.
+
+    Parameters
+    ----------
+    sizes, kernel, strides, dilations : sequence of int
+        One entry a spatial axis.
+    ceil_mode : bool
+        Whether a last window may reach beyond the border: rounded up instead of down, without a last window that would
+        start in the border at the end (ONNX specification, MaxPool).
+
+    Examples
+    --------
+    >>> spatial_sizes((8, 8), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
+    (8, 8)
+    """
+    return _spatial_sizes(tuple(sizes), tuple(kernel), tuple(strides), tuple(pads), tuple(dilations), ceil_mode)
+
+
+@lru_cache(maxsize=1024)
+def _spatial_sizes(
+    sizes: tuple[Dimension, ...],
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    ceil_mode: bool,
+) -> tuple[int, ...]:
+    rank = len(sizes)
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    pads = per_axis(pads, 2 * rank, 0)
+    if not (len(kernel) == len(strides) == len(dilations) == rank and len(pads) == 2 * rank):
+        raise TypeMismatchError(
+            f"{rank} spatial axes need {rank} kernel sizes, strides and dilations and {2 * rank} pads, "
+            f"got {len(kernel)}, {len(strides)}, {len(dilations)} and {len(pads)}"
+        )
+    if min((*kernel, *dilations), default=1) < 1 or min(pads, default=0) < 0:
+        raise TypeMismatchError(
+            f"kernel {list(kernel)} and dilations {list(dilations)} must be positive, pads {list(pads)} not negative"
+        )
+    result = []
+    for axis, size in enumerate(sizes):
+        if isinstance(size, str):
+            raise TypeMismatchError(f"spatial size {size!r} is symbolic; give it a number when importing the model")
+        room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (kernel[axis] - 1) - 1
+        if room < 0 or strides[axis] < 1:
+            raise TypeMismatchError(
+                f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size "
+                f"{size + pads[axis] + pads[rank + axis]}"
+            )
+        steps = -(-room // strides[axis]) if ceil_mode else room // strides[axis]
+        starts_behind = ceil_mode and steps * strides[axis] >= max(size + pads[axis], 1)
+        result.append(steps if starts_behind else steps + 1)
+    return tuple(result)
+
+
+def pad_spatial(x: np.ndarray, pads: Sequence[int], fill: float | int = 0) -> np.ndarray:
+    """Return ``x`` with its spatial axes (all but the first two) padded.
+
+    Examples
+    --------
+    >>> pad_spatial(np.ones((1, 1, 2)), (1, 0)).tolist()
+    [[[0.0, 1.0, 1.0]]]
+    """
+    if not any(pads):
+        return x
+    rank = x.ndim - 2
+    sizes = [b + size + a for b, size, a in zip(pads, x.shape[2:], pads[rank:], strict=False)]
+    padded = np.full((*x.shape[:2], *sizes), fill, x.dtype)
+    padded[(slice(None), slice(None), *[slice(b, b + n) for b, n in zip(pads, x.shape[2:], strict=False)])] = x
+    return padded
+
+
+def convolve(
+    x: np.ndarray,
+    w: np.ndarray,
+    b: np.ndarray | None = None,
+    *,
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    groups: int,
+    product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.matmul,
+) -> np.ndarray:
+    """Return the convolution: one matrix product a group, over all positions of the batch, or faster for floats."""
+    rank = x.ndim - 2
+    kernel = w.shape[2:]
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)  # says what does not fit
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    if product is np.matmul and is_fast(x, w):
+        pads = per_axis(pads, 2 * rank, 0)
+        return correlate(x, w, b, results=sizes, strides=strides, pads=pads, dilations=dilations, groups=groups)
+    reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
+    axes = tuple(range(2, 2 + rank))
+    windows = sliding_window_view(pad_spatial(x, pads), reach, axis=axes)
+    pick = (
+        slice(None),
+        slice(None),
+        *(slice(None, None, s) for s in strides),
+        *(slice(None, None, d) for d in dilations),
+    )
+    windows = np.moveaxis(windows[pick], 1, 1 + rank)  # N, positions, C, kernel
+    batch, positions = windows.shape[0], windows.shape[1 : 1 + rank]
+    inner, outer = w.shape[1], w.shape[0] // groups
+    rows = batch * int(np.prod(positions))
+    parts = []
+    for g in range(groups):
+        columns = windows[(slice(None),) * (1 + rank) + (slice(g * inner, (g + 1) * inner),)].reshape(rows, -1)
+        parts.append(product(columns, w[g * outer : (g + 1) * outer].reshape(outer, -1).T))
+    result = parts[0] if groups == 1 else np.concatenate(parts, axis=1)
+    y = np.moveaxis(result.reshape(batch, *positions, w.shape[0]), -1, 1)
+    return y if b is None else y + b.reshape(-1, *[1] * rank)
+
+
+def infer_conv(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> Tensor:
+    """Infer the type of a convolution and check that weights, bias and groups fit."""
+    if len(x.shape) != len(w.shape) or len(x.shape) < 3:
+        raise TypeMismatchError("input and weights need the same rank, batch and channels first, at least 3")
+    if groups < 1:
+        raise TypeMismatchError(f"groups={groups} is not positive; give at least 1")
+    channels, outer = x.shape[1], w.shape[0]
+    if not isinstance(channels, int) or not isinstance(outer, int) or w.shape[1] != channels / groups or outer % groups:
+        raise TypeMismatchError(
+            f"{channels} channels in {groups} groups need weights [O,{channels}/{groups},…], got {w}"
+        )
+    if b is not None and b.shape != (outer,):
+        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{outer}]")
+    kernel = [int(k) for k in w.shape[2:]]
+    return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)))
+
+
+def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, **attributes: Any) -> Tensor:
+    one_element(x, w, b)
+    return infer_conv(x, w, b, **attributes)
+
+
+@define_op(infer=_infer, elements=NUMBERS, axes="NC*, OI*, O -> NC*", derived=CONVOLUTION, cost=of_weights)
+def conv(
+    x: np.ndarray,
+    w: np.ndarray,
+    b: np.ndarray | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """Convolution over the axes after batch and channels (ONNX specification, Conv).
+
+    ``y[n,o,i,j] = b[o] + sum_{c,u,v} w[o,c,u,v] * x[n,c,i*s+u-p,j*s+v-p]``. Operands: input [N, C, …],
+    weights [O, C/groups, …], bias [O].
+
+    Examples
+    --------
+    >>> conv(np.arange(9.0).reshape(1, 1, 3, 3), np.ones((1, 1, 2, 2))).tolist()
+    [[[[8.0, 12.0], [20.0, 24.0]]]]
+    """
+    return convolve(x, w, b, strides=strides, pads=pads, dilations=dilations, groups=groups)
+
+
+def depthwise_conv(x: Any, w: Any, b: Any = None, **attributes: Any) -> Any:
+    """Return a convolution of each channel with filters of its own: ``conv`` with as many groups as channels.
+
+    Examples
+    --------
+    >>> depthwise_conv(np.ones((1, 2, 1)), np.array([[[2.0]], [[3.0]]])).tolist()
+    [[[2.0], [3.0]]]
+    """
+    kind = getattr(x, "type", x)
+    channels = kind.shape[(getattr(kind, "layout", None) or "NC").index("C")]
+    return conv(x, w, groups=channels, **attributes) if b is None else conv(x, w, b, groups=channels, **attributes)

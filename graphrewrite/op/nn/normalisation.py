@@ -1,0 +1,274 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ALONG_AXIS, NORM
+from graphrewrite.op.domain import FLOATS, one_element
+from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.tensor.along import axis_of, chosen_axes
+from graphrewrite.types import Dimension, Tensor
+
+__all__ = [
+    "batch_norm",
+    "batch_norm_training",
+    "dropout",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "lp_norm",
+    "mean_variance_norm",
+    "rms_norm",
+]
+
+
+def _infer(x: Tensor, *parameters: Tensor, epsilon: float = 1e-5) -> Tensor:
+    one_element(x, *parameters)
+    for parameter in parameters:
+        if len(x.shape) < 2 or parameter.shape != (x.shape[1],):
+            raise TypeMismatchError(f"each parameter needs one entry per channel of {x}, got {parameter}")
+    return x
+
+
+@define_op(infer=_infer, elements=FLOATS, axes="NC*, C, C, C, C -> NC*", derived=NORM)
+def batch_norm(
+    x: np.ndarray, gain: np.ndarray, shift: np.ndarray, mean: np.ndarray, var: np.ndarray, *, epsilon: float = 1e-5
+) -> np.ndarray:
+    """Batch normalisation with fixed statistics (Ioffe and Szegedy 2015).
+
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, with one entry of each parameter a channel.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> batch_norm(np.full((1, 1, 1, 1), 3.0), 2 * one, one, one, one, epsilon=0.0).tolist()
+    [[[[5.0]]]]
+    """
+    per_channel = (-1, *[1] * (x.ndim - 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = gain / np.sqrt(var + var.dtype.type(epsilon))
+    y = x - mean.reshape(per_channel)
+    y *= scale.reshape(per_channel)
+    y += shift.reshape(per_channel)
+    return y
+
+
+def _infer_training(
+    x: Tensor, *parameters: Tensor, epsilon: float = 1e-5, momentum: float = 0.9
+) -> tuple[Tensor, Tensor, Tensor]:
+    if x.layout is not None and x.layout[1:2] != "C":
+        raise TypeMismatchError(f"the channels of {x} must be its second axis; move them there with op.transpose(x, …)")
+    _infer(x, *parameters)
+    return x, Tensor(x.element, (x.shape[1],)), Tensor(x.element, (x.shape[1],))
+
+
+def _per_channel(parameter: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return widened(parameter).reshape(-1, *[1] * (x.ndim - 2))
+
+
+def _standardised(x: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np.ndarray:
+    """Return an operand with mean 0 and variance 1 along some axes."""
+    if not x.size:
+        return x
+    with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
+        centred = x - x.mean(axis=axes, keepdims=True)
+        return centred / np.sqrt(np.square(centred).mean(axis=axes, keepdims=True) + x.dtype.type(epsilon))
+
+
+@define_op(infer=_infer_training, elements=FLOATS, results=3, derived=NORM)
+def batch_norm_training(
+    x: np.ndarray,
+    gain: np.ndarray,
+    shift: np.ndarray,
+    mean: np.ndarray,
+    var: np.ndarray,
+    *,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Batch normalisation with the statistics of the batch itself (Ioffe and Szegedy 2015; ONNX BatchNormalization).
+
+    The results are the normalised batch, and the running mean and variance: ``running * momentum + own * (1 -
+    momentum)``.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> y, mean, var = batch_norm_training(np.array([[-2.0], [2.0]]), one, one, one, one, epsilon=0.0, momentum=0.5)
+    >>> y.tolist(), mean.tolist(), var.tolist()
+    ([[0.0], [2.0]], [0.5], [2.5])
+    """
+    wide = widened(x)
+    axes = (0, *range(2, x.ndim))
+    y = _standardised(wide, axes, epsilon) * _per_channel(gain, x) + _per_channel(shift, x)
+    own = (wide.mean(axis=axes), wide.var(axis=axes)) if x.size else (widened(mean), widened(var))
+    new_mean, new_var = (
+        narrowed(widened(old) * momentum + new * (1 - momentum), x) for old, new in zip((mean, var), own, strict=True)
+    )
+    return narrowed(y, x), new_mean, new_var
+
+
+def _is_broadcast(shape: Sequence[Dimension], whole: Sequence[Dimension]) -> bool:
+    """Tell whether entries of a shape give those of the whole one by being repeated."""
+    behind = whole[len(whole) - len(shape) :] if len(shape) <= len(whole) else ()
+    return len(behind) == len(shape) and all(size in (1, wanted) for size, wanted in zip(shape, behind, strict=True))
+
+
+def _infer_affine(
+    x: Tensor, gain: Tensor, shift: Tensor | None = None, *, axis: int = -1, epsilon: float = 1e-5
+) -> Tensor:
+    one_element(x, gain, shift)
+    normalised = x.shape[axis_of(x, axis) :]
+    for parameter in (gain, shift):
+        if parameter is not None and not _is_broadcast(parameter.shape, normalised):
+            shown = ",".join(map(str, normalised))
+            raise TypeMismatchError(f"the parameter {parameter} does not broadcast to the normalised axes [{shown}]")
+    return x
+
+
+@define_op(infer=_infer_affine, elements=FLOATS)
+def layer_norm(
+    x: np.ndarray, gain: np.ndarray, shift: np.ndarray | None = None, *, axis: int = -1, epsilon: float = 1e-5
+) -> np.ndarray:
+    """Layer normalisation over the axes from ``axis`` on (Ba et al. 2016; ONNX LayerNormalization, first result).
+
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, where gain and shift broadcast to the normalised axes.
+
+    Examples
+    --------
+    >>> layer_norm(np.array([[1.0, 3.0]]), np.array([2.0, 2.0]), np.array([0.0, 1.0]), epsilon=0.0).tolist()
+    [[-2.0, 3.0]]
+    """
+    y = _standardised(widened(x), tuple(range(axis % x.ndim, x.ndim)), epsilon) * widened(gain)
+    return narrowed(y if shift is None else y + widened(shift), x)
+
+
+@define_op(infer=_infer_affine, elements=FLOATS)
+def rms_norm(x: np.ndarray, gain: np.ndarray, *, axis: int = -1, epsilon: float = 1e-5) -> np.ndarray:
+    """Root-mean-square normalisation over the axes from ``axis`` on (Zhang and Sennrich 2019; ONNX RMSNormalization).
+
+    ``x / sqrt(mean(x**2) + epsilon) * gain``, where the gain broadcasts to the normalised axes.
+
+    Examples
+    --------
+    >>> rms_norm(np.array([[1.0, 7.0]]), np.array([5.0, 5.0]), epsilon=0.0).tolist()
+    [[1.0, 7.0]]
+    """
+    if not x.size:
+        return x
+    wide, axes = widened(x), tuple(range(axis % x.ndim, x.ndim))
+    with np.errstate(invalid="ignore", over="ignore", under="ignore", divide="ignore"):
+        root = np.sqrt(np.square(wide).mean(axis=axes, keepdims=True) + wide.dtype.type(epsilon))
+        return narrowed(wide / root * widened(gain), x)
+
+
+@define_op(infer=_infer, elements=FLOATS, axes="NC*, C, C -> NC*")
+def instance_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, epsilon: float = 1e-5) -> np.ndarray:
+    """Instance normalisation: each channel of each sample by itself (Ulyanov et al. 2016; ONNX InstanceNormalization).
+
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, with one entry of each parameter a channel.
+
+    Examples
+    --------
+    >>> instance_norm(np.array([[[1.0, 3.0]]]), np.array([2.0]), np.array([1.0]), epsilon=0.0).tolist()
+    [[[-1.0, 3.0]]]
+    """
+    y = _standardised(widened(x), tuple(range(2, x.ndim)), epsilon)
+    return narrowed(y * _per_channel(gain, x) + _per_channel(shift, x), x)
+
+
+def _infer_group(x: Tensor, gain: Tensor, shift: Tensor, *, groups: int, epsilon: float = 1e-5) -> Tensor:
+    _infer(x, gain, shift)
+    channels = x.shape[1]
+    if not isinstance(channels, int) or groups < 1 or channels % groups:
+        raise TypeMismatchError(f"the {channels} channels of {x} do not split into {groups} equal groups")
+    return x
+
+
+@define_op(infer=_infer_group, elements=FLOATS, axes="NC*, C, C -> NC*")
+def group_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, groups: int, epsilon: float = 1e-5) -> np.ndarray:
+    """Group normalisation: groups of channels of each sample by themselves (Wu and He 2018; ONNX GroupNormalization).
+
+    ``(x - mean) / sqrt(var + epsilon) * gain + shift``, with one entry of each parameter a channel.
+
+    Examples
+    --------
+    >>> group_norm(np.array([[[1.0], [3.0]]]), np.ones(2), np.array([0.0, 1.0]), groups=1, epsilon=0.0).tolist()
+    [[[-1.0], [2.0]]]
+    """
+    n, channels, *positions = x.shape
+    grouped = widened(x).reshape(n, groups, channels // groups, *positions)
+    y = _standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)
+    return narrowed(y * _per_channel(gain, x) + _per_channel(shift, x), x)
+
+
+def _infer_lp(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:
+    axis_of(x, axis)
+    if p not in (1, 2):
+        raise TypeMismatchError(f"the order of the norm is 1 or 2, got {p}")
+    return x
+
+
+@define_op(infer=_infer_lp, elements=FLOATS, derived=ALONG_AXIS)
+def lp_norm(x: np.ndarray, *, axis: int = -1, p: int = 2) -> np.ndarray:
+    """Operand divided by its norm along an axis, ``x / sum(abs(x)**p)**(1/p)`` (ONNX specification, LpNormalization).
+
+    The order ``p`` is 1 or 2. Zeros stay zeros.
+
+    Examples
+    --------
+    >>> lp_norm(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    wide = widened(x)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        size = np.abs(wide).sum(axis, keepdims=True) if p == 1 else np.sqrt(np.square(wide).sum(axis, keepdims=True))
+        return narrowed(wide / np.where(size == 0, wide.dtype.type(1), size), x)
+
+
+def _infer_mean_variance(x: Tensor, *, axes: Sequence[int] = (0, 2, 3)) -> Tensor:
+    chosen_axes(x, axes)
+    return x
+
+
+@define_op(infer=_infer_mean_variance, elements=FLOATS)
+def mean_variance_norm(x: np.ndarray, *, axes: Sequence[int] = (0, 2, 3)) -> np.ndarray:
+    """Operand with mean 0 and variance 1 along some axes (ONNX specification, MeanVarianceNormalization).
+
+    ``(x - mean) / (sqrt(var) + 1e-9)``: entries that are all the same become zeros.
+
+    Examples
+    --------
+    >>> mean_variance_norm(np.array([[1.0, 3.0], [5.0, 5.0]]), axes=(1,)).round(6).tolist()
+    [[-1.0, 1.0], [0.0, 0.0]]
+    """
+    if not x.size:
+        return x
+    wide, along = widened(x), tuple(axes)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        centred = wide - wide.mean(axis=along, keepdims=True)
+        spread = np.sqrt(np.square(centred).mean(axis=along, keepdims=True))
+        return narrowed(centred / (spread + wide.dtype.type(1e-9)), x)
+
+
+def _infer_dropout(x: Tensor, *, ratio: float = 0.5) -> Tensor:
+    if not 0 <= ratio <= 1:
+        raise TypeMismatchError(f"the ratio is 0 to 1, got {ratio}")
+    return x
+
+
+@define_op(infer=_infer_dropout, elements=FLOATS)
+def dropout(x: np.ndarray, *, ratio: float = 0.5) -> np.ndarray:
+    """Operand itself, as in inference: only training drops a share of the entries (Srivastava et al. 2014).
+
+    Examples
+    --------
+    >>> dropout(np.array([1.0])).tolist()
+    [1.0]
+    """
+    return x

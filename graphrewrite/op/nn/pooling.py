@@ -1,0 +1,274 @@
+"""Pooling over sliding windows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import GLOBAL_POOL, POOL
+from graphrewrite.op.domain import ORDERED
+from graphrewrite.op.nn.convolution import pad_spatial, per_axis, spatial_sizes
+from graphrewrite.op.nn.windows import covering_pads, window_counts
+from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor, element_kind
+
+__all__ = [
+    "average_pool",
+    "global_average_pool",
+    "global_max_pool",
+    "has_window_in_border",
+    "max_pool",
+    "taps",
+]
+
+
+def has_window_in_border(
+    sizes: Sequence[Dimension],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+) -> bool:
+    """Tell whether a window of a pooling reads nothing of an axis that it moves along.
+
+    Examples
+    --------
+    >>> has_window_in_border((4,), (2,), (1,), (1, 1)), has_window_in_border((4,), (2,), (1,), (0, 2))
+    (False, True)
+    """
+    rank = len(sizes)
+    strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
+    for size, before, after, width, stride, step in zip(
+        sizes, pads[:rank], pads[rank:], kernel, strides, dilations, strict=True
+    ):
+        if isinstance(size, str):
+            continue
+        (count,) = spatial_sizes((size,), (width,), (stride,), (before, after), (step,), ceil_mode=ceil_mode)
+        if step == 1:
+            if before >= width or (count - 1) * stride >= size + before:
+                return True
+        else:
+            reads = np.arange(count)[:, None] * stride + np.arange(width) * step - before
+            if not ((reads >= 0) & (reads < size)).any(axis=1).all():
+                return True
+    return False
+
+
+def check_positions(x: Tensor) -> None:
+    """Raise unless a tensor has a batch, channels and positions."""
+    if len(x.shape) < 3:
+        raise TypeMismatchError(f"pooling needs a batch, channels and at least one spatial axis, got {x}")
+
+
+def infer_windows(
+    x: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Infer the type of a pooling over windows."""
+    check_positions(x)
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
+    return Tensor(x.element, (*x.shape[:2], *sizes))
+
+
+def taps(
+    x: np.ndarray,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    fill: float | int,
+    *,
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+) -> list[np.ndarray]:
+    """Return one strided view a kernel position: folding over them is faster than reducing windows.
+
+    Examples
+    --------
+    >>> [tap.tolist() for tap in taps(np.array([[[1, 2, 3]]]), (2,), (2,), (0, 0), 0, ceil_mode=True)]
+    [[[[1, 3]]], [[[2, 0]]]]
+    """
+    rank = len(kernel)
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    if ceil_mode:
+        pads = covering_pads(x.shape[2:], sizes, kernel, strides, pads, dilations)
+    padded = pad_spatial(x, per_axis(pads, 2 * rank, 0), fill)
+    everything = slice(None)
+    picks: list[tuple[slice, ...]] = [
+        (
+            everything,
+            everything,
+            *(
+                slice(t * d, t * d + s * (n - 1) + 1, s)
+                for t, d, s, n in zip(tap, dilations, strides, sizes, strict=True)
+            ),
+        )
+        for tap in itertools.product(*map(range, kernel))
+    ]
+    return [padded[pick] for pick in picks]
+
+
+def check_windows(x: Tensor, kernel: Sequence[int], pads: Sequence[int], **windows: Any) -> None:
+    """Raise if a window of a pooling reads nothing but the border."""
+    if has_window_in_border(x.shape[2:], kernel, pads=pads, **windows):
+        raise TypeMismatchError(
+            f"a window of {list(kernel)} lies entirely in the border of {list(pads)}, and {x.element} has no number "
+            "for that; give pads less than the kernel"
+        )
+
+
+def _infer_average(
+    x: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> Tensor:
+    windows = {"strides": strides, "dilations": dilations, "ceil_mode": ceil_mode}
+    result = infer_windows(x, kernel=kernel, pads=pads, **windows)  # type: ignore[arg-type]  # as they came
+    if element_kind(x.element) != "float" and not count_include_pad:
+        check_windows(x, kernel, pads, **windows)
+    return result
+
+
+def _infer_max(
+    x: Tensor,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    **windows: Any,
+) -> Tensor:
+    if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
+        raise TypeMismatchError(f"windows of {x} mix channels of different scales; op.from_quantised dequantises first")
+    result = infer_windows(x, kernel=kernel, strides=strides, pads=pads, **windows)
+    if isinstance(x.element, FixedPoint):
+        check_windows(x, kernel, pads, strides=strides, **windows)
+    return result
+
+
+def least_of(dtype: np.dtype[Any]) -> float | int:
+    """Return the number of a dtype that never is a maximum of others."""
+    return -np.inf if np.issubdtype(dtype, np.floating) else int(np.iinfo(dtype).min)
+
+
+@define_op(infer=_infer_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=POOL)
+def max_pool(
+    x: np.ndarray,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+) -> np.ndarray:
+    """Maximum over windows; the border never wins (ONNX specification, MaxPool). Works on mantissas as well.
+
+    With ``ceil_mode`` a last window may reach beyond the border, unless it would start in the border at the end.
+
+    Examples
+    --------
+    >>> max_pool(np.arange(16.0).reshape(1, 1, 4, 4), kernel=(2, 2), strides=(2, 2)).tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
+    """
+    rank = x.ndim - 2
+    strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
+    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
+    if ceil_mode:
+        pads = covering_pads(x.shape[2:], sizes, kernel, strides, pads, dilations)
+    result = pad_spatial(x, per_axis(pads, 2 * rank, 0), least_of(x.dtype))
+    for axis in range(rank):  # the rows first: their taps are long runs, and the columns have less left to do
+        lead, reach = (slice(None),) * (2 + axis), strides[axis] * (sizes[axis] - 1) + 1
+        first, *rest = [
+            result[(*lead, slice(start, start + reach, strides[axis]))]
+            for start in range(0, kernel[axis] * dilations[axis], dilations[axis])
+        ]
+        result = np.maximum(first, rest[0]) if rest else first
+        for tap in rest[1:]:
+            np.maximum(result, tap, out=result)
+    return result.copy() if set(kernel) == {1} else result
+
+
+@define_op(infer=_infer_average, elements=ORDERED, axes="NC* -> NC*", derived=POOL)
+def average_pool(
+    x: np.ndarray,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
+) -> np.ndarray:
+    """Mean over windows; the border counts only where asked (ONNX specification, AveragePool).
+
+    What lies beyond the border, which ``ceil_mode`` lets a last window read, never counts.
+
+    Examples
+    --------
+    >>> average_pool(np.arange(4.0).reshape(1, 1, 2, 2), kernel=(2, 2)).tolist()
+    [[[[1.5]]]]
+    """
+    read = taps(x, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
+    counts: np.ndarray | int = len(read)
+    if ceil_mode or (any(pads) and not count_include_pad):
+        sizes = read[0].shape[2:]
+        within = window_counts(x.shape[2:], sizes, kernel, strides, pads, dilations, border=count_include_pad)
+        counts = within.astype(x.dtype) if x.dtype.kind == "f" else within
+    total = np.array(read[0])
+    for tap in read[1:]:
+        total += tap
+    with np.errstate(invalid="ignore"):  # NaN where a window lies wholly in the border
+        return (total / counts).astype(x.dtype)
+
+
+def infer_global(x: Tensor) -> Tensor:
+    """Infer the type of a pooling over all positions."""
+    check_positions(x)
+    return Tensor(x.element, (*x.shape[:2], *[1] * (len(x.shape) - 2)))
+
+
+@define_op(infer=infer_global, elements=ORDERED, axes="NC* -> NC*", derived=GLOBAL_POOL)
+def global_average_pool(x: np.ndarray) -> np.ndarray:
+    """Mean over all positions of each channel (ONNX specification, GlobalAveragePool).
+
+    Examples
+    --------
+    >>> global_average_pool(np.arange(4.0).reshape(1, 1, 2, 2)).tolist()
+    [[[[1.5]]]]
+    """
+    return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True, dtype=x.dtype)
+
+
+def _infer_global_max(x: Tensor) -> Tensor:
+    result = infer_global(x)
+    if 0 in x.shape[2:]:
+        raise TypeMismatchError(f"{x} has no positions, so that there is no maximum")
+    if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
+        raise TypeMismatchError(f"windows of {x} mix channels of different scales; op.from_quantised dequantises first")
+    return result
+
+
+@define_op(infer=_infer_global_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=GLOBAL_POOL)
+def global_max_pool(x: np.ndarray) -> np.ndarray:
+    """Maximum over all positions of each channel (ONNX specification, GlobalMaxPool). Works on mantissas as well.
+
+    Examples
+    --------
+    >>> global_max_pool(np.arange(4.0).reshape(1, 1, 2, 2)).tolist()
+    [[[[3.0]]]]
+    """
+    return x.max(axis=tuple(range(2, x.ndim)), keepdims=True)

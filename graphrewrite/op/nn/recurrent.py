@@ -1,0 +1,242 @@
+"""Recurrent layers, as the ONNX specification has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.domain import NUMBERS, one_element
+from graphrewrite.op.nn.gates import gates
+from graphrewrite.op.nn.sequences import Step, along_sequences, infer_sequences, limited, of_sequences
+from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.types import Tensor
+
+__all__ = ["gru", "lstm", "rnn"]
+
+_States = tuple[np.ndarray, ...]
+
+
+def _infer(gate_count: int, activation_count: int, state_count: int) -> Callable[..., tuple[Tensor, ...]]:
+    def infer(
+        x: Tensor,
+        w: Tensor,
+        r: Tensor,
+        b: Tensor,
+        *others: Tensor,
+        hidden_size: int,
+        direction: str = "forward",
+        activations: Sequence[str],
+        activation_alpha: Sequence[float] = (),
+        activation_beta: Sequence[float] = (),
+        clip: float | None = None,
+        layout: int = 0,
+        **_: Any,
+    ) -> tuple[Tensor, ...]:
+        states, peepholes = others[:state_count], others[state_count : state_count + (gate_count == 4)]
+        lengths = others[state_count + len(peepholes) :]
+        found = infer_sequences(
+            x,
+            w,
+            r,
+            b,
+            states,
+            lengths[0] if lengths else None,
+            gates=gate_count,
+            hidden_size=hidden_size,
+            direction=direction,
+            clip=clip,
+            layout=layout,
+        )
+        for p in peepholes:
+            one_element(x, p)
+            if p.shape != (w.shape[0], 3 * hidden_size):
+                raise TypeMismatchError(f"peepholes must have the shape [{w.shape[0]},{3 * hidden_size}], got {p}")
+        directions = int(direction == "bidirectional") + 1
+        gates(activations, activation_alpha, activation_beta, count=activation_count, directions=directions)
+        return found
+
+    return infer
+
+
+def _computed(
+    operands: Sequence[np.ndarray], initial: Sequence[np.ndarray], sequence_lens: np.ndarray | None, **keywords: Any
+) -> tuple[np.ndarray, ...]:
+    x, w, bias = operands
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        found = along_sequences(
+            widened(x), widened(w), bias, [widened(state) for state in initial], sequence_lens, **keywords
+        )
+    return tuple(narrowed(each, x) for each in found)
+
+
+def _biases(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the biases of the input and of the state, [D, gates * H] each."""
+    of_input, of_state = np.split(widened(b), 2, axis=1)
+    return of_input, of_state
+
+
+def _bias(b: np.ndarray) -> np.ndarray:
+    """Return what both biases are together."""
+    return np.add(*_biases(b))
+
+
+@define_op(infer=_infer(1, 1, 1), elements=NUMBERS, results=2, cost=of_sequences)
+def rnn(
+    x: np.ndarray,
+    w: np.ndarray,
+    r: np.ndarray,
+    b: np.ndarray,
+    initial_h: np.ndarray,
+    sequence_lens: np.ndarray | None = None,
+    *,
+    hidden_size: int,
+    direction: str = "forward",
+    activations: Sequence[str] = ("tanh",),
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    clip: float | None = None,
+    layout: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Recurrent layer ``h = tanh(x @ w.T + h @ r.T + b)`` along sequences; all outputs, and the last ones (ONNX RNN).
+
+    Operands are the input [T, N, I], weights [D, H, I] and [D, H, H], biases [D, 2 H] of input and state, the initial
+    state [D, N, H] or [D, 1, H], and perhaps the lengths [N]; D is 2 if the layer is ``"bidirectional"``. Results are
+    [T, D, N, H] and [D, N, H]. In layout 1 the batch comes first in all of them. Behind the end of a sequence, the
+    outputs are zero. Activations are named as in the specification; their inputs are limited to ``[-clip, clip]``.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1, 1))
+    >>> y, last = rnn(np.array([1.0, 2.0]).reshape(2, 1, 1), one, one, np.zeros((1, 2)), 0 * one, hidden_size=1)
+    >>> y.reshape(-1).round(4).tolist(), last.reshape(-1).round(4).tolist()
+    ([0.7616, 0.992], [0.992])
+    """
+    functions = gates(activations, activation_alpha, activation_beta, count=1, directions=len(w))
+
+    def step_of(i: int) -> Step:
+        (f,), inner = functions[i], widened(r[i]).T
+        return lambda given, states: (f(limited(given + states[0] @ inner, clip)),)
+
+    steps = [step_of(i) for i in range(len(w))]
+    y, last = _computed((x, w, _bias(b)), [initial_h], sequence_lens, steps=steps, direction=direction, layout=layout)
+    return y, last
+
+
+@define_op(infer=_infer(3, 2, 1), elements=NUMBERS, results=2, cost=of_sequences)
+def gru(
+    x: np.ndarray,
+    w: np.ndarray,
+    r: np.ndarray,
+    b: np.ndarray,
+    initial_h: np.ndarray,
+    sequence_lens: np.ndarray | None = None,
+    *,
+    hidden_size: int,
+    direction: str = "forward",
+    activations: Sequence[str] = ("sigmoid", "tanh"),
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    clip: float | None = None,
+    layout: int = 0,
+    linear_before_reset: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gated recurrent units along sequences (Cho et al. 2014); all outputs, and the last ones (ONNX GRU).
+
+    With the gates z (update), r (reset) and h (hidden) in the rows of the weights, ``z = f(x Wz + h Rz + bz)``, ``r =
+    f(x Wr + h Rr + br)``, ``n = g(x Wh + (r h) Rh + bh)``, or ``g(x Wh + wbh + r (h Rh + rbh))`` with
+    ``linear_before_reset``, and ``h = (1 - z) n + z h``. Operands and results as of `rnn`, with weights [D, 3 H, I] and
+    [D, 3 H, H] and biases [D, 6 H].
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1, 1))
+    >>> w = np.ones((1, 3, 1))
+    >>> y, last = gru(np.array([1.0, 2.0]).reshape(2, 1, 1), w, w, np.zeros((1, 6)), 0 * one, hidden_size=1)
+    >>> y.reshape(-1).round(4).tolist(), last.reshape(-1).round(4).tolist()
+    ([0.2048, 0.2813], [0.2813])
+    """
+    functions = gates(activations, activation_alpha, activation_beta, count=2, directions=len(w))
+    of_input, of_state = _biases(b)
+    inside = np.zeros_like(of_state)
+    if linear_before_reset:  # the reset gate also reaches the bias of the state
+        inside[:, 2 * hidden_size :] = of_state[:, 2 * hidden_size :]
+
+    def step_of(i: int) -> Step:
+        (f, g), inner, outer = functions[i], widened(r[i]).T, 2 * hidden_size
+        first, second, added = inner[:, :outer], inner[:, outer:], inside[i, outer:]
+
+        def step(given: np.ndarray, states: _States) -> _States:
+            (h,) = states
+            update, reset = np.split(f(limited(given[:, :outer] + h @ first, clip)), 2, axis=1)
+            hidden = reset * (h @ second + added) if linear_before_reset else (reset * h) @ second
+            new = g(limited(given[:, outer:] + hidden, clip))
+            return ((1 - update) * new + update * h,)
+
+        return step
+
+    steps = [step_of(i) for i in range(len(w))]
+    bias = of_input + of_state - inside
+    y, last = _computed((x, w, bias), [initial_h], sequence_lens, steps=steps, direction=direction, layout=layout)
+    return y, last
+
+
+@define_op(infer=_infer(4, 3, 2), elements=NUMBERS, results=3, cost=of_sequences)
+def lstm(
+    x: np.ndarray,
+    w: np.ndarray,
+    r: np.ndarray,
+    b: np.ndarray,
+    initial_h: np.ndarray,
+    initial_c: np.ndarray,
+    p: np.ndarray,
+    sequence_lens: np.ndarray | None = None,
+    *,
+    hidden_size: int,
+    direction: str = "forward",
+    activations: Sequence[str] = ("sigmoid", "tanh", "tanh"),
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    clip: float | None = None,
+    layout: int = 0,
+    input_forget: bool = False,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Long short-term memory along sequences (Gers et al. 2002); all outputs, the last ones and the cells (ONNX LSTM).
+
+    With the gates i (input), o (output), f (forget) and c (cell) in the rows of the weights, ``i = f(x Wi + h Ri + Pi c
+    + bi)``, ``f = f(x Wf + h Rf + Pf c + bf)``, or ``1 - i`` with ``input_forget``, ``c = f c + i g(x Wc + h Rc +
+    bc)``, ``o = f(x Wo + h Ro + Po c + bo)`` and ``h = o h(c)``. Operands and results as of `rnn`, with weights
+    [D, 4 H, I] and [D, 4 H, H], biases [D, 8 H], and peepholes [D, 3 H] of i, o and f.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1, 1))
+    >>> w, b, p = np.ones((1, 4, 1)), np.zeros((1, 8)), np.zeros((1, 3))
+    >>> y, last, cell = lstm(one, w, w, b, 0 * one, 0 * one, p, hidden_size=1)
+    >>> y.item() == last.item(), round(last.item(), 4), round(cell.item(), 4)
+    (True, 0.3696, 0.5568)
+    """
+    functions = gates(activations, activation_alpha, activation_beta, count=3, directions=len(w))
+
+    def step_of(i: int) -> Step:
+        (f, g, final), inner = functions[i], widened(r[i]).T
+        of_input, of_output, of_forget = np.split(widened(p[i]), 3)
+
+        def step(given: np.ndarray, states: _States) -> _States:
+            h, c = states
+            enter, leave, forget, new = np.split(given + h @ inner, 4, axis=1)
+            enter = f(limited(enter + of_input * c, clip))
+            forget = 1 - enter if input_forget else f(limited(forget + of_forget * c, clip))
+            cell = forget * c + enter * g(limited(new, clip))
+            return f(limited(leave + of_output * cell, clip)) * final(cell), cell
+
+        return step
+
+    steps = [step_of(i) for i in range(len(w))]
+    y, last, cell = _computed(
+        (x, w, _bias(b)), [initial_h, initial_c], sequence_lens, steps=steps, direction=direction, layout=layout
+    )
+    return y, last, cell

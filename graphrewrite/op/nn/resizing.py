@@ -1,0 +1,182 @@
+"""Tensors of other sizes, by interpolation along each axis (ONNX specification, Resize)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.domain import ANY, NUMBERS, check_elements
+from graphrewrite.op.nn.interpolation import COORDINATES, MODES, NEAREST, Sampling, taps
+from graphrewrite.op.tensor.along import distinct_axes
+from graphrewrite.op.tensor.cutting import check_whole_channels
+from graphrewrite.types import Dimension, Tensor
+
+__all__ = ["resize"]
+
+_POLICIES = ("stretch", "not_larger", "not_smaller")
+
+
+class _Line(NamedTuple):
+    """What becomes of one axis: its scale, as asked for, and its new size."""
+
+    scale: float
+    size: Dimension
+
+
+def _lines(
+    own: Sequence[Dimension],
+    axes: Sequence[int],
+    sizes: Sequence[Dimension] | None,
+    scales: Sequence[float] | None,
+    policy: str,
+) -> list[_Line]:
+    """One an axis of the operand, whose sizes are known where they are resized."""
+    found = [_Line(1.0, d) for d in own]
+    if scales is not None:
+        for axis, scale in zip(axes, scales, strict=True):
+            d = own[axis]
+            found[axis] = _Line(float(scale), d if isinstance(d, str) else math.floor(d * float(scale)))
+        return found
+    known = [(axis, d, s) for axis, s in zip(axes, sizes or (), strict=True) if isinstance(d := own[axis], int) and d]
+    ratios = [s / d for _, d, s in known if isinstance(s, int)]
+    common = None if policy == "stretch" or not ratios else (min if policy == "not_larger" else max)(ratios)
+    for axis, d, wanted in known:
+        if isinstance(wanted, int):
+            found[axis] = _Line(wanted / d, wanted) if common is None else _Line(common, math.floor(d * common + 0.5))
+    return found
+
+
+def _check_words(mode: str, coordinates: str, nearest_mode: str, policy: str) -> None:
+    for given, known, what in (
+        (mode, MODES, "mode"),
+        (coordinates, COORDINATES, "coordinate transformation"),
+        (nearest_mode, NEAREST, "way to round"),
+        (policy, _POLICIES, "policy"),
+    ):
+        if given not in known:
+            raise TypeMismatchError(f"unknown {what} {given!r}; known are {', '.join(known)}")
+
+
+def _infer_resize(
+    x: Tensor,
+    *,
+    sizes: Sequence[Dimension] | None = None,
+    scales: Sequence[float] | None = None,
+    mode: str = "nearest",
+    coordinate_transformation_mode: str = "half_pixel",
+    nearest_mode: str = "round_prefer_floor",
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: bool = False,
+    extrapolation_value: float = 0.0,
+    roi: Sequence[float] | None = None,
+    antialias: bool = False,
+    keep_aspect_ratio_policy: str = "stretch",
+    axes: Sequence[int] | None = None,
+) -> Tensor:
+    _check_words(mode, coordinate_transformation_mode, nearest_mode, keep_aspect_ratio_policy)
+    named = distinct_axes(x, range(len(x.shape)) if axes is None else axes)
+    given = sizes if scales is None else scales
+    if (sizes is None) == (scales is None) or given is None or len(given) != len(named):
+        raise TypeMismatchError(
+            f"{x} is resized to one size or by one scale per axis: give {len(named)} sizes or scales"
+        )
+    crops = coordinate_transformation_mode == "tf_crop_and_resize"
+    if roi is not None and len(roi) != 2 * len(named):
+        raise TypeMismatchError(f"a crop has {2 * len(named)} bounds, all starts and then all ends, got {list(roi)}")
+    check_elements(ANY if mode == "nearest" and not crops else NUMBERS, [x])
+    for axis, wanted in zip(named, given, strict=True):
+        _check_size(x, axis, wanted, scaled=scales is not None)
+    lines = _lines(x.shape, named, sizes, scales, keep_aspect_ratio_policy)
+    check_whole_channels(x, [i for i, line in enumerate(lines) if line.size != x.shape[i]])
+    return Tensor(x.element, tuple(line.size for line in lines), x.layout)
+
+
+def _check_size(x: Tensor, axis: int, wanted: Dimension | float, *, scaled: bool) -> None:
+    own = x.shape[axis]
+    if isinstance(own, str):
+        if wanted not in ((1,) if scaled else (own,)):
+            raise TypeMismatchError(
+                f"the symbolic size {own!r} of {x} cannot be resized to {wanted}; leave its axis out of axes=…"
+            )
+        return
+    if isinstance(wanted, str) or wanted < 0 or (scaled and not 0 < wanted < math.inf):
+        raise TypeMismatchError(f"axis {axis} of {x} cannot be resized to {wanted}; give a positive number")
+    if own == 0 and math.floor(wanted) > 0:
+        raise TypeMismatchError(f"axis {axis} of {x} is empty: nothing can be interpolated")
+
+
+@define_op(infer=_infer_resize)
+def resize(
+    x: np.ndarray,
+    *,
+    sizes: Sequence[Dimension] | None = None,
+    scales: Sequence[float] | None = None,
+    mode: str = "nearest",
+    coordinate_transformation_mode: str = "half_pixel",
+    nearest_mode: str = "round_prefer_floor",
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: bool = False,
+    extrapolation_value: float = 0.0,
+    roi: Sequence[float] | None = None,
+    antialias: bool = False,
+    keep_aspect_ratio_policy: str = "stretch",
+    axes: Sequence[int] | None = None,
+) -> np.ndarray:
+    """Other sizes of some axes, all where not given: interpolated along one axis after the other.
+
+    The entry at i of the result is that of the operand around a place: ``(i + 1/2) / scale - 1/2`` ("half_pixel"), or
+    one that another transformation gives: "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+    "tf_half_pixel_for_nn", "tf_crop_and_resize", which maps a part of the operand, ``roi``, and gives
+    ``extrapolation_value`` outside of it. There, the "nearest" entry is taken, or two ("linear") or four ("cubic",
+    Keys 1981) are weighted, more where a smaller result is to be smooth (``antialias``). Ties of the nearest are
+    decided by "round_prefer_floor" or "round_prefer_ceil"; "floor" and "ceil" do not look which is nearer. Instead of
+    "stretch", one scale for all axes makes a result that is "not_larger" or "not_smaller" than the sizes (ONNX
+    specification, Resize).
+
+    Examples
+    --------
+    >>> resize(np.array([[1.0, 2.0]]), scales=(1, 2)).tolist()
+    [[1.0, 1.0, 2.0, 2.0]]
+    >>> resize(np.array([1.0, 2.0]), sizes=(4,), mode="linear").tolist()
+    [1.0, 1.25, 1.75, 2.0]
+    """
+    named = [axis % x.ndim for axis in (range(x.ndim) if axes is None else axes)]
+    lines = _lines(x.shape, named, sizes, scales, keep_aspect_ratio_policy)
+    crops = coordinate_transformation_mode == "tf_crop_and_resize"
+    result, outside = x, np.zeros((1,) * x.ndim, np.bool_)
+    for axis, (scale, size) in enumerate(lines):
+        part = (0.0, 1.0)
+        if crops and roi is not None and axis in named:
+            at = named.index(axis)
+            part = (float(roi[at]), float(roi[len(named) + at]))
+        if isinstance(size, str) or (scale == 1 and size == x.shape[axis] and part == (0.0, 1.0)):
+            continue
+        how = Sampling(coordinate_transformation_mode, mode, nearest_mode, cubic_coeff_a, exclude_outside, antialias)
+        found = taps(how, x.shape[axis], size, scale, part)
+        result = _along(result, axis, found.indices, found.weights)
+        outside = outside | found.outside.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    return _finished(result, outside, extrapolation_value, x.dtype)
+
+
+def _along(x: np.ndarray, axis: int, indices: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Weighted sums of entries: one row of indices and of weights a tap."""
+    if weights is None:
+        return np.asarray(np.take(x, indices[0], axis=axis))
+    behind = (1,) * (x.ndim - 1 - axis)
+    total = np.zeros(1)
+    with np.errstate(all="ignore"):
+        for row, factors in zip(indices, weights, strict=True):
+            total = total + np.take(x, row, axis=axis) * factors.reshape(-1, *behind)
+    return total
+
+
+def _finished(result: np.ndarray, outside: np.ndarray, value: float, dtype: np.dtype) -> np.ndarray:
+    if outside.any():
+        result = np.where(outside, value, result)
+    with np.errstate(all="ignore"):
+        return result.astype(dtype, copy=False)

@@ -1,0 +1,168 @@
+"""Activations made of exponential functions: element-wise functions of one operand, computed without overflow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError, did_you_mean
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ACTIVATED
+from graphrewrite.op.domain import FLOATS
+from graphrewrite.op.nn.activation import sigmoid
+from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.tensor.error_function import error_function
+from graphrewrite.types import Tensor
+
+__all__ = ["celu", "elu", "gelu", "mish", "selu", "silu", "softplus", "softsign"]
+
+_SELU_ALPHA = 1.67326319217681884765625
+_SELU_GAMMA = 1.05070102214813232421875
+
+
+def _same(x: Tensor, **_: object) -> Tensor:
+    return x
+
+
+def _below_zero(x: np.ndarray, alpha: float, scale: float = 1.0) -> np.ndarray:
+    """Return ``alpha * (exp(x / scale) - 1)`` where x is negative, and x elsewhere."""
+    kind = x.dtype.type
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return np.where(x > 0, x, kind(alpha) * np.expm1(np.minimum(x, kind(0)) / kind(scale)))
+
+
+@define_op(infer=_same, elements=FLOATS, derived=ACTIVATED)
+def elu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
+    """Exponential linear unit, ``x if x > 0 else alpha * (exp(x) - 1)`` (Clevert et al. 2016; ONNX Elu).
+
+    Examples
+    --------
+    >>> elu(np.array([-1000.0, 3.0]), alpha=2.0).tolist()
+    [-2.0, 3.0]
+    """
+    return _below_zero(x, alpha)
+
+
+@define_op(infer=_same, elements=FLOATS)
+def selu(x: np.ndarray, *, alpha: float = _SELU_ALPHA, gamma: float = _SELU_GAMMA) -> np.ndarray:
+    """Scaled exponential linear unit, ``gamma * elu(x, alpha)`` (Klambauer et al. 2017; ONNX Selu).
+
+    Examples
+    --------
+    >>> selu(np.array([-1000.0, 3.0]), alpha=2.0, gamma=3.0).tolist()
+    [-6.0, 9.0]
+    """
+    with np.errstate(over="ignore"):
+        return x.dtype.type(gamma) * _below_zero(x, alpha)
+
+
+def _infer_celu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
+    if alpha == 0:
+        raise TypeMismatchError("alpha must not be 0; op.relu(x) is the limit")
+    return x
+
+
+@define_op(infer=_infer_celu, elements=FLOATS, derived=ACTIVATED)
+def celu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
+    """Continuously differentiable elu, ``max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)`` (Barron 2017; ONNX Celu).
+
+    Examples
+    --------
+    >>> celu(np.array([-1000.0, 3.0]), alpha=2.0).tolist()
+    [-2.0, 3.0]
+    """
+    kind = x.dtype.type
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        curve = kind(alpha) * np.expm1(x / kind(alpha))
+        return np.maximum(x, kind(0)) + np.minimum(curve, kind(0))
+
+
+def _infer_gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
+    if approximate not in ("none", "tanh"):
+        raise TypeMismatchError(
+            f"the approximation is 'none' or 'tanh', got {approximate!r}"
+            f"{did_you_mean(str(approximate), ('none', 'tanh'))}"
+        )
+    return x
+
+
+@define_op(infer=_infer_gelu, elements=FLOATS)
+def gelu(x: np.ndarray, *, approximate: str = "none") -> np.ndarray:
+    """Gaussian error linear unit, ``x * (1 + erf(x / sqrt(2))) / 2`` (Hendrycks and Gimpel 2016; ONNX Gelu).
+
+    With ``approximate="tanh"``, ``x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2``.
+
+    Examples
+    --------
+    >>> gelu(np.array([-1.0, 0.0, 1.0])).round(6).tolist()
+    [-0.158655, 0.0, 0.841345]
+    >>> gelu(np.array([-1.0, 0.0, 1.0]), approximate="tanh").round(6).tolist()
+    [-0.158808, 0.0, 0.841192]
+    """
+    wide = x.astype(np.float64)  # 1 + erf cancels far below zero
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if approximate == "tanh":
+            share = (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3))) / 2
+        else:
+            share = (1 + error_function(wide / math.sqrt(2))) / 2
+        return narrowed(_part(wide, share), x)
+
+
+def _part(x: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return a product that is 0 where the second factor is, though the first be infinite."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return np.where(share == 0, share, x * share)
+
+
+@define_op(infer=_same, elements=FLOATS)
+def softplus(x: np.ndarray) -> np.ndarray:
+    """Smooth rectifier ``log(exp(x) + 1)`` (Glorot et al. 2011; ONNX Softplus).
+
+    Examples
+    --------
+    >>> softplus(np.array([-1000.0, 0.0, 1000.0])).round(6).tolist()
+    [0.0, 0.693147, 1000.0]
+    """
+    with np.errstate(under="ignore", invalid="ignore"):
+        return np.logaddexp(x, x.dtype.type(0))
+
+
+@define_op(infer=_same, elements=FLOATS)
+def softsign(x: np.ndarray) -> np.ndarray:
+    """Smooth sign ``x / (1 + abs(x))`` (Bergstra et al. 2009; ONNX Softsign).
+
+    Examples
+    --------
+    >>> softsign(np.array([-1.0, 3.0, np.inf])).tolist()
+    [-0.5, 0.75, 1.0]
+    """
+    with np.errstate(invalid="ignore", under="ignore"):
+        return np.where(np.isinf(x), np.sign(x), x / (x.dtype.type(1) + np.abs(x)))
+
+
+@define_op(infer=_same, elements=FLOATS)
+def silu(x: np.ndarray, *, alpha: float = 1.0) -> np.ndarray:
+    """Sigmoid linear unit, ``x * sigmoid(alpha * x)`` (Ramachandran et al. 2017; ONNX specification, Swish).
+
+    Examples
+    --------
+    >>> silu(np.array([-1000.0, 0.0, 1000.0])).tolist()
+    [0.0, 0.0, 1000.0]
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return _part(x, sigmoid.function(x * x.dtype.type(alpha)))
+
+
+@define_op(infer=_same, elements=FLOATS)
+def mish(x: np.ndarray) -> np.ndarray:
+    """Self-regularised activation ``x * tanh(softplus(x))`` (Misra 2019; ONNX Mish).
+
+    Examples
+    --------
+    >>> mish(np.array([-1000.0, 0.0, 1000.0])).tolist()
+    [0.0, 0.0, 1000.0]
+    """
+    wide = widened(x)
+    with np.errstate(under="ignore", invalid="ignore"):
+        return narrowed(_part(wide, np.tanh(np.logaddexp(wide, wide.dtype.type(0)))), x)

@@ -1,0 +1,164 @@
+"""Pooling beyond maxima and means: indices of maxima, norms of windows, normalisation over channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import GLOBAL_POOL, POOL
+from graphrewrite.op.domain import FLOATS, ORDERED
+from graphrewrite.op.nn.convolution import pad_spatial
+from graphrewrite.op.nn.pooling import check_windows, infer_global, infer_windows, least_of, taps
+from graphrewrite.types import Tensor
+
+__all__ = ["global_lp_pool", "lp_pool", "lrn", "max_pool_with_indices"]
+
+
+def _infer_with_indices(x: Tensor, *, storage_order: int = 0, **windows: Any) -> tuple[Tensor, Tensor]:
+    if storage_order not in (0, 1):
+        raise TypeMismatchError(f"storage_order is 0 (rows first) or 1 (columns first), got {storage_order!r}")
+    result = infer_windows(x, **windows)
+    around = {"strides": (1, 1), "pads": (0, 0, 0, 0), **windows}
+    check_windows(x, around.pop("kernel"), around.pop("pads"), **around)
+    return result, Tensor("i64", result.shape)
+
+
+@define_op(results=2, infer=_infer_with_indices, elements=ORDERED, axes="NC* -> NC*", derived=POOL)
+def max_pool_with_indices(
+    x: np.ndarray,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+    storage_order: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Maximum over windows, and its place in the flattened operand (ONNX specification, MaxPool).
+
+    Of equal numbers the first one of the window counts. Places are counted over batch, channels and positions, in that
+    order whatever the layout; with ``storage_order=1`` the first axis of the positions runs fastest.
+
+    Examples
+    --------
+    >>> y, places = max_pool_with_indices(np.array([[[1.0, 5.0, 3.0]]]), kernel=(2,))
+    >>> y.tolist(), places.tolist()
+    ([[[5.0, 5.0]]], [[[1, 1]]])
+    """
+    windows = (kernel, strides, pads)
+    sizes = x.shape[2:]
+    count = int(np.prod(sizes))
+    ordered = np.arange(count).reshape(sizes[::-1]).T if storage_order else np.arange(count).reshape(sizes)
+    positions = ordered[None, None]
+    # -1 marks the border, which is never the first nor greater than what was found.
+    read = taps(x, *windows, least_of(x.dtype), dilations=dilations, ceil_mode=ceil_mode)
+    where = taps(positions, *windows, -1, dilations=dilations, ceil_mode=ceil_mode)
+    best, place = np.array(read[0]), np.array(np.broadcast_to(where[0], read[0].shape))
+    for tap, at in zip(read[1:], where[1:], strict=True):
+        new = (at >= 0) & ((place < 0) | (tap > best) | ((tap != tap) & (best == best)))
+        np.copyto(best, tap, where=new)
+        np.copyto(place, np.broadcast_to(at, place.shape), where=new)
+    channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(sizes))
+    return best, place + channels * count
+
+
+def _infer_norm(x: Tensor, *, p: int = 2, **windows: Any) -> Tensor:
+    _check_power(p)
+    return infer_windows(x, **windows)
+
+
+def _check_power(p: int) -> None:
+    if p < 1:
+        raise TypeMismatchError(f"the order p of a norm is at least 1, got p={p}")
+
+
+@define_op(infer=_infer_norm, elements=FLOATS, axes="NC* -> NC*", derived=POOL)
+def lp_pool(
+    x: np.ndarray,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    ceil_mode: bool = False,
+    p: int = 2,
+) -> np.ndarray:
+    """Norm of windows: ``(sum |x|**p)**(1/p)``; the border adds nothing (ONNX specification, LpPool).
+
+    Examples
+    --------
+    >>> lp_pool(np.array([[[3.0, 4.0, 0.0]]]), kernel=(2,)).tolist()
+    [[[5.0, 4.0]]]
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        powers = _powers(x, p)
+        first, *rest = taps(powers, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
+        total = np.array(first)
+        for tap in rest:
+            total += tap
+        return _root(total, p).astype(x.dtype)
+
+
+def _powers(x: np.ndarray, p: int) -> np.ndarray:
+    wide = np.abs(x.astype(np.promote_types(x.dtype, np.float32)))
+    return wide if p == 1 else np.asarray(np.power(wide, wide.dtype.type(p)))
+
+
+def _root(total: np.ndarray, p: int) -> np.ndarray:
+    if p <= 2:
+        return total if p == 1 else np.asarray(np.sqrt(total))
+    return np.asarray(np.power(total, total.dtype.type(1 / p)))
+
+
+def _infer_global_norm(x: Tensor, *, p: int = 2) -> Tensor:
+    _check_power(p)
+    return infer_global(x)
+
+
+@define_op(infer=_infer_global_norm, elements=FLOATS, axes="NC* -> NC*", derived=GLOBAL_POOL)
+def global_lp_pool(x: np.ndarray, *, p: int = 2) -> np.ndarray:
+    """Norm of all positions of each channel: ``(sum |x|**p)**(1/p)`` (ONNX specification, GlobalLpPool).
+
+    Examples
+    --------
+    >>> global_lp_pool(np.array([[[3.0, 4.0]]])).tolist()
+    [[[5.0]]]
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        return _root(_powers(x, p).sum(axis=tuple(range(2, x.ndim)), keepdims=True), p).astype(x.dtype)
+
+
+def _infer_lrn(x: Tensor, *, size: int, **_: object) -> Tensor:
+    if len(x.shape) < 2:
+        raise TypeMismatchError(f"a normalisation over channels needs a batch and channels, got {x}")
+    if size < 1:
+        raise TypeMismatchError(f"size is at least 1 channel, got {size}")
+    return Tensor(x.element, x.shape)
+
+
+@define_op(infer=_infer_lrn, elements=FLOATS, axes="NC* -> NC*")
+def lrn(x: np.ndarray, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0) -> np.ndarray:
+    """Each number divided by a power of the squares of neighbouring channels (ONNX specification, LRN).
+
+    ``y[n,c] = x[n,c] / (bias + alpha/size * sum_i x[n,i]**2)**beta`` over the ``size`` channels i around c, of which
+    one more follows than precedes where the size is even (Krizhevsky et al. 2012).
+
+    Examples
+    --------
+    >>> lrn(np.array([[1.0, 2.0]]), size=2, alpha=2.0, beta=1.0).tolist()
+    [[0.16666666666666666, 0.4]]
+    """
+    wide = x.astype(np.promote_types(x.dtype, np.float32))
+    before, after = (size - 1) // 2, size // 2
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        # The channels are the one axis that windows move along.
+        squares = pad_spatial(np.square(wide)[:, None], (before, *[0] * (x.ndim - 2), after, *[0] * (x.ndim - 2)))[:, 0]
+        total = np.zeros_like(wide)
+        for place in range(size):
+            total += squares[:, place : place + x.shape[1]]
+        kind = wide.dtype.type
+        return (wide / (kind(bias) + kind(alpha / size) * total) ** kind(beta)).astype(x.dtype)

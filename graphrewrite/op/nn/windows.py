@@ -1,0 +1,72 @@
+"""Windows of a pooling: their extent, and the number of entries that each of them reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.op.nn.convolution import per_axis
+
+__all__ = ["covering_pads", "window_counts"]
+
+
+def covering_pads(
+    sizes: Sequence[int],
+    results: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+) -> tuple[int, ...]:
+    """Return pads, and after them what the last windows read beyond.
+
+    Examples
+    --------
+    >>> covering_pads((4,), (2,), (2,), (3,), (0, 0), (1,))
+    (0, 1)
+    """
+    rank = len(kernel)
+    strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
+    beyond = [
+        max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
+        for size, count, stride, width, step, before, after in zip(
+            sizes, results, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
+        )
+    ]
+    return (*pads[:rank], *beyond)
+
+
+def window_counts(
+    sizes: Sequence[int],
+    results: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    *,
+    border: bool,
+) -> np.ndarray:
+    """Return how many numbers each window reads: the product of what it reads of each axis.
+
+    Parameters
+    ----------
+    sizes, results : sequence of int
+        Of the axes that are pooled, before and after.
+
+    Examples
+    --------
+    >>> [window_counts((4,), (4,), (3,), (1,), (1, 1), (1,), border=b).tolist() for b in (False, True)]
+    [[2, 3, 3, 2], [3, 3, 3, 3]]
+    """
+    rank = len(kernel)
+    strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
+    counts = np.ones((), np.int64)
+    for axis, (size, count, width, stride, step) in enumerate(
+        zip(sizes, results, kernel, strides, dilations, strict=True)
+    ):
+        before, after = pads[axis], pads[rank + axis]
+        places = np.arange(count)[:, None] * stride + np.arange(width) * step - before
+        low, high = (-before, size + after) if border else (0, size)
+        counts = counts[..., None] * ((places >= low) & (places < high)).sum(axis=1)
+    return counts

@@ -1,0 +1,319 @@
+"""Products of quantised numbers: exact sums of integers, and their scales (ONNX specification)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.cost import entries, of_weights
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import CONVOLUTION
+from graphrewrite.op.domain import NUMBERS
+from graphrewrite.op.nn.convolution import convolve, infer_conv
+from graphrewrite.op.quantised.quantise_linear import stored, stored_element
+from graphrewrite.op.tensor.linear_algebra import matmul
+from graphrewrite.types import SMALL_FLOATS, Element, Tensor, element_kind, element_of
+
+__all__ = ["conv_integer", "matmul_integer", "qlinear_conv", "qlinear_matmul"]
+
+_INTEGERS = frozenset({"integer"})
+
+
+def _shifted(x: np.ndarray, zero_point: np.ndarray | None) -> np.ndarray:
+    """The distance of stored numbers from their zero, in int64, or in float32 for stored floats."""
+    kind = np.float32 if x.dtype.kind == "f" else np.int64
+    return x.astype(kind) if zero_point is None else x.astype(kind) - zero_point.astype(kind)
+
+
+def _carrier(a: np.ndarray, b: np.ndarray, count: int) -> Any:
+    """The fastest dtype in which every partial sum of so many products is exact, in whatever order (IEEE 754-2019)."""
+    if "f" in (a.dtype.kind, b.dtype.kind):
+        return np.float32
+    largest = [float(np.abs(v.astype(np.float64)).max(initial=0)) for v in (a, b)]
+    bound = largest[0] * largest[1] * count
+    return np.float32 if bound <= 1 << 24 else np.float64 if bound <= 1 << 53 else np.int64
+
+
+def _products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The matrix product of shifted numbers."""
+    kind = _carrier(a, b, a.shape[-1])
+    return np.asarray(np.matmul(a.astype(kind), b.astype(kind)))
+
+
+def _windows(x: np.ndarray, w: np.ndarray, attributes: dict[str, Any]) -> np.ndarray:
+    """The convolution of shifted numbers; the border is zero, as a zero point is."""
+    kind = _carrier(x, w, int(np.prod(w.shape[1:])))
+    return convolve(x.astype(kind), w.astype(kind), **attributes)
+
+
+def _wrapped(y: np.ndarray) -> np.ndarray:
+    """To 32 bits, of which the upper ones are dropped."""
+    return y.astype(np.int64).astype(np.int32)
+
+
+def _rows(values: np.ndarray) -> np.ndarray:
+    """One number, or one a row of a matrix."""
+    values = np.asarray(values)
+    return values.reshape(()) if values.size == 1 else values[:, None] if values.ndim == 1 else values
+
+
+def _columns(values: np.ndarray) -> np.ndarray:
+    """One number, or one a column of a matrix."""
+    values = np.asarray(values)
+    return values.reshape(()) if values.size == 1 else values
+
+
+def _outputs(values: np.ndarray, rank: int) -> np.ndarray:
+    """One number, or one an output of a convolution: the first axis of its weights."""
+    values = np.asarray(values)
+    return values.reshape(()) if values.size == 1 else values.reshape(-1, *[1] * (rank - 1))
+
+
+def _infer_product(a: Tensor, b: Tensor) -> Tensor:
+    """The shape of a matrix product of operands that need not have one element type."""
+    (found,) = matmul.infer(Tensor("f32", a.shape), Tensor("f32", b.shape))
+    return found  # type: ignore[return-value]  # a tensor
+
+
+def _check_single(role: str, *kinds: Tensor | None) -> None:
+    for kind in kinds:
+        if kind is not None and kind.shape not in ((), (1,)):
+            raise TypeMismatchError(f"{role} is one number, got {kind}")
+
+
+def _check_side(role: str, kind: Tensor | None, matrix: Tensor, *, row: bool) -> None:
+    """Raise unless there is one number, one a row of the first matrix, or one a column of the second."""
+    if kind is None or kind.shape in ((), (1,)):
+        return
+    rank = len(matrix.shape)
+    size = matrix.shape[-2 if row else -1] if rank > 1 else None
+    whole = (*matrix.shape[:-2], size, 1) if row else (*matrix.shape[:-2], 1, size)
+    if rank < 2 or kind.shape not in ((size,), whole) or (rank > 2 and kind.shape != whole):
+        raise TypeMismatchError(
+            f"{role} is one number, or one per {'row' if row else 'column'} of {matrix}, got {kind}"
+        )
+
+
+def _check_outputs(role: str, kind: Tensor | None, w: Tensor) -> None:
+    if kind is not None and kind.shape not in ((), (1,), w.shape[:1]):
+        raise TypeMismatchError(f"{role} is one number, or one per output of {w}, got {kind}")
+
+
+def _check_stored(role: str, zero_point: Tensor | None, kind: Tensor) -> None:
+    if zero_point is not None and zero_point.element != kind.element:
+        raise TypeMismatchError(f"the zero point of {role} is {zero_point.element}, but {role} is {kind}")
+
+
+def _infer_matmul_integer(
+    a: Tensor, b: Tensor, a_zero_point: Tensor | None = None, b_zero_point: Tensor | None = None
+) -> Tensor:
+    _check_stored("a", a_zero_point, a)
+    _check_stored("b", b_zero_point, b)
+    _check_side("the zero point of a", a_zero_point, a, row=True)
+    _check_side("the zero point of b", b_zero_point, b, row=False)
+    return Tensor("i32", _infer_product(a, b).shape)
+
+
+def _matrix_cost(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
+    return entries(result.shape) * entries(types[0].shape[-1:])
+
+
+@define_op(infer=_infer_matmul_integer, elements=_INTEGERS, cost=_matrix_cost)
+def matmul_integer(
+    a: np.ndarray, b: np.ndarray, a_zero_point: np.ndarray | None = None, b_zero_point: np.ndarray | None = None
+) -> np.ndarray:
+    """Matrix product of integers less their zero points, in 32 bits (ONNX specification, MatMulInteger).
+
+    Zero points are one number, one a row of the first matrix, one a column of the second.
+
+    Examples
+    --------
+    >>> matmul_integer(np.array([[11, 7]], np.uint8), np.array([[1], [4]], np.uint8), np.array(12, np.uint8)).tolist()
+    [[-21]]
+    """
+    first = _shifted(a, None if a_zero_point is None else _rows(a_zero_point))
+    return _wrapped(_products(first, _shifted(b, None if b_zero_point is None else _columns(b_zero_point))))
+
+
+def _infer_conv_integer(
+    x: Tensor, w: Tensor, x_zero_point: Tensor | None = None, w_zero_point: Tensor | None = None, **attributes: Any
+) -> Tensor:
+    _check_stored("x", x_zero_point, x)
+    _check_stored("w", w_zero_point, w)
+    _check_single("the zero point of x", x_zero_point)
+    _check_outputs("the zero point of w", w_zero_point, w)
+    return Tensor("i32", infer_conv(x, w, **attributes).shape)
+
+
+@define_op(
+    infer=_infer_conv_integer, elements=_INTEGERS, axes="NC*, OI*, O, O -> NC*", derived=CONVOLUTION, cost=of_weights
+)
+def conv_integer(
+    x: np.ndarray,
+    w: np.ndarray,
+    x_zero_point: np.ndarray | None = None,
+    w_zero_point: np.ndarray | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """Convolution of integers less their zero points, in 32 bits; the border holds zeros (ONNX, ConvInteger).
+
+    The zero point of the weights is one number, or one an output.
+
+    Examples
+    --------
+    >>> conv_integer(np.array([[[2, 3, 4]]], np.uint8), np.array([[[1, 1]]], np.uint8), np.array(1, np.uint8)).tolist()
+    [[[3, 5]]]
+    """
+    attributes = {"strides": strides, "pads": pads, "dilations": dilations, "groups": groups}
+    weights = _shifted(w, None if w_zero_point is None else _outputs(w_zero_point, w.ndim))
+    return _wrapped(_windows(_shifted(x, None if x_zero_point is None else _rows(x_zero_point)), weights, attributes))
+
+
+def _scaled(sums: np.ndarray, factor: np.ndarray, zero_point: np.ndarray, element: str | None) -> np.ndarray:
+    """Sums in the scale of the result: rounded half to even, shifted and saturated."""
+    target = stored_element(element_of(zero_point.dtype), None) if element is None else element
+    kind = np.float32 if target in SMALL_FLOATS else np.float64
+    with np.errstate(all="ignore"):
+        return stored(sums.astype(kind) * factor.astype(kind), zero_point, target)
+
+
+def _infer_stored(shape: Any, y_zero_point: Tensor, element: Element | None, *scales: Tensor) -> Tensor:
+    for scale in scales:
+        if element_kind(scale.element) != "float":
+            raise TypeMismatchError(f"scales are floats, got {scale}")
+    return Tensor(stored_element(y_zero_point.element, element), shape)
+
+
+def _infer_qlinear_matmul(
+    a: Tensor,
+    a_scale: Tensor,
+    a_zero_point: Tensor,
+    b: Tensor,
+    b_scale: Tensor,
+    b_zero_point: Tensor,
+    y_scale: Tensor,
+    y_zero_point: Tensor,
+    *,
+    element: Element | None = None,
+) -> Tensor:
+    _check_stored("a", a_zero_point, a)
+    _check_stored("b", b_zero_point, b)
+    result = _infer_product(a, b)
+    for role, kinds, matrix, row in (
+        ("a", (a_scale, a_zero_point), a, True),
+        ("b", (b_scale, b_zero_point), b, False),
+        ("y", (y_scale, y_zero_point), result, True),
+    ):
+        for what, kind in zip(("scale", "zero point"), kinds, strict=True):
+            _check_side(f"the {what} of {role}", kind, matrix, row=row)
+    return _infer_stored(result.shape, y_zero_point, element, a_scale, b_scale, y_scale)
+
+
+def _qlinear_matrix_cost(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
+    return entries(result.shape) * entries(types[0].shape[-1:])
+
+
+@define_op(infer=_infer_qlinear_matmul, elements=NUMBERS, cost=_qlinear_matrix_cost)
+def qlinear_matmul(
+    a: np.ndarray,
+    a_scale: np.ndarray,
+    a_zero_point: np.ndarray,
+    b: np.ndarray,
+    b_scale: np.ndarray,
+    b_zero_point: np.ndarray,
+    y_scale: np.ndarray,
+    y_zero_point: np.ndarray,
+    *,
+    element: str | None = None,
+) -> np.ndarray:
+    """Matrix product of quantised numbers: ``round((a - za) @ (b - zb) * (sa*sb/sy)) + zy``, saturated.
+
+    Scales and zero points are one number each; or one a row of the first matrix and of the result, one a column of the
+    second (ONNX specification, QLinearMatMul). ``element`` as for `quantize_linear`.
+
+    Examples
+    --------
+    >>> a, one = np.array([[4, 6]], np.uint8), np.array(1, np.uint8)
+    >>> qlinear_matmul(a, np.array(0.5), one, a.T, np.array(0.5), one, np.array(1.0), one).tolist()
+    [[9]]
+    """
+    factor = _rows(a_scale) * _columns(b_scale) / _rows(y_scale)
+    sums = _products(_shifted(a, _rows(a_zero_point)), _shifted(b, _columns(b_zero_point)))
+    sums = sums if sums.dtype.kind == "f" and "f" in (a.dtype.kind, b.dtype.kind) else _wrapped(sums)
+    return _scaled(sums, factor, _rows(y_zero_point), element)
+
+
+def _infer_qlinear_conv(
+    x: Tensor,
+    x_scale: Tensor,
+    x_zero_point: Tensor,
+    w: Tensor,
+    w_scale: Tensor,
+    w_zero_point: Tensor,
+    y_scale: Tensor,
+    y_zero_point: Tensor,
+    b: Tensor | None = None,
+    *,
+    element: Element | None = None,
+    **attributes: Any,
+) -> Tensor:
+    for kind in (x, w, b):
+        if kind is not None and element_kind(kind.element) != "integer":
+            raise TypeMismatchError(f"convolves integers, not {kind.element}; op.conv convolves floats")
+    _check_stored("x", x_zero_point, x)
+    _check_stored("w", w_zero_point, w)
+    _check_single("a scale or zero point of x or y", x_scale, x_zero_point, y_scale, y_zero_point)
+    _check_outputs("the scale of w", w_scale, w)
+    _check_outputs("the zero point of w", w_zero_point, w)
+    shape = infer_conv(x, w, b, **attributes).shape
+    return _infer_stored(shape, y_zero_point, element, x_scale, w_scale, y_scale)
+
+
+def _qlinear_conv_cost(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
+    return entries(result.shape) * entries(types[3].shape[1:])
+
+
+@define_op(
+    infer=_infer_qlinear_conv, elements=NUMBERS, axes="NC*, O, O, OI*, O, O, O, O, O -> NC*", cost=_qlinear_conv_cost
+)
+def qlinear_conv(
+    x: np.ndarray,
+    x_scale: np.ndarray,
+    x_zero_point: np.ndarray,
+    w: np.ndarray,
+    w_scale: np.ndarray,
+    w_zero_point: np.ndarray,
+    y_scale: np.ndarray,
+    y_zero_point: np.ndarray,
+    b: np.ndarray | None = None,
+    *,
+    strides: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+    dilations: Sequence[int] = (1, 1),
+    groups: int = 1,
+    element: str | None = None,
+) -> np.ndarray:
+    """Convolution of quantised numbers: ``round((conv(x - zx, w - zw) + b) * (sx*sw/sy)) + zy``, saturated.
+
+    Scale and zero point of the weights are one number each, or one an output; the bias has 32 bits and the scale
+    ``sx*sw`` (ONNX specification, QLinearConv). ``element`` as for `quantize_linear`.
+
+    Examples
+    --------
+    >>> x, w, zero = np.array([[[4, 6]]], np.uint8), np.array([[[2]]], np.uint8), np.array(0, np.uint8)
+    >>> qlinear_conv(x, np.array(0.5), zero, w, np.array(1.0), zero, np.array(2.0), zero).tolist()
+    [[[2, 3]]]
+    """
+    attributes = {"strides": strides, "pads": pads, "dilations": dilations, "groups": groups}
+    sums = _wrapped(_windows(_shifted(x, _rows(x_zero_point)), _shifted(w, _outputs(w_zero_point, w.ndim)), attributes))
+    if b is not None:
+        sums = sums + _outputs(b, w.ndim - 1).astype(np.int32)
+    factor = _rows(x_scale) * _outputs(w_scale, w.ndim - 1) / _rows(y_scale)
+    return _scaled(sums, factor, _rows(y_zero_point), element)

@@ -1,0 +1,257 @@
+"""Between real numbers and stored ones, whose scales and zero points are operands (ONNX specification)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.domain import FLOATS, NUMBERS
+from graphrewrite.types import (
+    HELD_WIDER,
+    SMALL_FLOATS,
+    Element,
+    Tensor,
+    check_element,
+    element_dtype,
+    element_kind,
+    element_of,
+    hold,
+    integer_limits,
+    narrowed,
+    nearest_small,
+)
+
+__all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear", "stored", "stored_element"]
+
+_WIDEST = 32
+"""Bits of the integers that quantised numbers are stored in, at most."""
+
+
+def stored_element(zero_point: Element | None, element: Element | None) -> str:
+    """Return the element type in which a zero point says that numbers are stored.
+
+    Raises
+    ------
+    TypeMismatchError
+        If they contradict, or an array could not tell: numpy has no integers of 4 bits and no floats of 8.
+
+    Examples
+    --------
+    >>> stored_element("i8", None), stored_element(None, "f8e5m2"), stored_element(None, None)
+    ('i8', 'f8e5m2', 'u8')
+    """
+    found = zero_point if element is None else element
+    found = "u8" if found is None else found
+    if isinstance(found, str):
+        check_element(found)
+    if not isinstance(found, str) or not _stores(found):
+        raise TypeMismatchError(f"the stored type is an integer of up to {_WIDEST} bits or a small float, got {found}")
+    if zero_point is not None and zero_point != found:
+        raise TypeMismatchError(f"the zero point is {zero_point}, and element={found!r}; both must be equal")
+    if element is None and found in HELD_WIDER:
+        raise TypeMismatchError(f"give element={found!r} as well: the dtype {element_dtype(found)} does not tell")
+    return found
+
+
+def _stores(name: str) -> bool:
+    limits = integer_limits(name)
+    return (limits is not None and limits[1] < 1 << _WIDEST) or (name in SMALL_FLOATS and SMALL_FLOATS[name].signed)
+
+
+def _element_of(zero_point: np.ndarray | None, element: str | None) -> str:
+    if element is not None:
+        return element
+    return "u8" if zero_point is None else stored_element(element_of(zero_point.dtype), None)
+
+
+def _spread(values: np.ndarray, shape: tuple[int, ...], axis: int, block_size: int) -> np.ndarray:
+    """Scales or zero points, to be broadcast against an array."""
+    values = np.asarray(values)
+    if block_size:
+        return np.repeat(values, block_size, axis)[(slice(None),) * (axis % len(shape)) + (slice(shape[axis]),)]
+    if values.size == 1:
+        return values.reshape(())
+    return values.reshape([-1 if i == axis % len(shape) else 1 for i in range(len(shape))])
+
+
+def _check_scale(x: Tensor, scale: Tensor, zero_point: Tensor | None, axis: int, block_size: int) -> None:
+    if element_kind(scale.element) != "float":
+        raise TypeMismatchError(f"scales are floats, got {scale}")
+    one = ((), (1,))
+    if zero_point is not None and zero_point.shape != scale.shape and not {zero_point.shape, scale.shape} <= {*one}:
+        raise TypeMismatchError(f"each scale has a zero point: {scale} and {zero_point} need one shape")
+    if block_size < 0:
+        raise TypeMismatchError(f"block_size={block_size} is negative; give 0 for no blocks")
+    if not block_size and scale.shape in one:
+        return
+    rank = len(x.shape)
+    if not -rank <= axis < rank:
+        raise TypeMismatchError(f"axis={axis} is not an axis of {x}")
+    size = x.shape[axis]
+    if block_size:
+        if isinstance(size, str):
+            raise TypeMismatchError(f"the size {size!r} of the axis of the blocks is symbolic; give it a number")
+        wanted = tuple(-(-size // block_size) if i == axis % rank else d for i, d in enumerate(x.shape))
+    else:
+        wanted = (size,)
+    if scale.shape != wanted:
+        shown = ",".join(map(str, wanted))
+        raise TypeMismatchError(f"{x} needs scales [{shown}] along axis {axis}, or one scale for all, got {scale}")
+
+
+def _infer_quantize(
+    x: Tensor,
+    scale: Tensor,
+    zero_point: Tensor | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    element: Element | None = None,
+    **_: object,
+) -> Tensor:
+    if x.element != "i32" and element_kind(x.element) != "float":
+        raise TypeMismatchError(
+            f"quantises floats or i32, got {x.element}; op.cast(x, element='f32') gives floats first"
+        )
+    _check_scale(x, scale, zero_point, axis, block_size)
+    return Tensor(stored_element(None if zero_point is None else zero_point.element, element), x.shape, x.layout)
+
+
+def stored(values: np.ndarray, zero_point: Any, element: str, *, saturate: bool = True) -> np.ndarray:
+    """Return the stored numbers nearest to quotients of a scale: rounded half to even, shifted, saturated.
+
+    Parameters
+    ----------
+    values : ndarray of float
+        Real numbers divided by their scale; NaN, which integers have not, is stored as zero.
+    saturate : bool
+        Of floats of 8 bits, as for `op.cast`.
+
+    Examples
+    --------
+    >>> stored(np.array([0.5, 1.5, 999.0]), 3, "i8").tolist()
+    [3, 5, 127]
+    """
+    if element in SMALL_FLOATS:
+        moved = values + np.asarray(zero_point, values.dtype)
+        return nearest_small(element, narrowed(moved), saturate=saturate, infinities=not saturate)
+    low, high = integer_limits(element) or (0, 0)
+    whole = np.rint(values).astype(np.float64)
+    moved = np.where(np.isnan(whole), 0.0, whole) + np.asarray(zero_point, np.float64)
+    return np.clip(moved, low, high).astype(element_dtype(element))
+
+
+@define_op(infer=_infer_quantize, elements=NUMBERS)
+def quantize_linear(
+    x: np.ndarray,
+    scale: np.ndarray,
+    zero_point: np.ndarray | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    saturate: bool = True,
+    element: str | None = None,
+) -> np.ndarray:
+    """The stored numbers nearest to real ones: ``round(x / scale) + zero_point``, half to even, saturated.
+
+    One scale for all; one for each index of the ``axis``; or, with a ``block_size``, scales of the operand's rank, each
+    of which serves so many entries along the axis (ONNX specification, QuantizeLinear). The result is of the zero
+    point's element type. An array does not say whether it holds i4 or a float of 8 bits: then ``element`` must.
+
+    Examples
+    --------
+    >>> quantize_linear(np.array([0.25, 0.75, -3.0]), np.array(0.5), np.array(1, np.uint8)).tolist()
+    [1, 3, 0]
+    """
+    x, scale = np.asarray(x), np.asarray(scale)
+    target = _element_of(zero_point, element)
+    with np.errstate(all="ignore"):  # what is beyond the floats saturates
+        ratio = x / _spread(scale, x.shape, axis, block_size)
+        zero = 0 if zero_point is None else _spread(zero_point, x.shape, axis, block_size)
+        return stored(ratio, zero, target, saturate=saturate)
+
+
+def _infer_dequantize(
+    x: Tensor,
+    scale: Tensor,
+    zero_point: Tensor | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    element: Element | None = None,
+) -> Tensor:
+    if not isinstance(x.element, str) or not _stores(x.element):
+        raise TypeMismatchError(
+            f"the stored type is an integer of up to {_WIDEST} bits or a small float, got {x.element}; "
+            "op.cast(x, element=…) gives them first"
+        )
+    if zero_point is not None and zero_point.element != x.element:
+        raise TypeMismatchError(
+            f"the zero point is {zero_point.element} and the operand {x.element}; both must be equal"
+        )
+    _check_scale(x, scale, zero_point, axis, block_size)
+    found = scale.element if element is None else element
+    check_element(found)
+    if element_kind(found) != "float":
+        raise TypeMismatchError(f"dequantisation gives floats, not {found}; convert them with op.cast(x, element=…)")
+    return Tensor(found, x.shape, x.layout)
+
+
+@define_op(infer=_infer_dequantize, elements=NUMBERS)
+def dequantize_linear(
+    x: np.ndarray,
+    scale: np.ndarray,
+    zero_point: np.ndarray | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    element: str | None = None,
+) -> np.ndarray:
+    """The real numbers that stored ones stand for: ``scale * (x - zero_point)``, in the element type of the scale.
+
+    Scales and blocks as for `quantize_linear`; ``element`` is another type of the result. Computed in float32 at least
+    (ONNX specification, DequantizeLinear).
+
+    Examples
+    --------
+    >>> dequantize_linear(np.array([1, 3], np.uint8), np.array(0.5), np.array(1, np.uint8)).tolist()
+    [0.0, 1.0]
+    """
+    x, scale = np.asarray(x), np.asarray(scale)
+    kind = np.promote_types(scale.dtype, np.float32)
+    zero = 0 if zero_point is None else _spread(zero_point, x.shape, axis, block_size).astype(np.float64)
+    with np.errstate(all="ignore"):
+        y = (x.astype(np.float64) - zero).astype(kind) * _spread(scale, x.shape, axis, block_size).astype(kind)
+        return y.astype(scale.dtype) if element is None else hold(element, y)
+
+
+def _infer_dynamic(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    if x.element != "f32":
+        raise TypeMismatchError(f"computes in f32, got {x.element}; op.cast(x, element='f32') gives it first")
+    if 0 in x.shape:
+        raise TypeMismatchError(f"{x} has no entries, and so no range")
+    return Tensor("u8", x.shape, x.layout), Tensor("f32", ()), Tensor("u8", ())
+
+
+@define_op(results=3, infer=_infer_dynamic, elements=FLOATS)
+def dynamic_quantize_linear(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers stored in 8 bits with the scale and the zero point that fit their range, zero included.
+
+    Results: ``round(x / scale) + zero_point``, ``scale = (max - min) / 255`` and ``zero_point = round(-min / scale)``,
+    all of them saturated (ONNX specification, DynamicQuantizeLinear). The range is that of the whole operand.
+
+    Examples
+    --------
+    >>> [r.tolist() for r in dynamic_quantize_linear(np.array([0.0, 2.55, -2.55], np.float32))]
+    [[128, 255, 0], 0.019999999552965164, 128]
+    """
+    x = np.asarray(x, np.float32)
+    most, least = np.maximum(np.float32(0), x.max()), np.minimum(np.float32(0), x.min())
+    with np.errstate(all="ignore"):
+        width = np.where(most == least, np.float32(1), most - least)
+        scale = np.asarray(width / np.float32(255), np.float32)
+        zero_point = stored(np.asarray(-least / scale), 0, "u8")
+        return stored(x / scale, zero_point, "u8"), scale, zero_point

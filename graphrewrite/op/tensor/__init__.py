@@ -1,0 +1,1 @@
+"""Ops on tensors of any numbers: arithmetic, comparisons, reductions, and ops that move entries."""

@@ -1,0 +1,102 @@
+"""Between element types that are no number formats, and the names of axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.domain import ANY
+from graphrewrite.types import (
+    SHORT_INTEGERS,
+    SMALL_FLOATS,
+    Element,
+    FixedPoint,
+    Quantised,
+    Tensor,
+    check_element,
+    hold,
+    integer_limits,
+    narrowed,
+    nearest_small,
+)
+
+__all__ = ["cast", "name_axes"]
+
+_INTO = {FixedPoint: "op.to_fixed(x, element=…)", Quantised: "op.to_quantised(x, element=…)"}
+_OUT_OF = {FixedPoint: "op.from_fixed(x, fraction=…)", Quantised: "op.from_quantised(x, source=…)"}
+
+
+_MODES = ("up", "down", "nearest")
+
+
+def _infer_cast(x: Tensor, *, element: Element, round_mode: str = "up", **_: object) -> Tensor:
+    check_element(element)
+    if round_mode not in _MODES:
+        raise TypeMismatchError(f"the rounding mode of powers of two is one of {', '.join(_MODES)}, got {round_mode!r}")
+    for kind, advice in ((element, _INTO), (x.element, _OUT_OF)):
+        if not isinstance(kind, str):
+            raise TypeMismatchError(f"op.cast does not scale; convert with {advice[type(kind)]}")
+    return Tensor(element, x.shape, x.layout)
+
+
+@define_op(infer=_infer_cast)
+def cast(x: np.ndarray, *, element: str, saturate: bool = True, round_mode: str = "up") -> np.ndarray:
+    """The same numbers in another element type (ONNX specification, Cast).
+
+    Floats round to the nearest, ties to even; to integers they are truncated. Integers wrap around, in two's
+    complement. True is 1, and all but 0 is True. What ONNX leaves open: floats beyond an integer type give its nearest
+    number, NaN gives 0; those beyond one of less than 8 bits, which numpy has not, go through 64 bits and wrap around.
+
+    To floats of 8 bits, what lies beyond the greatest one becomes that, infinities too; without ``saturate`` an
+    infinity, or NaN where there is none. To ``"f8e8m0"``, powers of two, numbers are rounded ``"up"``, ``"down"`` or to
+    the ``"nearest"``; without ``saturate`` those outside of them give NaN.
+
+    Examples
+    --------
+    >>> cast(np.array([-1.9, 2.5, 300.0, np.nan]), element="i8").tolist()
+    [-1, 2, 127, 0]
+    >>> cast(np.array([200, 17]), element="i4").tolist()
+    [-8, 1]
+    >>> cast(np.array([0.1], np.float32), element="bf16").tolist()
+    [0.10009765625]
+    >>> cast(np.array([500.0]), element="f8e4m3fn").tolist(), cast(np.array([5.0]), element="f8e8m0").tolist()
+    ([448.0], [8.0])
+    """
+    x = np.asarray(x)
+    if element in SMALL_FLOATS:
+        return nearest_small(element, narrowed(x), saturate=saturate, infinities=not saturate, mode=round_mode)
+    if element == "bool":
+        return np.asarray(x != 0)
+    limits = integer_limits("i64" if element in SHORT_INTEGERS else element)
+    with np.errstate(over="ignore", under="ignore"):  # a float beyond the others is infinite
+        return hold(element, x if limits is None or x.dtype.kind != "f" else _truncated(x, *limits))
+
+
+def _truncated(x: np.ndarray, low: int, high: int) -> np.ndarray:
+    whole = np.trunc(x).astype(np.float64)
+    # high + 1 is a power of two, and so a float64, which high may not be.
+    inside = np.where((whole >= low) & (whole < high + 1), whole, 0.0)
+    kind = np.int64 if low else np.uint64
+    exact = inside.astype(kind)
+    return np.where(whole < low, kind(low), np.where(whole >= high + 1, kind(high), exact))
+
+
+def _infer_name_axes(x: Tensor, *, layout: str | None) -> Tensor:
+    if None not in (layout, x.layout) and layout != x.layout:
+        raise TypeMismatchError(
+            f"the layout is {x.layout} already; op.transpose(x, perm=…) changes the order, and layout=None removes it"
+        )
+    return Tensor(x.element, x.shape, layout)
+
+
+@define_op(infer=_infer_name_axes, elements=ANY)
+def name_axes(x: np.ndarray, *, layout: str | None) -> np.ndarray:
+    """The operand itself, with names of its axes where they were not known; ``layout=None`` forgets them.
+
+    Examples
+    --------
+    >>> name_axes(np.array([[1, 2]]), layout="NC").tolist()
+    [[1, 2]]
+    """
+    return x

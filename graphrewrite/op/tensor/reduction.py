@@ -1,0 +1,218 @@
+"""Along an axis: its greatest entries and where they stand, shares of a whole, and running sums."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ALONG_AXIS
+from graphrewrite.op.domain import ANY, FLOATS, NUMBERS, ORDERED
+from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.tensor.along import axis_of, without_axes
+from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor
+
+__all__ = [
+    "arg_max",
+    "arg_min",
+    "cum_prod",
+    "cum_sum",
+    "hardmax",
+    "log_softmax",
+    "softmax",
+    "softmin",
+    "top_k",
+]
+
+
+def _infer_place(x: Tensor, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> Tensor:
+    at = axis_of(x, axis)
+    size = x.shape[at]
+    if isinstance(x.element, Quantised) and x.element.axis == at:
+        raise TypeMismatchError(
+            f"the entries along axis {at} have different scales; op.from_quantised dequantises first"
+        )
+    if size == 0:
+        raise TypeMismatchError(f"{x} has no entries along axis {axis}, and so no extremum")
+    fixed = isinstance(x.element, FixedPoint) and isinstance(size, int)
+    element = FixedPoint.holding(0, size - 1) if fixed and isinstance(size, int) else "i64"
+    return without_axes(x, (at,), keep_dims=keep_dims, element=element)
+
+
+def _from_the_end(places: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
+    return x.shape[axis] - 1 - places
+
+
+@define_op(infer=_infer_place, elements=ANY, derived=ALONG_AXIS)
+def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> np.ndarray:
+    """Index of the first greatest entry, or of the last one (ONNX specification, ArgMax). Works on mantissas as well.
+
+    Examples
+    --------
+    >>> arg_max(np.array([[1.0, 5.0, 5.0]])).tolist()
+    [[1]]
+    >>> arg_max(np.array([[1.0, 5.0, 5.0]]), select_last_index=True).tolist()
+    [[2]]
+    """
+    if select_last_index:
+        return _from_the_end(np.argmax(np.flip(x, axis), axis=axis, keepdims=keep_dims), x, axis)
+    return np.argmax(x, axis=axis, keepdims=keep_dims)
+
+
+@define_op(infer=_infer_place, elements=ANY, derived=ALONG_AXIS)
+def arg_min(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> np.ndarray:
+    """Index of the first least entry, or of the last one (ONNX specification, ArgMin). Works on mantissas as well.
+
+    Examples
+    --------
+    >>> arg_min(np.array([[5.0, 1.0, 1.0]])).tolist()
+    [[1]]
+    """
+    if select_last_index:
+        return _from_the_end(np.argmin(np.flip(x, axis), axis=axis, keepdims=keep_dims), x, axis)
+    return np.argmin(x, axis=axis, keepdims=keep_dims)
+
+
+def _infer_top_k(
+    x: Tensor, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    at = axis_of(x, axis)
+    size = x.shape[at]
+    if isinstance(size, str):
+        raise TypeMismatchError(f"k={k} needs a known size of axis {axis} of {x}, which is symbolic; give it a number")
+    if not 0 <= k <= size:
+        raise TypeMismatchError(f"axis {axis} of {x} has {size} entries, fewer than k={k}")
+    shape: tuple[Dimension, ...] = (*x.shape[:at], k, *x.shape[at + 1 :])
+    return Tensor(x.element, shape, x.layout), Tensor("i64", shape, x.layout)
+
+
+@define_op(infer=_infer_top_k, elements=ORDERED, results=2, derived=ALONG_AXIS)
+def top_k(
+    x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k greatest entries along an axis, or the least ones, and their indices (ONNX specification, TopK).
+
+    The first of them comes first, of equal ones that with the lower index; NaN counts as the greatest number. Where
+    ``sorted`` is not asked for, they come in that order as well.
+
+    Examples
+    --------
+    >>> values, places = top_k(np.array([3, 1, 4, 1, 5]), k=2)
+    >>> values.tolist(), places.tolist()
+    ([5, 4], [4, 2])
+    """
+    if largest:  # the other way round, so that of equal entries the first comes last before all are turned
+        places = np.flip(_from_the_end(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), x, axis), axis)
+    else:
+        places = np.argsort(x, axis=axis, kind="stable")
+    chosen = np.take(places, np.arange(k), axis=axis)
+    return np.take_along_axis(x, chosen, axis), chosen
+
+
+def _infer_along(x: Tensor, *, axis: int = -1) -> Tensor:
+    axis_of(x, axis)
+    return x
+
+
+def _shifted(x: np.ndarray, axis: int) -> np.ndarray:
+    """Return entries less the greatest, so that no exponential overflows."""
+    with np.errstate(invalid="ignore", over="ignore"):  # of infinities there is no difference
+        return x - x.max(axis=axis, keepdims=True) if x.size else x
+
+
+@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """Normalised exponentials ``exp(x - max) / sum(exp(x - max))`` along an axis.
+
+    Examples
+    --------
+    >>> softmax(np.array([[0.0, 0.0]])).tolist()
+    [[0.5, 0.5]]
+    """
+    with np.errstate(under="ignore"):
+        e = np.exp(_shifted(x, axis))
+        y: np.ndarray = e / e.sum(axis=axis, keepdims=True)
+    return y
+
+
+@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+def softmin(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """Normalised exponentials of the negated operand, ``softmax(-x)`` (PyTorch, Softmin).
+
+    Examples
+    --------
+    >>> softmin(np.array([[0.0, 1000.0]])).tolist()
+    [[1.0, 0.0]]
+    """
+    return softmax.function(np.negative(x), axis=axis)
+
+
+@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+def log_softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """Logarithm of softmax, ``x - max - log(sum(exp(x - max)))``, exact where that is tiny (ONNX LogSoftmax).
+
+    Examples
+    --------
+    >>> log_softmax(np.array([[1000.0, 0.0]])).tolist()
+    [[0.0, -1000.0]]
+    """
+    less = _shifted(widened(x), axis)
+    with np.errstate(under="ignore", invalid="ignore"):
+        return narrowed(less - np.log(np.exp(less).sum(axis=axis, keepdims=True)), x) if x.size else x
+
+
+@define_op(infer=_infer_along, elements=FLOATS, derived=ALONG_AXIS)
+def hardmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """1 at the first greatest entry along an axis, and 0 elsewhere (ONNX specification, Hardmax).
+
+    Examples
+    --------
+    >>> hardmax(np.array([[1.0, 5.0, 5.0]])).tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    if not x.size:
+        return x
+    places = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    return (places == np.argmax(x, axis=axis, keepdims=True)).astype(x.dtype)
+
+
+def _infer_running(x: Tensor, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Tensor:
+    axis_of(x, axis)
+    return x
+
+
+def _running(fold: np.ufunc, x: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
+    wide = widened(np.flip(x, axis) if reverse else x)
+    if exclusive:  # what is before the first entry, and the last one is no part of anything
+        shape = [1 if i == axis % x.ndim else size for i, size in enumerate(x.shape)]
+        before = np.full(shape, fold.identity, wide.dtype)
+        wide = np.take(np.concatenate([before, wide], axis), np.arange(x.shape[axis]), axis=axis)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        found = narrowed(fold.accumulate(wide, axis=axis, dtype=wide.dtype), x)
+    return np.flip(found, axis) if reverse else found
+
+
+@define_op(infer=_infer_running, elements=NUMBERS, derived=ALONG_AXIS)
+def cum_sum(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
+    """Sums of all entries up to each, or before each, or from each to the last (ONNX specification, CumSum).
+
+    Examples
+    --------
+    >>> cum_sum(np.array([1, 2, 3]), axis=0).tolist()
+    [1, 3, 6]
+    >>> cum_sum(np.array([1, 2, 3]), axis=0, exclusive=True, reverse=True).tolist()
+    [5, 3, 0]
+    """
+    return _running(np.add, x, axis, exclusive, reverse)
+
+
+@define_op(infer=_infer_running, elements=NUMBERS, derived=ALONG_AXIS)
+def cum_prod(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
+    """Products of all entries up to each, or before each, or from each to the last (ONNX specification, CumProd).
+
+    Examples
+    --------
+    >>> cum_prod(np.array([2, 3, 4]), axis=0).tolist()
+    [2, 6, 24]
+    """
+    return _running(np.multiply, x, axis, exclusive, reverse)

@@ -1,0 +1,102 @@
+"""Entries written to places that run time gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ALONG_AXIS
+from graphrewrite.op.domain import NUMBERS, ORDERED, check_elements, one_element
+from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels
+from graphrewrite.op.tensor.gathering import check_bounds, indices_fit, places
+from graphrewrite.types import Tensor
+
+__all__ = ["scatter_elements", "scatter_nd"]
+
+_REDUCTIONS: Mapping[str, Any] = {
+    "none": None,
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def _check_reduction(x: Tensor, updates: Tensor, reduction: str) -> None:
+    one_element(x, updates)
+    check_whole_channels(x, range(len(x.shape)))
+    if reduction not in _REDUCTIONS:
+        raise TypeMismatchError(f"unknown reduction {reduction!r}; known are {', '.join(_REDUCTIONS)}")
+    if reduction != "none":
+        check_elements(NUMBERS if reduction in ("add", "mul") else ORDERED | {"bool"}, [x])
+
+
+def _write(x: np.ndarray, at: tuple[np.ndarray, ...], updates: np.ndarray, reduction: str) -> np.ndarray:
+    result = np.array(x)
+    if reduction == "none":
+        result[at] = updates
+    else:
+        with np.errstate(all="ignore"):
+            _REDUCTIONS[reduction].at(result, at, updates)
+    return result
+
+
+def _infer_elements(x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 0, reduction: str = "none") -> Tensor:
+    indices_fit(x, indices, axis)
+    if indices.shape != updates.shape:
+        raise TypeMismatchError(f"updates must have the shape of the indices, got {updates} for the indices {indices}")
+    _check_reduction(x, updates, reduction)
+    return x
+
+
+@define_op(infer=_infer_elements, derived=ALONG_AXIS)
+def scatter_elements(
+    x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, axis: int = 0, reduction: str = "none"
+) -> np.ndarray:
+    """The operand with an update written an index, at the index's own place but along one axis.
+
+    What is there is replaced by the last of them ("none"), or joined with all of them: "add", "mul", "max", "min"
+    (ONNX specification, ScatterElements).
+
+    Examples
+    --------
+    >>> scatter_elements(np.zeros(3), np.array([2, 0, 2]), np.ones(3), reduction="add").tolist()
+    [1.0, 0.0, 2.0]
+    """
+    return _write(x, places(x, indices, axis), updates, reduction)
+
+
+def _infer_nd(x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none") -> Tensor:
+    check_indices(indices)
+    last = indices.shape[-1] if indices.shape else "?"
+    if isinstance(last, str) or not 1 <= last <= len(x.shape):
+        raise TypeMismatchError(
+            f"the last axis of the indices {indices} must have 1 to {len(x.shape)} entries, one per axis of {x}"
+        )
+    wanted = (*indices.shape[:-1], *x.shape[last:])
+    if updates.shape != wanted:
+        shown = ",".join(map(str, wanted))
+        raise TypeMismatchError(f"the indices {indices} select slices of [{shown}] of {x}, got {updates}")
+    _check_reduction(x, updates, reduction)
+    return x
+
+
+@define_op(infer=_infer_nd)
+def scatter_nd(x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, reduction: str = "none") -> np.ndarray:
+    """The operand with slices written to places that the last axis of the indices names.
+
+    What is there is replaced by the last of them ("none"), or joined with all of them: "add", "mul", "max", "min"
+    (ONNX specification, ScatterND).
+
+    Examples
+    --------
+    >>> scatter_nd(np.zeros((2, 2)), np.array([[1]]), np.array([[5.0, 6.0]])).tolist()
+    [[0.0, 0.0], [5.0, 6.0]]
+    """
+    parts = np.moveaxis(np.asarray(indices), -1, 0)
+    at = tuple(check_bounds(part, x.shape[i], i) for i, part in enumerate(parts))
+    return _write(x, at, updates, reduction)

@@ -1,0 +1,246 @@
+"""Ops that move entries and compute nothing; all of them work on mantissas as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.axes import common_layout
+from graphrewrite.op.define import define_op
+from graphrewrite.op.derived import ALONG_AXIS, PADDED
+from graphrewrite.op.domain import ORDERED
+from graphrewrite.op.tensor.channels import concatenated, on_axes, reshaped
+from graphrewrite.types import Dimension, FixedPoint, Tensor
+
+__all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transpose", "unsqueeze"]
+
+
+@define_op(infer=lambda x: x)
+def identity(x: np.ndarray) -> np.ndarray:
+    """The operand itself.
+
+    Examples
+    --------
+    >>> identity(np.array([1])).tolist()
+    [1]
+    """
+    return x
+
+
+def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = False) -> Tensor:
+    """Sizes as in ONNX: 0 keeps the size of that axis, one -1 takes what is left."""
+    if sum(isinstance(d, str) or d == -1 for d in shape) > 1:
+        raise TypeMismatchError(
+            f"the shape {list(shape)} leaves several sizes open, of which only one can follow; "
+            "0 keeps the size of an axis"
+        )
+    kept = range(0 if allow_zero else len(x.shape))
+    wanted: list[Dimension] = [x.shape[i] if d == 0 and i in kept else d for i, d in enumerate(shape)]
+    symbols = [d for d in x.shape if isinstance(d, str)]
+    whole = math.prod(d for d in x.shape if isinstance(d, int))
+    unsaid = [d for d in shape if isinstance(d, str) or d == -1]
+    if whole == 0 and unsaid:
+        raise TypeMismatchError(f"{x} has no entries, so that {unsaid[0]} is undetermined in the shape {list(shape)}")
+    for size in wanted:
+        if isinstance(size, str) and wanted.count(size) > symbols.count(size):
+            raise TypeMismatchError(
+                f"the shape {list(shape)} has the symbolic size {size!r}, but {x} does not; give a number"
+            )
+    for symbol in symbols:
+        if symbol in wanted:
+            continue
+        if -1 in wanted and math.prod(d for d in wanted if isinstance(d, int) and d != -1) == whole:
+            wanted[wanted.index(-1)] = symbol
+        else:
+            raise TypeMismatchError(f"the symbolic size {symbol!r} of {x} is missing from the shape {list(shape)}")
+    known = math.prod(d for d in wanted if isinstance(d, int) and d != -1)
+    if wanted.count(-1) == 1 and known and whole % known == 0:
+        wanted[wanted.index(-1)] = whole // known
+    elif known != whole or -1 in wanted:
+        raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {known} entries")
+    return reshaped(x, wanted)
+
+
+@define_op(infer=_infer_reshape)
+def reshape(x: np.ndarray, *, shape: Sequence[Dimension], allow_zero: bool = False) -> np.ndarray:
+    """The same entries in another shape, in C order; 0 keeps a size, -1 or a symbol takes what is left (ONNX Reshape).
+
+    Where ``allow_zero`` is true, 0 is a size.
+
+    Examples
+    --------
+    >>> reshape(np.arange(6).reshape(2, 3), shape=(0, 3, 1)).shape
+    (2, 3, 1)
+    """
+    sizes = [-1 if isinstance(d, str) else x.shape[i] if d == 0 and not allow_zero else d for i, d in enumerate(shape)]
+    return np.reshape(x, sizes)
+
+
+def _axis_to_flatten(axis: int, rank: int) -> int:
+    """Counted from the front: from -rank, the first, to rank, behind the last."""
+    if not -rank <= axis <= rank:
+        raise TypeMismatchError(f"axis {axis} is out of range for a tensor of {rank} axes; give {-rank} to {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
+    def product(sizes: Sequence[Dimension]) -> Dimension:
+        symbols = [d for d in sizes if isinstance(d, str)]
+        whole = math.prod(d for d in sizes if isinstance(d, int))
+        if symbols and (len(symbols) > 1 or whole != 1):
+            raise TypeMismatchError(f"flattening {x} at axis {axis} would multiply a symbolic size; give it a number")
+        return symbols[0] if symbols else whole
+
+    axis = _axis_to_flatten(axis, len(x.shape))
+    return reshaped(x, (product(x.shape[:axis]), product(x.shape[axis:])))
+
+
+@define_op(infer=_infer_flatten)
+def flatten(x: np.ndarray, *, axis: int = 1) -> np.ndarray:
+    """Two axes: those before ``axis`` and those from it on (ONNX specification, Flatten).
+
+    Examples
+    --------
+    >>> flatten(np.zeros((2, 3, 4))).shape
+    (2, 12)
+    """
+    axis = _axis_to_flatten(axis, x.ndim)
+    return np.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+
+
+def _infer_transpose(x: Tensor, *, perm: Sequence[int]) -> Tensor:
+    if sorted(perm) != list(range(len(x.shape))):
+        raise TypeMismatchError(f"perm {list(perm)} is not a permutation of the axes of {x}")
+    return x.permuted(perm)
+
+
+@define_op(infer=_infer_transpose)
+def transpose(x: np.ndarray, *, perm: Sequence[int]) -> np.ndarray:
+    """Axes in another order: axis i of the result is axis ``perm[i]`` of the operand.
+
+    Examples
+    --------
+    >>> transpose(np.zeros((2, 3, 4)), perm=(0, 2, 1)).shape
+    (2, 4, 3)
+    """
+    return np.transpose(x, perm)
+
+
+def _infer_squeeze(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
+    rank = len(x.shape)
+    if axes is None:
+        if any(isinstance(d, str) for d in x.shape):
+            raise TypeMismatchError(f"a symbolic size of {x} may be 1 at run time; give axes=…")
+        axes = [i for i, d in enumerate(x.shape) if d == 1]
+    gone = {a % rank for a in axes if -rank <= a < rank}
+    if len(gone) != len(axes) or any(x.shape[a] != 1 for a in gone):
+        raise TypeMismatchError(f"axes {list(axes)} of {x} are not all of size 1")
+    return on_axes(x, [i for i in range(rank) if i not in gone])
+
+
+@define_op(infer=_infer_squeeze)
+def squeeze(x: np.ndarray, *, axes: Sequence[int] | None = None) -> np.ndarray:
+    """Without the given axes of size 1; without all of that size where none are given.
+
+    Examples
+    --------
+    >>> squeeze(np.zeros((2, 1, 3)), axes=(1,)).shape
+    (2, 3)
+    """
+    return np.squeeze(x, None if axes is None else tuple(axes))
+
+
+def _infer_unsqueeze(x: Tensor, *, axes: Sequence[int]) -> Tensor:
+    rank = len(x.shape) + len(axes)
+    new = {a % rank for a in axes if -rank <= a < rank}
+    if len(new) != len(axes):
+        raise TypeMismatchError(f"axes {list(axes)} are not {len(axes)} axes of a result with {rank}")
+    rest = iter(range(len(x.shape)))
+    return on_axes(x, [None if i in new else next(rest) for i in range(rank)])
+
+
+@define_op(infer=_infer_unsqueeze)
+def unsqueeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
+    """With axes of size 1 inserted, numbered as in the result.
+
+    Examples
+    --------
+    >>> unsqueeze(np.zeros((2, 3)), axes=(1,)).shape
+    (2, 1, 3)
+    """
+    return np.expand_dims(x, tuple(axes))
+
+
+def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
+    first = xs[0]
+    rank = len(first.shape)
+    if not -rank <= axis < rank:
+        raise TypeMismatchError(f"axis {axis} is outside of {first}")
+    at = axis % rank
+    for x in xs:
+        if [*x.shape[:at], *x.shape[at + 1 :]] != [*first.shape[:at], *first.shape[at + 1 :]]:
+            raise TypeMismatchError(f"{first} and {x} differ in more than the size of axis {axis}")
+    sizes = [x.shape[at] for x in xs]
+    if any(isinstance(s, str) for s in sizes):
+        raise TypeMismatchError(f"axis {axis} has a symbolic size")
+    shape = (*first.shape[:at], sum(int(s) for s in sizes), *first.shape[at + 1 :])
+    return Tensor(concatenated([x.element for x in xs], at), shape, common_layout(xs, rank))
+
+
+@define_op(infer=_infer_concat, derived=ALONG_AXIS)
+def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
+    """Concatenation of the operands along an axis.
+
+    Examples
+    --------
+    >>> concat(np.zeros((1, 2)), np.ones((1, 1)), axis=1).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
+    return np.concatenate(xs, axis=axis)
+
+
+_MODES = ("constant", "reflect", "edge", "wrap")
+
+
+def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0, mode: str = "constant") -> Tensor:
+    rank = len(x.shape)
+    if len(pads) != 2 * rank:
+        raise TypeMismatchError(f"{x} needs {2 * rank} pads, all begins and then all ends, got {len(pads)}")
+    if isinstance(x.element, FixedPoint) and not x.element.minimum <= fill <= x.element.maximum:
+        raise TypeMismatchError(f"the border {fill} is not a mantissa of {x.element}")
+    if mode not in _MODES:
+        raise TypeMismatchError(f"unknown border mode {mode!r}; known are {', '.join(_MODES)}")
+    sizes: list[Dimension] = []
+    for d, low, high in zip(x.shape, pads[:rank], pads[rank:], strict=True):
+        if isinstance(d, str) and (low or high):
+            raise TypeMismatchError(f"the symbolic size {d!r} of {x} cannot be padded")
+        if mode != "constant" and max(low, high) > 0 and not isinstance(d, str) and d + min(low, 0) + min(high, 0) <= 0:
+            raise TypeMismatchError(f"nothing of {x} is left to repeat in the border")
+        sizes.append(d if isinstance(d, str) else d + low + high)
+    return Tensor(x.element, tuple(sizes), x.layout)
+
+
+@define_op(infer=_infer_pad, elements=ORDERED | {"bool"}, derived=PADDED)
+def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0, mode: str = "constant") -> np.ndarray:
+    """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad).
+
+    Of another mode than "constant", it holds what is inside: mirrored at the outermost entries ("reflect"), these alone
+    ("edge"), or what is at the other end ("wrap").
+
+    Examples
+    --------
+    >>> pad(np.array([[1.0]]), pads=(0, 1, 0, 0)).tolist()
+    [[0.0, 1.0]]
+    """
+    rank = x.ndim
+    if not any(pads):
+        return x
+    begins, ends = pads[:rank], pads[rank:]
+    cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
+    widths = [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)]
+    if mode != "constant":
+        return np.pad(cropped, widths, mode)  # type: ignore[call-overload]  # one of numpy's words
+    return np.pad(cropped, widths, constant_values=fill)

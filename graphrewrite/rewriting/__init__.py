@@ -1,0 +1,1 @@
+"""Rules, the search for their matches, and the engine that applies them."""

@@ -1,0 +1,253 @@
+"""Find the matches of a pattern graph: one node after the other, without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.rewriting.digraph_rules.faults import Fault, blamed_by, reason_of
+from graphrewrite.rewriting.digraph_rules.fits import DataTest, PredicateError
+from graphrewrite.rewriting.digraph_rules.naming import order_key
+from graphrewrite.rewriting.digraph_rules.pattern import GraphPattern
+from graphrewrite.rewriting.digraph_rules.plan import Absence, Plan, Side, Step
+from graphrewrite.rewriting.match import Obstacle
+
+__all__ = ["Search"]
+
+_PATIENCE = 256  # nodes that are tried in vain for each node of the pattern before the hopeless are sorted out
+
+
+class Search:
+    """One search for a pattern in a graph that does not change meanwhile."""
+
+    def __init__(
+        self,
+        pattern: GraphPattern,
+        plan: Plan,
+        sides: tuple[Side, ...],
+        absences: tuple[Absence, ...],
+        graph: nx.DiGraph,
+        obstacle: Obstacle | None = None,
+    ) -> None:
+        self.pattern, self.plan, self.sides, self.absences, self.obstacle = pattern, plan, sides, absences, obstacle
+        self.node, self.pred, self.succ = graph._node, graph._pred, graph._succ
+        self.most_patience = self.patience = _PATIENCE * (1 + len(plan.steps))
+        self.domains: dict[Hashable, set[Any]] | None = None
+        self.anywhere: dict[Hashable, list[Any]] = {}
+
+    def matches(self, anchors: Iterable[Any]) -> Iterator[dict[Hashable, Any]]:
+        """Yield what each name of the pattern stands for, for every match that has one of some nodes as its anchor."""
+        firsts = list(anchors)
+        for image in self.embeddings(self.plan, firsts, {}, set(), narrow=True):
+            fault, members = self.complete(image)
+            if fault is None:
+                yield {name: members[name] if name in members else image[name] for name in self.pattern.graph}
+            elif self.obstacle is not None:
+                self.blame(self.obstacle, len(self.plan.steps) + 1, fault, image)
+
+    def embeddings(
+        self, plan: Plan, firsts: list[Any] | None, image: dict[Hashable, Any], used: set[Any], narrow: bool = False
+    ) -> Iterator[dict[Hashable, Any]]:
+        """Yield every injective assignment that extends a given one by the nodes of a plan: one dictionary, changed."""
+        steps = plan.steps
+        if not steps:
+            yield image
+            return
+        stack = [iter(self.candidates(steps[0], image, used, firsts))]
+        while stack:
+            name = steps[len(stack) - 1].name
+            if name in image:
+                used.remove(image.pop(name))
+            for candidate in stack[-1]:
+                if narrow and self.domains is not None and candidate not in self.domains[name]:
+                    continue
+                image[name] = candidate
+                if len(stack) == len(steps):
+                    self.patience = self.most_patience
+                    yield image
+                    del image[name]
+                    continue
+                used.add(candidate)
+                if narrow and self.patience < 0 and self.domains is None and plan.connected:
+                    self.domains = self.domains_of(plan, firsts or [])
+                    placed = steps[: len(stack)]
+                    back = next((i for i, s in enumerate(placed) if image[s.name] not in self.domains[s.name]), None)
+                    if back is not None:  # what was placed upon it is hopeless too
+                        used.difference_update(image.pop(step.name) for step in placed[back + 1 :])
+                        del stack[back + 1 :]
+                        break
+                stack.append(iter(self.candidates(steps[len(stack)], image, used, None)))
+                break
+            else:
+                stack.pop()
+
+    def candidates(self, step: Step, image: dict[Hashable, Any], used: set[Any], firsts: list[Any] | None) -> list[Any]:
+        """Return the nodes that a step can take, in an order that follows from their names; given ones as given."""
+        pool: Any = firsts
+        if firsts is None and not step.backs:
+            pool = self.anywhere.get(step.name)
+            if pool is None:
+                fitting = [node for node in self.node if self.obstacle or self.local_fault(step, node) is None]
+                pool = self.anywhere[step.name] = sorted(fitting, key=order_key)
+        for index, (other, forward, _) in enumerate(step.backs):
+            near = (self.succ if forward else self.pred)[image[other]]
+            if index == 0 or len(near) < len(pool):
+                pool = near
+        self.patience -= len(pool)
+        if self.obstacle is not None:
+            self.note(step, image, used, pool)
+        found = [node for node in pool if self.fault(step, node, image, used) is None]
+        if len(found) > 1 and step.backs:
+            found.sort(key=order_key)
+        return found
+
+    def note(self, step: Step, image: dict[Hashable, Any], used: set[Any], pool: Iterable[Any]) -> None:
+        """Tell the obstacle why no node, or not each, can be taken for a step."""
+        assert self.obstacle is not None
+        free = sorted((node for node in pool if node not in used), key=order_key)
+        if not free:
+            self.blame(self.obstacle, len(image), ("missing", step), image)
+        for node in free:
+            fault = self.fault(step, node, image, used)
+            if fault is not None:
+                self.blame(self.obstacle, len(image), fault, image)
+
+    def blame(self, obstacle: Obstacle, progress: int, fault: Fault, image: dict[Hashable, Any]) -> None:
+        """Tell the obstacle what failed first so far into the pattern; other faults are never put into words."""
+        if progress > obstacle.progress:
+            name, node = blamed_by(fault, image)
+            obstacle.note(progress, node, reason_of(fault), term=name, images=image)
+
+    def fault(self, step: Step, node: Any, image: dict[Hashable, Any], used: set[Any]) -> Fault | None:
+        """Return the first thing that forbids a node for a step; None if it fits."""
+        if node in used:
+            return ("used", step.name, node)
+        fault = self.local_fault(step, node)
+        if fault is not None:
+            return fault
+        succ, pred = self.succ[node], self.pred[node]
+        for other, forward, test in step.backs:
+            near, found = (pred if forward else succ), image[other]
+            edge = (found, node) if forward else (node, found)
+            if found not in near:
+                return ("no edge", (other, step.name) if forward else (step.name, other), edge)
+            if test.required and (key := test.failing(near[found], edge)) is not None:
+                return ("edge", (other, step.name) if forward else (step.name, other), edge, key, near[found], test)
+        for other, forward in step.apart:
+            if image[other] in (pred if forward else succ):
+                edge = (image[other], node) if forward else (node, image[other])
+                return ("extra edge", (other, step.name) if forward else (step.name, other), edge)
+        return None
+
+    def local_fault(self, step: Step, node: Any) -> Fault | None:
+        """Return what forbids a node for a step, whatever the other nodes are."""
+        key = step.test.failing(self.node[node], node)
+        if key is not None:
+            return ("node", step.name, node, key, self.node[node], step.test)
+        succ, pred = self.succ[node], self.pred[node]
+        if len(pred) < step.least[0] or len(succ) < step.least[1]:
+            return ("few", step.name, node, len(pred) < step.least[0], step.least, (len(pred), len(succ)))
+        if len(pred) > step.most[0] or len(succ) > step.most[1]:
+            return ("many", step.name, node, len(pred) > step.most[0], step.most, (len(pred), len(succ)))
+        if step.bare and node in succ:
+            return ("extra edge", (step.name, step.name), (node, node))
+        if step.loop is not None:
+            if node not in succ:
+                return ("no edge", (step.name, step.name), (node, node))
+            key = step.loop.failing(succ[node], (node, node))
+            if key is not None:
+                return ("edge", (step.name, step.name), (node, node), key, succ[node], step.loop)
+        return None
+
+    def is_possible(self, step: Step, node: Any) -> bool:
+        """Tell whether a node can be found for a step; a predicate that fails here may never be asked by a search."""
+        try:
+            return self.local_fault(step, node) is None
+        except PredicateError:
+            return True
+
+    # ------------------------------------------------------------------ nodes that cannot be part of any match
+
+    def domains_of(self, plan: Plan, firsts: Iterable[Any]) -> dict[Hashable, set[Any]]:
+        """Return, for each node of a pattern, nodes of the graph that hold every match's.
+
+        Each has an edge, as the pattern wants it, to a node that stays for its neighbour in the pattern. Where the
+        pattern is a tree, a search among them never has to go back but for a node that is used twice. It takes time in
+        proportion to the edges of the graph and of the pattern.
+        """
+        domains: dict[Hashable, set[Any]] = {}
+        for step in plan.steps:
+            if not step.backs:
+                pool = set(firsts)
+            else:
+                pool = None
+                for other, forward, test in step.backs:
+                    reached = self.reached(domains[other], forward, test)
+                    pool = reached if pool is None else pool & reached
+            domains[step.name] = {node for node in pool or () if self.is_possible(step, node)}
+        for step in reversed(plan.steps):
+            for other, forward, test in step.backs:
+                domains[other] &= self.reached(domains[step.name], not forward, test)
+        return domains
+
+    def reached(self, nodes: set[Any], forward: bool, test: DataTest) -> set[Any]:
+        """Return the nodes at the other end of fitting edges that go out of some nodes, or come in."""
+        near = self.succ if forward else self.pred
+        found = set()
+        for node in nodes:
+            for other, data in near[node].items():
+                try:
+                    if test.failing(data, (node, other) if forward else (other, node)) is None:
+                        found.add(other)
+                except PredicateError:  # a search may never ask it
+                    found.add(other)
+        return found
+
+    # ------------------------------------------------------------------ when all nodes are found
+
+    def complete(self, image: dict[Hashable, Any]) -> tuple[Fault | None, dict[Hashable, tuple[Any, ...]]]:
+        """Bind the groups, and look for what forbids the whole match."""
+        used = set(image.values())
+        members: dict[Hashable, dict[Any, None]] = {group: {} for group in self.pattern.groups}
+        for side in self.sides:
+            node = image[side.name]
+            near = (self.succ if side.forward else self.pred)[node]
+            for other in near:
+                if other in used:
+                    continue
+                edge = (node, other) if side.forward else (other, node)
+                if side.group is None:
+                    return ("outside", side.name, node, edge), {}
+                key = side.node.failing(self.node[other], other)
+                if key is not None:
+                    return ("node", side.group, other, key, self.node[other], side.node), {}
+                key = side.edge.failing(near[other], edge)
+                if key is not None:
+                    ends = (side.name, side.group) if side.forward else (side.group, side.name)
+                    return ("edge", ends, edge, key, near[other], side.edge), {}
+                members[side.group][other] = None
+        bound = {group: tuple(sorted(found, key=order_key)) for group, found in members.items()}
+        used.update(*bound.values())
+        for index, absence in enumerate(self.absences):
+            found = self.present(absence, image, used)
+            if found is not None:
+                return ("present", index, found), {}
+        return None, bound
+
+    def present(self, absence: Absence, image: dict[Hashable, Any], used: set[Any]) -> dict[Hashable, Any] | None:
+        """Return where something is that must not be beside a match; None if it is not there."""
+        for name, test in absence.nodes:
+            if test.failing(self.node[image[name]], image[name]) is not None:
+                return None
+        for source, destination, test in absence.edges:
+            a, b = image[source], image[destination]
+            if b not in self.succ[a] or test.failing(self.succ[a][b], (a, b)) is not None:
+                return None
+        obstacle, self.obstacle = self.obstacle, None  # what is missing there is no obstacle
+        try:
+            found = next(self.embeddings(absence.plan, None, dict(image), set(used)), None)
+        finally:
+            self.obstacle = obstacle
+        return None if found is None else {name: found[name] for name in absence.graph}

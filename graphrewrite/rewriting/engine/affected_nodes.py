@@ -1,0 +1,297 @@
+"""Affected nodes: those at which an edit can have enabled a match, which are looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from graphrewrite.graph.edit import Edit
+from graphrewrite.rewriting.engine.members import PatternRule
+from graphrewrite.rewriting.engine.rule_index import ANY
+from graphrewrite.rewriting.pattern import (
+    Either,
+    Every,
+    Literal,
+    Pattern,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Variable,
+    Where,
+    Without,
+    top_of,
+    walk,
+)
+
+__all__ = ["AffectedNodes", "Neighbourhood", "Position", "affected_nodes_of"]
+
+
+@lru_cache(maxsize=64)
+def affected_nodes_of(patterns: tuple[tuple[Pattern, bool], ...], *, is_conjunctive: bool) -> AffectedNodes:
+    """Return the `AffectedNodes` of some patterns: made once for the rules that many graphs are rewritten with."""
+    return AffectedNodes(patterns, is_conjunctive=is_conjunctive)
+
+
+@dataclass(eq=False)
+class Position:
+    """A position in a pattern, seen from below: the node that may read it there.
+
+    Attributes
+    ----------
+    kinds : frozenset of str
+        Types of the node that reads it; empty for any.
+    above : list of Position
+        Where that node may itself be read; empty where only a root ends the way.
+    is_root : bool
+        Whether that node may be a root.
+    """
+
+    kinds: frozenset[str]
+    above: list[Position] = field(default_factory=list)
+    is_root: bool = False
+
+
+class AffectedNodes:
+    """Finds the roots of matches that an edit can have enabled.
+
+    A new match holds a new node, or an edge that is new, or a node that lost a reader. From there, the way up to a root
+    leads along the positions of the patterns, and over readers of fitting types only.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[Pattern, bool]], *, is_conjunctive: bool = False) -> None:
+        self.starts: dict[str, list[Position]] = {}
+        self.inner: dict[str, list[Position]] = {}
+        self._same: dict[Any, Position] = {}
+        self._above: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
+        self._beside: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
+        self.widest = 0
+        self.boundless = False
+        self.is_conjunctive = is_conjunctive
+        for pattern, depends_on_values in patterns:
+            self._enter(pattern, depends_on_values)
+
+    def _enter(self, pattern: Pattern, depends_on_values: bool) -> None:
+        self.widest = max(self.widest, len(pattern.nodes))
+        self.boundless |= any(isinstance(t, Repeated) for t in pattern.terms)
+        parents: dict[int, list[tuple[PatternNode, bool]]] = {}
+        terms = [t for root in pattern.roots for t in walk(root)]
+        # Where a run may have no links, one that fits no more enables a match.
+        denied = {id(n) for t in terms if isinstance(t, Repeated) and not t.least for n in t.unit.nodes}
+        for node in (t for t in terms if isinstance(t, PatternNode)):
+            for operand in node.operands:
+                for term in _alternatives(operand):
+                    negated = isinstance(operand, Without) or id(node) in denied
+                    parents.setdefault(id(term), []).append((node, negated))
+        tops = {id(top_of(root)) for root in pattern.roots}
+        for repeated in (t for t in terms if isinstance(t, Repeated)):
+            top, hole = repeated.unit.top, repeated.unit.hole
+            # A link is read by what reads the run, and by what reads the hole of the next link.
+            parents.setdefault(id(top), []).extend([*parents.get(id(repeated), []), *parents.get(id(hole), [])])
+            below = parents.setdefault(id(repeated.base), [])
+            below.extend(parents.get(id(hole), []))
+            if not repeated.least:
+                below.extend(parents.get(id(repeated), []))
+        cyclic = any(isinstance(t, Repeated) for t in terms)
+        positions: dict[int, Position] = {}
+
+        def position(node: PatternNode) -> Position:
+            existing = positions.get(id(node))
+            if existing is not None:
+                return existing
+            new = Position(node.kinds, [], id(node) in tops)
+            positions[id(node)] = new
+            new.above = [position(parent) for parent, _ in parents.get(id(node), [])]
+            if not cyclic:
+                key = (new.kinds, new.is_root, tuple(map(id, new.above)))
+                new = positions[id(node)] = self._same.setdefault(key, new)
+            return new
+
+        uses: dict[int, int] = {}
+        for term in terms:
+            for operand in term.operands if isinstance(term, PatternNode) else ():
+                for inner in _alternatives(operand):
+                    uses[id(inner)] = uses.get(id(inner), 0) + 1
+        shared = {id(t.of) for t in terms if isinstance(t, Every)}
+        for term in {id(t): t for t in terms}.values():
+            above = [position(parent) for parent, _ in parents.get(id(term), [])]
+            watched = depends_on_values or uses.get(id(term), 0) > 1 or id(term) in shared
+            for kind in _triggers(term, watched, parents.get(id(term), [])):
+                _extend(self.starts.setdefault(kind, []), above)
+            if isinstance(term, PatternNode):
+                for kind in term.kinds or (ANY,):
+                    _extend(self.inner.setdefault(kind, []), above)
+
+    def above(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Return where readers of a new node of some type may stand: types that are roots, and other positions."""
+        positions = self._above.get(kind)
+        if positions is None:
+            positions = self._above[kind] = self._split([*self.starts.get(kind, ()), *self.starts.get(ANY, ())])
+        return positions
+
+    def beside(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Return where readers of a node of some type that lost one may stand, as `above` does."""
+        positions = self._beside.get(kind)
+        if positions is None:
+            positions = self._beside[kind] = self._split([*self.inner.get(kind, ()), *self.inner.get(ANY, ())])
+        return positions
+
+    @staticmethod
+    def _split(positions: list[Position]) -> tuple[frozenset[str], tuple[Position, ...]]:
+        """Tell positions that are nothing but roots of some types from the others."""
+        direct = [p for p in positions if p.is_root and p.kinds and not p.above]
+        return frozenset(k for p in direct for k in p.kinds), tuple(p for p in positions if p not in direct)
+
+    def after(self, graph: Any, edit: Edit, kinds: frozenset[str] | None) -> dict[Any, None]:
+        """Return the nodes, as keys, at which an edit can have enabled a match.
+
+        The graph is as it is after the edit; ``kinds`` are the types of nodes that can be roots, None for all.
+        """
+        node = graph._node
+        affected: dict[Any, None] = {}
+        new = {name for name, _ in edit.added}
+        for name, data in edit.added:
+            if kinds is None or data.get("type", ANY) in kinds:
+                affected[name] = None
+        for source, reader, _ in edit.linked:
+            # A match of conjunctive patterns that holds a new node holds a reader of it as well, or the node is a root.
+            if not (self.is_conjunctive and reader in new):
+                self.over(graph, source, (reader,), affected)
+        for entry in edit.lost:
+            released = entry[2] if len(entry) == 4 else entry[:1] if len(entry) == 3 else ()
+            for name in released:
+                if name in node:
+                    if kinds is None or node[name].get("type", ANY) in kinds:
+                        affected[name] = None
+                    self.around(graph, name, affected)
+        return affected
+
+    def over(self, graph: Any, source: Any, readers: Iterable[Any], affected: dict[Any, None]) -> None:
+        """Add the roots that may have been enabled where readers have a new operand."""
+        node = graph._node
+        kinds, deep = self.above(node[source].get("type", ANY))
+        if kinds:
+            affected.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
+        if deep:
+            self.climb(graph, [(position, reader) for position in deep for reader in readers], affected)
+
+    def around(self, graph: Any, name: Any, affected: dict[Any, None]) -> None:
+        """Add the roots that may have been enabled where a value lost a reader."""
+        node, readers = graph._node, graph._succ[name]
+        kinds, deep = self.beside(node[name].get("type", ANY))
+        if (kinds or deep) and (len(readers) <= self.widest or self.boundless):
+            affected.update([(reader, None) for reader in readers if node[reader].get("type") in kinds])
+            self.climb(graph, [(position, reader) for position in deep for reader in readers], affected)
+
+    def climb(self, graph: Any, work: list[tuple[Position, Any]], affected: dict[Any, None]) -> None:
+        """Follow readers along positions up to the roots."""
+        node, succ = graph._node, graph._succ
+        seen: set[tuple[int, Any]] = set()
+        while work:
+            position, name = work.pop()
+            if position.kinds and node[name].get("type") not in position.kinds:
+                continue
+            key = (id(position), name)
+            if key in seen:
+                continue
+            seen.add(key)
+            if position.is_root:
+                affected[name] = None
+            for above in position.above:
+                work.extend([(above, reader) for reader in succ[name]])
+
+
+def _extend(positions: list[Position], more: Iterable[Position]) -> None:
+    positions.extend(p for p in more if not any(p is k for k in positions))
+
+
+def _alternatives(term: Any) -> Iterator[Any]:
+    """The terms that may stand for an operand: through alternatives, results and negations."""
+    yield term
+    if isinstance(term, Either):
+        for option in term.options:
+            yield from _alternatives(option)
+    elif isinstance(term, Result):
+        yield from _alternatives(term.node)
+    elif isinstance(term, Without):
+        yield from _alternatives(term.term_)
+    elif isinstance(term, Rest):
+        yield term.variable
+
+
+def _triggers(term: Any, watched: bool, parents: list[tuple[PatternNode, bool]]) -> Iterator[str]:
+    """The types of nodes that, new at a position, can enable a match."""
+    if any(negated for _, negated in parents):
+        yield ANY
+    elif isinstance(term, PatternNode):
+        yield from term.kinds or (ANY,)
+    elif isinstance(term, Literal):
+        yield "constant"
+    elif isinstance(term, Where | Without) or (isinstance(term, Repeated) and not term.least):
+        yield ANY
+    elif isinstance(term, Variable):
+        if watched or term.condition is not None:
+            yield ANY
+        elif term.constant:
+            yield "constant"
+
+
+class Neighbourhood:
+    """Affected nodes near an edit, for rules that count readers, forbid neighbours, or are made of graphs.
+
+    Parameters
+    ----------
+    rules : iterable of Rule or rule made of graphs
+        All rules; those that look only at what they match are left to `AffectedNodes`.
+    """
+
+    def __init__(self, rules: Iterable[Any]) -> None:
+        self.is_unbounded = False
+        self.kinds: frozenset[str] | None = frozenset()
+        self.radius = 0
+        self.telling: list[Any] = []
+        for rule in rules:
+            radius = rule.definition.radius if isinstance(rule, PatternRule) else rule.radius
+            if radius is None:
+                self.is_unbounded = True
+            elif not isinstance(rule, PatternRule):
+                self.telling.append(rule)  # it says itself where
+            elif radius:
+                self.radius = max(self.radius, radius)
+                kinds = rule.definition.root_kinds
+                self.kinds = None if kinds is None or self.kinds is None else self.kinds | kinds
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there is any such rule."""
+        return bool(self.radius or self.telling)
+
+    def after(self, graph: Any, edit: Edit, affected: dict[Any, None]) -> None:
+        """Add the nodes at which an edit may have enabled a match."""
+        for rule in self.telling:
+            affected.update(dict.fromkeys(rule.enabled_by(graph, edit)))
+        if not self.radius:
+            return
+        node, succ, pred = graph._node, graph._succ, graph._pred
+        seen: dict[Any, None] = dict.fromkeys(n for n in _touched(edit) if n in node)
+        layer = list(seen)
+        for _ in range(self.radius):
+            layer = [m for n in layer for side in (succ[n], pred[n]) for m in side if m not in seen]
+            seen.update(dict.fromkeys(layer))
+        for name in seen:
+            if self.kinds is None or node[name].get("type") in self.kinds:
+                affected[name] = None
+
+
+def _touched(edit: Edit) -> Iterable[Any]:
+    for name, _ in (*edit.added, *edit.changed):
+        yield name
+    for source, destination, *_ in (*edit.linked, *edit.unlinked):
+        yield source
+        yield destination
+    for entry in edit.lost:
+        if len(entry) == 4:
+            yield from entry[2]
+            yield from entry[3]

@@ -1,0 +1,78 @@
+"""One rule at one node on the general path: its matches, and what each of them would change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.edit import Edit
+from graphrewrite.rewriting.engine.members import PatternRule
+from graphrewrite.rewriting.engine.rule_index import Entry
+from graphrewrite.rewriting.match import Match, find_at
+from graphrewrite.rewriting.rule.replacement import Declined
+
+__all__ = ["Attempt", "Change", "attempt_of"]
+
+Attempt = Callable[[Any], Iterator[tuple[Any, Edit | Declined]]]
+"""From a node to its matches, and what each of them would change."""
+
+
+class Change(NamedTuple):
+    """A step: what was matched, and what was changed."""
+
+    match: Any
+    edit: Edit
+
+
+def attempt_of(entry: Entry, graph: Any, places: dict[Any, list[str]] | None = None) -> Attempt:
+    """Return a function that tries a rule at the nodes of a graph, which may change between two tries.
+
+    ``places`` remembers where nodes were looked for; it is to be cleared whenever the graph changes.
+    """
+    member = entry.member
+    if not isinstance(member, PatternRule):
+        return _planned(member, graph)
+    compiled = member.definition.matcher if entry.root == 0 else None
+    matches = _searched(member, graph, entry.root, places) if compiled is None else _compiled(member, compiled(graph))
+
+    def attempt(node: str) -> Iterator[Any]:
+        try:
+            for match in matches(node):
+                yield match, member.edit(graph, match, fresh=graph.fresh)
+        except GraphRewriteError as error:
+            raise member.named(error, at=node) from error
+
+    return attempt
+
+
+def _planned(member: Any, graph: Any) -> Attempt:
+    def attempt(node: Any) -> Iterator[Any]:
+        for match in member.matches_at(graph, node):
+            yield match, member.edit(graph, match)
+
+    return attempt
+
+
+def _searched(
+    rule: PatternRule, graph: Graph, root: int, places: dict[Any, list[str]] | None
+) -> Callable[[str], Iterator[Match]]:
+    def matches(node: str) -> Iterator[Match]:
+        options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "places": places}
+        for embedding in find_at(rule.pattern, graph, node, **options):
+            yield Match(rule, embedding.images, embedding.values)
+
+    return matches
+
+
+def _compiled(rule: PatternRule, find: Callable[[str], Iterator[tuple[Any, ...]]]) -> Callable[[str], Iterator[Match]]:
+    count = len(rule.pattern.terms)
+    operand = [kind == "value" for kind in rule.pattern.kinds]
+
+    def matches(node: str) -> Iterator[Match]:
+        for images in find(node):
+            values = [Operand(*v) if is_operand else v for v, is_operand in zip(images[count:], operand, strict=True)]
+            yield Match(rule, images[:count], tuple(values))
+
+    return matches

@@ -1,0 +1,316 @@
+"""One rewrite in place: which nodes to look at, which rules to try there, which nodes to look at again."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.errors import RewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.graph.edit import Edit, apply_directly, apply_edit, apply_publicly
+from graphrewrite.graph.fresh_names import GreatestNumbers
+from graphrewrite.graph.provenance import Provenance
+from graphrewrite.graph.storage import stores_plainly
+from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
+from graphrewrite.rewriting.engine.attempt import Change, attempt_of
+from graphrewrite.rewriting.engine.journal import Journal
+from graphrewrite.rewriting.engine.members import PatternRule
+from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of
+from graphrewrite.rewriting.engine.strategy import Strategy
+from graphrewrite.rewriting.engine.work_list import WorkList
+from graphrewrite.rewriting.fused import Record, Surroundings
+from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.template import is_conjunctive
+from graphrewrite.rewriting.verification import CHECKS, Checks
+from graphrewrite.rewriting.verification.verifier import Table
+from graphrewrite.runtime.interrupts import DeferredInterrupts
+from graphrewrite.runtime.progress import counting
+
+__all__ = ["Engine"]
+
+_LARGE, _OFTEN = 256, 63
+"""A rewrite of that many nodes shows its progress, once in that many nodes looked at."""
+
+
+class Engine:
+    """One rewrite of one graph, in place.
+
+    Parameters
+    ----------
+    names : collection
+        All names that came in: fresh ones follow from them, those of nodes included that are gone when one is needed.
+    limit : int
+        So many steps are too many.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        rules: Sequence[Any],
+        passes: Sequence[Any],
+        strategy: Strategy,
+        *,
+        names: Any,
+        verify: bool | Checks,
+        limit: int,
+        watcher: Any,
+        journal: Journal | None,
+        interrupts: DeferredInterrupts | None = None,
+    ) -> None:
+        self.graph, self.rules, self.passes, self.strategy = graph, rules, passes, strategy
+        self.limit, self.watcher, self.journal, self.interrupts = limit, watcher, journal, interrupts
+        # A digraph whose types are no ops' is verified where somebody says by which checks.
+        wanted = (CHECKS if isinstance(graph, Graph) else ()) if isinstance(verify, bool) else verify
+        self.table = Table(wanted) if verify and wanted else None
+        groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
+        # Where a node is looked at once, a rule of several roots is entered at the first of them only.
+        roots = 1 if strategy.is_single else None
+        self.indices = [Index([e for m in group for e in _entries(m)[:roots]]) for group in groups]
+        is_open = any(index.kinds is None for index in self.indices)
+        self.kinds = None if is_open else frozenset().union(*(index.kinds or () for index in self.indices))
+        own = [m for m in rules if isinstance(m, PatternRule)]
+        self.neighbourhood = Neighbourhood(rules)
+        # Where all patterns are conjunctive, what an edit may have enabled is known from a few types.
+        self.is_conjunctive = (
+            len(own) == len(rules)
+            and not self.neighbourhood.is_asked
+            and not self.neighbourhood.is_unbounded
+            and all(is_conjunctive(m.pattern) and len(m.pattern.roots) == 1 for m in own)
+        )
+        self.affected = affected_nodes_of(
+            tuple((m.pattern, m.definition.depends_on_values) for m in own), is_conjunctive=self.is_conjunctive
+        )
+        self.provenance = Provenance(graph)
+        self.stores_plainly = stores_plainly(graph)
+        self.apply_edit = (
+            apply_edit if watcher is not None else apply_directly if self.stores_plainly else apply_publicly
+        )
+        if isinstance(graph, Graph):
+            graph._fresh = GreatestNumbers(names)
+        self.places: dict[Any, list[str]] = {}
+        self.steps = 0
+        self.last: deque[str] = deque(maxlen=100)
+        self.pairs: list[tuple[Index, WorkList]] = []
+
+    def run(self) -> None:
+        """Apply rules and passes until nothing changes."""
+        changed = True
+        while changed:
+            steps = self.steps
+            with counting("rewrite") if len(self.graph) >= _LARGE else nullcontext() as report:
+                self.sweep(report)
+            changed = self.neighbourhood.is_unbounded and self.steps > steps and not self.strategy.is_single
+            for member in self.passes:
+                changed |= self.run_pass(member)
+            changed &= not self.strategy.is_single
+        self.provenance.settle()
+        if isinstance(self.graph, Graph):
+            self.graph._fresh.names = self.graph._node
+        if self.stores_plainly:
+            nx._clear_cache(self.graph)
+
+    def run_pass(self, member: Any) -> bool:
+        """Run a pass; tell whether it changed anything."""
+        self.provenance.settle()
+        if self.watcher is not None:
+            self.watcher.passing(self.graph)
+        self.places.clear()
+        removed = member.apply_in_place(self.graph)
+        if not removed:
+            return False
+        self.last.append(member.name)
+        self.steps += 1
+        if self.steps > self.limit:
+            self.complain(removed[0])
+        if self.watcher is not None:
+            self.watcher.passed(self.graph, member.name, removed)
+        if self.table is not None:
+            self.table.verify(self.graph, after=member.name)
+        return True
+
+    def sweep(self, report: Callable[[int], None] | None = None) -> None:
+        """Look at every node, and again at those that an edit affects, until none is left."""
+        nodes, pred, interrupts = self.graph._node, self.graph._pred, self.interrupts
+        looked = 0
+        self.pairs = [(index, WorkList(self.strategy.places(self.graph, index.kinds))) for index in self.indices]
+        while True:
+            for index, work in self.pairs:  # noqa: B007  # the index of the first list that holds a place is used below
+                node = work.pop()
+                if node is not None:
+                    break
+            else:
+                return
+            looked += 1
+            if not looked & _OFTEN and report is not None:
+                report(self.steps)
+            if interrupts:
+                interrupts.deliver()
+            data = nodes.get(node)
+            if data is None:
+                continue
+            kind = data.get("type", ANY)
+            always, by_operand = index.by_kind[kind]
+            for entry in index.at(kind, pred[node], nodes) if by_operand else always:
+                if (entry.attempt or self.prepare(entry))(node):
+                    self.places.clear()
+                    self.last.append(entry.member.name)
+                    self.steps += 1
+                    if self.steps > self.limit:
+                        self.complain(node)
+                    break
+
+    def complain(self, node: Any) -> None:
+        """Raise an error that names the rules that do not end."""
+        names = ", ".join(f"{name} ({times})" for name, times in Counter(self.last).most_common())
+        raise RewriteError(
+            f"the rules do not end: more than {self.limit} steps, of the last {len(self.last)} fired {names}; one "
+            "undoes the other, or a rule matches its own result; give a measure that must fall, or once=True",
+            node=node,
+        )
+
+    # ------------------------------------------------------------------ one rule at one node
+
+    def prepare(self, entry: Entry) -> Callable[[Any], Any]:
+        """Return the function that tries a rule at a node: true if it was applied, with all that goes with it."""
+        entry.attempt = self.general(entry)
+        rule = entry.member
+        if (
+            isinstance(rule, PatternRule)
+            and isinstance(self.graph, Graph)
+            and self.stores_plainly
+            and self.strategy.measure is None
+        ):
+            entry.attempt = self.fused(rule, entry.attempt) or entry.attempt
+        return entry.attempt
+
+    def general(self, entry: Entry) -> Callable[[Any], bool]:
+        """Return a function that tries a rule on the general path."""
+        graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
+        planned_at, interrupts = attempt_of(entry, graph, self.places), self.interrupts
+
+        def attempt(node: Any) -> bool:
+            outcomes = planned_at(node)
+            for match, planned in outcomes if interrupts is None else interrupts.interruptible(outcomes):
+                if strategy.measure is not None and isinstance(planned, Edit):
+                    planned = strategy.judge(graph, planned)
+                if watcher is not None:
+                    watcher.tried(member, node, planned)
+                if isinstance(planned, Declined):
+                    continue
+                self.apply_edit(graph, planned)
+                self.provenance.note(planned)
+                if not strategy.is_single:
+                    self.look_again(planned, node)
+                self.after(member, Change(match, planned), planned)
+                return True
+            if watcher is not None:
+                watcher.tried(member, node, None)
+            return False
+
+        return attempt
+
+    def fused(self, rule: PatternRule, general: Callable[[Any], bool]) -> Callable[[Any], Any] | None:
+        """Return a function that tries a rule on the fast path; None where there is none."""
+        bind = rule.definition.fused
+        if bind is None:
+            return None
+        again = not self.strategy.is_single
+        inline = again and self.is_conjunctive
+        full = self.watcher is not None or self.table is not None or again != inline
+        journal = self.journal
+        around = Surroundings(
+            general=general,
+            later=self.provenance.later,
+            pending=self.provenance.pending,
+            push=self.push,
+            roots=(self.kinds or frozenset()) if inline else frozenset(),
+            above=self.above if inline else None,
+            is_awaited=lambda kind: any(self.affected.above(kind)),
+            released=self.released if inline and (self.affected.inner or self.kinds) else None,
+            mode="full" if full else "bare" if journal is None else "journal",
+            note=None if journal is None else journal.append,
+        )
+        step = bind(rule, self.graph, around)
+        if not full:
+            return step
+        watcher = self.watcher
+
+        def attempt(node: Any) -> bool:
+            parts = step(node)
+            if type(parts) is bool:
+                return parts
+            if parts is None:
+                if watcher is not None:
+                    watcher.tried(rule, node, None)
+                return False
+            record = Record(parts)
+            if watcher is not None:
+                watcher.tried(rule, node, record)
+            if again and not inline:
+                self.look_again(record.edit, node)
+            self.after(rule, record, parts)
+            return True
+
+        return attempt
+
+    def after(self, member: Any, change: Change | Record, entry: Any) -> None:
+        """Hand a step to the journal, the watcher and the verifier."""
+        if self.journal is not None:
+            self.journal.append(entry)
+        if self.watcher is not None:
+            self.watcher.rewritten(self.graph, member, change)
+        if self.table is not None:
+            self.table.verify(self.graph, after=member.name)
+
+    # ------------------------------------------------------------------ what to look at again
+
+    def push(self, node: Any, near: Any) -> None:
+        """Queue a node."""
+        kind = self.graph._node[node].get("type")
+        for index, work in self.pairs:
+            if index.kinds is None or kind in index.kinds:
+                work.push(node, near)
+
+    def look_again(self, edit: Edit, near: Any) -> None:
+        """Queue the nodes at which an edit can have enabled a match."""
+        affected = self.affected.after(self.graph, edit, self.kinds)
+        if self.neighbourhood.is_asked:
+            self.neighbourhood.after(self.graph, edit, affected)
+        if near in self.graph._node:
+            affected[near] = None
+        for node in affected:
+            self.push(node, near)
+
+    def above(self, source: Any, readers: dict[Any, Any], near: Any) -> None:
+        """Queue the nodes that new readers of a value can have enabled."""
+        nodes = self.graph._node
+        kinds, deep = self.affected.above(nodes[source].get("type", ANY))
+        if kinds:
+            for reader in readers:
+                if nodes[reader].get("type") in kinds:
+                    self.push(reader, near)
+        if deep:
+            affected: dict[Any, None] = {}
+            self.affected.climb(self.graph, [(position, reader) for position in deep for reader in readers], affected)
+            for node in affected:
+                self.push(node, near)
+
+    def released(self, name: Any, near: Any) -> None:
+        """Queue the nodes that a value that lost a reader can have enabled."""
+        node = self.graph._node.get(name)
+        if node is None:
+            return
+        affected: dict[Any, None] = {name: None} if node.get("type", ANY) in (self.kinds or ()) else {}
+        self.affected.around(self.graph, name, affected)
+        for each in affected:
+            self.push(each, near)
+
+
+def _entries(member: Any) -> list[Entry]:
+    if isinstance(member, PatternRule):
+        return list(entries_of(member, member.pattern))
+    return [Entry(member, member.kinds or frozenset())]

@@ -1,0 +1,107 @@
+"""Members of a rule set as the engine sees them, so that a rule may call the engine that applies it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.graph import Graph
+from graphrewrite.graph.edit import Edit
+from graphrewrite.rewriting.match import Match
+from graphrewrite.rewriting.pattern import Pattern
+from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.rewriting.rule.tracing import Definition
+from graphrewrite.runtime.source_location import located
+
+__all__ = ["GraphRewriting", "Member", "PatternRule", "Rules", "WholeGraph", "members_of"]
+
+
+class PatternRule:
+    """Base of a member whose pattern is made of ops, which the engine indexes and compiles: of `graphrewrite.Rule`.
+
+    A class and no protocol: it is asked for of every rule in every rewrite, and a protocol's isinstance is slow.
+    """
+
+    name: str
+    file: str
+    line: int
+    shared: str
+    pattern: Pattern
+    definition: Definition
+
+    def edit(self, graph: Any, match: Match, *, fresh: Callable[[str], str] | None = None) -> Edit | Declined:
+        """Plan the rewrite of a match."""
+        raise NotImplementedError
+
+    def named(self, error: GraphRewriteError, *, at: str | None = None) -> GraphRewriteError:
+        """Return an error that names the rule."""
+        raise NotImplementedError
+
+    def complain(self, message: str) -> RuleError:
+        """Return an error about how the rule is written."""
+        raise NotImplementedError
+
+
+@runtime_checkable
+class GraphRewriting(Protocol):
+    """A member that finds matches and plans edits by itself, such as a rule made of two graphs."""
+
+    name: str
+    file: str
+    line: int
+
+    @property
+    def kinds(self) -> frozenset[str] | None:
+        """Types of the node at which a match is found; None for any."""
+
+    @property
+    def radius(self) -> int | None:
+        """Distance, along edges in either direction, within which a node can decide; None for anywhere."""
+
+    def matches_at(self, graph: Any, node: Any, obstacle: Any = None) -> Iterator[Any]:
+        """Yield the matches that are found at a node."""
+
+    def edit(self, graph: Any, match: Any) -> Edit | Declined:
+        """Plan the rewrite of a match."""
+
+    def enabled_by(self, graph: Any, edit: Edit) -> Iterable[Any]:
+        """Return the nodes at which an edit that was applied may have enabled a match."""
+
+
+@runtime_checkable
+class WholeGraph(Protocol):
+    """A member that works on whole graphs, such as a `graphrewrite.Pass`."""
+
+    @property
+    def name(self) -> str:
+        """Name in messages and traces."""
+
+    def apply_in_place(self, graph: Graph) -> list[str]:
+        """Change a graph; return the names of the nodes that went."""
+
+
+Member = PatternRule | GraphRewriting
+Rules = Iterable[PatternRule | GraphRewriting | WholeGraph] | PatternRule | GraphRewriting | WholeGraph
+"""A rule set: rules and passes; or one of them."""
+
+
+def members_of(rules: Rules) -> list[Any]:
+    """Return the members of a rule set, each once; one rule is a set of its own."""
+    members: dict[int, Any] = {}
+    by_name: dict[str, Any] = {}
+    for member in rules if isinstance(rules, Iterable) else (rules,):
+        if hasattr(member, "phases"):
+            raise RuleError(f"{member!r} is a pipeline; call it on the graph")
+        if not isinstance(member, PatternRule | WholeGraph | GraphRewriting):
+            raise RuleError(f"{member!r} is neither a rule nor a pass; decorate it with @rule")
+        members[id(member)] = member
+        namesake = by_name.setdefault(member.name, member)
+        if namesake is not member:
+            locations = ", ".join(
+                located(m.file, m.line) for m in (namesake, member) if isinstance(m, PatternRule | GraphRewriting)
+            )
+            raise RuleError(
+                f"two rules of the set are named {member.name!r} ({locations}); rename one, or leave one out"
+            )
+    return list(members.values())

@@ -1,0 +1,270 @@
+"""From a match and its replacement to an edit: everything that can be refused is refused before the first change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.errors import RewriteError
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.edit import Edit
+from graphrewrite.rewriting.match import Root
+from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Part
+
+__all__ = ["closes_cycle", "plan"]
+
+
+@dataclass
+class _Plan:
+    graph: Graph
+    fresh: Callable[[str], str]
+    matched: Sequence[str]
+    copies: frozenset[str]
+    edit: Edit = field(default_factory=Edit)
+    edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    new_names: dict[int, str] = field(default_factory=dict)
+    moved: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+
+    def add_parts(self, parts: Sequence[Any]) -> list[Operand]:
+        """Add what is new of the parts of a replacement, operands first; return where each part is."""
+        for part in new_parts(parts):
+            if isinstance(part, Known):
+                name = self.fresh("constant")
+                self.add(name, {"type": "constant", "value": part.value, "result": part.type, "origin": ()}, ())
+            else:
+                name = self.fresh(part.op.name)
+                self.add(name, new_data(part), [self.where(p) for p in part.operands])
+                self.graph.adopt(part.op)
+            self.new_names[id(part)] = name
+        return [self.where(part) for part in parts]
+
+    def where(self, part: Part) -> Operand:
+        """Return where a part is that was there or has been added."""
+        if isinstance(part, Bound):
+            return Operand(self.copy(part.node), part.operand.result) if part.node in self.copies else part.operand
+        if isinstance(part, New):
+            return Operand(self.new_names[id(part.first)], part.result)
+        return Operand(self.new_names[id(part)])
+
+    def copy(self, node: str) -> str:
+        """Return the copy of a matched node that keeps its other readers."""
+        key = -1 - self.matched.index(node)
+        if key not in self.new_names:
+            operands = [
+                Operand(self.copy(o.node), o.result) if o.node in self.copies else o for o in self.graph.operands(node)
+            ]
+            data = dict(self.graph._node[node])
+            name = self.new_names[key] = self.fresh(str(data["type"]))
+            self.add(name, data, operands)
+        return self.new_names[key]
+
+    def add(self, name: str, data: dict[str, Any], operands: Iterable[Operand]) -> None:
+        """Add a node that reads some operands."""
+        self.edit.added.append((name, data))
+        for slot, (source, result) in enumerate(operands):
+            self.edges[source, name] = (*self.edges.get((source, name), ()), (slot, result))
+
+    def move(self, root: str, result: int | None, target: Operand) -> None:
+        """Let the readers of a root read its replacement."""
+        for reader, data in self.graph._succ[root].items():
+            kept: list[tuple[int, int]] = []
+            moved: list[tuple[int, int]] = []
+            for slot, read in self.edges.get((root, reader), data["slots"]):
+                (moved if result is None or read == result else kept).append((slot, read))
+            if not moved:
+                if "kind" in data and result is None:  # what comes after the root comes after what replaces it
+                    self.edges[root, reader] = ()
+                    self.ordered.append((target.node, reader, data))
+                continue
+            self.edges[root, reader] = tuple(kept)
+            self.moved.setdefault((target.node, reader), data)
+            there = self.edges.get((target.node, reader))
+            if there is None:
+                edge = self.graph._succ.get(target.node, {}).get(reader)
+                there = edge["slots"] if edge is not None else ()
+            self.edges[target.node, reader] = (*there, *((slot, target.result) for slot, _ in moved))
+
+    def finish(self) -> Edit:
+        """Settle the edges, and find out what nothing reads any more."""
+        edit, nodes, succ, pred = self.edit, self.graph._node, self.graph._succ, self.graph._pred
+        fed = {source for (source, _), slots in self.edges.items() if slots} | {source for source, _, _ in self.ordered}
+        gone: set[str] = set()
+        candidates = set(self.matched)
+        work = list(reversed(self.matched))
+        while work:
+            node = work.pop()
+            if node in gone or node in fed:
+                continue
+            if all(reader in gone or self.edges.get((node, reader)) == () for reader in succ[node]):
+                gone.add(node)
+                work += [s for s in pred[node] if s in candidates or nodes[s].get("type") == "constant"]
+        # What was matched goes from the root to the leaves, then what only that has read, by name.
+        left = gone - candidates
+        edit.removed = [n for n in reversed(self.matched) if n in gone] + (sorted(left) if left else [])
+        for (source, destination), slots in self.edges.items():
+            if destination in gone:
+                continue
+            if slots:
+                # Whatever else an edge says, it says wherever its reader reads.
+                edge = succ.get(source, {}).get(destination) or self.moved.get((source, destination)) or {}
+                edit.linked.append((source, destination, {**edge, "slots": slots}))
+            elif source not in gone:
+                edit.unlinked.append((source, destination))
+        edit.linked += [
+            (source, destination, data)
+            for source, destination, data in self.ordered
+            if destination not in gone
+            and not self.edges.get((source, destination))
+            and destination not in succ.get(source, ())
+        ]
+        return edit
+
+    def loses_order(self) -> Declined | None:
+        """Refuse an edit that removes a node which comes after another one: nothing says what would come after it."""
+        gone = set(self.edit.removed)
+        for node in self.edit.removed:
+            for source, data in self.graph._pred[node].items():
+                if "kind" in data and not data["slots"] and source not in gone:
+                    return Declined(
+                        f"would disappear, but it comes after {source!r}; move that control edge first", node
+                    )
+        return None
+
+
+def new_data(part: New) -> dict[str, Any]:
+    """Return the attribute dictionary of a new node; defaults are not stored."""
+    data: dict[str, Any] = {"type": part.op.name}
+    if part.attributes:
+        data.update(part.op.stored(part.attributes))
+    data["result"] = part.types[0] if len(part.types) == 1 else part.types
+    data["origin"] = ()
+    return data
+
+
+def plan(
+    graph: Graph,
+    matched: Sequence[str],
+    roots: Sequence[Root],
+    parts: Sequence[Any],
+    *,
+    fresh: Callable[[str], str],
+    shared: str = "refuse",
+) -> Edit | Declined:
+    """Plan the replacement of matched roots; nothing is changed.
+
+    Each root has one part, or `NOTHING`. ``shared`` decides about a matched node with readers outside of the match.
+    """
+    replaced = [(root, part) for root, part in zip(roots, parts, strict=True) if part is not NOTHING]
+    for (node, result), part in replaced:
+        wanted = graph.result_type(node, result or 0)
+        if part.type is not wanted and part.type != wanted:
+            raise RewriteError(
+                f"its value {wanted} would be replaced by {part.type}; a rewrite keeps types (let the rule decline)",
+                node=node,
+            )
+    for (node, _), part in zip(roots, parts, strict=True):
+        if part is NOTHING and (others := [r for r in graph._succ[node] if r not in matched]):
+            return Declined(f"it would be replaced by nothing, but {others[0]!r} reads it", node)
+    if len(replaced) > 1 and closes_cycle(graph, matched, [r for r, _ in replaced], [p for _, p in replaced]):
+        return Declined("its replacement would read a value that depends on it")
+    moves = [(n, r, p) for (n, r), p in replaced if not (isinstance(p, Bound) and p.operand == (n, r or 0))]
+    if not moves and len(replaced) == len(roots):
+        return Declined("its replacement is what is there already")
+    copies: frozenset[str] = frozenset()
+    if shared == "duplicate":
+        tops = {node for node, _ in roots}
+        inner = [n for n in matched if n not in tops]
+        copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
+    work = _Plan(graph, fresh, matched, copies)
+    work.edit.matched = tuple(matched)
+    targets = work.add_parts([part for _, _, part in moves])
+    for (node, result, _), target in zip(moves, targets, strict=True):
+        work.move(node, result, target)
+    edit = work.finish()
+    return Declined("its replacement would change nothing") if edit.is_empty else work.loses_order() or edit
+
+
+def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:
+    """Tell whether a replacement of several roots would read a value that depends on it.
+
+    One root never does: what a match binds lies above its root.
+    """
+    nodes = {node for node, _ in roots}
+    if len(nodes) < 2:
+        return False
+    sources = {node: _sources(graph, node, matched) for node in nodes}
+    waits: dict[str, set[str]] = {}
+    asked: dict[str, set[str]] = {}
+    leaves: dict[int, set[str]] = {}
+    for (node, _), part in zip(roots, parts, strict=True):
+        if id(part) not in leaves:
+            leaves[id(part)] = _leaves(part)
+        for leaf in leaves[id(part)]:
+            if leaf not in asked:
+                doubtful = {n for n in nodes if n != leaf and leaf not in sources[n]}
+                asked[leaf] = _dependencies(graph, leaf, doubtful, nodes) if doubtful else set()
+            waits.setdefault(node, set()).update(asked[leaf])
+    return not nx.is_directed_acyclic_graph(nx.DiGraph((a, b) for a, others in waits.items() for b in others))
+
+
+def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
+    """What a root reads by way of matched nodes: without a cycle, none of it depends on the root."""
+    sources: set[str] = set()
+    work = [root]
+    while work:
+        for source in graph._pred[work.pop()]:
+            if source not in sources:
+                sources.add(source)
+                work.extend((source,) if source in matched else ())
+    return sources
+
+
+def _dependencies(graph: Graph, leaf: str, doubtful: set[str], roots: set[str]) -> set[str]:
+    """The roots that a value depends on, by paths on which no other value is replaced.
+
+    Looks upwards from the value and downwards from the roots by turns: the smaller side ends the search.
+    """
+    up, above = [leaf], {leaf}
+    down, below = list(doubtful), set(doubtful)
+    reached = False
+    while up and (down or reached):
+        if not reached:
+            for node in graph._succ[down.pop()]:
+                reached = reached or node == leaf
+                if node not in below and node not in roots:
+                    below.add(node)
+                    down.append(node)
+        for source in graph._pred[up.pop()]:
+            if source not in above:
+                above.add(source)
+                if source not in roots:
+                    up.append(source)
+    return above & doubtful if not up else set()
+
+
+def new_parts(parts: Iterable[Any]) -> list[Any]:
+    """Return the new nodes and constants of a replacement, each once, operands first."""
+    new: dict[int, Any] = {}
+    work = [(part, False) for part in reversed(list(parts))]
+    while work:
+        part, is_ready = work.pop()
+        if isinstance(part, New):
+            part = part.first
+        if isinstance(part, Bound) or id(part) in new:
+            continue
+        if is_ready or isinstance(part, Known):
+            new[id(part)] = part
+        else:
+            work.append((part, True))
+            work.extend((p, False) for p in reversed(part.operands))
+    return list(new.values())
+
+
+def _leaves(part: Part) -> set[str]:
+    """The nodes of the graph that a replacement reads."""
+    parts = [part, *(p for new in new_parts([part]) if isinstance(new, New) for p in new.operands)]
+    return {p.node for p in parts if isinstance(p, Bound)}

@@ -1,0 +1,116 @@
+"""An index of rules: those to try at a node, by its type and its operands' types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from graphrewrite.rewriting.pattern import Pattern, PatternNode, top_of
+
+__all__ = ["ANY", "Entry", "Index", "entries_of"]
+
+ANY = "*"
+"""Stands for every type."""
+_FEW = 2
+"""So many rules are tried without a look at the operands: their matchers look at them first."""
+
+
+@dataclass(eq=False)
+class Entry:
+    """A way into a rule: a type of node, and what to try there.
+
+    Attributes
+    ----------
+    member : object
+        The rule.
+    kinds : frozenset of str
+        Types of the node; empty for any.
+    needs : frozenset of str
+        One of the node's operands must have one of these types; empty where nothing is known.
+    root : int
+        Which root of the pattern the node is.
+    attempt : callable, optional
+        Tries the rule at a node; made when it is first needed.
+    """
+
+    member: Any
+    kinds: frozenset[str]
+    needs: frozenset[str] = frozenset()
+    root: int = 0
+    attempt: Callable[[Any], bool] | None = None
+
+
+def entries_of(member: Any, pattern: Pattern) -> Iterator[Entry]:
+    """Yield the ways into a rule: a pattern of several roots can be entered at each of them."""
+    for root, (kinds, needs) in enumerate(_ways(pattern)):
+        yield Entry(member, kinds, needs, root)
+
+
+@lru_cache(maxsize=1024)
+def _ways(pattern: Pattern) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Of each root, the types that it may have, and those of which one of its operands must be."""
+    tops = [top_of(root) for root in pattern.roots]
+    needed = [[t for t in top.operands if isinstance(t, PatternNode) and t.ops] for top in tops]
+    # The rarest is not known, the deepest says most.
+    deepest = [max(operands, key=_depth, default=None) for operands in needed]
+    return tuple(
+        (top.kinds, frozenset() if needs is None else needs.kinds) for top, needs in zip(tops, deepest, strict=True)
+    )
+
+
+def _depth(term: Any) -> int:
+    return 1 + max((_depth(t) for t in term.operands if isinstance(t, PatternNode)), default=0)
+
+
+class _ByKind(dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]]):
+    """Type of a node to what is always tried there; and by the type of an operand, each with what is always tried."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__()
+        self.entries = entries
+
+    def __missing__(self, kind: str) -> tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]:
+        here = tuple(e for e in self.entries if not e.kinds or kind in e.kinds)
+        if len(here) <= _FEW:
+            self[kind] = here, {}
+        else:
+            needed = {k for e in here for k in e.needs}
+            by_operand = {need: tuple(e for e in here if not e.needs or need in e.needs) for need in needed}
+            self[kind] = tuple(e for e in here if not e.needs), by_operand
+        return self[kind]
+
+
+class Index:
+    """Entries by the type of the node and of one of its operands: many rules cost little more than those that fit.
+
+    Attributes
+    ----------
+    kinds : frozenset of str, optional
+        Types of nodes at which there is anything to try; None for all.
+    by_kind : dict
+        Type of a node to what is always tried there, and type of an operand to what is tried where there is one.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self.kinds: frozenset[str] | None = frozenset(k for e in entries for k in e.kinds)
+        if any(not e.kinds for e in entries):
+            self.kinds = None
+        self.by_kind = _ByKind(entries)
+
+    def at(self, kind: str, sources: Iterable[Any], nodes: dict[Any, dict[str, Any]]) -> tuple[Entry, ...]:
+        """Return the entries to try at a node of a type, with some operands."""
+        always, by_operand = self.by_kind[kind]
+        entries = always
+        if by_operand:
+            for source in sources:
+                more = by_operand.get(nodes[source].get("type", ANY))
+                if more is not None and more is not entries:
+                    entries = more if entries is always else self._merged(entries, more)
+        return entries
+
+    def _merged(self, a: tuple[Entry, ...], b: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        together = {id(e) for e in (*a, *b)}
+        return tuple(e for e in self.entries if id(e) in together)

@@ -1,0 +1,86 @@
+"""Order and selection of the nodes at which rules are applied, and what a rewrite must gain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphrewrite.errors import GraphError, RewriteError, RuleError, not_there
+from graphrewrite.graph.dataflow import Dataflow
+from graphrewrite.graph.edit import Edit
+from graphrewrite.rewriting.engine.members import PatternRule
+from graphrewrite.rewriting.rule.replacement import Declined
+
+__all__ = ["Strategy"]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Options of `graphrewrite.rewrite`, which explains them."""
+
+    at: Any = None
+    once: bool = False
+    order: str = "bottom-up"
+    first: str = "place"
+    measure: Callable[[dict[str, Any]], float] | None = None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether no place is looked at again."""
+        return self.once or self.at is not None
+
+    def check(self, graph: Any, rules: Sequence[Any], limit: int | None) -> None:
+        """Refuse what cannot be meant, before anything is done."""
+        if self.order not in ("bottom-up", "top-down") or self.first not in ("place", "rule"):
+            raise RuleError("order is 'bottom-up' or 'top-down', and first is 'place' or 'rule'")
+        for node in self.chosen(graph):
+            if node not in graph:
+                raise not_there(node, graph)
+        if self.is_single or self.measure is not None or limit is not None:
+            return
+        for rule in rules:
+            if isinstance(rule, PatternRule) and rule.definition.contains_itself:
+                raise RewriteError(
+                    str(
+                        rule.complain(
+                            "its replacement contains its own pattern, so that it never ends; apply it with once=True, "
+                            "give a measure that must fall, or let it decline"
+                        )
+                    )
+                )
+
+    def chosen(self, graph: Any) -> list[Any]:
+        """The nodes that are named by ``at``."""
+        if self.at is None:
+            return []
+        several = isinstance(self.at, list | tuple | set | frozenset) and self.at not in graph
+        return list(self.at) if several else [self.at]
+
+    def places(self, graph: Any, kinds: frozenset[str] | None) -> list[Any]:
+        """Return the nodes of some types in the order in which they are looked at."""
+        if isinstance(graph, Dataflow):
+            try:
+                order = graph.in_layers(kinds)
+            except GraphError as error:
+                reason = str(error).removeprefix(f"node {error.node!r}: ")
+                raise GraphError(f"{reason}; rules go from operands to readers", node=error.node) from None
+        else:
+            order = sorted(graph, key=lambda n: (str(graph._node[n].get("type", "")), str(n)))
+            order = [n for n in order if kinds is None or graph._node[n].get("type") in kinds]
+        if self.order == "top-down":
+            order.reverse()
+        if self.at is not None:
+            chosen = set(self.chosen(graph))
+            order = [n for n in order if n in chosen]
+        return order
+
+    def judge(self, graph: Any, edit: Edit) -> Edit | Declined:
+        """Decline an edit that gains nothing."""
+        if self.measure is None:
+            return edit
+        before = sum(self.measure(graph._node[n]) for n in edit.removed)
+        after = sum(self.measure(data) for _, data in edit.added)
+        if after < before:
+            return edit
+        return Declined(f"it would not lower the measure: {after} after {before}")

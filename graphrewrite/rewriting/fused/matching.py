@@ -1,0 +1,224 @@
+"""The first half of a fused rule: Python source that finds the first match of a plain pattern at a node.
+
+It reads the dictionaries of the graph as they almost always are: every edge with one slot, every operand the first
+result of its node, every inner node read by its parents in the pattern alone. At anything else it says
+``return general(n0)``, and the ordinary way sees to that node: what is unusual is slow, never wrong.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from typing import Any
+
+from graphrewrite.rewriting.match.compiled import Source
+from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable, Where, same, top_of
+
+__all__ = ["MatchWriter", "NotPlainError", "slot"]
+
+_MOST_LOOPS = 12
+"""Python nests twenty blocks; a pattern with more commutative nodes is left to the ordinary way."""
+_MOST_NODES = 200
+
+
+class NotPlainError(Exception):
+    """The rule is left to the ordinary way."""
+
+
+def slot(index: int) -> tuple[tuple[int, int], ...]:
+    """Return the ``slots`` of an edge that is one operand of its reader, and the first result of its source."""
+    return ((index, 0),)
+
+
+class MatchWriter(Source):
+    """Writes the source of a function that matches a pattern at ``n0``.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        A plain one (`graphrewrite.rewriting.rule.template.is_conjunctive`) with one root.
+
+    Attributes
+    ----------
+    sources : dict
+        Name of a matched node to the names of its operands.
+    """
+
+    failing = "return None"
+
+    def __init__(self, pattern: Pattern) -> None:
+        super().__init__(pattern)
+        self.known.update(has_others=has_others, operands_at=operands_at, same=same)
+        self.root = top_of(pattern.roots[0])
+        self.sources: dict[str, list[str]] = {}
+        self.count = 0
+        self.matched: list[PatternNode] = []
+        uses = Counter(id(term) for node in pattern.nodes for term in node.operands)
+        self.repeated = {key for key, count in uses.items() if count > 1}
+        self._check()
+
+    def _check(self) -> None:
+        loops = sum(any(op.commutative for op in node.ops) for node in self.pattern.nodes)
+        if len(self.pattern.roots) != 1 or loops > _MOST_LOOPS or len(self.pattern.nodes) > _MOST_NODES:
+            raise NotPlainError
+        for node in self.pattern.nodes:
+            if any(op.commutative and op.variadic for op in node.ops) or not node.operands:
+                raise NotPlainError
+            for wanted in node.attributes.values():
+                if isinstance(wanted, Where | set | frozenset | range) or (
+                    isinstance(wanted, Variable) and wanted.condition is not None
+                ):
+                    raise NotPlainError
+
+    # ------------------------------------------------------------------ writing
+
+    def new(self, stem: str) -> str:
+        """Return a name that is not used yet."""
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def slots(self, index: int) -> str:
+        """Return the name of the slots of an edge."""
+        self.known[f"S{index}"] = slot(index)
+        return f"S{index}"
+
+    # ------------------------------------------------------------------ the pattern
+
+    def match(self) -> None:
+        """Write the whole match; what is written next runs where it is found."""
+        self.names[id(self.root)] = "n0"
+        self.matched.append(self.root)
+        self.node(self.root, "n0")
+
+    def node(self, term: PatternNode, name: str) -> None:
+        """Write what must hold of a node, and of all below it."""
+        self.attributes(term, name)
+        sources = self.sources[name] = self.decode(name, len(term.operands))
+        if self.is_loop(term, len(sources)):
+            a, b = sources[:2]
+            swapped = f"(({a}, {b}), ({b}, {a}))"
+            if not all(op.commutative for op in term.ops):
+                commutative = self.let(frozenset(op.name for op in term.ops if op.commutative))
+                swapped = f"{swapped} if node[{name}]['type'] in {commutative} else (({a}, {b}),)"
+            self.line(f"for {a}, {b} in {swapped}:")
+            self.depth += 1
+        pairs = list(zip(term.operands, sources, strict=True))
+        # Types first: they are cheap to compare, and most attempts end here.
+        below = [(t, s) for t, s in pairs if isinstance(t, PatternNode) and self.is_new(t, s)]
+        for t, s in pairs:
+            if isinstance(t, Variable):
+                self.bind(t, s)
+            elif isinstance(t, Literal):
+                data = self.new("d")
+                self.line(f"{data} = node[{s}]")
+                self.line(
+                    f"if {data}.get('type') != 'constant' or not {self.let(t.admits)}({data}['value']): {self.stop}"
+                )
+        for t, s in below:
+            self.node(t, s)
+
+    def is_loop(self, term: PatternNode, count: int) -> bool:
+        """Tell whether the order of the first two operands can make a difference to whether a match is found."""
+        if count < 2 or not any(op.commutative for op in term.ops):
+            return False
+        plain = [isinstance(t, Variable) and not t.constant and id(t) not in self.repeated for t in term.operands[:2]]
+        return not all(plain)
+
+    def decode(self, name: str, count: int) -> list[str]:
+        """Write how the operands of a node are read from its edges; return their names."""
+        found = [self.new("s") for _ in range(count)]
+        sources = self.new("p")
+        self.line(f"{sources} = pred[{name}]")
+        self.line(f"if len({sources}) != {count}:")
+        self.line(f"    if has_others({sources}, {count}): {self.stop}")
+        self.line("    return general(n0)")  # a value at several slots, or edges without
+        if count == 1:
+            self.line(f"({found[0]}, e), = {sources}.items()")
+            self.line(f"if e.get('slots') != {self.slots(0)}: return general(n0)")
+        elif count == 2:
+            first, second = self.slots(0), self.slots(1)
+            self.line(f"({found[0]}, e), ({found[1]}, f) = {sources}.items()")
+            self.line("e = e.get('slots')")
+            self.line(f"if e == {first}:")
+            self.line(f"    if f.get('slots') != {second}: return general(n0)")
+            self.line(
+                f"elif e == {second} and f.get('slots') == {first}: {found[0]}, {found[1]} = {found[1]}, {found[0]}"
+            )
+            self.line("else: return general(n0)")
+        else:
+            listed, slots = ", ".join(found), self.let([slot(i) for i in range(count)])
+            self.line(f"{listed}, = {sources}")
+            self.line(f"if [e.get('slots') for e in {sources}.values()] != {slots}:")
+            self.line(f"    e = operands_at({sources}, {slots})")
+            self.line("    if e is None: return general(n0)")
+            self.line(f"    {listed}, = e")
+        return found
+
+    def is_new(self, term: PatternNode, name: str) -> bool:
+        """Write that a node is what a pattern node needs; tell whether it is met for the first time."""
+        known = self.names.get(id(term))
+        if known is not None:
+            self.line(f"if {name} != {known}: {self.stop}")
+            return False
+        kinds = term.kinds
+        kind = f"!= {min(kinds)!r}" if len(kinds) == 1 else f"not in {self.let(kinds)}"
+        self.line(f"if node[{name}].get('type') {kind}: {self.stop}")
+        # A reader beyond the parents may be another node of the match, if it has that many.
+        parents, others = len(self.parents[id(term)]), len(self.pattern.nodes) - 1
+        self.line(f"if len(succ[{name}]) != {parents}:")
+        self.line(f"    if len(succ[{name}]) > {others} or len(succ[{name}]) < {parents}: {self.stop}")
+        if others > parents:
+            self.line("    return general(n0)")
+        for other in self.matched:
+            if other.kinds & kinds:
+                self.line(f"if {name} == {self.names[id(other)]}: {self.stop}")
+        self.names[id(term)] = name
+        self.matched.append(term)
+        return True
+
+    def bind(self, variable: Variable, name: str) -> None:
+        """Write how a variable is bound, or compared with what it binds."""
+        known = self.names.setdefault(id(variable), name)
+        if known != name:
+            self.line(f"if {name} != {known}: {self.stop}")
+        elif variable.constant:
+            self.line(f"if node[{name}].get('type') != 'constant': {self.stop}")
+
+    def attributes(self, term: PatternNode, name: str) -> None:
+        """Write what must hold of the attributes of a node."""
+        if not term.attributes:
+            return
+        data = self.new("d")
+        several = len(term.ops) > 1
+        self.line(f"{data} = attributes({name})" if several else f"{data} = node[{name}]")
+        for key, wanted in term.attributes.items():
+            default = inspect.Parameter.empty if several else term.ops[0].attributes[key]
+            found = self.new("a")
+            if default is inspect.Parameter.empty:
+                self.line(f"if {key!r} not in {data}: {self.stop}")
+                self.line(f"{found} = {data}[{key!r}]")
+            else:
+                self.line(f"{found} = {data}.get({key!r}, {self.let(default)})")
+            if isinstance(wanted, Variable):
+                known = self.names.setdefault(id(wanted), found)
+                if known != found:
+                    self.line(f"if not same({found}, {known}): {self.stop}")
+            else:
+                self.line(f"if not same({self.let(wanted)}, {found}): {self.stop}")
+
+
+def has_others(sources: dict[str, Any], count: int) -> bool:
+    """Tell whether a node has another number of operands, as far as its edges tell at all."""
+    found = [pair[0] for data in sources.values() for pair in data.get("slots", ())]
+    return len(found) != count and sorted(found) == list(range(len(found))) and len(found) >= len(sources)
+
+
+def operands_at(sources: dict[str, Any], slots: list[Any]) -> list[str] | None:
+    """Return the operands of a node in order, or None where an edge has another slot than one of those."""
+    found: list[Any] = [None] * len(slots)
+    for source, data in sources.items():
+        try:
+            found[slots.index(data.get("slots"))] = source
+        except ValueError:
+            return None
+    return None if None in found else found

@@ -1,0 +1,87 @@
+"""What a fused rule did at one place, from which an edit is made when it is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphrewrite.graph import Operand
+from graphrewrite.graph.edit import Edit
+from graphrewrite.rewriting.match import Match
+from graphrewrite.rewriting.rule.template import Hole
+
+__all__ = ["Record", "joined"]
+
+
+class Record:
+    """One step of a fused rule.
+
+    Nothing in it is the graph's any more: data and edges of nodes that went, and copies of what is new.
+    """
+
+    __slots__ = ("_edit", "graph", "parts")
+
+    def __init__(self, parts: tuple[Any, ...], graph: Any = None) -> None:
+        self.parts, self.graph = parts, graph
+        self._edit: Edit | None = None
+
+    @property
+    def rule(self) -> Any:
+        """What was applied."""
+        return self.parts[0]
+
+    @property
+    def match(self) -> Match:
+        """What was matched."""
+        kinds = self.rule.pattern.kinds
+        values = [
+            Operand(value) if kind == "value" else value for kind, value in zip(kinds, self.parts[9], strict=True)
+        ]
+        return Match(self.rule, self.parts[2], tuple(values))
+
+    @property
+    def edit(self) -> Edit:
+        """What was changed, as if it had been planned and carried out."""
+        if self._edit is None:
+            self._edit = self._found()
+        return self._edit
+
+    def _found(self) -> Edit:
+        rule, new, matched, data, sources, added, moved, old, gone, bound = self.parts
+        template = rule.definition.template
+        made = {id(term): name for term, name in zip(template.nodes, new, strict=True)}
+
+        def name_of(value: Any) -> str:
+            name: str = bound[-1 - value.place] if isinstance(value, Hole) else made[id(value)]
+            return name
+
+        edges: dict[tuple[str, str], tuple[tuple[int, int], ...]] = {}
+        for term, name in zip(template.nodes, new, strict=True):
+            for slot, operand in enumerate(term.operands):
+                edge = (name_of(operand), name)
+                edges[edge] = (*edges.get(edge, ()), (slot, 0))
+        linked: list[tuple[Any, Any, dict[str, Any]]] = [(a, b, {"slots": slots}) for (a, b), slots in edges.items()]
+        (value,) = template.values
+        target = name_of(value)
+        if moved is None:
+            moved = list(self.graph._succ[target].items())
+        for reader, edge_data in moved:
+            known = old.get(reader) if old else None
+            linked.append((target, reader, edge_data if known is None else joined(known, edge_data)))
+        spared = [name for name, _ in gone]
+        edit = Edit(
+            list(zip(new, added or [{}] * len(new), strict=True)),
+            linked,
+            removed=[*reversed(matched), *sorted(spared)],
+            matched=matched,
+        )
+        root = rule.definition.root_place
+        edit.lost = [(target, reader, known) for reader, known in (old or {}).items()]
+        rows = list(zip(matched, data, sources, strict=True))
+        edit.lost += [(name, d, s, dict(moved) if name == matched[root] else {}) for name, d, s in reversed(rows)]
+        edit.lost += [(name, d, {}, {}) for name, d in gone]
+        return edit
+
+
+def joined(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of an edge whose reader has read the value already."""
+    return {**known, "slots": (*known["slots"], *more["slots"])}

@@ -1,0 +1,167 @@
+"""The results of a search: embeddings, and the obstacle where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import RuleError
+from graphrewrite.formats.text.array_printer import abbreviated
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.op.op import Op
+from graphrewrite.types import Type
+
+__all__ = ["Embedding", "MatchedValue", "Obstacle", "UnitMatches"]
+
+_NOTHING: Mapping[Any, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """An embedding of a pattern.
+
+    Attributes
+    ----------
+    images : tuple
+        For each of ``pattern.terms`` a node's name, an `Operand`, `UnitMatches`, or None where it is not there.
+    values : tuple
+        What each of ``pattern.variables`` binds: an `Operand`, a tuple of them, an attribute's value, or None.
+    """
+
+    images: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class UnitMatches:
+    """The links of a run, lowest first, or the members of a group, by name.
+
+    Attributes
+    ----------
+    nodes : tuple of tuple of str
+        For each its nodes, in the order of the unit's.
+    values : tuple of tuple
+        For each what the unit's own variables bind.
+    tops : tuple of str
+        For each the node that is read from outside.
+    """
+
+    nodes: tuple[tuple[str, ...], ...]
+    values: tuple[tuple[Any, ...], ...]
+    tops: tuple[str, ...]
+
+
+class Obstacle:
+    """Keeps the reason that stopped the search furthest into the pattern, and what was matched up to there.
+
+    Parameters
+    ----------
+    patience : int
+        How often the search may go on where it knows that there is no match, to find out what is wrong there.
+
+    Attributes
+    ----------
+    progress : int
+        How far the search came.
+    node, reason : str
+        Where it stopped, and why.
+    term : term or None
+        Of the pattern, what the node should have been.
+    images, bound : dict
+        Terms (of a pattern graph: nodes) and variables of the pattern to what they were matched with.
+    used : tuple of str
+        The nodes that were matched.
+    """
+
+    def __init__(self, patience: int = 0) -> None:
+        self.patience = patience
+        self.progress = -1
+        self.node: Any = None
+        self.term: Any = None
+        self.images: dict[Any, Any] = {}
+        self.bound: dict[Any, Any] = {}
+        self.used: tuple[str, ...] = ()
+        self._message = "nothing in the graph has the type of the pattern's root"
+        self._wanted: tuple[str, ...] = ()
+        self._value: np.ndarray | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why it stopped there; written when it is asked for, as nobody asks most searches."""
+        is_value = "" if self._value is None else f": it is {abbreviated(self._value, typed=False)}"
+        return f"{self._message}{' or '.join(self._wanted)}{is_value}"
+
+    def note(
+        self,
+        progress: int,
+        node: Any,
+        reason: str,
+        *,
+        term: Any = None,
+        wanted: str = "",
+        value: np.ndarray | None = None,
+        images: Mapping[Any, Any] = _NOTHING,
+        bound: Mapping[Any, Any] = _NOTHING,
+        used: Iterable[str] = (),
+    ) -> None:
+        """Remember a reason if the search came further than before, or what else a node could have been as far in."""
+        if progress > self.progress:
+            self.progress, self.node, self._message, self.term = progress, node, reason, term
+            self._wanted, self._value = (wanted,) if wanted else (), value
+            self.images, self.bound, self.used = dict(images), dict(bound), tuple(used)
+        elif progress == self.progress and node == self.node and wanted and self._wanted and wanted not in self._wanted:
+            self._wanted += (wanted,)
+
+
+class MatchedValue:
+    """A value of the graph as conditions and replacements see it."""
+
+    def __init__(self, graph: Graph, operand: Operand) -> None:
+        self.graph, self.operand, self.node = graph, operand, operand.node
+        self.data: dict[str, Any] = graph._node[operand.node]
+
+    @property
+    def type(self) -> Type:
+        """What the value carries."""
+        return self.graph.result_type(*self.operand)
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape of the value."""
+        return self.type.shape
+
+    @property
+    def value(self) -> np.ndarray:
+        """The array of a constant."""
+        if self.data.get("type") != "constant":
+            raise RuleError(
+                "has no value to read, for it is no constant; annotate the variable with Constant", node=self.node
+            )
+        array: np.ndarray = self.data["value"]
+        return array
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is a constant."""
+        return bool(self.data.get("type") == "constant")
+
+    @property
+    def op_name(self) -> str:
+        """The name of the op that gives the value."""
+        return str(self.data.get("type"))
+
+    @property
+    def op(self) -> Op:
+        """The op that gives the value."""
+        return self.graph.op(self.node)
+
+    @property
+    def readers(self) -> int:
+        """How many nodes read it."""
+        return len(self.graph._succ[self.node])
+
+    def __repr__(self) -> str:
+        return f"<matched {self.node}>"

@@ -1,0 +1,106 @@
+"""A match of a rule, as users see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from graphrewrite.graph import Operand
+from graphrewrite.rewriting.match.found import UnitMatches
+from graphrewrite.rewriting.pattern import Every, Repeated, Result
+
+__all__ = ["Match", "Root"]
+
+Root = tuple[str, int | None]
+"""A node whose value is replaced, and which result; None where it goes as a whole."""
+
+
+@dataclass(frozen=True, repr=False)
+class Match:
+    """An embedding of a rule's pattern: a site at which the rule applies.
+
+    Attributes
+    ----------
+    rule : Rule
+        The rule.
+    images : tuple
+        For each of ``rule.pattern.terms`` a name, an `Operand`, `UnitMatches`, or None where it is not there.
+    values : tuple
+        What each parameter of the rule binds.
+    """
+
+    rule: Any
+    images: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All matched nodes, in the order in which the rule's source makes them."""
+        names: list[str] = []
+        for image in self.images:
+            if isinstance(image, str):
+                names.append(image)
+            elif isinstance(image, UnitMatches):
+                names += [name for unit in image.nodes for name in unit]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def fits(self) -> dict[Any, Any]:
+        """Terms of the pattern to what they are."""
+        return {t: image for t, image in zip(self.rule.pattern.terms, self.images, strict=True) if image is not None}
+
+    @property
+    def bindings(self) -> dict[str, Any]:
+        """Variable name to `Operand`, a tuple of them, an attribute's value, or None for what is missing."""
+        return {v.name: value for v, value in zip(self.rule.pattern.variables, self.values, strict=True)}
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The nodes whose values are replaced."""
+        return tuple(dict.fromkeys(node for group in self.replaced() for node, _ in group))
+
+    def replaced(self) -> list[list[Root]]:
+        """For each root of the pattern the nodes that it is, and which of their results."""
+        pattern = self.rule.pattern
+        images = dict(zip(map(id, pattern.terms), self.images, strict=True))
+        roots: list[list[Root]] = []
+        for root in pattern.roots:
+            match root:
+                case Result():
+                    roots.append([(images[id(root.node)], root.index)])
+                case Repeated():
+                    roots.append([(images[id(root)].tops[-1], None)])
+                case Every():
+                    roots.append([(top, None) for top in images[id(root)].tops])
+                case _ if root.results > 1:
+                    roots.append([(images[id(root)], i) for i in range(root.results)])
+                case _:
+                    roots.append([(images[id(root)], None)])
+        return roots
+
+    def __repr__(self) -> str:
+        return f"<match: {self}>"
+
+    def __str__(self) -> str:
+        pattern = self.rule.pattern
+        # Of what must not be there, and of an alternative that was not taken, variables stand for nothing.
+        shown = [
+            f"{variable.name}={_shown(value)}"
+            for variable, kind, value in zip(pattern.variables, pattern.kinds, self.values, strict=True)
+            if value is not None or variable.optional or kind == "attribute"
+        ]
+        place = f"{self.rule.name} at {', '.join(map(_printable, self.roots))}"
+        return f"{place} with {', '.join(shown)}" if shown else place
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Operand):
+        return f"{_printable(value.node)}:{value.result}" if value.result else _printable(value.node)
+    if isinstance(value, tuple) and any(isinstance(v, Operand) for v in value):
+        return f"({', '.join(map(_shown, value))})"
+    return repr(value)
+
+
+def _printable(name: str) -> str:
+    """A name as it is, unless it holds what would steer a terminal."""
+    return name if name.isprintable() else repr(name)

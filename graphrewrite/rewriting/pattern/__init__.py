@@ -1,0 +1,45 @@
+"""The pattern language: what stands above a rule's ``yield``, as data."""
+
+from graphrewrite.rewriting.pattern.condition import Literal, Where, same
+from graphrewrite.rewriting.pattern.pattern import Pattern, Root, height_of, parts_of, top_of, walk
+from graphrewrite.rewriting.pattern.terms import (
+    Either,
+    Every,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Term,
+    Traced,
+    Tracing,
+    Unit,
+    Variable,
+    Without,
+)
+from graphrewrite.rewriting.pattern.variables import Constant, variables_of
+
+__all__ = [
+    "Constant",
+    "Either",
+    "Every",
+    "Literal",
+    "Pattern",
+    "PatternNode",
+    "Repeated",
+    "Rest",
+    "Result",
+    "Root",
+    "Term",
+    "Traced",
+    "Tracing",
+    "Unit",
+    "Variable",
+    "Where",
+    "Without",
+    "height_of",
+    "parts_of",
+    "same",
+    "top_of",
+    "variables_of",
+    "walk",
+]

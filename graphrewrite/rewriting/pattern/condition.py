@@ -1,0 +1,94 @@
+"""Values and conditions in a pattern, and when attribute values are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import RuleError
+from graphrewrite.op.op import Op
+from graphrewrite.op.operators import Operators
+from graphrewrite.op.symbolic import CURRENT
+
+__all__ = ["Literal", "Where", "same"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Literal:
+    """Values in a pattern: a constant matches if each of its entries is one of them.
+
+    Attributes
+    ----------
+    value : ndarray
+        A number, or an array that is compared entry by entry; of a set, its members. 0 is not -0.
+    members : bool
+        Whether any of the values will do.
+    """
+
+    value: np.ndarray
+    members: bool = False
+
+    @classmethod
+    def of(cls, value: Any) -> Literal:
+        """Make a literal of a number, an array, a set or a range."""
+        if isinstance(value, set | frozenset | range):
+            return cls(np.asarray(sorted(value)), members=True)
+        return cls(np.asarray(value))
+
+    def admits(self, array: np.ndarray) -> bool:
+        """Tell whether every entry of an array is as the literal says."""
+        if array.size == 0:
+            return False
+        if self.members:
+            return bool(np.isin(array, self.value).all()) and self._has_signs_of(array)
+        try:
+            return bool(np.all(array == self.value)) and self._has_signs_of(array)
+        except ValueError:  # shapes that do not broadcast are not equal
+            return False
+
+    def _has_signs_of(self, array: np.ndarray) -> bool:
+        """Whether zeros have the sign of the literal's: x - 0 is x, and x - -0 is not (IEEE 754-2019, 6.3)."""
+        if array.dtype.kind != "f" or array.all():
+            return True
+        negative = np.any(np.signbit(self.value) & (self.value == 0)) if self.members else np.signbit(self.value)
+        return bool(np.all((array != 0) | (np.signbit(array) == negative)))
+
+    def __repr__(self) -> str:
+        shown = repr(self.value.tolist())
+        return "{" + shown[1:-1] + "}" if self.members else shown
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Where(Operators):
+    """A condition on an attribute or a value, and the requirement in words.
+
+    Made by `graphrewrite.rewriting.rule.declaration.where`.
+    """
+
+    predicate: Callable[[Any], Any]
+    reason: str
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Make a pattern node, or stand for the one that was matched."""
+        current = CURRENT.get()
+        if current is None:
+            raise RuleError(f"a condition is no operand of {op.name} below the yield; it belongs to a pattern")
+        return current.apply_op(op, operands, attributes)
+
+    def __invert__(self) -> Any:
+        raise RuleError(f"the condition {self.reason!r} cannot be negated; negate inside its predicate, and say so")
+
+    def __repr__(self) -> str:
+        return f"<{self.reason}>"
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two attribute values are equal, arrays and sequences included."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)

@@ -1,0 +1,309 @@
+"""Rules: a generator function with one yield; the pattern above it, the replacement below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, overload
+
+from graphrewrite.errors import GraphError, GraphRewriteError, RewriteError, RuleError, did_you_mean
+from graphrewrite.graph import Graph
+from graphrewrite.graph.edit import Edit
+from graphrewrite.graph.fresh_names import GreatestNumbers
+from graphrewrite.rewriting.digraph_rules import from_graphs
+from graphrewrite.rewriting.engine.entry import rewrite
+from graphrewrite.rewriting.engine.members import PatternRule
+from graphrewrite.rewriting.engine.plan import plan
+from graphrewrite.rewriting.match import Match, Obstacle, Root, find_at
+from graphrewrite.rewriting.pattern import Constant, Every, Pattern, forms
+from graphrewrite.rewriting.rule.explanation import Explanation
+from graphrewrite.rewriting.rule.levels import wrong_kind, wrong_levels
+from graphrewrite.rewriting.rule.replacement import NOTHING, Declined, Replay, decline
+from graphrewrite.rewriting.rule.tracing import Definition, read_definition
+from graphrewrite.runtime.display import Displayed
+
+__all__ = ["Match", "Rule", "rule"]
+
+
+class Rule(Displayed, PatternRule):
+    """A rewrite rule; made by the decorator `rule`.
+
+    Attributes
+    ----------
+    name : str
+        The function's name.
+    pattern : Pattern
+        What it looks for.
+    keeps : str
+        ``"exact"`` (same bits), ``"rounding"`` (within rounding errors of floats) or ``"assumes"`` (what its
+        docstring states).
+    shared : str
+        What becomes of a matched node that is no root and has a reader outside of the match: ``"refuse"`` the match,
+        ``"keep"`` the node for that reader, or ``"duplicate"`` it where the replacement uses it.
+    kind : str
+        ``"transformation"``, which stays on its level, or ``"lowering"``, which goes to a more specific one.
+    file, line : str, int
+        Where it is written.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        keeps: str = "exact",
+        shared: str = "refuse",
+        kind: str = "transformation",
+    ) -> None:
+        self.definition: Definition = read_definition(function, keeps=keeps, shared=shared)
+        self.function, self.keeps, self.shared, self.kind = function, keeps, shared, kind
+        self.name, self.file, self.line = self.definition.name, self.definition.file, self.definition.line
+        self.pattern: Pattern = self.definition.pattern
+        self.__doc__, self.__name__ = self.definition.doc, function.__name__
+        self.__module__, self.__qualname__ = function.__module__, function.__qualname__
+        if wrong := wrong_kind(kind, self.definition):
+            raise self.complain(wrong)
+
+    def complain(self, message: str) -> RuleError:
+        """Return an error that names this rule, its file and its line."""
+        return self.definition.complain(message)
+
+    # ------------------------------------------------------------------ using it
+
+    def find(self, graph: Graph) -> list[Match]:
+        """Return every match that the rule accepts, in topological order of the roots."""
+        places: dict[Any, list[str]] = {}
+        fresh = _names_for(graph)
+        kinds = self.definition.root_kinds
+        return [
+            match
+            for node in graph.in_order()
+            if kinds is None or graph._node[node].get("type") in kinds
+            for match in self._matches(graph, node, places=places)
+            if not isinstance(self.edit(graph, match, fresh=fresh), Declined)
+        ]
+
+    def matches_at(self, graph: Graph, node: str, obstacle: Obstacle | None = None) -> Iterator[Match]:
+        """Yield the matches whose first root is a node; the rule may still decline them.
+
+        Of a group, the node is its first member by name. An obstacle collects why there is none.
+        """
+        return self._matches(graph, node, obstacle=obstacle)
+
+    def _matches(self, graph: Graph, node: str, **options: Any) -> Iterator[Match]:
+        try:
+            for embedding in find_at(self.pattern, graph, node, shared=self.shared, **options):
+                yield Match(self, embedding.images, embedding.values)
+        except GraphRewriteError as error:
+            raise self.named(error) from error
+
+    def named(self, error: GraphRewriteError, *, at: str | None = None) -> GraphRewriteError:
+        """Return an error that names this rule, and the node where it failed, if it does not yet."""
+        if str(error).startswith("rule "):
+            return error
+        kind = type(error) if isinstance(error, RewriteError | GraphError) else RuleError
+        return kind(str(self.complain(str(error) if at is None else f"failed at {at!r}: {error}")))
+
+    def edit(self, graph: Graph, match: Match, *, fresh: Callable[[str], str] | None = None) -> Edit | Declined:
+        """Return what rewriting a match would change; nothing is changed.
+
+        ``fresh`` gives a name that is free, from a stem. `graphrewrite.graph.edit.apply_edit` makes the changes.
+
+        Raises
+        ------
+        RuleError
+            If the rule fails below its yield, or returns something that is no replacement.
+        RewriteError
+            If the replacement would corrupt the graph.
+        """
+        replay = Replay(graph, self.pattern, match.images, match.values)
+        replaced = match.replaced()
+        returned = self._run(replay, replaced[0][0][0])
+        if isinstance(returned, Declined):
+            return returned
+        roots = [root for group in replaced for root in group]
+        try:
+            parts = [p if p is NOTHING else replay.part(p) for p in self._aligned(returned, replaced)]
+            planned = plan(graph, match.nodes, roots, parts, fresh=fresh or _names_for(graph), shared=self.shared)
+            if isinstance(planned, Edit) and (wrong := wrong_levels(self.kind, graph, planned)):
+                raise RewriteError(wrong)
+            return planned
+        except GraphRewriteError as error:
+            raise self.named(error) from error
+
+    def _run(self, replay: Replay, where: str) -> Any:
+        """Run the function on a match; return what it returns."""
+        run = self.function(*replay.arguments())
+        try:
+            replay.replay_pattern(run)
+            next(run)
+        except StopIteration as stop:
+            if stop.value is None:
+                raise self.complain(
+                    "returns nothing; return the replacement, decline(reason), or rule.nothing for nodes that just go"
+                ) from None
+            return stop.value
+        except GraphRewriteError as error:
+            raise self.complain(f"failed at {where!r}: {error}") from error
+        except Exception as error:
+            raise self.complain(f"fails below its yield, at {where!r}: {type(error).__name__}: {error}") from error
+        raise self.complain("yields twice; a rule has one yield")
+
+    def _aligned(self, returned: Any, replaced: list[list[Root]]) -> list[Any]:
+        """Return one value for each node that is replaced."""
+        pattern = self.pattern
+        sizes = [len(group) for group in replaced]
+        if returned is NOTHING:
+            return [NOTHING] * sum(sizes)
+        is_group = len(replaced) == 1 and (sizes[0] > 1 or isinstance(pattern.roots[0], Every))
+        values = list(returned) if isinstance(returned, tuple) and not is_group else [returned]
+        if len(values) != len(replaced):
+            raise self.complain(f"yields {len(replaced)} nodes and returns {len(values)} values; return one for each")
+        flat: list[Any] = []
+        for root, value, size in zip(pattern.roots, values, sizes, strict=True):
+            group = size > 1 or isinstance(root, Every)
+            members = list(value) if group and isinstance(value, list | tuple) else [value]
+            if len(members) == 1 and value is NOTHING:
+                members = [NOTHING] * size
+            if len(members) != size:
+                raise self.complain(
+                    f"returns {len(members)} values for {root!r}, which are {size}; return one for each"
+                )
+            flat += members
+        return flat
+
+    def explain(self, graph: Graph, *, at: str) -> Explanation:
+        """Say in one sentence why the rule does or does not apply at a node; a notebook draws it.
+
+        Parameters
+        ----------
+        graph : Graph
+            Any graph.
+        at : str
+            The node that should be the pattern's (first) root.
+
+        Returns
+        -------
+        Explanation
+            The sentence, which knows what fitted and what did not.
+        """
+        graph.value(at)
+        obstacle = Obstacle(patience=1000)
+        about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
+        for match in self.matches_at(graph, at, obstacle):
+            planned = self.edit(graph, match)
+            fits, bound = match.fits, dict(zip(self.pattern.variables, match.values, strict=True))
+            if not isinstance(planned, Declined):
+                sentence = f"{self.name} matches at {at!r}: {match}."
+                return Explanation(sentence, match=match, fits={**fits, **bound}, nodes=match.nodes, **about)
+            reason = f"declined: {planned.reason}"
+            obstacle.note(len(graph), planned.at or at, reason, images=fits, bound=bound, used=match.nodes)
+        sentence = f"{self.name} does not match at {at!r}: {obstacle.node!r} {obstacle.reason}."
+        others = (m for i in range(1, len(self.pattern.roots)) for m in self._matches(graph, at, entry=i))
+        if (other := next((m for m in others if not isinstance(self.edit(graph, m), Declined)), None)) is not None:
+            sentence += f" It is another root of what matches at {other.roots[0]!r}."
+        about.update(node=obstacle.node, reason=obstacle.reason, term=obstacle.term, nodes=obstacle.used)
+        return Explanation(sentence, fits={**obstacle.images, **obstacle.bound}, **about)
+
+    def __call__(self, graph: Graph) -> Graph:
+        """Return the graph with this rule applied until nothing matches."""
+        return rewrite(graph, (self,))
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # as a function, it is copied and pickled by its name
+
+    def __repr__(self) -> str:
+        return f"<rule {self.name}>"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.pattern}"
+
+
+def _names_for(graph: Graph) -> Callable[[str], str]:
+    """Return a function from a stem to a fresh name, which leaves the graph as it is."""
+    numbers = GreatestNumbers(graph._node)
+    numbers.update(graph._fresh)
+    return lambda stem: numbers.fresh(stem, graph._node)
+
+
+class _Language:
+    """Make a rule of a generator function with one ``yield``: the pattern above it, the replacement below.
+
+    Parameters
+    ----------
+    function : callable
+        Its parameters are the variables. One annotated with ``rule.Constant`` binds constants only, one with a set or
+        range of values those, one with ``rule.where(...)`` what meets the condition; one with the default None is an
+        operand that may be missing.
+    keeps : {"exact", "rounding", "assumes"}
+        What the rewrite keeps: the same bits, the same up to rounding of floats, or the same under a stated assumption.
+    kind : {"transformation", "lowering"}
+        Whether it stays on its level, or goes to a more specific one, such as from layers to integer arithmetic.
+    shared : {"refuse", "keep", "duplicate"}
+        What to do about an inner node with a reader outside the match: refuse the match, keep the node for that reader,
+        or duplicate it where the replacement uses it.
+
+    Raises
+    ------
+    RuleError
+        If the rule is written wrongly, with its file and line.
+
+    Notes
+    -----
+    Above the yield, ``a | b`` is one of two sub-patterns, ``(op.conv | op.linear)(x, w)`` one of two ops, ``~a`` what
+    must not be there, ``*xs`` any number of operands, a set or a range one of its values; `rule.where`, `rule.any_op`,
+    `rule.repeated` and `rule.every` say the rest. Below it, `rule.decline` refuses a match for a reason, and
+    `rule.nothing` lets nodes go that nobody reads. `rule.from_graphs` makes a rule of two graphs, for digraphs that are
+    no dataflow.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> @rule
+    ... def fuse_mul_add(x, c, d):
+    ...     "x·c + d is one fused multiply-add."
+    ...     yield op.add(op.mul(x, c), d)
+    ...     return op.fma(x, c, d)
+    >>> g = Graph.parse('''graph g
+    ... x = input() : f32[N]
+    ... m = mul(x, x)
+    ... a = add(x, m)
+    ... y = output(a)''')
+    >>> print(fuse_mul_add(g))
+    graph g
+    x = input() : f32[N]
+    fma_1 = fma(x, x, x) : f32[N]
+    y = output(fma_1)
+    """
+
+    is_rule_language = True
+    Constant = Constant
+    any_op = staticmethod(forms.any_op)
+    every = staticmethod(forms.every)
+    repeated = staticmethod(forms.repeated)
+    where = staticmethod(forms.where)
+    from_graphs = staticmethod(from_graphs)
+    decline = staticmethod(decline)
+    nothing = NOTHING
+
+    @overload
+    def __call__(self, function: Callable[..., Any], /) -> Rule: ...
+    @overload
+    def __call__(
+        self, /, *, keeps: str = ..., shared: str = ..., kind: str = ...
+    ) -> Callable[[Callable[..., Any]], Rule]: ...
+    def __call__(
+        self, function: Callable[..., Any] | None = None, /, **options: str
+    ) -> Rule | Callable[[Callable[..., Any]], Rule]:
+        def wrap(body: Callable[..., Any]) -> Rule:
+            return Rule(body, **options)
+
+        return wrap if function is None else wrap(function)
+
+    def __getattr__(self, name: str) -> Any:
+        words = [word for word in dir(type(self)) if not word.startswith("_")]
+        raise AttributeError(f"rule has no {name!r}{did_you_mean(name, words)}")
+
+    def __repr__(self) -> str:
+        return "<the decorator rule>"
+
+
+rule = _Language()

@@ -1,0 +1,102 @@
+"""The explanation why a rule does or does not apply at a node: a sentence, and what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import networkx as nx
+
+from graphrewrite.runtime.display import Displayed
+
+__all__ = ["Explanation"]
+
+_NOTHING: Mapping[Any, Any] = {}
+
+
+class Explanation(Displayed, str, shown_by="rules.explained.explained"):
+    """A sentence that says why a rule does or does not apply at a node; a notebook draws what it says.
+
+    It is the sentence itself, a `str`, and keeps what the search found.
+
+    Attributes
+    ----------
+    rule : object
+        The rule.
+    graph : networkx.DiGraph
+        Where it was tried; not a copy.
+    at : node
+        The node that was asked for.
+    match : Match, GraphMatch or None
+        The match, if there is one.
+    node : node or None
+        Where the search came to its end furthest into the pattern.
+    reason : str
+        What hindered it there; empty if the rule applies.
+    term : object
+        What of the pattern that node should have been; None where it is none alone.
+    fits : mapping
+        Terms of the pattern, or nodes of a pattern that is a graph, to what fits them.
+    nodes : tuple
+        All nodes that fit.
+
+    Examples
+    --------
+    >>> from graphrewrite import Graph, op, rule
+    >>> @rule
+    ... def drop_double_negation(x):
+    ...     yield op.neg(op.neg(x))
+    ...     return x
+    >>> graph = Graph.parse('''graph g
+    ... x = input() : f32[N]
+    ... r = relu(x)
+    ... n = neg(r)
+    ... y = output(n)''')
+    >>> explanation = drop_double_negation.explain(graph, at="n")
+    >>> print(explanation)
+    drop_double_negation does not match at 'n': 'r' is relu, and the pattern needs neg.
+    >>> explanation.nodes, explanation.node, explanation.match
+    (('n',), 'r', None)
+    >>> explanation
+    <explanation: drop_double_negation does not match at 'n'>
+    """
+
+    rule: Any
+    graph: nx.DiGraph
+    at: Any
+    match: Any
+    node: Any
+    reason: str
+    term: Any
+    fits: Mapping[Any, Any]
+    nodes: tuple[Any, ...]
+
+    def __new__(
+        cls,
+        sentence: str,
+        *,
+        rule: Any = None,
+        graph: Any = None,
+        at: Any = None,
+        match: Any = None,
+        node: Any = None,
+        reason: str = "",
+        term: Any = None,
+        fits: Mapping[Any, Any] = _NOTHING,
+        nodes: Iterable[Any] = (),
+    ) -> Explanation:
+        """Return the sentence with what it is about."""
+        explanation = super().__new__(cls, sentence)
+        explanation.rule, explanation.graph, explanation.at, explanation.match = rule, graph, at, match
+        explanation.node, explanation.reason, explanation.term = node, reason, term
+        explanation.fits, explanation.nodes = dict(fits), tuple(nodes)
+        return explanation
+
+    @property
+    def is_match(self) -> bool:
+        """Whether the rule applies."""
+        return self.match is not None
+
+    def __repr__(self) -> str:
+        verb = "matches" if self.is_match else "does not match"
+        return f"<explanation: {getattr(self.rule, 'name', 'the rule')} {verb} at {self.at!r}>"

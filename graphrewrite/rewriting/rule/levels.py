@@ -1,0 +1,110 @@
+"""Levels, from networks to hardware: a transformation stays on its own, a lowering goes to a more specific one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from graphrewrite.errors import did_you_mean
+from graphrewrite.graph import Graph
+from graphrewrite.graph.edit import Edit
+from graphrewrite.op import find_op
+from graphrewrite.op.op import Op
+from graphrewrite.rewriting.pattern import PatternNode
+from graphrewrite.rewriting.rule.tracing import Definition
+from graphrewrite.types import FixedPoint, Stream
+
+__all__ = ["KINDS", "LEVELS", "level_of", "levels_in", "new_levels", "unlike", "wrong_kind", "wrong_levels"]
+
+LEVELS = ("nn", "integer", "stream")
+"""From the least specific level to the most specific one."""
+
+KINDS = ("transformation", "lowering")
+"""What a rule or a pass can be."""
+
+
+def level_of(op: Op | None, result: Any = None) -> int | None:
+    """Return how specific a node is, as an index into `LEVELS`: by its op, or by its type where that is more specific.
+
+    Inputs and outputs, constants, bridges between levels and generic ops have no level of their own: None.
+
+    Examples
+    --------
+    >>> from graphrewrite import FixedPoint, Tensor, op
+    >>> level_of(op.relu), level_of(op.relu, Tensor(FixedPoint(True, 8), ("N",))), level_of(op.to_fixed)
+    (0, 1, None)
+    """
+    if op is None or op.level not in LEVELS:
+        return None
+    types = result if isinstance(result, tuple) else (result,)
+    by_type = (2 if isinstance(t, Stream) else int(isinstance(getattr(t, "element", None), FixedPoint)) for t in types)
+    return max(LEVELS.index(op.level), *by_type, 0)
+
+
+def unlike(kind: str, before: Iterable[int | None], after: Mapping[str, int | None]) -> str | None:
+    """Return the reason why a change of levels is none of a transformation, or of a lowering; None if it is one.
+
+    Levels are those of what goes, and of what comes by the name of the op.
+
+    Examples
+    --------
+    >>> unlike("transformation", [0, None], {"requantise": 1})
+    "is a transformation and makes 'requantise' of the level integer out of nn; declare it with kind='lowering'"
+    """
+    old = [level for level in before if level is not None]
+    new = {name: level for name, level in after.items() if level is not None}
+    if not old or not new:
+        return None
+    if kind == "transformation":
+        name = max(new, key=new.__getitem__)
+        if new[name] > max(old):
+            return (
+                f"is a transformation and makes {name!r} of the level {LEVELS[new[name]]} out of {LEVELS[max(old)]}; "
+                "declare it with kind='lowering'"
+            )
+        return None
+    name = min(new, key=new.__getitem__)
+    if new[name] < min(old):
+        return (
+            f"is a lowering and makes {name!r} of the level {LEVELS[new[name]]} out of {LEVELS[min(old)]}; a lowering "
+            "goes to a more specific level"
+        )
+    return None
+
+
+def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
+    """Return the reason why a planned edit is none of a transformation, or of a lowering; None if it is one."""
+    if not edit.added:
+        return None
+    ops, nodes = graph.ops, graph._node
+
+    def level(data: dict[str, Any]) -> int | None:
+        name = data.get("type", "")
+        return level_of(find_op(name, ops), data.get("result"))
+
+    before = [level(nodes[name]) for name in edit.matched]
+    return unlike(kind, before, {str(data["type"]): level(data) for _, data in edit.added})
+
+
+def levels_in(graph: Graph) -> dict[tuple[str, Any], int | None]:
+    """Return the level of each kind of node in a graph: of each op with each type of its result."""
+    kinds = {(data.get("type", ""), data.get("result")) for data in graph._node.values()}
+    return {(name, result): level_of(find_op(name, graph.ops), result) for name, result in kinds}
+
+
+def new_levels(
+    before: Mapping[tuple[str, Any], int | None], after: Mapping[tuple[str, Any], int | None]
+) -> dict[str, int | None]:
+    """Return the levels of the kinds of nodes that were not there before, by the name of the op."""
+    return {name: level for (name, result), level in after.items() if (name, result) not in before}
+
+
+def wrong_kind(kind: str, definition: Definition) -> str | None:
+    """Return the reason why a rule is none of its kind, as far as its text tells; None if it may be one."""
+    if kind not in KINDS:
+        return f"kind is 'transformation' or 'lowering', not {kind!r}{did_you_mean(kind, KINDS)}"
+    terms = [term for term in definition.pattern.terms if isinstance(term, PatternNode)]
+    if definition.template is None or kind == "lowering" or not all(term.ops for term in terms):
+        return None
+    before = [level_of(op) for term in terms for op in term.ops]
+    return unlike(kind, before, {node.op.name: level_of(node.op) for node in definition.template.nodes})

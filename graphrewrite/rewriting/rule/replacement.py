@@ -1,0 +1,245 @@
+"""Values below a rule's ``yield``: matched nodes with their attributes and arrays, constants, and new nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import RuleError, did_you_mean
+from graphrewrite.graph import Graph, Operand
+from graphrewrite.op import as_constant, constant_type
+from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.rewriting.match import MatchedValue, UnitMatches
+from graphrewrite.rewriting.pattern import Every, Pattern, PatternNode, Repeated
+from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
+from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold
+
+__all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
+
+
+@dataclass(frozen=True)
+class Declined:
+    """A rule's refusal of a match, with the reason in words."""
+
+    reason: str
+    at: str | None = None
+
+
+def decline(reason: str, *, at: Any = None) -> Declined:
+    """Refuse a match for a reason; ``return decline(...)`` below the yield of a rule.
+
+    Parameters
+    ----------
+    reason : str
+        In words, for people who ask `Rule.explain`.
+    at : matched node or value, optional
+        Where the reason lies.
+
+    Examples
+    --------
+    >>> decline("grouped convolutions keep their norm")
+    Declined(reason='grouped convolutions keep their norm', at=None)
+    """
+    return Declined(reason, at.node if isinstance(at, Bound) else at)
+
+
+class _Nothing:
+    """What a rule returns for nodes that go without a replacement, because nothing reads them."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+NOTHING = _Nothing()
+
+
+class Part(RunValue):
+    """A value in a replacement: bound by the match, known, or new."""
+
+    __slots__ = ()
+    replay: Replay
+    type: Type
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape of the value."""
+        return self.type.shape
+
+
+class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read from the graph
+    """A value that the match bound: its type and shape, the array of a constant, and every attribute by name."""
+
+    def __init__(self, replay: Replay, operand: Operand) -> None:
+        self.replay = replay
+        MatchedValue.__init__(self, replay.graph, operand)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        attributes = self.graph.attributes(self.node)
+        if name not in attributes:
+            if name in RESERVED_ANNOTATIONS:
+                return self.graph._node[self.node].get(name)
+            raise RuleError(f"has no attribute {name!r}{did_you_mean(name, attributes)}", node=self.node)
+        return attributes[name]
+
+    def __iter__(self) -> Iterator[Bound]:
+        results = self.op.number_of_results(self.graph.attributes(self.node))
+        if results == 1:
+            raise RuleError("has one result, which cannot be unpacked", node=self.node)
+        return iter([Bound(self.replay, Operand(self.node, i)) for i in range(results)])
+
+
+class Absent(Part):
+    """A node or value that is not in this match, for its alternative was not taken; false."""
+
+    def __init__(self, replay: Replay, results: int = 1) -> None:
+        self.replay, self._results = replay, results
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __iter__(self) -> Iterator[Absent]:
+        return iter([self] * self._results)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise RuleError(f"asks for {name!r} of a node that is not there in this match; test whether it is, first")
+
+
+class Members(Part):
+    """The links of a run, lowest first, or the members of a group: their nodes, and what each of them bound."""
+
+    def __init__(self, replay: Replay, several: UnitMatches, own: tuple[str, ...], is_run: bool) -> None:
+        self.replay, self.is_run = replay, is_run
+        self.nodes = tuple(Bound(replay, Operand(top)) for top in several.tops)
+        self._own = {name: tuple(replay.bound(row[i]) for row in several.values) for i, name in enumerate(own)}
+
+    @property
+    def links(self) -> tuple[Bound, ...]:
+        """The nodes of a run that are read from above, lowest first."""
+        return self.nodes
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._own:
+            raise RuleError(f"a run or group has no {name!r}{did_you_mean(name, self._own)}")
+        return self._own[name]
+
+
+class Known(Part):
+    """A constant that a replacement has computed."""
+
+    def __init__(self, replay: Replay, value: np.ndarray, type: Type | None = None) -> None:
+        self.replay, self.value = replay, value
+        self.type = Tensor(element_of(value.dtype), value.shape) if type is None else type
+
+
+class New(Part):
+    """A node that a replacement adds; one of its results."""
+
+    def __init__(
+        self,
+        replay: Replay,
+        op: Op,
+        operands: tuple[Part, ...],
+        attributes: dict[str, Any],
+        types: Sequence[Type],
+        result: int = 0,
+    ) -> None:
+        self.replay, self.op, self.operands, self.attributes = replay, op, operands, attributes
+        self.types, self.result, self.type = types, result, types[result]
+        self.first = self  # results of one op share the node of the first
+
+
+class Replay(RuleRun):
+    """One run of a rule's function on a match, with what `graphrewrite.rewriting.match.Embedding` holds."""
+
+    def __init__(self, graph: Graph, pattern: Pattern, made: Sequence[Any], values: Sequence[Any]) -> None:
+        self.graph, self.pattern, self.made, self.values = graph, pattern, made, values
+        self.position = 0
+
+    def arguments(self) -> list[Any]:
+        """What the rule's parameters are in this match."""
+        bound_values: list[Any] = []
+        for variable, kind, value in zip(self.pattern.variables, self.pattern.kinds, self.values, strict=True):
+            if kind == "values":
+                bound_values.append(tuple(map(self.bound, value or ())))
+            elif kind == "attribute":
+                bound_values.append(value)
+            elif value is None:  # an operand that may be missing is None, as in Python; all else is not there
+                bound_values.append(None if variable.optional else Absent(self))
+            else:
+                bound_values.append(self.bound(value))
+        return bound_values
+
+    def bound(self, value: Any) -> Any:
+        """Return a bound value as a part; the value of an attribute as it is."""
+        return Bound(self, Operand(*value)) if isinstance(value, tuple) and _is_operand(value) else value
+
+    def next_made(self) -> Any:
+        """Return what the next term of the pattern has matched."""
+        image = self.made[self.position]
+        term = self.pattern.terms[self.position]
+        self.position += 1
+        if isinstance(image, str):
+            return Bound(self, Operand(image))
+        if isinstance(image, UnitMatches):
+            assert isinstance(term, Repeated | Every)
+            return Members(self, image, tuple(v.name for v in term.unit.own), isinstance(term, Repeated))
+        if image is None:
+            return Absent(self, term.results if isinstance(term, PatternNode) else 1)
+        return self.bound(image)
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Stand for ``op(*operands, **attributes)``, above or below the yield."""
+        if not self.below:
+            return self.next_made()
+        like = attributes.pop("like", None)
+        if like is not None:
+            attributes = {**{k: v for k, v in like.data.items() if k in op.attributes}, **attributes}
+        attributes = {k: as_attribute(v) for k, v in attributes.items()}
+        slots = op.without_omitted(operands)
+        first = next((x for x in slots if isinstance(x, Part)), None)
+        parts = tuple(self.part(x, first) for x in slots)
+        if not op.stateful and all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts):
+            kinds = [p.type for p in parts]
+            types = op.infer(*kinds, **attributes)
+            values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))  # type: ignore[attr-defined]  # both kinds have a value
+            if len(values) == 1 and values[0].dtype == element_dtype(types[0].element):
+                return Known(self, hold(types[0].element, values[0]), types[0])
+        types = op.result_types(tuple(p.type for p in parts), attributes)
+        if len(types) == 1:
+            return New(self, op, parts, attributes, types)
+        results = tuple(New(self, op, parts, attributes, types, i) for i in range(len(types)))
+        for other in results:
+            other.first = results[0]
+        return results
+
+    def part(self, value: Any, like: Part | None = None) -> Part:
+        """Return a value as a part of the replacement; arrays and numbers become known constants."""
+        if isinstance(value, Part):
+            if isinstance(value, Members) and value.is_run:
+                return value.nodes[-1]  # a run stands for the value on its top
+            if isinstance(value, Absent | Members):
+                raise RuleError("uses a node that is not there, or several at once, as one value")
+            return value
+        if isinstance(value, Symbolic):
+            raise RuleError(f"uses {value!r}, which belongs to another graph or rule, as a value")
+        kind = like.type if like is not None else None
+        array = as_constant(value, kind)
+        if kind is not None and kind.element in SHORT_INTEGERS and array.dtype == element_dtype(kind.element):
+            array = hold(kind.element, array)  # what the rule has computed wraps as the op's results do
+        return Known(self, array, constant_type(array, value, kind))
+
+
+def _is_operand(value: tuple[Any, ...]) -> bool:
+    return isinstance(value, Operand) or (len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int))

@@ -1,0 +1,65 @@
+"""A run of a rule's function: above the yield each term recalls what stands for it, below it ops make a replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from graphrewrite.op.op import Op
+from graphrewrite.op.operators import Operators
+from graphrewrite.op.symbolic import CURRENT
+
+__all__ = ["RuleRun", "RunValue"]
+
+
+class RuleRun:
+    """One run of a rule's function, on a match or on symbols."""
+
+    below = False
+    """Whether it has come to the yield."""
+
+    def replay_pattern(self, run: Generator[Any, Any, Any]) -> None:
+        """Run a rule's function up to its yield."""
+        token = CURRENT.set(self)
+        try:
+            next(run)
+        finally:
+            CURRENT.reset(token)
+        self.below = True
+
+    def next_made(self) -> Any:
+        """Return what stands for the next term of the pattern, in the order in which the source makes them."""
+        raise NotImplementedError
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Stand for ``op(*operands, **attributes)``, above or below the yield."""
+        raise NotImplementedError
+
+    # Ops whose operands are all literals, or missing from a match, and forms find the run by `CURRENT`.
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Return what stands for a node whose operands are literals, or missing."""
+        return self.next_made()
+
+    def apply_form(self, *_: Any) -> Any:
+        """Return what stands for a form of the pattern."""
+        return self.next_made()
+
+
+class RunValue(Operators):
+    """A value that a rule's function computes with."""
+
+    __slots__ = ()
+    replay: Any  # the `RuleRun`; each kind of value knows its own
+
+    def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Stand for an application of an op."""
+        return self.replay.apply(op, operands, attributes)
+
+    def __or__(self, other: Any) -> Any:
+        return self.replay.next_made()
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Any:
+        return self.replay.next_made()

@@ -1,0 +1,279 @@
+"""A rule's function run on the terms of its pattern: what it returns are terms as well.
+
+The replacement is ordinary Python. On symbols, ops make terms. Whatever else is asked of a matched node only a match
+can tell: a run for compiled rules ends there, and a run for a picture goes on with an `Unknown`, which passes through
+arithmetic and answers tests as foreseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.op.op import Op
+from graphrewrite.rewriting.pattern import (
+    Either,
+    Every,
+    Literal,
+    Pattern,
+    PatternNode,
+    Repeated,
+    Rest,
+    Result,
+    Tracing,
+    Variable,
+    Without,
+    parts_of,
+    walk,
+)
+from graphrewrite.rewriting.rule.replacement import NOTHING
+from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
+
+__all__ = ["BoundAttribute", "NewNode", "NotDeterminedError", "Symbol", "SymbolicRun"]
+
+
+class NotDeterminedError(Exception):
+    """The run depends on something that only a match tells."""
+
+
+class NewNode(PatternNode):
+    """A node that a replacement adds: with attributes of its own, and those of a node that it is ``like``."""
+
+    def __init__(
+        self, tracing: Tracing, ops: tuple[Op, ...], operands: tuple[Any, ...], own: dict[str, Any], like: Any
+    ) -> None:
+        attributes = like.attributes if isinstance(like, PatternNode) else {}
+        if ops:
+            attributes = {k: v for k, v in attributes.items() if any(k in op.attributes for op in ops)}
+        super().__init__(tracing, ops, operands, {**attributes, **own})
+        self.own, self.like = own, like
+
+
+class Unknown:
+    """Something that only a match would tell: absorbs what is done to it, and answers tests as foreseen."""
+
+    __hash__ = None  # type: ignore[assignment]  # compares as an unknown
+
+    def __init__(self, run: SymbolicRun) -> None:
+        self._run = run
+
+    def __repr__(self) -> str:
+        return "computed"
+
+    def __bool__(self) -> bool:
+        return self._run.answer()
+
+    def __iter__(self) -> Iterator[Any]:
+        self._run.is_guess = True
+        yield self._run.unknown()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._run.unknown()
+
+    def _absorb(self, *_: Any, **__: Any) -> Any:
+        return self._run.unknown()
+
+    __call__ = __getitem__ = __array_ufunc__ = __array_function__ = _absorb
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _absorb
+    __matmul__ = __rmatmul__ = __pow__ = __mod__ = __floordiv__ = __neg__ = __and__ = __or__ = __invert__ = _absorb
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _absorb
+
+
+class BoundAttribute(Unknown):
+    """The value of an attribute that a variable binds: unknown, but a new node may have it as an attribute."""
+
+    def __init__(self, run: SymbolicRun, variable: Variable) -> None:
+        super().__init__(run)
+        self._variable = variable
+
+
+class MatchedOp(Unknown):
+    """The op of a node that has one of several; applied, it makes a node that has one of them as well."""
+
+    def __init__(self, run: SymbolicRun, ops: tuple[Op, ...]) -> None:
+        super().__init__(run)
+        self._ops = ops
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        return self._run.make(self._ops, operands, attributes)
+
+
+class Symbol(RunValue):
+    """A variable, a matched node, or a new one; it may not be there where its alternative is not taken."""
+
+    replay: SymbolicRun
+
+    def __init__(self, replay: SymbolicRun, term: Any, *, is_there: bool | None = True) -> None:
+        self.replay, self._term, self._is_there = replay, term, is_there
+
+    def __repr__(self) -> str:
+        return "computed"
+
+    def __bool__(self) -> bool:
+        return self.replay.answer(self._is_there)
+
+    def __eq__(self, other: object) -> bool:
+        return self.replay.answer(self is other)
+
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[Any]:
+        term = self._term
+        if not isinstance(term, PatternNode) or term.results == 1:
+            raise TypeError("one result cannot be unpacked")
+        return iter([Symbol(self.replay, Result(term.tracing, term, i)) for i in range(term.results)])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("make_node", "tracing", "variable"):  # as a pattern has, and no match
+            raise AttributeError(name)
+        if name == "op" and isinstance(self._term, PatternNode):
+            ops = self._term.ops
+            return ops[0] if len(ops) == 1 else self.replay.unknown(MatchedOp, ops)
+        return self.replay.unknown()
+
+
+class SeveralSymbol(Symbol):
+    """A run of links, or a group of readers: one stands for all."""
+
+    def __len__(self) -> int:
+        self.replay.is_guess = True
+        return max(int(self._term.least), 1)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("links", "nodes"):
+            return (Symbol(self.replay, self._term),)
+        own = next((v for v in self._term.unit.own if v.name == name), None)
+        return super().__getattr__(name) if own is None else (self.replay.argument(own),)
+
+
+class SymbolicRun(RuleRun):
+    """One run of a rule's function on symbols.
+
+    Parameters
+    ----------
+    answers : sequence of bool, optional
+        Answers to the tests that only a match decides, in turn. Without them the run is strict: whatever only a match
+        tells ends it with a `NotDeterminedError`.
+    """
+
+    def __init__(self, pattern: Pattern, *, answers: Sequence[bool] | None = None, has_optional: bool = True) -> None:
+        self.pattern, self.has_optional = pattern, has_optional
+        self.is_strict = answers is None
+        self.answers = list(answers or ())
+        self.is_guess = False
+        self.attributes = {id(v) for n in pattern.nodes for v in n.attributes.values() if isinstance(v, Variable)}
+        reached = [part for term in (*pattern.roots, *pattern.forbidden) for part in walk(term)]
+        self.rests = {id(t.variable): t for t in reached if isinstance(t, Rest)}
+        self.present = {id(t) for root in pattern.roots for t in walk(root, negated=False)}
+        self.certain = {id(t) for root in pattern.roots for t in _certain(root)}
+        self.pending = [self._symbol(term) for term in pattern.terms]
+        self.tracing = Tracing()
+        self.tracing.closed = True
+
+    def returned(self, function: Callable[..., Any]) -> Any:
+        """Run a rule's function; return what it returns."""
+        run = function(*map(self.argument, self.pattern.variables))
+        self.replay_pattern(run)
+        try:
+            next(run)
+        except StopIteration as stop:
+            return stop.value
+        raise NotDeterminedError  # it yields twice, which is refused elsewhere
+
+    # ------------------------------------------------------------------ what only a match tells
+
+    def answer(self, known: bool | None = None) -> bool:
+        """Answer a test: as it is known, or as foreseen."""
+        if self.is_strict:
+            raise NotDeterminedError
+        if known is not None:
+            return known
+        self.is_guess = True
+        if not self.answers:
+            raise NotDeterminedError
+        return self.answers.pop(0)
+
+    def unknown(self, kind: Callable[..., Unknown] = Unknown, *about: Any) -> Unknown:
+        """Return what stands for something that only a match tells."""
+        if self.is_strict:
+            raise NotDeterminedError
+        return kind(self, *about)
+
+    # ------------------------------------------------------------------ what the function computes with
+
+    def argument(self, variable: Variable) -> Any:
+        """Return what a variable is bound to."""
+        if id(variable) in self.attributes:
+            return BoundAttribute(self, variable)
+        if id(variable) in self.rests:
+            return (Symbol(self, self.rests[id(variable)]),)
+        return None if variable.optional and not self.has_optional else Symbol(self, variable)
+
+    def next_made(self) -> Any:
+        """Return the symbol of the next term of the pattern."""
+        return self.pending.pop(0)
+
+    def _symbol(self, term: Any) -> Symbol:
+        if isinstance(term, Repeated | Every):
+            return SeveralSymbol(self, term)
+        is_there = True if id(term) in self.certain else None if id(term) in self.present else False
+        return Symbol(self, term, is_there=True if isinstance(term, Without) else is_there)
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Stand for ``op(*operands, **attributes)``, above or below the yield."""
+        return self.make((op,), operands, attributes)
+
+    def make(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+        """Stand for an application of one of some ops, above or below the yield."""
+        if not self.below:
+            return self.next_made()
+        own = {k: v for k, v in attributes.items() if k != "like"}
+        is_like = attributes.get("like") is not None
+        like = getattr(attributes["like"], "_term", None) if is_like else None
+        # An op on unknowns alone is computed when the rule runs: its result is as unknown as they are.
+        terms = tuple(self.term(x) for x in operands if x is not None)
+        if self.is_strict:
+            self._check(ops[0], terms, own, is_like=is_like)
+            if is_like and (not isinstance(like, PatternNode) or isinstance(like, NewNode)):
+                raise NotDeterminedError
+        node = NewNode(self.tracing, ops, terms, own, like)
+        symbol = Symbol(self, node)
+        return symbol if node.results == 1 else tuple(symbol)
+
+    def _check(self, op: Op, operands: tuple[Any, ...], own: dict[str, Any], *, is_like: bool) -> None:
+        """Report what is wrong whatever the match; leave to a match what it decides."""
+        # A variable's value may be an attribute as a whole, and no part of one.
+        if op.results != 1 or op.stateful or _holds_symbol([v for v in own.values() if type(v) is not BoundAttribute]):
+            raise NotDeterminedError
+        op.check(len(operands), own, complete=not is_like)
+
+    def term(self, value: Any) -> Any:
+        """Return the term that a value stands for."""
+        if isinstance(value, Symbol):
+            return value._term
+        if value is NOTHING:
+            return NOTHING
+        if isinstance(value, Unknown):
+            self.unknown()
+            value = None
+        return Literal(np.asarray(value))
+
+
+def _certain(term: Any) -> Iterator[Any]:
+    """Yield what every match of a term has: what is no part of an alternative, nor forbidden."""
+    work = [term]
+    while work:
+        part = work.pop()
+        yield part
+        if not isinstance(part, Either | Without):
+            work.extend(parts_of(part))
+
+
+def _holds_symbol(value: Any) -> bool:
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_holds_symbol, value))
+    return isinstance(value, Symbol | Unknown)

@@ -1,0 +1,161 @@
+"""A replacement that needs no values of the match is read once and kept as data: no Python runs for each match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import RuleError, TypeMismatchError
+from graphrewrite.graph import Graph
+from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.rewriting.match import find_at
+from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable
+from graphrewrite.rewriting.rule.bytecode import is_closed
+from graphrewrite.rewriting.rule.symbolic_run import BoundAttribute, NewNode, Symbol, SymbolicRun
+from graphrewrite.types import Tensor
+
+__all__ = ["Hole", "Template", "TemplateNode", "is_conjunctive", "matches_itself", "read_template"]
+
+
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """A matched node or a bound value: which node of the pattern, or -1 minus which variable."""
+
+    place: int
+
+
+@dataclass(frozen=True, eq=False)
+class TemplateNode:
+    """A node that is added.
+
+    Attributes
+    ----------
+    op : Op
+        Its op.
+    operands : tuple of Hole, TemplateNode or Literal
+        Its operands.
+    attributes : dict
+        Those that stand in the rule.
+    captured : dict
+        Names of attributes that variables bind, to the variables' positions.
+    like : int, optional
+        Position, in the pattern, of the matched node whose attributes it has besides.
+    """
+
+    op: Op
+    operands: tuple[Any, ...]
+    attributes: dict[str, Any]
+    captured: dict[str, int]
+    like: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """A replacement as data: the nodes that are added, operands first, and one hole or node a root."""
+
+    nodes: tuple[TemplateNode, ...]
+    values: tuple[Any, ...]
+
+
+@lru_cache(maxsize=1024)
+def is_conjunctive(pattern: Pattern) -> bool:
+    """Tell whether a pattern is made of ops, variables and literals only, each op with one result."""
+    return not pattern.forbidden and all(
+        isinstance(term, PatternNode)
+        and bool(term.ops)
+        and term.results == 1
+        and all(
+            isinstance(t, PatternNode | Literal) or (isinstance(t, Variable) and not t.optional and t.condition is None)
+            for t in term.operands
+        )
+        for term in (*pattern.roots, *pattern.terms)
+    )
+
+
+def read_template(
+    function: Callable[..., Any], pattern: Pattern, complain: Callable[[str], RuleError]
+) -> Template | None:
+    """Return a replacement as data; None where it depends on more than what stands in the rule."""
+    if not is_conjunctive(pattern) or not is_closed(function):
+        return None
+    run = SymbolicRun(pattern)
+    try:
+        returned = run.returned(function)
+        values = returned if isinstance(returned, tuple) else (returned,)
+        if not all(isinstance(value, Symbol) for value in values):
+            return None
+        template = _template([run.term(value) for value in values], pattern)
+    except TypeMismatchError as error:
+        raise complain(f"its replacement is wrong: {error}") from None
+    except Exception:  # what a rule does with the values of a match is its own affair until there is one
+        return None
+    if len(values) != len(pattern.roots):
+        raise complain(f"yields {len(pattern.roots)} nodes and returns {len(values)} values; return one for each")
+    return template
+
+
+def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
+    """Return terms as a template, its nodes in the order in which `graphrewrite.rewriting.engine.plan` adds them."""
+    places = {id(variable): -1 - i for i, variable in enumerate(pattern.variables)}
+    places |= {id(term): i for i, term in enumerate(pattern.terms)}
+    read: dict[int, Any] = {}
+    nodes: list[TemplateNode] = []
+    work = [(term, False) for term in reversed(terms)]
+    while work:
+        term, is_ready = work.pop()
+        if id(term) in read:
+            continue
+        if not isinstance(term, NewNode):
+            read[id(term)] = term if isinstance(term, Literal) else Hole(places[id(term)])
+        elif is_ready:
+            captured = {k: -1 - places[id(v._variable)] for k, v in term.own.items() if isinstance(v, BoundAttribute)}
+            attributes = {k: as_attribute(v) for k, v in term.own.items() if k not in captured}
+            operands = tuple(read[id(operand)] for operand in term.operands)
+            like = None if term.like is None else places[id(term.like)]
+            read[id(term)] = TemplateNode(term.ops[0], operands, attributes, captured, like)
+            nodes.append(read[id(term)])
+        else:
+            work.append((term, True))
+            work.extend((operand, False) for operand in reversed(term.operands))
+    return Template(tuple(nodes), tuple(read[id(term)] for term in terms))
+
+
+def matches_itself(pattern: Pattern, template: Template) -> bool:
+    """Tell whether a pattern is found in its own replacement, whatever its variables stand for."""
+    graph = Graph("replacement")
+    kind = Tensor("f32", ())
+    placed: dict[int, str] = {}
+
+    def node(value: Any) -> str:
+        if id(value) in placed:
+            return placed[id(value)]
+        if isinstance(value, Hole):
+            name = f"hole{value.place}"
+            if name not in graph:
+                constant = value.place < 0 and pattern.variables[-1 - value.place].constant
+                # A constant of no entries: no literal admits it, for its value is not known.
+                data = {"type": "constant", "value": np.zeros(0)} if constant else {"type": "input"}
+                graph.add_node(name, **data, result=kind)
+        elif isinstance(value, TemplateNode):
+            name = placed[id(value)] = f"node{len(placed)}"
+            graph.add_node(name, type=value.op.name, result=kind, **value.attributes)
+            graph.adopt(value.op)
+            for slot, operand in enumerate(value.operands):
+                source = node(operand)
+                slots = graph.edges[source, name]["slots"] if graph.has_edge(source, name) else ()
+                graph.add_edge(source, name, slots=(*slots, (slot, 0)))
+        else:
+            name = f"constant{len(placed)}"
+            graph.add_node(name, type="constant", value=value.value, result=kind)
+        placed[id(value)] = name
+        return name
+
+    if any(n.captured or n.like is not None for n in template.nodes):
+        return False  # attributes that only a match tells may differ from the pattern's
+    for value in template.values:
+        node(value)
+    return any(True for name in list(graph) if name.startswith("node") for _ in find_at(pattern, graph, name))

@@ -1,0 +1,168 @@
+"""Read a rule's function: trace what stands above its yield, and find mistakes before the rule is used."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.op.symbolic import CURRENT
+from graphrewrite.rewriting.fused.binding import Step, Surroundings, fuse
+from graphrewrite.rewriting.match.compiled import Matcher, compile_pattern
+from graphrewrite.rewriting.pattern import (
+    Every,
+    Pattern,
+    PatternNode,
+    Repeated,
+    Tracing,
+    Where,
+    Without,
+    height_of,
+    top_of,
+    variables_of,
+)
+from graphrewrite.rewriting.rule.bytecode import check_names, codes_of, returns_nothing, steps_of
+from graphrewrite.rewriting.rule.template import Template, is_conjunctive, matches_itself, read_template
+from graphrewrite.runtime.source_location import located
+
+__all__ = ["Definition", "read_definition"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a rule's function says.
+
+    Attributes
+    ----------
+    name, file, line, doc : str, str, int, str
+        Of the function.
+    pattern : Pattern
+        What stands above the yield.
+    names : frozenset of str
+        Global names and attributes that the function and what it defines use.
+    shared : str
+        The rule's option.
+    template : Template, optional
+        What stands below the yield, where it can be kept as data.
+    """
+
+    name: str
+    file: str
+    line: int
+    doc: str | None
+    pattern: Pattern
+    names: frozenset[str]
+    shared: str
+    template: Template | None
+
+    @property
+    def depends_on_values(self) -> bool:
+        """Whether it may look at what the values are that its variables bind."""
+        return self.template is None
+
+    @cached_property
+    def radius(self) -> int | None:
+        """How far from a root something lies that decides, beside what is matched; 0 for nothing, None for anywhere."""
+        terms = self.pattern.terms
+        operands = [t for term in terms if isinstance(term, PatternNode) for t in term.operands]
+        conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
+        conditions += [t for t in operands if isinstance(t, Where)]
+        asked = self.names.union(*(_names_in(condition.predicate) for condition in conditions))
+        if "graph" in asked:
+            return None
+        # A run ends where a link above it goes, and a group changes with each of its members.
+        several = [root.unit for root in self.pattern.roots if isinstance(root, Repeated | Every)]
+        radius = max((height_of(unit.top) + 1 for unit in several), default=0)
+        deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in terms)
+        if not (deep or self.pattern.forbidden or "readers" in asked):
+            return radius
+        return None if any(isinstance(t, Repeated) for t in terms) else max(radius, 2 * len(terms) + 1)
+
+    @cached_property
+    def root_kinds(self) -> frozenset[str] | None:
+        """Types of the nodes that may be roots; None for any."""
+        kinds = [top_of(root).kinds for root in self.pattern.roots]
+        return frozenset().union(*kinds) if all(kinds) else None
+
+    @cached_property
+    def matcher(self) -> Callable[[Any], Matcher] | None:
+        """Maker of a compiled matcher for a graph, where the pattern is conjunctive; compiled when first needed."""
+        return compile_pattern(self.pattern, self.shared) if is_conjunctive(self.pattern) else None
+
+    @cached_property
+    def fused(self) -> Callable[[Any, Any, Surroundings], Step] | None:
+        """Maker of a function for a graph that matches and replaces at once, where the whole rule allows it."""
+        if self.template is None or self.shared != "refuse" or not is_conjunctive(self.pattern):
+            return None
+        return fuse(self.pattern, self.template)
+
+    @property
+    def root_place(self) -> int:
+        """Where the first root stands in ``pattern.terms``."""
+        return next(i for i, term in enumerate(self.pattern.terms) if term is top_of(self.pattern.roots[0]))
+
+    @cached_property
+    def contains_itself(self) -> bool:
+        """Whether the pattern matches its own replacement, whatever the variables are."""
+        return self.template is not None and matches_itself(self.pattern, self.template)
+
+    def complain(self, message: str) -> RuleError:
+        """Return an error that names the rule, its file and its line."""
+        return RuleError(f"rule {self.name!r} ({located(self.file, self.line)}): {message}")
+
+
+def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) -> Definition:
+    """Return what a rule's function says."""
+    code = function.__code__
+    file, line = code.co_filename, code.co_firstlineno
+
+    def complain(message: str) -> RuleError:
+        return RuleError(f"rule {function.__name__!r} ({located(file, line)}): {message}")
+
+    if not inspect.isgeneratorfunction(function):
+        raise complain("has no yield; put the pattern above one yield and the replacement below it")
+    if keeps not in ("exact", "rounding", "assumes") or shared not in ("refuse", "keep", "duplicate"):
+        raise complain("keeps is 'exact', 'rounding' or 'assumes', and shared is 'refuse', 'keep' or 'duplicate'")
+    if sum(step.opname == "YIELD_VALUE" for step in steps_of(code)) > 1:
+        raise complain("yields twice; a rule has one yield")
+    pattern = _trace(function, complain)
+    if returns_nothing(code):
+        raise complain("returns nothing; return the replacement, a refusal, or rule.nothing for nodes that just go")
+    check_names(function, complain)
+    names = frozenset(name for inner in codes_of(code) for name in inner.co_names)
+    template = read_template(function, pattern, complain)
+    return Definition(function.__name__, file, line, inspect.getdoc(function), pattern, names, shared, template)
+
+
+def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -> Pattern:
+    tracing = Tracing()
+    try:
+        variables = variables_of(function, tracing)
+    except RuleError as error:
+        raise complain(str(error)) from None
+    run = function(*variables)
+    token = CURRENT.set(tracing)
+    try:
+        yielded = next(run)
+    except (GraphRewriteError, AttributeError) as error:  # of a misspelt op, the library suggests the right one
+        raise complain(str(error)) from None
+    except StopIteration:
+        raise complain("returns before its yield") from None
+    except Exception as error:
+        raise complain(f"fails above its yield: {type(error).__name__}: {error}") from error
+    finally:
+        CURRENT.reset(token)
+    tracing.closed = True
+    for name, value in run.gi_frame.f_locals.items():
+        if isinstance(value, PatternNode | Repeated | Every) and value.name is None:
+            value.name = name
+    run.close()
+    return Pattern.of(yielded, variables, tracing.terms, complain)
+
+
+def _names_in(function: Any) -> tuple[str, ...]:
+    code = getattr(function, "__code__", None)
+    return code.co_names if code is not None else ()

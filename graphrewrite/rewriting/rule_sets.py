@@ -1,0 +1,198 @@
+"""Rules by their names: ``package.module:RULES``, as commands and the pytest plugin are given them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError, did_you_mean
+from graphrewrite.rewriting.digraph_rules import GraphRule
+from graphrewrite.rewriting.passes import Pass, Pipeline
+from graphrewrite.rewriting.rule.declaration import Rule
+
+__all__ = ["Named", "NamingError", "named"]
+
+_SHOWN = 8
+"""Names that an error lists."""
+
+
+class NamingError(GraphRewriteError):
+    """A name leads to no rule, pass or pipeline; says what is there instead."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A rule, or what stands for several.
+
+    Attributes
+    ----------
+    target : str
+        The name that led to it.
+    name : str
+        What it is called; of two of one name in a target, the second has a number.
+    subject : Rule, GraphRule, Pass, Pipeline or callable
+        What it stands for.
+    """
+
+    target: str
+    name: str
+    subject: Any
+
+
+def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
+    """Return what some names stand for, rule by rule.
+
+    Parameters
+    ----------
+    targets : iterable of str
+        ``package.module:NAME`` of a rule, a pass, a pipeline, a function on graphs, or a tuple or list of them, whose
+        members are given one by one; or ``package.module`` for everything of this kind, but functions, that the module
+        makes or offers.
+
+    Raises
+    ------
+    NamingError
+        If a module cannot be imported, or holds no such name, or nothing of this kind.
+
+    Examples
+    --------
+    >>> [each.name for each in named(["graphrewrite.rules:drop_identity", "graphrewrite.rules:FOLDING"])][:2]
+    ['drop_identity', 'gemm_as_linear']
+    >>> named(["graphrewrite.rules:RULLES"])
+    Traceback (most recent call last):
+    ...
+    graphrewrite.rewriting.rule_sets.NamingError: 'graphrewrite.rules' has no 'RULLES'; did you mean 'RULES'?
+    """
+    subjects: list[Named] = []
+    for target in dict.fromkeys(targets):
+        module_name, _, name = target.partition(":")
+        module = _module(module_name, target, folder)
+        members = list(_members(_attribute(module, name, target), target)) if name else list(_all(module, target))
+        seen: Counter[str] = Counter()
+        for member in members:
+            word = _called(member)
+            seen[word] += 1
+            subjects.append(Named(target, word if seen[word] == 1 else f"{word}-{seen[word]}", member))
+    return subjects
+
+
+def _module(module_name: str, target: str, folder: Path | None) -> ModuleType:
+    is_path = module_name.endswith(".py") or "/" in module_name or "\\" in module_name
+    if is_path or not all(part.isidentifier() for part in module_name.split(".")):
+        hint = ""
+        if is_path:
+            dotted = ".".join(Path(module_name).with_suffix("").parts)
+            hint = f"; a module is imported: write {dotted}{target[len(module_name) :]}"
+        raise NamingError(f"{target!r} is not of the form package.module:RULES{hint}")
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))  # behind all others: nothing that is installed is hidden
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if missing and (module_name == missing or module_name.startswith(f"{missing}.")):
+            raise NamingError(_not_found(module_name, missing)) from None
+        raise NamingError(f"{module_name!r} needs the module {missing!r}, which is not installed") from error
+    except SyntaxError as error:  # of the module, or of one that it imports
+        where = f"{error.filename}:{error.lineno}"
+        raise NamingError(f"{module_name!r} cannot be imported: SyntaxError: {error.msg} ({where})") from error
+    except (Exception, SystemExit) as error:  # whatever a module of other people does
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{at.filename}:{at.lineno}"
+        raise NamingError(f"{module_name!r} cannot be imported: {type(error).__name__}: {error} ({where})") from error
+
+
+def _not_found(module_name: str, missing: str) -> str:
+    parent, _, last = missing.rpartition(".")
+    if parent in sys.modules:
+        paths = getattr(sys.modules[parent], "__path__", None)
+        if paths is None:
+            return f"{parent!r} is a module and no package: write {parent}:{module_name[len(parent) + 1 :]}"
+    else:
+        paths = sys.path
+    # An empty entry of the path is the current folder.
+    folders = [Path(path or ".") for path in paths]
+    near = {p.stem for folder in folders if folder.is_dir() for p in folder.iterdir() if _is_importable(p)}
+    return f"there is no module {missing!r}{did_you_mean(last, near - sys.stdlib_module_names)}"
+
+
+def _is_importable(path: Path) -> bool:
+    return path.suffix == ".py" or (path.is_dir() and path.name.isidentifier())
+
+
+def _attribute(module: ModuleType, name: str, target: str) -> Any:
+    thing: Any = module
+    for part in name.split("."):
+        try:
+            thing = getattr(thing, part)
+        except AttributeError:
+            holder = getattr(thing, "__name__", type(thing).__name__)
+            names = [word for word in dir(thing) if not word.startswith("_")]
+            hint = did_you_mean(part, names)
+            if not hint and isinstance(thing, ModuleType):
+                here = sorted(word for word in names if _is_subject(getattr(thing, word, None)))
+                hint = f"; there is: {', '.join(here[:8])}{' …' if len(here) > 8 else ''}" if here else ""
+            raise NamingError(f"{holder!r} has no {part!r}{hint}") from None
+    return thing
+
+
+def _members(thing: Any, target: str) -> Iterable[Any]:
+    """The rules of a set, one by one; a pipeline is one thing, as its phases need one another."""
+    if isinstance(thing, Rule | GraphRule | Pass | Pipeline):
+        return (thing,)
+    if isinstance(thing, ModuleType):
+        return _all(thing, target)
+    if isinstance(thing, tuple | list | set | frozenset | dict):
+        values = list(thing.values()) if isinstance(thing, dict) else list(thing)
+        members = [member for value in values for member in _members(value, target)]
+        if isinstance(thing, set | frozenset):
+            members.sort(key=_called)  # sets have no order that can be relied on
+        if not members:
+            raise NamingError(f"{target!r} is empty; name another, or put a rule into it")
+        return members
+    if callable(thing) and not isinstance(thing, type):
+        return (thing,)
+    kind = f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
+    raise NamingError(
+        f"{target!r} is {kind}; name a rule, a pass, a pipeline, a function on graphs, or a tuple of them"
+    )
+
+
+def _is_subject(thing: Any) -> bool:
+    if isinstance(thing, tuple | list):
+        return bool(thing) and all(_is_subject(member) for member in thing)
+    return isinstance(thing, Rule | GraphRule | Pass | Pipeline)
+
+
+def _all(module: ModuleType, target: str) -> Iterable[Any]:
+    """Rules, passes and pipelines of a module, alone or in tuples: those that it offers, or makes itself."""
+    offered = getattr(module, "__all__", None)
+    subjects: dict[int, Any] = {}
+    for name, thing in vars(module).items():
+        if name.startswith("_") or not _is_subject(thing) or (offered is not None and name not in offered):
+            continue
+        if offered is None and not _is_made_in(thing, module):
+            continue
+        for member in _members(thing, target):
+            subjects.setdefault(id(member), member)
+    if not subjects:
+        name = module.__name__
+        raise NamingError(f"{name!r} offers no rules, passes or pipelines; name one: {name}:RULES")
+    return subjects.values()
+
+
+def _is_made_in(thing: Any, module: ModuleType) -> bool:
+    """Tell whether a rule or a pass was not only imported by a module; tuples say what they are for."""
+    function = getattr(thing, "function", None)
+    return function is None or getattr(function, "__module__", None) == module.__name__
+
+
+def _called(thing: Any) -> str:
+    return str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)

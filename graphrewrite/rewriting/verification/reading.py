@@ -1,0 +1,119 @@
+"""Read a graph that may be malformed: nothing here raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+
+from graphrewrite.errors import did_you_mean
+from graphrewrite.graph.dataflow import Operand
+from graphrewrite.op import LIBRARY, find_op
+from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import attributes_in
+from graphrewrite.types import Stream, Tensor, Type
+
+__all__ = [
+    "advice_for",
+    "kind_of",
+    "known_op",
+    "op_attributes",
+    "operands_or_fault",
+    "reading_once",
+    "results_of",
+    "slots_of",
+]
+
+_SEQUENCES = (tuple, list)
+_TYPES = (Tensor, Stream)
+_READ: ContextVar[tuple[Any, dict[Any, tuple[Operand, ...] | str]] | None] = ContextVar("read", default=None)
+"""A graph that does not change for now, and the operands of its nodes as far as they were asked for."""
+
+
+@contextmanager
+def reading_once(graph: Any) -> Iterator[None]:
+    """Read the operands of each node once, however many checks ask; the graph must not change meanwhile."""
+    token = _READ.set((graph, {}))
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
+def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
+    """Return the slots that an edge's data says, none of a control edge; None where it says nothing sensible."""
+    slots = edge.get("slots")
+    if (type(slots) is not tuple and not isinstance(slots, _SEQUENCES)) or (not slots and edge.get("kind") is None):
+        return None
+    for pair in slots:
+        if (type(pair) is not tuple and not isinstance(pair, _SEQUENCES)) or len(pair) != 2:
+            return None
+        slot, result = pair
+        if type(slot) is not int or type(result) is not int or slot < 0 or result < 0:
+            return None
+    return slots if type(slots) is tuple else tuple(slots)
+
+
+def operands_or_fault(graph: Any, node: Any) -> tuple[Operand, ...] | str:
+    """Return the operands of a node in order, or what is wrong with its slots."""
+    read = _READ.get()
+    if read is None or read[0] is not graph:
+        return _read(graph, node)
+    known = read[1].get(node)
+    if known is None:
+        known = read[1][node] = _read(graph, node)
+    return known
+
+
+def _read(graph: Any, node: Any) -> tuple[Operand, ...] | str:
+    found: dict[int, Operand] = {}
+    sources = graph._pred[node]
+    for source, edge in sources.items():
+        slots = slots_of(edge)
+        if slots is None:
+            return f"the edge from {source!r} says {edge.get('slots')!r}"
+        if len(slots) == 1 == len(sources) and slots[0][0] == 0:
+            return (Operand(source, slots[0][1]),)
+        for slot, result in slots:
+            if slot in found:
+                return f"slot {slot} is both {found[slot].node!r} and {source!r}"
+            found[slot] = Operand(source, result)
+    for slot in range(len(found)):
+        if slot not in found:
+            return f"there is no slot {slot}"
+    return tuple([found[slot] for slot in range(len(found))])
+
+
+def kind_of(graph: Any, node: Any) -> str | None:
+    """Return a node's type; None where it has none, or something that is no text."""
+    kind = graph._node[node].get("type")
+    return kind if isinstance(kind, str) and kind else None
+
+
+def known_op(graph: Any, node: Any) -> Op | None:
+    """Return the op that a node's type names, if there is one."""
+    kind = graph._node[node].get("type")
+    return find_op(kind, graph.ops)
+
+
+@lru_cache(maxsize=256)
+def advice_for(kind: str, own: tuple[str, ...]) -> str:
+    """Return which known op may have been meant by a name; own are those beside the library's."""
+    return did_you_mean(kind, [*LIBRARY, *own])
+
+
+def op_attributes(graph: Any, node: Any, op: Op) -> dict[str, Any]:
+    """Return the attributes of its op that a node states, and others that it should not have."""
+    return attributes_in(graph._node[node], op.attributes)
+
+
+def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:
+    """Return the types that a node declares, or None where it declares none, or something else."""
+    found = graph._node[node].get("result")
+    if isinstance(found, _TYPES):
+        return (found,)
+    if isinstance(found, tuple) and all(isinstance(t, _TYPES) for t in found):
+        return found
+    return None

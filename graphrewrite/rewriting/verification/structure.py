@@ -1,0 +1,143 @@
+"""Checks of names, ops, edges and attributes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.graph.cycles import holds_state, order_of, shown
+from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.rewriting.verification.checks import check
+from graphrewrite.rewriting.verification.reading import (
+    advice_for,
+    kind_of,
+    known_op,
+    op_attributes,
+    operands_or_fault,
+    slots_of,
+)
+
+__all__ = [
+    "annotations_are_names",
+    "attributes_fit",
+    "cycles_pass_state",
+    "names_are_unique",
+    "nodes_have_types",
+    "operands_fit",
+    "ops_are_known",
+    "slots_are_numbered",
+]
+
+
+@check(whole=True)
+def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
+    """Node names are non-empty strings; a name that prints like another one is a duplicate."""
+    plain = [node for node in graph if isinstance(node, str) and node]
+    if len(plain) == len(graph):
+        return
+    printed = Counter(map(str, graph))
+    for node in graph:
+        if isinstance(node, str) and node:
+            continue
+        if printed[str(node)] > 1:
+            yield node, f"there is another node whose name prints as {str(node)!r}; rename one of them"
+        else:
+            yield (
+                node,
+                f"node names are non-empty strings, got {node!r}; rename it, for example with networkx.relabel_nodes",
+            )
+
+
+@check
+def nodes_have_types(graph: Any, node: Any) -> str | None:
+    """Every node has a type: the name of its op."""
+    kind = graph._node[node].get("type")
+    if isinstance(kind, str) and kind:
+        return None
+    wrong = "is missing" if kind is None else f"is {kind!r}"
+    return f"its type {wrong}; write the name of its op as its `type`"
+
+
+@check
+def ops_are_known(graph: Any, node: Any) -> str | None:
+    """The op that a type names is in the library, or among those that the graph was given."""
+    if known_op(graph, node) is not None or (kind := kind_of(graph, node)) is None:
+        return None
+    hint = advice_for(kind, tuple(graph.ops))
+    return f"unknown op {kind!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule"
+
+
+@check
+def slots_are_numbered(graph: Any, node: Any) -> str | None:
+    """The operands of a node are numbered 0, 1, … on its edges, each number once."""
+    found = operands_or_fault(graph, node)
+    if isinstance(found, str):
+        return f"the slots of its operands are missing or collide: {found}; number them 0, 1, … on the edges"
+    return None
+
+
+@check
+def operands_fit(graph: Any, node: Any) -> str | list[str] | None:
+    """A node has the operands that its op asks for: no fewer and no more."""
+    operands, op = operands_or_fault(graph, node), known_op(graph, node)
+    if op is None or isinstance(operands, str):
+        return None
+    if op.name == "output":
+        return None if len(operands) == 1 else f"an output has one operand, this has {len(operands)}"
+    if op.name == "constant":
+        return [
+            f"is a constant and {o.node!r} writes to it; make a node of its own of what it computes" for o in operands
+        ]
+    try:
+        op.check(len(operands), {}, complete=False)
+    except TypeMismatchError as error:
+        return str(error)
+    return None
+
+
+@check
+def attributes_fit(graph: Any, node: Any) -> list[str] | None:
+    """A node has attributes of its op only, and all of those that have no default."""
+    op = known_op(graph, node)
+    if op is None:
+        return None
+    attributes = op_attributes(graph, node, op)
+    try:
+        op.check(op.required, attributes)
+    except TypeMismatchError as error:
+        found = [str(error)]
+        for key, value in attributes.items():
+            try:
+                op.check(op.required, {key: value}, complete=False)
+            except TypeMismatchError as error:
+                if str(error) != found[0]:
+                    found.append(str(error))
+        return found
+    return None
+
+
+@check
+def annotations_are_names(graph: Any, node: Any) -> Iterator[str]:
+    """The annotations of a node are names; its origin is a tuple of names."""
+    data = graph._node[node]
+    for key in sorted(RESERVED_ANNOTATIONS & data.keys()):
+        if not isinstance(data[key], str) or not data[key]:
+            yield f"its {key} must be a non-empty string, got {data[key]!r}; write a name, or remove the key"
+    origin = data.get("origin", ())
+    if not isinstance(origin, tuple | list) or not all(isinstance(name, str) for name in origin):
+        yield f"its origin must be a tuple of node names, got {origin!r}; write the names that it was made from"
+
+
+@check(whole=True)
+def cycles_pass_state(graph: Any) -> Iterator[tuple[Any, str]]:
+    """A cycle is legal where it passes an op of the stream level that holds state, and nowhere else."""
+    for cycle in order_of(graph).cycles:
+        if len(cycle) == 2:
+            yield cycle[0], f"reads itself: is on a cycle {shown(cycle)}; remove that edge"
+        else:
+            yield cycle[0], f"is on a cycle {shown(cycle)}; break it or put a register on it"
+    for node, readers in graph._succ.items():
+        if node in readers and not slots_of(readers[node]) and holds_state(graph, node):
+            yield node, "runs after itself; remove that edge"

@@ -1,0 +1,70 @@
+"""Which value of one graph stands for which of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.graph import Graph
+from graphrewrite.graph.dataflow import Operand
+
+__all__ = ["value_pairs"]
+
+Pair = tuple[Operand, Operand, str]
+"""A value of the graph after, that of the graph before which it stands for, and the node at which that shows."""
+
+
+def value_pairs(before: Graph, after: Graph) -> list[Pair]:
+    r"""Return what stands for what, in the order of the graph after.
+
+    A node of the same name stands for itself. What a node of both graphs reads now stands for what it has read. Of new
+    nodes that come from the same ones, the last stands for the last of those.
+
+    Returns
+    -------
+    list of (Operand, Operand, str)
+        A value after, a value before, and the node of the graph after at which that shows.
+
+    Examples
+    --------
+    >>> old = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = neg(a)\ny = output(b)")
+    >>> new = Graph.parse("graph g\nx = input() : f32[N]\nc = identity(x)\ny = output(c)")
+    >>> [(mine.node, theirs.node) for mine, theirs, _ in value_pairs(old, new)]
+    [('x', 'x'), ('c', 'b'), ('y', 'y')]
+    """
+    order = after.in_order()
+    found: dict[tuple[Operand, Operand], str] = {}
+    for node in order:
+        if node not in before:
+            continue
+        for was, now in zip(_read(before, node), _read(after, node), strict=False):
+            if was != now:
+                found.setdefault((now, was), now.node if now.node not in before else node)
+        for result in range(min(_count(before, node), _count(after, node))):
+            found[Operand(node, result), Operand(node, result)] = node
+    paired = {now.node for now, _ in found}
+    told = {was.node for _, was in found}
+    place = {node: i for i, node in enumerate(before.in_order())}
+    families: dict[tuple[str, ...], str] = {}
+    for node in order:
+        origin = tuple(n for n in after.nodes[node].get("origin") or () if n in place)
+        if node not in before and origin:
+            families[origin] = node
+    for origin, node in families.items():
+        last = max(origin, key=place.__getitem__)
+        if node not in paired and last not in told and _count(before, last) == _count(after, node):
+            found.update(((Operand(node, r), Operand(last, r)), node) for r in range(_count(after, node)))
+    at = {node: i for i, node in enumerate(order)}
+    return sorted(((*pair, where) for pair, where in found.items()), key=lambda entry: (at[entry[2]], entry[0].result))
+
+
+def _read(graph: Graph, node: str) -> tuple[Operand, ...]:
+    try:
+        return graph.operands(node)
+    except GraphRewriteError:  # its slots collide: nothing is known of what it reads
+        return ()
+
+
+def _count(graph: Graph, node: str) -> int:
+    result: Any = graph.nodes[node].get("result")
+    return len(result) if isinstance(result, tuple) and result else 1

@@ -1,0 +1,140 @@
+"""A strategy of well-typed graphs, with an instance of a pattern where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from graphrewrite.graph import Graph, Value
+from graphrewrite.op import LIBRARY
+from graphrewrite.op.op import Op
+from graphrewrite.rewriting.pattern import Pattern
+from graphrewrite.rewriting.rule.declaration import Rule
+from graphrewrite.testing.generation.builder import Builder
+from graphrewrite.testing.generation.demand import Unfit
+from graphrewrite.testing.generation.exploring import telling_plans
+from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
+from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
+from graphrewrite.testing.generation.varying import vary
+from graphrewrite.testing.strategies.picking import picking
+from graphrewrite.types import Dimension
+
+__all__ = ["graphs"]
+
+
+def graphs(
+    *,
+    ops: Iterable[Op | str] | None = None,
+    containing: Rule | Pattern | None = None,
+    every_type: bool = False,
+) -> st.SearchStrategy[Graph]:
+    """Return a strategy of well-typed graphs.
+
+    They have several inputs and outputs, shared values, repeated operands, constants, dead and independent nodes.
+    Shrinks to few nodes of the first op, sizes of 1, and constants of ones.
+
+    Parameters
+    ----------
+    ops : iterable of Op or str, optional
+        What their nodes may be; the ops of float networks where not given.
+    containing : Rule or Pattern, optional
+        Every graph has an instance of this pattern, in one of the ways in which it can be read: each op and each option
+        in turn, optional operands there or not, none to three values for ``*xs``, chains and groups of several sizes.
+        Sometimes inner nodes have readers outside of it; of a rule that refuses those, never in all instances.
+    every_type : bool
+        Whether values may be of any element type that the ops take, and in any layout. Else they are of the types that
+        most graphs hold: float 32 and 64, integers of 8, 32 and 64 bits, fixed point, and, where the ops ask for them,
+        bool and quantised numbers.
+
+    Raises
+    ------
+    NoInstanceError
+        If no such graph was found, with what hinders it.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> graph = find(graphs(ops=["add"]), lambda g: any(len(set(g.operands(n))) < len(g.operands(n)) for n in g))
+    >>> graph.operands("add_1")
+    (Operand(node='x', result=0), Operand(node='x', result=0))
+    """
+    chosen = tuple(LIBRARY[o] if isinstance(o, str) else o for o in (DEFAULT_OPS if ops is None else ops))
+    if containing is None:
+        return _plain(chosen, every_type)
+    pattern = containing.pattern if isinstance(containing, Rule) else containing
+    if not isinstance(pattern, Pattern):
+        raise NoInstanceError(f"{containing!r} has no pattern of ops; pass a strategy of your own, on=...")
+    feasible_kinds(pattern)  # says at once if there is no instance
+    around = [o for o in chosen if ops is not None or o.name in CONTINUOUS]
+    return _around(_Surroundings(pattern, around, containing, every_type=every_type))
+
+
+class _Surroundings:
+    """What is put around the instances of a pattern."""
+
+    def __init__(self, pattern: Pattern, ops: list[Op], containing: Rule | Pattern, *, every_type: bool) -> None:
+        self.pattern, self.every_type = pattern, every_type
+        self.rule = containing if isinstance(containing, Rule) else None
+        # What must not be there is not put there.
+        unwanted = [node.kinds for node in pattern.forbidden]
+        self.ops = [op for op in ops if all(kinds and op.name not in kinds for kinds in unwanted)]
+        # A rule that refuses nodes with readers outside of the match still finds one instance without.
+        self.spoils_first = not isinstance(containing, Rule) or containing.shared != "refuse"
+
+    def instance(self, builder: Builder, *, spoiled: bool) -> list[Value]:
+        """Add an instance; of a rule that seldom fires often one near to those where it does."""
+        plans = () if self.rule is None else telling_plans(self.rule, every_type=self.every_type)
+        if plans and builder.chance(2):
+            plan = vary(builder.pick(plans), builder.pick, every_type=self.every_type)
+            return builder.build(plan, spoiled=spoiled)
+        return builder.instance(self.pattern, spoiled=spoiled)
+
+    def __repr__(self) -> str:
+        return f"containing {self.pattern}"
+
+
+_MOST = 14
+_RECORD = 48
+_ENDS = 16
+_DRAWN = st.binary(min_size=_ENDS + _MOST * _RECORD, max_size=_ENDS + _MOST * _RECORD)
+"""All choices of a graph: those of its outputs, and a record for each node. A record that begins with a small number is
+no node, so that zeros are nodes less."""
+_ABSENT = 128
+_BATCHES: tuple[Dimension, ...] = ("N", "N", "N", 2, 1, 3)
+
+
+@st.composite
+def _plain(draw: Any, ops: tuple[Op, ...], every_type: bool) -> Graph:
+    pick = picking(draw)
+    drawn = draw(_DRAWN)
+    pick.begin(drawn[:1])
+    builder = Builder(pick, ops, pick(_BATCHES), every_type=every_type)
+    for start in range(_ENDS, len(drawn), _RECORD):
+        if drawn[start] >= _ABSENT:
+            pick.begin(drawn[start + 1 : start + _RECORD])
+            builder.step()
+    pick.begin(drawn[1:_ENDS])
+    return builder.finish([])
+
+
+@st.composite
+def _around(draw: Any, site: _Surroundings) -> Graph:
+    pick = picking(draw)
+    builder = Builder(pick, site.ops, every_type=site.every_type)
+    if site.ops:
+        for _ in range(pick(range(3))):
+            builder.step()
+    wanted = []
+    try:
+        for turn in range(pick((1, 1, 1, 2))):
+            for root in site.instance(builder, spoiled=site.spoils_first or turn > 0):
+                builder.offer(root)
+                wanted.append(builder.read(root) if pick((False, True)) else root)
+                if pick((False, False, True)):
+                    wanted.append(builder.read(root))
+    except Unfit:
+        assume(False)
+    return builder.finish(wanted)

@@ -1,0 +1,281 @@
+"""Write a stream graph as a VHDL project."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.graph import Graph
+from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hdl.emission.description import describe, version
+from graphrewrite.hdl.emission.design import Design
+from graphrewrite.hdl.emission.entity import SHARED, check_entity, sources_of, template
+from graphrewrite.hdl.emission.names import NameTable, comment, telling
+from graphrewrite.hdl.emission.vectors import Vectors, make_vectors, payloads
+from graphrewrite.hdl.errors import ComponentError
+from graphrewrite.hdl.generics import literal
+from graphrewrite.hdl.netlist import Instance, Netlist, netlist, stream_graph
+from graphrewrite.hdl.simulation.simulation import Gates
+from graphrewrite.types import Stream
+
+__all__ = ["emit"]
+
+_INLINE = 8  # constants longer than this stand in a package of their own
+_BENCH_FILES = ("stream_source", "stream_checker", "vector_sink")
+_FIXED_NAMES = (*SHARED, "testbench", "dut", "judge", *_BENCH_FILES)
+
+
+def emit(
+    graph: Graph,
+    *,
+    name: str | None = None,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    gates: Gates | None = None,
+    frames: int = 20,
+    seed: int = 0,
+    components: tuple[Component, ...] = COMPONENTS,
+) -> Design:
+    """Return the VHDL project of a stream graph, with a self-checking test bench.
+
+    The project depends on the graph and the arguments only, byte for byte.
+
+    Parameters
+    ----------
+    graph : Graph
+        What ``to_stream`` gives.
+    name : str, optional
+        Of the top entity; the graph's name where not given.
+    inputs : mapping of str to array of int, optional
+        Frames for the test bench, as mantissas; random ones where not given.
+    gates : mapping of str to sequence of 0 and 1, optional
+        Stall patterns for the test bench; random ones where not given.
+    frames, seed : int
+        How many random frames, and which.
+    components : tuple of Component
+        What nodes may be: ``(*COMPONENTS, yours)`` with components of your own, whose VHDL is copied into the design.
+
+    Raises
+    ------
+    NetlistError
+        If the graph is no network of components.
+    ComponentError
+        If the VHDL of a component cannot be read, or has other generics or ports than its description.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import clip
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("rectify")
+    >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (2, 5))), low=0, high=127))
+    >>> design = emit(g)
+    >>> design.files["compile_order.txt"].split()[:4]
+    ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
+    """
+    graph = stream_graph(graph, components)
+    found = netlist(graph, components)
+    vectors = make_vectors(graph, found, inputs, gates, frames, seed, components)
+    return _Emitter(found, name or graph.name or "design", vectors).design()
+
+
+class _Emitter:
+    def __init__(self, found: Netlist, name: str, vectors: Vectors) -> None:
+        self.found, self.vectors = found, vectors
+        parts = {i.component.entity: i.component for i in found.instances.values()}
+        self.entities = dict(sorted(parts.items()))
+        for entity, component in self.entities.items():
+            if entity.lower() in _FIXED_NAMES:
+                raise ComponentError(
+                    f"the entity {entity} of {component.op.name} has the same name as one of every design; rename it"
+                )
+        for instance in found.instances.values():
+            check_entity(instance.component, instance.site)
+        self.sources = sources_of(self.entities.values())
+        files = NameTable([*_FIXED_NAMES, *self.sources])
+        self.top = files.give(name)
+        self.files_table = files
+        names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.sources])
+        self.ports = {port: names.give(port) for port in (*found.inputs, *found.outputs)}
+        told = telling({n: i.origin for n, i in found.instances.items()})
+        self.labels = {n: names.give(f"{told[n]} {i.component.entity}") for n, i in found.instances.items()}
+        self.branches = {
+            (node, result): names.give(f"{self.labels[node]} {result}")
+            for node, i in found.instances.items()
+            if len(i.site.results) > 1
+            for result in range(len(i.site.results))
+        }
+        self.packages = {
+            node: files.give(f"{self.labels[node]}_rom") for node, i in found.instances.items() if self.long(i)
+        }
+
+    # ------------------------------------------------------------------ the project
+
+    def design(self) -> Design:
+        render = _environment()
+        files: dict[str, str] = {}
+        for entity, text in self.sources.items():
+            files[f"components/{entity}.vhd"] = text
+        for node, package in self.packages.items():
+            files[f"rom/{package}.vhd"] = render(
+                "rom.vhd.j2", name=package, comment=self.origin(node), constants=self.constants(node)
+            )
+        files[f"{self.top}.vhd"] = render("top.vhd.j2", **self.top_level())
+        sources = list(files)
+        for entity in _BENCH_FILES:
+            files[f"testbench/{entity}.vhd"] = template(f"{entity}.vhd")
+        files["testbench/testbench.vhd"] = render("testbench.vhd.j2", **self.testbench())
+        files.update(self.vector_files())
+        files["compile_order.txt"] = "".join(f"{path}\n" for path in files if path.endswith(".vhd"))
+        description = describe(
+            self.found,
+            self.vectors,
+            top=self.top,
+            sources=sources,
+            ports=self.ports,
+            instances={node: f"{label}_i" for node, label in self.labels.items()},
+            generics={node: self.generics(node) for node in self.labels},
+        )
+        files["README.md"] = render("README.md.j2", **description)
+        files["design.json"] = json.dumps(description, indent=2) + "\n"
+        return Design(self.top, files, description)
+
+    # ------------------------------------------------------------------ names and generics
+
+    def origin(self, node: str) -> str:
+        return comment(f"{node}, from {', '.join(self.found.instances[node].origin)}")
+
+    @staticmethod
+    def long(instance: Instance) -> list[str]:
+        generics = instance.component.generics(instance.site)
+        return [name for name, value in generics.items() if isinstance(value, np.ndarray) and value.size > _INLINE]
+
+    def constant_name(self, node: str, generic: str) -> str:
+        return f"{self.packages[node]}_{generic.lower()}"
+
+    def constants(self, node: str) -> list[dict[str, Any]]:
+        instance = self.found.instances[node]
+        values = instance.component.generics(instance.site)
+        return [
+            {
+                "name": self.constant_name(node, name),
+                "size": np.size(values[name]),
+                "value": literal(values[name], indent=4),
+            }
+            for name in self.long(instance)
+        ]
+
+    def generics(self, node: str) -> list[dict[str, str]]:
+        instance = self.found.instances[node]
+        long = self.long(instance)
+        values = instance.component.generics(instance.site)
+        return [
+            {"name": n, "value": self.constant_name(node, n) if n in long else literal(v, indent=8)}
+            for n, v in values.items()
+        ]
+
+    # ------------------------------------------------------------------ the top level
+
+    def signal(self, node: str, result: int) -> str:
+        """Name of the stream that a node gives: the port's where it leaves the design, else the instance's."""
+        if node in self.found.inputs:
+            return self.ports[node]
+        reader = next(k for k in self.found.network.links if (k.source, k.source_port) == (node, result)).sink
+        if reader in self.found.outputs:
+            return self.ports[reader]
+        return self.branches.get((node, result), self.labels[node])
+
+    def top_level(self) -> dict[str, Any]:
+        instances, signals = [], []
+        for node, instance in self.found.instances.items():
+            sources = sorted((k for k in self.found.network.links if k.sink == node), key=lambda k: k.sink_port)
+            streams = [(formal, self.signal(k.source, k.source_port)) for formal, k in zip("xy", sources, strict=False)]
+            results = instance.site.results
+            for result, stream in enumerate(results):
+                actual = self.signal(node, result)
+                streams.append(("z" if len(results) == 1 else f"z{result}", actual))
+                if actual not in self.ports.values():
+                    signals.append({"name": actual, "width": stream.payload_width, "comment": str(stream)})
+            instances.append(
+                {
+                    "name": f"{self.labels[node]}_i",
+                    "entity": instance.component.entity,
+                    "comment": self.origin(node),
+                    "generics": self.generics(node),
+                    "streams": streams,
+                }
+            )
+        return {
+            "name": self.top,
+            "comment": comment(self.found.name),
+            "version": version(),
+            "packages": list(self.packages.values()),
+            "ports": [self.port(name, stream, is_input) for name, stream, is_input in self.streams()],
+            "signals": signals,
+            "instances": instances,
+        }
+
+    def streams(self) -> Iterator[tuple[str, Stream, bool]]:
+        yield from ((name, stream, True) for name, stream in self.found.inputs.items())
+        yield from ((name, stream, False) for name, stream in self.found.outputs.items())
+
+    def port(self, name: str, stream: Stream, is_input: bool) -> dict[str, Any]:
+        return {
+            "name": self.ports[name],
+            "is_input": is_input,
+            "width": stream.payload_width,
+            "comment": comment(f"{name}: {stream}, {_beats(stream)}"),
+        }
+
+    # ------------------------------------------------------------------ the test bench
+
+    def testbench(self) -> dict[str, Any]:
+        ports = [
+            {**self.port(name, stream, is_input), "gate": literal(np.array(self.vectors.gates[name]), indent=8)}
+            for name, stream, is_input in self.streams()
+        ]
+        last = max(int(self.vectors.expected.cycles[name].max()) for name in self.found.outputs)
+        # A beat too many would come within a frame's time of the last one that is due.
+        grace = max(s.steps for s in self.found.network.components.values()) + 100
+        return {
+            "name": "testbench",
+            "top": self.top,
+            "frames": self.vectors.frames,
+            "ports": ports,
+            "last_cycle": last + grace,
+            "grace": grace,
+        }
+
+    def vector_files(self) -> dict[str, str]:
+        files = {}
+        for name, stream in self.found.inputs.items():
+            files[f"vectors/{self.ports[name]}.txt"] = "".join(
+                f"{word}\n" for word in payloads(stream, self.vectors.inputs[name])
+            )
+        for name, stream in self.found.outputs.items():
+            words = payloads(stream, self.vectors.expected.values[name])
+            cycles = self.vectors.expected.cycles[name].ravel().tolist()
+            files[f"vectors/{self.ports[name]}.txt"] = "".join(f"{c} {w}\n" for c, w in zip(cycles, words, strict=True))
+        return files
+
+
+def _beats(stream: Stream) -> str:
+    told = f"{stream.beats} beats of {stream.lanes} lanes"
+    return told if stream.folds == 1 else f"{told}, {stream.folds} a position"
+
+
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingDependencyError("writing VHDL needs the package jinja2: pip install 'graphrewrite[hdl]'") from None
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(template),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return lambda name, /, **values: environment.get_template(name).render(**values)

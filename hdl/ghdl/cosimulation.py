@@ -1,0 +1,235 @@
+"""Run a design in GHDL, and compare values and cycles with the prediction: equal, without tolerance."""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphrewrite.hdl.emission.design import Design, read_description
+from graphrewrite.hdl.errors import DesignError, SimulatorError
+from graphrewrite.hdl.ghdl import simulator as ghdl
+from graphrewrite.runtime.display import Displayed
+
+__all__ = ["CosimulationReport", "Difference", "cosimulate"]
+
+_NOTHING = "nothing"
+_BEFORE, _BEHIND = 4, 8  # beats around a difference that are kept to be looked at
+_VERDICT = "FAIL: "  # the test bench's own judgement, in contrast to an error that GHDL found
+
+
+class Near(NamedTuple):
+    """A beat near a difference: which, and cycle and payload as expected and as found; None where no beat is."""
+
+    frame: int
+    beat: int
+    expected: tuple[int, str] | None
+    actual: tuple[int, str] | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first beat of a port that is not as predicted.
+
+    Attributes
+    ----------
+    port : str
+        The output.
+    frame, beat : int
+        Where, from 0.
+    expected, actual : str
+        Cycle and payload; "nothing" where no beat is.
+    near : tuple of Near
+        The beats around it.
+    """
+
+    port: str
+    frame: int
+    beat: int
+    expected: str
+    actual: str
+    near: tuple["Near", ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.port}, frame {self.frame}, beat {self.beat}: expected {self.expected}, got {self.actual}"
+
+
+@dataclass(frozen=True, repr=False)
+class CosimulationReport(Displayed, shown_by="cosimulation.show_report"):
+    """What a cosimulation found.
+
+    Attributes
+    ----------
+    equal : bool
+        Whether every value and every cycle is as predicted.
+    frames, beats, cycles : int
+        How many were compared, over all outputs; cycles until the last beat.
+    seconds : float
+        Real time of analysis, elaboration and simulation.
+    difference : Difference or None
+        The first difference.
+    message : str
+        What GHDL said, where it stopped before the end.
+    """
+
+    equal: bool
+    frames: int
+    beats: int
+    cycles: int
+    seconds: float
+    difference: Difference | None = None
+    message: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as primitive data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.difference is not None:
+            return f"not equal: {self.difference}" + (f"; GHDL says: {self.message}" if self.message else "")
+        compared = f"{self.beats} beats in {self.frames} frames, {self.cycles} cycles"
+        return f"equal: values and cycles of {compared}, {self.seconds:.1f} s"
+
+    def __repr__(self) -> str:
+        return f"<CosimulationReport: {self}>"
+
+
+def cosimulate(design: Design | str | os.PathLike[str], *, timeout: float | None = 600.0) -> CosimulationReport:
+    """Return whether GHDL gives the predicted values in the predicted cycles for a design's test vectors.
+
+    Parameters
+    ----------
+    design : Design or path
+        A design, or the folder that one was written to; the folder is only read.
+    timeout : float or None
+        Seconds after which to give up.
+
+    Raises
+    ------
+    GhdlMissingError
+        If there is no GHDL; says how to get it.
+    DesignError
+        If the folder holds no design, or files of it are missing.
+    SimulatorError
+        If GHDL refuses a file, or a stream breaks its contract.
+    """
+    with tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
+        folder = Path(scratch).resolve() / "design"
+        if isinstance(design, Design):
+            design.write(folder)
+        else:
+            read_description(Path(design))
+            try:
+                shutil.copytree(design, folder)
+            except OSError as error:
+                raise DesignError(f"{os.fspath(design)!r} cannot be read: {_first_of(error)}; compile again") from None
+        return _run(folder, timeout)
+
+
+def _first_of(error: OSError) -> str:
+    # An error of copytree holds a list of what went wrong, file by file.
+    several = isinstance(error, shutil.Error) and error.args and error.args[0]
+    return str(several[0][-1]) if several else str(error.strerror or error)
+
+
+def _run(folder: Path, timeout: float | None) -> CosimulationReport:
+    description = read_description(folder)
+    started = time.perf_counter()
+    try:
+        sources = [folder / line for line in (folder / "compile_order.txt").read_text().split()]
+        ports = [p for p in description["ports"] if p["direction"] == "out"]
+        if not ports or any(int(p["beats"]) < 1 for p in ports):
+            raise ValueError("no outputs with beats are described")
+        expected = {_legal(p["name"]): _beats(folder / "vectors" / f"{p['name']}.txt") for p in ports}
+        bench, frames = _legal(description["testbench"]), int(description["frames"])
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        told = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
+        told = told.replace(f"{folder}/", "")
+        raise DesignError(f"the design is not complete or was changed ({told}); compile the model again") from None
+    outside = [s for s in sources if folder not in s.resolve().parents]
+    if outside or not sources:
+        raise DesignError("compile_order.txt names files outside of the design, or none; compile the model again")
+    missing = [s.relative_to(folder).as_posix() for s in sources if not s.is_file()]
+    if missing:
+        raise DesignError(f"{', '.join(missing)} of compile_order.txt are missing; compile the model again")
+    results = {name: folder / f"{name}_results.txt" for name in expected}
+    failure = None
+    try:
+        total = sum(map(len, expected.values()))
+        ghdl.run(sources, bench, folder=folder, timeout=timeout, done=lambda: _count(results.values()), total=total)
+    except SimulatorError as error:
+        failure = SimulatorError(str(error).replace(f"{folder}/", ""))
+    actual = {name: _results(path) for name, path in results.items()}
+    seconds = time.perf_counter() - started
+    found = [d for p in ports if (d := _compare(p, expected[p["name"]], actual[p["name"]])) is not None]
+    # Beats that came and differ tell more than those that are missing because GHDL stopped.
+    found.sort(key=lambda d: d.actual == _NOTHING)
+    late = failure is not None and _VERDICT in str(failure)
+    if failure is not None and (not found or (found[0].actual == _NOTHING and not late)):
+        raise failure
+    return CosimulationReport(
+        not found,
+        frames,
+        sum(map(len, expected.values())),
+        max((cycle for beats in expected.values() for cycle, _ in beats), default=-1) + 1,
+        seconds,
+        found[0] if found else None,
+        _essence(str(failure)) if failure is not None else "",
+    )
+
+
+def _legal(name: object) -> str:
+    # The name goes to GHDL's command line and into paths.
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(f"{name!r} is no name of a port or an entity")
+    return name
+
+
+def _essence(told: str) -> str:
+    """The messages in what GHDL printed, on one line."""
+    lines = [line.strip() for line in told.splitlines()[1:]]
+    return "; ".join([line for line in lines if re.search("error|failure|assertion|FAIL", line)][:3])[:400]
+
+
+def _beats(path: Path) -> list[tuple[int, str]]:
+    return [_beat(line) for line in path.read_text().splitlines()]
+
+
+def _beat(line: str) -> tuple[int, str]:
+    cycle, payload = line.split()
+    return int(cycle), payload.lower()
+
+
+def _results(path: Path) -> list[tuple[int, str]]:
+    # A simulation that failed may have stopped in the middle of a line.
+    if not path.is_file():
+        return []
+    return [_beat(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def _count(paths: Iterable[Path]) -> int:
+    """The beats that a simulation has written so far."""
+    return sum(path.read_bytes().count(b"\n") for path in paths if path.is_file())
+
+
+def _compare(port: dict[str, Any], expected: list[tuple[int, str]], actual: list[tuple[int, str]]) -> Difference | None:
+    for index in range(max(len(expected), len(actual))):
+        pair = [
+            f"{found[index][1]} in cycle {found[index][0]}" if index < len(found) else _NOTHING
+            for found in (expected, actual)
+        ]
+        if pair[0] != pair[1]:
+            a_frame = int(port["beats"])
+            frame, beat = divmod(index, a_frame)
+            places = range(max(index - _BEFORE, 0), min(index + _BEHIND + 1, max(len(expected), len(actual))))
+            near = tuple(Near(*divmod(at, a_frame), _at(expected, at), _at(actual, at)) for at in places)
+            return Difference(str(port["name"]), frame, beat, pair[0], pair[1], near)
+    return None
+
+
+def _at(beats: list[tuple[int, str]], index: int) -> tuple[int, str] | None:
+    return beats[index] if index < len(beats) else None

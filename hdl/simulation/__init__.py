@@ -1,0 +1,1 @@
+"""Simulation in numpy: values and cycles as the VHDL gives them, and waveforms of them."""

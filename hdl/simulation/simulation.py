@@ -1,0 +1,184 @@
+"""Values and cycles of a stream graph, in numpy, as the VHDL gives them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrewrite.errors import EvaluationError
+from graphrewrite.execution.evaluator import evaluate
+from graphrewrite.execution.program import compile_graph
+from graphrewrite.graph import Graph
+from graphrewrite.hdl.component import Component
+from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
+from graphrewrite.hdl.simulation.recording import Recording
+from graphrewrite.hdl.timing.cycles import Cycles, predict_cycles
+from graphrewrite.hdl.timing.network import Link
+from graphrewrite.runtime.display import Displayed
+from graphrewrite.types import Stream
+
+__all__ = ["Gates", "Simulation", "predict", "simulate"]
+
+Gates = Mapping[str, Sequence[int]]
+"""When ports of a design may move: bit t mod length says so for cycle t. A port that is not named never stalls."""
+
+
+@dataclass(frozen=True, repr=False)
+class Simulation(Displayed, shown_by="simulation.show_simulation"):
+    """Values and cycles of a design for a batch of frames.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray
+        By output: mantissas, shape [N, *shape].
+    cycles : dict of str to ndarray
+        By port, inputs too: the cycle in which each beat is transferred, shape [N, beats].
+    timing : Cycles
+        Latency, interval, occupation, high-water marks.
+    recording : Recording
+        What was simulated, from which `show` computes what is inside.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import clip
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("rectify")
+    >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (1, 3))), low=0, high=127))
+    >>> print(simulate(g, {"x": [[[-1, 2, 3]]]}, gates={"y": [1, 1, 1, 0]}).show(cycles=6))
+    rectify: cycles 0 to 5 of 6
+    cycle            0   1   2   3   4   5
+    x        valid   ____‾‾‾‾‾‾‾‾‾‾‾‾________
+    ...
+    """
+
+    values: dict[str, NDArray[np.integer]]
+    cycles: dict[str, NDArray[np.int64]]
+    timing: Cycles
+    recording: Recording
+
+    def __str__(self) -> str:
+        return str(self.show())
+
+    def __repr__(self) -> str:
+        frames, timing = self.timing.frames, self.timing
+        told = f"{frames} frame{'s' if frames != 1 else ''}"
+        return (
+            f"<Simulation of {self.recording.name!r}: {told}, latency {timing.empty_latency},"
+            f" interval {timing.interval:g} cycles>"
+        )
+
+
+def predict(
+    graph: Graph | Netlist,
+    frames: int,
+    *,
+    gates: Gates | None = None,
+    components: tuple[Component, ...] = COMPONENTS,
+) -> Cycles:
+    """Return the cycle of every event for a number of frames; values do not matter for it.
+
+    Parameters
+    ----------
+    graph : Graph or Netlist
+        Level ``stream``.
+    frames : int
+        How many, at least 1.
+    gates : mapping of str to sequence of 0 and 1, optional
+        When each port may move: an input raises valid, an output is ready.
+    components : tuple of Component
+        What nodes may be: ``(*COMPONENTS, yours)`` with components of your own.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import clip
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("g")
+    >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (2, 5))), low=0, high=127))
+    >>> predict(g, 3).interval
+    5.0
+    """
+    found = graph if isinstance(graph, Netlist) else netlist(graph, components)
+    given = dict(gates or {})
+    inputs = {n: given.pop(n) for n in found.inputs if n in given}
+    outputs = {n: given.pop(n) for n in found.outputs if n in given}
+    if given:
+        raise EvaluationError(
+            f"gates name {', '.join(given)}, which are no ports; ports are {', '.join([*found.inputs, *found.outputs])}"
+        )
+    return predict_cycles(found.network, frames, source_gates=inputs, sink_gates=outputs)
+
+
+def simulate(
+    graph: Graph,
+    inputs: Mapping[str, ArrayLike],
+    *,
+    gates: Gates | None = None,
+    components: tuple[Component, ...] = COMPONENTS,
+) -> Simulation:
+    """Return what a design gives for a batch of frames, and when: bit for bit and cycle for cycle what the VHDL does.
+
+    Parameters
+    ----------
+    graph : Graph
+        Level ``stream``.
+    inputs : mapping of str to array of int, shape [N, *shape]
+        Mantissas.
+    gates : mapping of str to sequence of 0 and 1, optional
+        When each port may move.
+    components : tuple of Component
+        What nodes may be: ``(*COMPONENTS, yours)`` with components of your own.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.clip import clip
+    >>> from graphrewrite.types import FixedPoint, Stream
+    >>> g = Graph("g")
+    >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (1, 3))), low=0, high=127))
+    >>> found = simulate(g, {"x": [[[-1, 2, 3]]]})
+    >>> found.values["y"].tolist(), found.cycles["y"].tolist()
+    ([[[0, 2, 3]]], [[2, 3, 4]])
+    """
+    graph = stream_graph(graph, components)
+    found = netlist(graph, components)
+    if not isinstance(inputs, Mapping):
+        raise EvaluationError(
+            f"inputs are {type(inputs).__name__}; give a mapping from {', '.join(found.inputs)} to frames"
+        )
+    for name, stream in found.inputs.items():
+        if name in inputs:
+            _check_range(name, stream, np.asarray(inputs[name]))
+    values = evaluate(graph, inputs)
+    frames = len(next(iter(values.values())))
+    timing = predict(found, frames, gates=gates)
+    program = compile_graph(graph, instructions=False)
+    given = {name: np.array(array) for name, array in inputs.items()}  # the caller may change them afterwards
+    recording = Recording(found.name, program, given, found.streams, dict(gates or {}))
+    return Simulation(values, port_cycles(found, timing), timing, recording)
+
+
+def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:
+    element = stream.element
+    if frames.dtype.kind not in "biuf" or (frames.dtype.kind == "f" and (frames != np.rint(frames)).any()):
+        raise EvaluationError(
+            f"the input {name!r} holds {frames.dtype}, not whole numbers; give mantissas, as Partition.encode does"
+        )
+    if not frames.shape or not len(frames):
+        raise EvaluationError("there is no frame to simulate; give at least one")
+    outside = (frames < element.minimum) | (frames > element.maximum)
+    if outside.any():
+        raise EvaluationError(
+            f"the input {name!r} holds {frames[outside].flat[0]}, which is no {element}; give mantissas of"
+            f" {element.minimum} to {element.maximum}"
+        )
+
+
+def port_cycles(found: Netlist, timing: Cycles) -> dict[str, NDArray[np.int64]]:
+    """Return the cycles of the transfers at each port of a design, shape [N, beats]."""
+
+    def at(port: str) -> Link:
+        return next(link for link in found.network.links if port in (link.source, link.sink))
+
+    return {port: timing.transfers[at(port)] for port in (*found.inputs, *found.outputs)}

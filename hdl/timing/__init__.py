@@ -1,0 +1,1 @@
+"""Cycle prediction: when each beat moves, how deep buffers must be, and whether a network can run at all."""

@@ -1,0 +1,278 @@
+"""Build an ONNX model from a graph by the table of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphrewrite import Graph, Tensor
+from graphrewrite.lowering.errors import UnsupportedOpsError
+from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
+from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
+from graphrewrite.lowering.exchange.importer import COPY
+from graphrewrite.lowering.exchange.metadata import write_metadata
+from graphrewrite.lowering.exchange.model_file import OURS
+from graphrewrite.lowering.exchange.onnx_functions import FUNCTIONS
+from graphrewrite.op.generic_op import Generic
+from graphrewrite.op.op import Op
+from graphrewrite.types import Element, Type, element_dtype, element_of
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["Exporter", "by_our_op", "opset_needed"]
+
+_PLAIN = ("f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
+"""Element types that numpy has."""
+
+
+_SINCE = {"f4e2m1": 23, "f8e8m0": 24, "i2": 25, "u2": 25, "RMSNormalization": 23, "Swish": 24}
+"""First opset of each op or element type newer than `to_onnx`'s default opset."""
+
+
+class Exporter:
+    """Export of one graph of the level ``nn``, by a table from op name to entries."""
+
+    def __init__(self, graph: Graph, table: Mapping[str, tuple[Entry, ...]], opset: int) -> None:
+        import onnx
+
+        self.onnx, self.graph, self.table, self.opset = onnx, graph, table, opset
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.names: dict[tuple[str, int], str] = {}
+        self.domains: dict[str, int] = {"": opset}
+        self.functions: set[str] = set()
+        self.refused: list[str] = []
+
+    def run(self) -> onnx.ModelProto:
+        """Return the model."""
+        inputs = [self.declared(name, self.graph.result_type(name)) for name in self.graph.inputs]
+        outputs = [self.output(name) for name in self.graph.outputs]
+        copies, self.nodes = self.nodes, []
+        for node in self.graph.in_order():
+            self.add(node)
+        if self.refused:
+            raise UnsupportedOpsError(
+                f"{len(self.refused)} nodes have no counterpart in ONNX: {', '.join(self.refused)}; replace them by "
+                "rules first"
+            )
+        nodes = [*self.nodes, *copies]
+        read = {name for node in nodes for name in node.input}
+        kept = [tensor for tensor in self.constants if tensor.name in read or not self.is_left_out(tensor.name)]
+        graph = self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, kept)
+        imports = [self.onnx.helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
+        model: onnx.ModelProto = self.onnx.helper.make_model(
+            graph,
+            producer_name="graphrewrite",
+            opset_imports=imports,
+            ir_version=self.onnx.helper.find_min_ir_version_for(imports[:1]),
+            functions=[FUNCTIONS[name](self.opset) for name in sorted(self.functions)],
+        )
+        write_metadata(self.graph, model)
+        return model
+
+    def declared(self, name: str, kind: Type) -> Any:
+        """Return the value info of an input or output."""
+        try:
+            return self.onnx.helper.make_tensor_value_info(name, data_type(kind.element), list(kind.shape))
+        except ValueError as error:
+            self.refused.append(f"{self.graph.nodes[name]['type']} ({name}: {error})")
+            return self.onnx.ValueInfoProto(name=name)
+
+    def output(self, name: str) -> Any:
+        """Name a value after its output, or copy it where it already has a name."""
+        ((source, result),) = self.graph.operands(name)
+        kind = self.graph.nodes[source]["type"]
+        if kind in ("input", "constant") or (source, result) in self.names:
+            copied = self.name(source, result)
+            self.nodes.append(self.onnx.helper.make_node("Identity", [copied], [name], doc_string=COPY))
+        else:
+            self.names[source, result] = name
+        return self.declared(name, self.graph.result_type(source, result))
+
+    def name(self, node: str, result: int) -> str:
+        """Return the name of a value in the model."""
+        name = self.names.get((node, result))
+        if name is None:
+            name = node if result == 0 else f"{node}:{result}"
+            while result and name in self.graph:
+                name += "_"
+            self.names[node, result] = name
+        return name
+
+    def add(self, node: str) -> None:
+        """Add a node, or record why it cannot be exported."""
+        kind = self.graph.nodes[node]["type"]
+        if kind in ("input", "output"):
+            return
+        try:
+            if kind == "constant":
+                self.constants.append(self.tensor(node, self.graph.nodes[node]["value"], self.graph.result_type(node)))
+            elif isinstance(self.graph.op(node), Generic):
+                self.add_generic(node)
+            else:
+                self.add_known(node, kind)
+        except (Unfit, ValueError, TypeError) as error:
+            self.refused.append(f"{kind} ({node}: {error})")
+
+    def tensor(self, name: str, array: Any, kind: Type) -> Any:
+        """Return a constant of the model."""
+        number = data_type(kind.element)
+        if kind.element in _PLAIN:
+            return self.onnx.numpy_helper.from_array(np.asarray(array, element_dtype(kind.element)), name)
+        return self.onnx.helper.make_tensor(name, number, np.shape(array), np.ravel(array).tolist())
+
+    def add_generic(self, node: str) -> None:
+        """Add a generic node as it was imported."""
+        data = self.graph.attributes(node)
+        kind = self.graph.nodes[node]["type"]
+        domain, _, name = kind.rpartition(".")
+        left_out, operands = data.pop("left_out", ()), list(self.graph.operands(node))
+        if data.pop("captured", 0) or any(isinstance(value, dict) for value in data.values()):
+            raise Unfit("it holds graphs")
+        inputs = [self.name(*operand) for operand in operands]
+        for index in left_out:
+            inputs.insert(index, "")
+        attributes = {key.rstrip("_"): self.plain(value) for key, value in data.items()}
+        self.emit(node, name, domain, inputs, attributes)
+
+    def add_known(self, node: str, kind: str) -> None:
+        """Add a node by the first entry that fits."""
+        entries = self.table.get(kind, ())
+        if not entries:
+            raise Unfit("ONNX has no such op")
+        for entry in entries:
+            try:
+                self.add_by(entry, node)
+                return
+            except Unfit:
+                if entry is entries[-1]:
+                    raise
+
+    def add_by(self, entry: Entry, node: str) -> None:
+        """Add a node by an entry."""
+        operands = self.graph.operands(node)
+        types = [self.graph.result_type(*operand) for operand in operands]
+        if self.graph.op(node).arrangement(types) is not None:
+            raise Unfit(f"its operand is {types[0]}, and ONNX has channels first; transpose it")
+        tensors = [kind for kind in types if isinstance(kind, Tensor)]
+        attributes = self.graph.attributes(node)
+        reason = entry.fits(attributes, tensors) if entry.fits is not None else None
+        if reason is not None:
+            raise Unfit(reason)
+        if entry.shown is not None:
+            attributes = entry.shown(dict(attributes), tensors)
+        domain, _, name = entry.onnx.rpartition(".")
+        schema = self.schema(name, domain)
+        indices = entry.operands or tuple(
+            i for i in range(len(operands) + len(entry.constants)) if i not in entry.constants
+        )
+        inputs = {
+            position: self.name(*operand)
+            for position, operand in zip(indices, operands, strict=False)
+            if not (position in entry.neutral and self.is_neutral(operand.node))
+        }
+        written: dict[str, Any] = {
+            key: allowed[0] for key, allowed in entry.required.items() if schema is None or key in schema.attributes
+        }
+        constants = []
+        for ours, value in attributes.items():
+            if value is None:
+                continue
+            key = self.attribute(entry, ours, schema)
+            index = next((i for i, (other, *_) in entry.constants.items() if other == ours), None)
+            if key is not None:
+                written[key] = self.plain(written_as(entry.attributes[key], value))
+            elif index is not None:
+                inputs[index] = f"{node}.{ours}"
+                constants.append(self.static(inputs[index], value, entry.constants[index], tensors))
+            elif value != self.graph.op(node).attributes.get(ours):
+                raise Unfit(f"{ours}={value!r} cannot be expressed in ONNX")
+        self.constants += constants
+        row = [inputs.get(i, "") for i in range(max(inputs, default=-1) + 1)]
+        self.emit(node, name, domain, row, written)
+
+    def is_left_out(self, name: str) -> bool:
+        """Tell whether a constant was omitted wherever it is an operand."""
+        return name in self.graph and any(True for _ in self.graph.successors(name))
+
+    def is_neutral(self, node: str) -> bool:
+        """Tell whether an operand is the neutral constant that the import inserted for a missing optional input."""
+        data = self.graph.nodes[node]
+        return data["type"] == "constant" and not self.graph.origin(node) and not np.any(data["value"])
+
+    def schema(self, name: str, domain: str) -> Any:
+        """Return onnx's definition of an op, None for one of another domain."""
+        if domain or not self.onnx.defs.has(name):
+            return None
+        try:
+            return self.onnx.defs.get_schema(name, self.opset, domain)
+        except self.onnx.defs.SchemaError:
+            raise Unfit(f"{name} is not in opset {self.opset}; give a later one") from None
+
+    @staticmethod
+    def attribute(entry: Entry, ours: str, schema: Any) -> str | None:
+        """Return the ONNX name of an attribute, if the schema has it."""
+        keys = [key for key, (other, *_) in entry.attributes.items() if other == ours]
+        return next((key for key in keys if schema is None or key in schema.attributes), None)
+
+    def static(self, name: str, value: Any, named: Named, types: Sequence[Tensor]) -> Any:
+        """Return a constant for an attribute that is an operand in ONNX."""
+        written = written_as(named, value)
+        if isinstance(written, tuple) and any(isinstance(size, str) for size in written):
+            raise Unfit(f"the symbolic size in {written} cannot be expressed in ONNX")
+        array = np.asarray(written)
+        kind: Element
+        if isinstance(written, np.generic):
+            kind = element_of(written.dtype)
+        elif named[1] is scalar and types:
+            kind = types[0].element
+        else:
+            kind = "bool" if array.dtype.kind == "b" else "f32" if array.size and array.dtype.kind == "f" else "i64"
+        return self.tensor(name, array, Tensor(kind, array.shape))
+
+    @staticmethod
+    def plain(value: Any) -> Any:
+        """Return an attribute's value as onnx takes it."""
+        if isinstance(value, bool | np.bool_):
+            return int(value)
+        return list(value) if isinstance(value, tuple) else value
+
+    def emit(self, node: str, name: str, domain: str, inputs: list[str], attributes: dict[str, Any]) -> None:
+        """Add a node of the model."""
+        count = self.graph.nodes[node]["result"]
+        outputs = [self.name(node, i) for i in range(len(count) if isinstance(count, tuple) else 1)]
+        if domain:
+            self.domains.setdefault(domain, 1)
+        if domain == OURS:
+            self.functions.add(name)
+        self.nodes.append(
+            self.onnx.helper.make_node(name, inputs, outputs, name=node, domain=domain, **_typed(attributes))
+        )
+
+
+def by_our_op(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
+    """Return entries by the name of their op, without those that compose several ops."""
+    by_name: dict[str, tuple[Entry, ...]] = {}
+    for entry in entries:
+        if isinstance(entry.op, Op):
+            by_name[entry.op.name] = (*by_name.get(entry.op.name, ()), entry)
+    return by_name
+
+
+def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
+    """Return the first version of ONNX's ops that has the ops and the element types of a graph."""
+    versions = [1]
+    for node in graph:
+        kinds = graph.nodes[node].get("result", ())
+        versions += [_SINCE.get(str(k.element), 1) for k in (kinds if isinstance(kinds, tuple) else (kinds,))]
+        entries = table.get(graph.nodes[node]["type"], ())
+        versions += [_SINCE.get(entry.onnx, 1) for entry in entries[:1]]
+    return max(versions)
+
+
+def _typed(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out empty lists, whose type onnx cannot tell."""
+    return {key: value for key, value in attributes.items() if not (isinstance(value, list) and not value)}

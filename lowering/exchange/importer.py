@@ -1,0 +1,280 @@
+"""Build a graph from a valid ONNX model by the table of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite.errors import did_you_mean
+from graphrewrite.graph import Value
+from graphrewrite.lowering.errors import ModelError, OpenSizesError
+from graphrewrite.lowering.exchange.attribute_values import element
+from graphrewrite.lowering.exchange.entry import Entry, Unfit
+from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
+from graphrewrite.lowering.exchange.metadata import keep_metadata
+from graphrewrite.lowering.exchange.static_values import StaticValues
+from graphrewrite.op.op import Op
+from graphrewrite.types import Type, hold
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["COPY", "Importer"]
+
+COPY = "another name of its operand"
+"""Doc string of an Identity that `to_onnx` writes for a second name of an output."""
+
+
+class Importer:
+    """Import of one valid model.
+
+    ``weights`` are constants that the model has as inputs; ``around`` are the types of the outer values that a subgraph
+    reads, which become inputs.
+    """
+
+    def __init__(
+        self,
+        proto: onnx.ModelProto,
+        shapes: Mapping[str, Sequence[int | str]],
+        constants: Mapping[str, Any],
+        table: Mapping[str, tuple[Entry, ...]],
+        weights: Mapping[str, Any] | None = None,
+        around: Mapping[str, Type] | None = None,
+    ) -> None:
+        import onnx
+
+        self.onnx, self.proto, self.shapes, self.constants, self.table = onnx, proto, shapes, constants, table
+        self.weights, self.around = weights or {}, around or {}
+        self.graph = Graph(proto.graph.name or "model")
+        self.values: dict[str, Value] = {}
+        self.unknown = GenericNodes(proto, table, self.inner)
+        self.known = StaticValues(self.graph)
+        weight_names = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
+        self.reserved = ({i.name for i in proto.graph.input} - weight_names) | {o.name for o in proto.graph.output}
+        self.consumed: list[str] = []
+
+    def run(self, nodes: Iterable[Any]) -> Graph:
+        """Return the graph."""
+        for tensor in (*self.proto.graph.initializer, *self.weights.values()):
+            self.constant(tensor.name, self.tensor(tensor), element(tensor.data_type))
+        inputs = [info.name for info in self.proto.graph.input if info.name not in self.values]
+        for name, kind in self.around.items():
+            self.values[name] = self.graph.input(name, kind)
+        for name in (*self.shapes, *self.constants):
+            if name not in inputs:
+                raise ModelError(
+                    f"there is no input {name!r} to give a {'shape' if name in self.shapes else 'value'}"
+                    f"{did_you_mean(name, inputs)}; inputs are {', '.join(inputs)}"
+                )
+        for info in self.proto.graph.input:
+            if info.name in self.constants:
+                self.bind(info)
+            elif info.name not in self.values:
+                self.values[info.name] = self.graph.input(info.name, self.input_type(info))
+        for node in nodes:
+            self.node(node)
+        for wanted in self.proto.graph.output:
+            name = wanted.name if wanted.name not in self.graph else self.graph.fresh(wanted.name)
+            self.graph.output(name, self.value(wanted.name, "the output"))
+        self.remove_consumed()
+        keep_metadata(self.proto, self.graph, COPY)
+        return self.graph
+
+    def tensor(self, tensor: Any) -> np.ndarray:
+        """Return the array of a constant, if its size matches its shape."""
+        try:
+            return np.asarray(self.onnx.numpy_helper.to_array(tensor))
+        except ValueError as error:
+            raise ModelError(
+                f"the constant {tensor.name!r} of shape {list(tensor.dims)} does not hold as many numbers ({error})"
+            ) from None
+
+    def constant(self, name: str, array: np.ndarray, kind: str) -> None:
+        """Add a constant; element types that numpy lacks are stored in wider ones."""
+        values = hold(kind, array.astype(np.float32) if array.dtype.kind == "V" and "f" in kind else array)
+        self.values[name] = self.graph.constant(
+            values, type=Tensor(kind, values.shape), name=self.free(name), origin=(name,)
+        )
+
+    def bind(self, info: Any) -> None:
+        """Replace an input by a constant."""
+        kind = element(info.type.tensor_type.elem_type)
+        self.reserved.discard(info.name)
+        self.constant(info.name, np.asarray(self.constants[info.name]), kind)
+
+    def free(self, name: str) -> str:
+        """Return the given name for a node if it is free, else a fresh one."""
+        return (
+            name if name and name not in self.graph and name not in self.reserved else self.graph.fresh(name or "node")
+        )
+
+    def input_type(self, info: Any) -> Tensor:
+        """Return the type of an input, its shape from ``shapes`` or the model."""
+        kind = info.type.tensor_type
+        if not info.type.HasField("tensor_type"):
+            raise ModelError(
+                f"the input {info.name!r} is not a tensor; sequences, maps and optionals are not supported"
+            )
+        shape: list[int | str] = [
+            d.dim_value if d.HasField("dim_value") else _open_size(d.dim_param) if i == 0 else d.dim_param or "?"
+            for i, d in enumerate(kind.shape.dim)
+        ]
+        if info.name in self.shapes:
+            shape = list(self.shapes[info.name])
+        elif not kind.HasField("shape"):
+            shape = ["?", "?"]
+        open_sizes = [str(d) for d in shape[1:] if isinstance(d, str) or d < 0]
+        if open_sizes:
+            raise ModelError(
+                f"the input {info.name!r} has the shape {shape}, whose sizes {', '.join(open_sizes)} are open; "
+                f"export the model with fixed sizes, or give them as from_onnx(..., shapes={{{info.name!r}: [...]}})"
+            )
+        return Tensor(element(kind.elem_type), tuple(shape))
+
+    def value(self, name: str, reader: str) -> Value:
+        """Return the value of a name in the model."""
+        if name not in self.values:
+            raise ModelError(
+                f"{reader} reads {name!r}, which nothing in the model computes{did_you_mean(name, self.values)}"
+            )
+        return self.values[name]
+
+    def node(self, node: Any) -> None:
+        """Add the translation of a node of the model."""
+        label = node.name or next(filter(None, node.output), node.op_type)
+        attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+            self.constant(node.output[0], *self.constant_array(label, attributes))
+            return
+        inputs = [self.value(name, f"node {label!r}") if name else None for name in node.input]
+        if node.op_type == "Identity" and node.doc_string == COPY and inputs[0] is not None:
+            self.values[node.output[0]] = inputs[0]
+            return
+        if not is_known(node, self.table):
+            self.add_unknown(node, inputs, label)
+            return
+        try:
+            meaning = self.meaning(node, attributes, inputs, label)
+        except (GraphRewriteError, Unfit, ValueError) as error:
+            if self.unknown.is_assumed(node) and not isinstance(error, Unfit):
+                # It may be right, and the assumed type of its operand wrong.
+                self.add_unknown(node, inputs, label)
+                return
+            if isinstance(error, OpenSizesError):
+                raise OpenSizesError(f"node {label!r} ({node.op_type}): {error}", error.inputs) from None
+            raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
+        results = meaning if isinstance(meaning, tuple) else (meaning,)
+        self.values.update({name: value for name, value in zip(node.output, results, strict=False) if name})
+
+    def add_unknown(self, node: Any, inputs: list[Value | None], label: str) -> None:
+        """Add a generic node; one with subgraphs also reads their outer values."""
+        captured = [self.values[name] for name in self.unknown.captured(node) if name in self.values]
+        self.values.update(self.unknown.add(self.graph, node, inputs, captured, self.free(label)))
+
+    def inner(self, graph: Any, captured: list[str]) -> Graph:
+        """Import a subgraph of a node."""
+        proto = self.onnx.helper.make_model(graph, opset_imports=self.proto.opset_import)
+        around = {name: self.values[name].type for name in captured if name in self.values}
+        return Importer(proto, {}, {}, self.table, around=around).run(graph.node)
+
+    def meaning(self, node: Any, onnx_attributes: dict[str, Any], inputs: list[Value | None], label: str) -> Any:
+        """Translate a node by the first entry that fits; if none does, raise why the last one does not."""
+        used = max((i + 1 for i, name in enumerate(node.output) if name), default=0)
+        hindrance: Exception | None = None
+        for entry in self.table[kind_of(node)]:
+            try:
+                attributes, operands = self.arguments(entry, onnx_attributes, inputs, used)
+            except (Unfit, OpenSizesError) as error:
+                hindrance = hindrance if isinstance(hindrance, OpenSizesError) else error
+                continue
+            if isinstance(entry.op, Op):
+                return self.graph.add(entry.op, operands, attributes, name=self.free(label), origin=(label,))
+            before = set(self.graph)
+            results = entry.op(*operands, **attributes)
+            for new in self.graph.nodes - before:
+                self.graph.nodes[new]["origin"] = (label,)
+            return results
+        assert hindrance is not None  # an op of the table has an entry
+        raise hindrance
+
+    def constant_array(self, label: str, attributes: dict[str, Any]) -> tuple[np.ndarray, str]:
+        """Return the array of a Constant node, and its element type."""
+        if "value" in attributes:
+            return self.onnx.numpy_helper.to_array(attributes["value"]), element(attributes["value"].data_type)
+        for key, kind in (("value_float", "f32"), ("value_floats", "f32"), ("value_int", "i64"), ("value_ints", "i64")):
+            if key in attributes:
+                return np.asarray(attributes[key], np.float32 if kind == "f32" else np.int64), kind
+        raise ModelError(f"node {label!r} (Constant): only numbers are supported, not {', '.join(attributes)}")
+
+    def arguments(
+        self, entry: Entry, onnx_attributes: dict[str, Any], inputs: list[Value | None], used: int
+    ) -> tuple[dict[str, Any], list[Value | np.ndarray]]:
+        """Return the attributes and operands of a node by an entry, or raise `Unfit`."""
+        attributes = entry.read_attributes(onnx_attributes, used)
+        for index, (ours, convert, *_) in entry.constants.items():
+            value = inputs[index] if index < len(inputs) else None
+            if value is not None:
+                attributes[ours] = convert(self.static(value, index, ours))
+        attributes = {ours: value for ours, value in attributes.items() if value is not None}
+        chosen = entry.operands or tuple(i for i in range(len(inputs)) if i not in entry.constants)
+        operands: list[Any] = [inputs[i] if i < len(inputs) else None for i in chosen]
+        types = [None if x is None else x.type for x in (inputs[i] if i < len(inputs) else None for i in chosen)]
+        given_types = [kind if isinstance(kind, Tensor) else None for kind in types]
+        present = [kind for kind in given_types if kind is not None]
+        if entry.complete is not None:
+            attributes = entry.complete(attributes, present)
+        reason = entry.fits(attributes, present) if entry.fits is not None else None
+        if reason is not None:
+            raise Unfit(reason)
+        for position, index in enumerate(chosen):
+            if operands[position] is None and index in entry.neutral:
+                operands[position] = entry.neutral[index](attributes, given_types)
+        while operands and operands[-1] is None:
+            operands.pop()
+        needed = entry.op.required if isinstance(entry.op, Op) else 0
+        if needed > len(operands):
+            raise Unfit(f"it has {len(operands)} operands and needs {needed}")
+        return attributes, operands
+
+    def static(self, value: Value, index: int, ours: str) -> np.ndarray:
+        """Return a static value that determines shapes, and remember its node for removal."""
+        array = self.known.array(value)
+        if array is None:
+            inputs = self.known.inputs(value)
+            if not inputs:
+                shapes = ", ".join(
+                    f"{name!r}: {list(kind.shape)}"
+                    for name in self.graph.inputs
+                    if isinstance(kind := self.graph.result_type(name), Tensor)
+                    and any(isinstance(size, str) for size in kind.shape)
+                )
+                raise Unfit(
+                    f"its input {index} ({ours}) is computed from sizes that are open; give all sizes as numbers by "
+                    f"from_onnx(..., shapes=...) for {shapes or 'the inputs'}"
+                )
+            call = f"from_onnx(..., constants={{{', '.join(f'{name!r}: ...' for name in inputs)}}})"
+            raise OpenSizesError(
+                f"its input {index} ({ours}) must be known on import, and it depends on {', '.join(map(repr, inputs))}"
+                f"; give values by {call}",
+                tuple(inputs),
+            )
+        self.consumed.append(value.node)
+        return array
+
+    def remove_consumed(self) -> None:
+        """Remove nodes that were only used to compute attributes."""
+        pending = list(self.consumed)
+        while pending:
+            node = pending.pop()
+            if node not in self.graph or node in self.graph.inputs or any(True for _ in self.graph.successors(node)):
+                continue
+            pending += [operand.node for operand in self.graph.operands(node)]
+            self.graph.remove_node(node)
+
+
+def _open_size(name: str) -> str:
+    """The name of a symbolic batch; an expression such as ``2*batch`` becomes ``N``."""
+    return name if name.isidentifier() else "N"

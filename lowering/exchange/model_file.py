@@ -1,0 +1,239 @@
+"""Read an ONNX file: check it, inline its functions, convert old opsets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrewrite.errors import MissingDependencyError, did_you_mean
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.generic_nodes import is_known
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["OURS", "load_model"]
+
+OURS = "graphrewrite"
+"""Domain of the functions that `to_onnx` writes for ops that ONNX lacks; the import reads them as ops."""
+_READ = range(13, 29)
+"""Opsets of the import table; older models are converted to `_CONVERTED`."""
+_CONVERTED = 17
+_DEFINED = 18
+"""First opset in which onnx defines most composite ops by simple ones."""
+_BROADCAST = 7
+"""First opset in which operands broadcast as in numpy."""
+_MAIN = ("", "ai.onnx")
+_LARGE = 4096
+"""Constants of more bytes bypass onnx's tools, which would copy them several times."""
+
+
+def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
+    """Return a valid model of an opset that the table covers, and its large constants by name.
+
+    The model keeps no functions but the library's own; its large constants are inputs of it.
+    """
+    whole, name = _parsed(model)
+    proto, weights = without_weights(whole)
+    _check(proto, name)
+    if proto.functions:
+        proto = _inlined(proto, name)
+    version = _version(proto)
+    if version is not None and version >= _READ.stop:
+        raise ModelError(
+            f"{name} is of opset {version}, and those up to {_READ[-1]} are known here; export it with "
+            f"opset {_READ[-1]}"
+        )
+    if version is not None and version < _READ.start:
+        proto = _converted(proto, name, version)
+    return _expanded(proto, table), weights
+
+
+def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError
+    except ImportError:
+        raise MissingDependencyError(
+            "reading ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'"
+        ) from None
+    if isinstance(model, onnx.ModelProto):
+        return model, "the model"
+    name = "the model" if isinstance(model, bytes) else f"{str(model)!r}"
+    try:
+        return onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(str(model)), name
+    except FileNotFoundError:
+        folder = Path(model).parent
+        near = did_you_mean(Path(model).name, [p.name for p in folder.glob("*.onnx")])
+        if Path(model).exists():
+            raise ModelError(f"{name} keeps its weights in another file, which is missing; copy that as well") from None
+        raise ModelError(f"there is no file {name}{near or '; check its path'}") from None
+    except IsADirectoryError:
+        raise ModelError(f"{name} is a folder; name an .onnx file") from None
+    except onnx.checker.ValidationError as error:
+        raise ModelError(
+            f"{name} keeps its weights in a file that cannot be read ({_first(error)}); it must lie in the folder of "
+            "the model"
+        ) from None
+    except (DecodeError, ValueError, OSError) as error:
+        raise ModelError(
+            f"{name} is not an ONNX model, or a truncated one ({str(error).splitlines()[0][:120]}); export it again"
+        ) from None
+
+
+def without_weights(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
+    """Return a copy of a model whose large constants are inputs, and these constants by name."""
+    import onnx
+
+    light = onnx.ModelProto()
+    _copy(proto, light, but="graph")
+    _copy(proto.graph, light.graph, but="initializer")
+    inputs = {info.name for info in proto.graph.input}
+    weights = {}
+    for tensor in proto.graph.initializer:
+        # The size of what it says it holds; ByteSize would encode all that it holds.
+        large = math.prod(tensor.dims) > _LARGE or tensor.ByteSize() > _LARGE
+        if not large or tensor.data_location == onnx.TensorProto.EXTERNAL:
+            light.graph.initializer.append(tensor)
+            continue
+        if tensor.name in weights:
+            raise ModelError(f"two constants have the name {tensor.name!r}; export the model again")
+        weights[tensor.name] = tensor
+        if tensor.name not in inputs:
+            light.graph.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            )
+    return light, weights
+
+
+def _copy(source: Any, target: Any, but: str) -> None:
+    """Copy the fields of a message, except one."""
+    for field, value in source.ListFields():
+        if field.name == but:
+            continue
+        if field.is_repeated:
+            getattr(target, field.name).extend(value)
+        elif field.message_type is not None:
+            getattr(target, field.name).CopyFrom(value)
+        else:
+            setattr(target, field.name, value)
+
+
+def _first(error: BaseException) -> str:
+    return " ".join((str(error) or type(error).__name__).split())[:200]
+
+
+def _check(proto: onnx.ModelProto, name: str) -> None:
+    import onnx
+
+    if not proto.graph.node and not proto.graph.output:
+        raise ModelError(
+            f"{name} has no network: it has {len(proto.graph.node)} nodes and {len(proto.graph.output)} "
+            "outputs; is it an ONNX file?"
+        )
+    if any(isinstance(text, bytes) for text in _texts(proto.graph)):
+        raise ModelError(f"{name} is corrupt: some of its names are not text; export it again")
+    for tensor in proto.graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            raise ModelError(
+                f"the constant {tensor.name!r} is in another file; give the path of the model instead, or load it with "
+                "onnx.load, which reads that file"
+            )
+    try:
+        onnx.checker.check_model(proto)
+    except onnx.checker.ValidationError as error:
+        # onnx refuses what it has no schema of, which is no fault of the model.
+        own = {(f.domain, f.name) for f in proto.functions}
+        if all(onnx.defs.has(n.op_type, n.domain) or (n.domain, n.op_type) in own for n in proto.graph.node):
+            raise ModelError(f"{name} is not a valid ONNX model: {_first(error)}") from None
+
+
+def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
+    """Every name in a model; protobuf gives bytes where one is not UTF-8."""
+    yield graph.name
+    yield from (tensor.name for tensor in graph.initializer)
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield value.name
+        yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+
+
+def _version(proto: onnx.ModelProto) -> int | None:
+    versions = [o.version for o in proto.opset_import if o.domain in _MAIN]
+    return versions[0] if versions else None
+
+
+def _inlined(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """Inline the functions of a model, except the library's own."""
+    from onnx import inliner
+
+    kept = [(f.domain, f.name) for f in proto.functions if f.domain == OURS]
+    try:
+        inlined: onnx.ModelProto = inliner.inline_selected_functions(proto, kept, exclude=True)
+    except Exception as error:  # the inliner raises whatever its C++ side throws
+        raise ModelError(f"the functions of {name} cannot be inlined: {_first(error)}") from None
+    return inlined
+
+
+def _converted(proto: onnx.ModelProto, name: str, version: int) -> onnx.ModelProto:
+    import onnx
+
+    try:
+        if version < _BROADCAST and any(node.op_type == "PRelu" for node in proto.graph.node):
+            proto = _with_slopes_by_channel(proto)
+        return onnx.version_converter.convert_version(proto, _CONVERTED)
+    except Exception as error:  # the converter raises whatever its C++ side throws
+        raise ModelError(
+            f"{name} of opset {version} cannot be converted to opset {_CONVERTED}: {_first(error)}; export it with "
+            f"opset {_CONVERTED}"
+        ) from None
+
+
+def _with_slopes_by_channel(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Append position axes to the slopes of PRelu: before opset 7 they were one a channel."""
+    import onnx
+
+    typed = onnx.shape_inference.infer_shapes(proto)
+    values = (*typed.graph.value_info, *typed.graph.input)
+    ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in values}
+    slopes = {n.input[1]: ranks.get(n.input[0], 0) for n in proto.graph.node if n.op_type == "PRelu"}
+    changed = onnx.ModelProto()
+    changed.CopyFrom(proto)
+    for tensor in changed.graph.initializer:
+        if len(tensor.dims) == 1 and tensor.dims[0] > 1:
+            tensor.dims.extend([1] * (slopes.get(tensor.name, 0) - 2))
+    for value in changed.graph.input:
+        shape = value.type.tensor_type.shape
+        if value.name in slopes and len(shape.dim) == 1 and shape.dim[0].dim_value > 1:
+            for _ in range(slopes[value.name] - 2):
+                shape.dim.add().dim_value = 1
+    return changed
+
+
+def _expanded(proto: onnx.ModelProto, table: Container[str]) -> onnx.ModelProto:
+    """Replace ops that the table lacks by onnx's definition of them, if there is one."""
+    from onnx import inliner, version_converter
+
+    strange = {(n.domain, n.op_type) for n in proto.graph.node if n.domain in _MAIN and not is_known(n, table)}
+    strange = {(domain, kind) for domain, kind in strange if _has_definition(domain, kind, _version(proto))}
+    if not strange:
+        return proto
+    with suppress(Exception):  # whatever the C++ sides throw: then they stay unknown
+        if (_version(proto) or 0) < _DEFINED:
+            proto = version_converter.convert_version(proto, _DEFINED)
+        proto = inliner.inline_selected_functions(proto, sorted(strange), inline_schema_functions=True)
+    return proto
+
+
+def _has_definition(domain: str, kind: str, version: int | None) -> bool:
+    import onnx
+
+    if not onnx.defs.has(kind, domain):
+        return False
+    schema: Any = onnx.defs.get_schema(kind, version or 1, domain)
+    return bool(schema.has_function or schema.has_context_dependent_function)

@@ -1,0 +1,86 @@
+"""Export a graph as an ONNX model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphrewrite import Graph
+from graphrewrite.errors import MissingDependencyError
+from graphrewrite.graph.arguments import as_graph
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op, opset_needed
+from graphrewrite.lowering.exchange.tables import TABLE
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["to_onnx"]
+
+_OPSET = 22
+"""The latest opset that current tools all read."""
+
+
+def to_onnx(
+    graph: Graph, path: str | Path | None = None, *, opset: int | None = None, entries: Iterable[Entry] = ()
+) -> onnx.ModelProto:
+    r"""Return a graph as an ONNX model, and write it to a file where one is given.
+
+    Importing it again with ``from_onnx(model, batch=None)`` gives an equal graph, except for what ONNX cannot
+    express: layouts, node annotations and control edges.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph of the level ``nn``. Ops that ONNX lacks (``linear``, ``fma``, ``softmin``) are written as functions of
+        the domain ``graphrewrite``; generic nodes are written as they were imported.
+    path : str or Path, optional
+        A file to write.
+    opset : int, optional
+        Version of ONNX's ops, 18 or later; by default 22, or what the newest op or element type needs.
+    entries : iterable of Entry
+        Entries for ops of your own; they take precedence over the library's.
+
+    Returns
+    -------
+    onnx.ModelProto
+        One that onnx's checker accepts.
+
+    Raises
+    ------
+    UnsupportedOpsError
+        If nodes have no counterpart in ONNX; names all of them.
+    ModelError
+        If the opset is not known here, or onnx's checker refuses the model.
+
+    Examples
+    --------
+    >>> from graphrewrite.lowering import from_onnx
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2]\nr = leaky_relu(x, alpha=0.5)\ny = output(r)")
+    >>> model = to_onnx(g)
+    >>> [(node.op_type, node.name) for node in model.graph.node]
+    [('LeakyRelu', 'r')]
+    >>> from_onnx(model) == g
+    True
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise MissingDependencyError(
+            "writing ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'"
+        ) from None
+    latest = onnx.defs.onnx_opset_version()
+    if opset is not None and not 18 <= opset <= latest:
+        raise ModelError(f"opset {opset} cannot be written; give 18 to {latest}")
+    every = by_our_op([*entries, *(entry for same in TABLE.values() for entry in same)])
+    source = as_graph(graph, "that can be exported")
+    model = Exporter(source, every, opset or max(_OPSET, opset_needed(source, every))).run()
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise ModelError(f"onnx refuses the model: {str(error).splitlines()[0][:200]}") from None
+    if path is not None:
+        onnx.save(model, str(path))
+    return model

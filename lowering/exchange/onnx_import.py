@@ -1,0 +1,82 @@
+"""Import a trained network from an ONNX file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrewrite import Graph, GraphRewriteError
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.batch_size import free_batch
+from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.importer import Importer
+from graphrewrite.lowering.exchange.model_file import load_model
+from graphrewrite.lowering.exchange.tables import TABLE, by_op
+from graphrewrite.runtime.progress import progress
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["from_onnx"]
+
+
+def from_onnx(
+    model: str | Path | bytes | onnx.ModelProto,
+    *,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    constants: Mapping[str, Any] | None = None,
+    batch: str | None = "N",
+    entries: Iterable[Entry] = (),
+) -> Graph:
+    """Return the graph of an ONNX model.
+
+    Parameters
+    ----------
+    model : path, bytes or ModelProto
+        A model of any opset; old ones are converted on load, and the model's own functions are inlined.
+    shapes : mapping of str to sequence of int or str, optional
+        Shapes for inputs whose shape the model leaves open.
+    constants : mapping of str to array-like, optional
+        Values of inputs that are to be constants; needed where sizes depend on them.
+    batch : str or None
+        The name of the first dimension of every input, where the model works for any batch; None keeps it as it is.
+    entries : iterable of Entry
+        Entries for ops of your own, or replacements: they take precedence over the library's.
+
+    Returns
+    -------
+    Graph
+        Level ``nn``; each node's origin is the name of the ONNX node. An op that is not known becomes a generic node;
+        where neither the model nor onnx's shape inference tells the type of its result, that of its first operand is
+        assumed. Control flow (If, Loop, Scan) is generic as well: its graphs are attributes, as
+        `graphrewrite.formats.json.encode_graph.to_dict` gives them.
+
+    Raises
+    ------
+    ModelError
+        If the file is missing, corrupt or contradicts itself, or an input's shape is open.
+    OpenSizesError
+        If sizes in the model depend on inputs; names them.
+    UnsupportedOpsError
+        If an attribute of a node cannot be represented.
+
+    Examples
+    --------
+    >>> from graphrewrite.models import path
+    >>> graph = from_onnx(path("classes"))
+    >>> graph.inputs, len(graph.outputs)
+    (('input',), 1)
+    """
+    table = {**TABLE, **by_op(entries)}
+    try:
+        proto, weights = load_model(model, table)
+        with progress(proto.graph.node, "import") as nodes:
+            graph = Importer(proto, shapes or {}, constants or {}, table, weights).run(nodes)
+    except GraphRewriteError:
+        raise
+    except Exception as error:  # a corrupt file breaks any assumption of onnx, protobuf and numpy
+        message = (str(error) or type(error).__name__).splitlines()[0][:120]
+        name = repr(str(model)) if isinstance(model, str | Path) else "the model"
+        raise ModelError(f"{name} is corrupt ({message}); export it again") from error
+    return graph if batch is None else free_batch(graph, batch)

@@ -1,0 +1,1 @@
+"""From fixed point to exact integer arithmetic, by rules."""

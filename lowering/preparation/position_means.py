@@ -1,0 +1,116 @@
+"""Reductions over positions and poolings, written as those that the lowerings support."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrewrite import decline, op, rule
+from graphrewrite.lowering.preparation.pooling_windows import windows_of
+from graphrewrite.lowering.preparation.resizes import interpolation_of
+from graphrewrite.types import element_dtype, element_kind
+
+__all__ = ["BY_WINDOWS", "POOL_POSITIONS"]
+
+
+@rule
+def write_global_max_pool_as_max_pool(x):
+    """The greatest entry of all positions is that of one window over them (ONNX specification, GlobalMaxPool)."""
+    pool = op.global_max_pool(x)
+    yield pool
+    (image,) = pool.op.axes.in_order((x.type,))
+    if any(isinstance(size, str) for size in image.shape[2:]):
+        return decline("its positions are symbolic", at=pool)
+    return op.max_pool(x, **_whole(image.shape[2:]))
+
+
+def _whole(kernel):
+    """One window over all of some axes."""
+    ones = (1,) * len(kernel)
+    return {"kernel": tuple(kernel), "strides": ones, "pads": (0,) * 2 * len(kernel), "dilations": ones}
+
+
+@rule(keeps="rounding")
+def write_reduction_as_pool(x):
+    """A mean or the greatest entry along axes of positions is that of windows as long as these axes."""
+    reduced = (op.reduce_mean | op.reduce_max)(x)
+    yield reduced
+    rank = len(x.shape)
+    axes = {axis % rank for axis in (range(rank) if reduced.axes is None else reduced.axes)} if rank else set()
+    if not axes or min(axes) < 2:
+        return decline("it reduces the batch or the channels, or nothing", at=reduced)
+    if x.type.layout is not None or element_kind(x.type.element) != "float":
+        return decline("its axes are named, or its entries are not floats", at=reduced)
+    if any(isinstance(size, str) or size == 0 for size in x.shape[2:]):
+        return decline("its positions are symbolic, or there are none", at=reduced)
+    pool = op.average_pool if reduced.op_name == "reduce_mean" else op.max_pool
+    kernel = [x.shape[axis] if axis in axes else 1 for axis in range(2, rank)]
+    pooled = pool(x, **_whole(kernel))
+    return pooled if reduced.keep_dims else op.squeeze(pooled, axes=tuple(sorted(axes)))
+
+
+@rule(keeps="rounding")
+def write_average_pool_by_counts(x):
+    """A mean over windows that read more here and less there is a sum, divided by a number for each position."""
+    pool = op.average_pool(x)
+    yield pool
+    if x.type.layout is not None or element_kind(x.type.element) != "float":
+        return decline("its axes are named, or its entries are not floats", at=pool)
+    windows = windows_of(pool, x.shape)
+    if isinstance(windows, str):
+        return decline(windows, at=pool)
+    if windows.is_even:
+        if pool.count_include_pad and not pool.ceil_mode:
+            return decline("all its windows count as many numbers already", at=pool)
+        return op.average_pool(x, like=pool, ceil_mode=False, count_include_pad=True)
+    channels, dtype = x.shape[1], element_dtype(x.type.element)
+    ones, nothing = np.ones((channels, 1, *windows.kernel), dtype), np.full(channels, -0.0, dtype)
+    total = op.conv(x, ones, nothing, groups=channels, **windows.moving)
+    return op.mul(total, (1 / windows.counts)[None, None].astype(dtype))
+
+
+POOL_POSITIONS = (write_global_max_pool_as_max_pool, write_reduction_as_pool)
+"""Global poolings and reductions by poolings."""
+
+
+@rule(keeps="rounding")
+def write_resize_by_conv(x):
+    """Entries between others are sums over windows, whose channels become positions; at the ends they lack some."""
+    resized = op.resize(x)
+    yield resized
+    if resized.mode == "nearest" or x.type.layout is not None or element_kind(x.type.element) != "float":
+        return decline("it repeats numbers, its axes are named, or its entries are not floats", at=resized)
+    if resized.keep_aspect_ratio_policy != "stretch" or any(isinstance(size, str) for size in x.shape[1:]):
+        return decline("its sizes are symbolic, or chosen by their ratio", at=resized)
+    rank, channels = len(x.shape), x.shape[1]
+    if rank not in (3, 4) or tuple(resized.shape[:2]) != tuple(x.shape[:2]):
+        return decline("it resizes other axes than one or two of positions", at=resized)
+    attributes = resized.graph.attributes(resized.node)
+    interpolations = [interpolation_of(attributes, x.shape, axis) for axis in range(2, rank)]
+    if reasons := [one for one in interpolations if isinstance(one, str)]:
+        return decline(reasons[0], at=resized)
+    along = [one for one in interpolations if not isinstance(one, str)]
+    times = {one.times for one in along}
+    if len(times) > 1 or (times != {1} and rank == 3):
+        return decline("both axes of an image become longer by one whole number, or none", at=resized)
+    dtype, weights, factors = element_dtype(x.type.element), np.ones((1, 1)), np.ones(())
+    for one in along:
+        weights = np.einsum("pk,ql->pqkl", weights, one.weights).reshape(len(weights) * len(one.weights), -1)
+        factors = factors[..., None] * one.factors
+    kernel = [one.weights.shape[1] for one in along]
+    rows = np.tile(weights.reshape(-1, 1, *kernel), (channels, *[1] * (rank - 1)))
+    result = op.conv(
+        x,
+        rows.astype(dtype),
+        np.full(len(rows), -0.0, dtype),
+        groups=channels,
+        strides=tuple(one.stride for one in along),
+        pads=(*(one.before for one in along), *(one.after for one in along)),
+        dilations=(1,) * len(along),
+    )
+    (block,) = times
+    result = result if block == 1 else op.depth_to_space(result, block_size=block, mode="CRD")
+    return result if np.allclose(factors, 1) else op.mul(result, factors[None, None].astype(dtype))
+
+
+BY_WINDOWS = (write_average_pool_by_counts, write_resize_by_conv)
+"""Means over windows that differ, and interpolation, before quantising."""

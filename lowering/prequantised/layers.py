@@ -1,0 +1,299 @@
+"""Layers on scaled mantissas: exact integer sums of products, scaled afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
+from graphrewrite.lowering.composite.axes import named
+from graphrewrite.lowering.preparation.pooling_windows import Windows, windows_of
+from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
+from graphrewrite.lowering.prequantised.step_lowering import Mantissas
+from graphrewrite.op.tensor.linear_algebra import scaled
+from graphrewrite.rewriting.rule.replacement import Known
+from graphrewrite.types import element_dtype
+
+__all__ = ["LOWER_SCALED_LAYERS", "LOWER_UNSCALED_LAYERS", "accumulated", "is_single", "per_channel"]
+
+_FARTHEST = 60
+_WIDEST = 47
+"""Most bits of an accumulator: its product with a multiplier of one bit must fit 48."""
+
+
+def per_channel(s: np.ndarray, rank: int) -> np.ndarray | None:
+    """Return positive scales as a vector of one entry or one a channel (axis 1); None if they differ along other axes.
+
+    Examples
+    --------
+    >>> per_channel(np.array([[[0.5]], [[0.25]]]), 4).tolist(), per_channel(np.array([0.5, 0.25]), 4)
+    ([0.5, 0.25], None)
+    """
+    along = (1,) * (rank - s.ndim) + s.shape
+    if s.ndim > rank or s.dtype.kind != "f" or any(size != 1 for axis, size in enumerate(along) if axis != 1):
+        return None
+    if not (np.isfinite(s) & (s > 0)).all():
+        return None
+    return s.astype(np.float64).reshape(-1)
+
+
+def is_single(s: Any, x: Any) -> bool:
+    """Tell whether a constant is a single positive scale that does not broadcast its operand."""
+    scales = per_channel(s.value, len(x.shape))
+    return scales is not None and len(scales) == 1
+
+
+def accumulated(whole: np.ndarray, bias: np.ndarray, operand_format: FixedPoint) -> FixedPoint | str:
+    """Return the narrowest accumulator of weights [O, …] and bias [O] times an operand, or the reason why none fits.
+
+    Examples
+    --------
+    >>> print(accumulated(np.array([[1, -2]]), np.array([5]), FixedPoint(False, 8)))
+    s10f0
+    """
+    rows = whole.reshape(len(whole), -1).astype(object) if whole.size else np.zeros((1, 1), object)
+    high = max(
+        0, *(int(v) for v in (np.maximum(rows * operand_format.maximum, rows * operand_format.minimum).sum(axis=1)))
+    )
+    low = min(
+        0, *(int(v) for v in (np.minimum(rows * operand_format.maximum, rows * operand_format.minimum).sum(axis=1)))
+    )
+    high, low = high + max(0, int(bias.max(initial=0))), low + min(0, int(bias.min(initial=0)))
+    element = FixedPoint.holding(low, high) if max(-low, high) < 1 << 62 else FixedPoint(True, 63)
+    if element.width > _WIDEST:
+        return f"its sums need {element.width} bits, and an accumulator has {_WIDEST}; quantise it to fewer bits"
+    return element
+
+
+def _layer(
+    x: Any, scale: np.ndarray, w: np.ndarray, b: np.ndarray | None, layer: Any, product: Any, *, groups: int = 1
+) -> Any:
+    """A layer by the exact sums of ``product``, then scales, then a bias that is on no grid of the sums."""
+    units = per_channel(scale, len(x.shape))
+    if units is None:
+        return decline(
+            "the scale of its operand differs along other axes than the channels, or is not positive", at=layer
+        )
+    if w.dtype.kind != "f" or (b is not None and b.dtype.kind != "f") or 0 in w.shape:
+        return decline("its weights are not floats, or empty", at=layer)
+    outputs, inner = w.shape[:2]
+    if len(units) not in (1, x.shape[1]):
+        return decline("its scale is broadcast", at=layer)
+    is_joined = len(units) > 1 and (groups == 1 or inner != 1)
+    if is_joined:
+        w, units = _absorbed(w, units, groups), np.ones(1)
+    elif len(units) > 1:
+        units = np.repeat(units, outputs // groups)
+    grid = grid_of(w)
+    if grid is None and is_joined:
+        return decline("its operand has a scale for each channel, which it adds up; quantise that by one", at=layer)
+    if grid is None:
+        return decline("its weights are not on a grid of 16 bits; quantise them", at=layer)
+    units = (
+        np.broadcast_to(units * grid.scales, (outputs,))
+        if max(len(units), len(grid.scales)) > 1
+        else (units * grid.scales)
+    )
+    whole = None if b is None else multiples_of(b, units)
+    bias = np.zeros(outputs, np.int64) if whole is None else np.broadcast_to(whole, (outputs,))
+    element = accumulated(grid.whole, bias, x.type.element)
+    if isinstance(element, str):
+        return decline(element, at=layer)
+    shape = (-1, *[1] * (len(layer.shape) - 2)) if len(units) > 1 else ()
+    sums = op.mul(op.from_fixed(product(grid.whole, bias, element), fraction=0, element="f64"), units.reshape(shape))
+    real = named(op.cast(sums, element=layer.type.element), layer)
+    if b is None or whole is not None:
+        return real
+    return op.add(real, b.reshape(-1, *[1] * (len(layer.shape) - 2)).astype(element_dtype(layer.type.element)))
+
+
+def _absorbed(w: np.ndarray, units: np.ndarray, groups: int) -> np.ndarray:
+    """Weights times the scale of their input channel; rows of a group read the group's channels."""
+    of_rows = np.repeat(units.reshape(groups, -1), len(w) // groups, axis=0)
+    return np.asarray(w * of_rows.reshape(*w.shape[:2], *[1] * (w.ndim - 2)).astype(w.dtype))
+
+
+def _named(*values: Any) -> bool:
+    return any(
+        v is not None and v.type.layout is not None and v.type.layout[:2] not in ("NC", "OI", "O") for v in values
+    )
+
+
+def _conv(x: Any, scale: np.ndarray, w: Any, b: Any, conv: Any) -> Any:
+    if _named(x, w, conv):
+        return decline("the axes of its operands are in another order", at=conv)
+
+    def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
+        return op.integer_conv(x, whole, bias, like=conv, element=element)
+
+    return _layer(x, scale, w.value, None if b is None else b.value, conv, product, groups=conv.groups)
+
+
+def _rows(x: Any, scale: np.ndarray, rows: np.ndarray, b: np.ndarray | None, layer: Any) -> Any:
+    if len(x.shape) != 2 or rows.ndim != 2:
+        return decline("its operands are not a batch of vectors and a matrix", at=layer)
+    if _named(x, layer):
+        return decline("the axes of its operands are in another order", at=layer)
+
+    def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
+        return op.integer_linear(x, whole, bias, element=element)
+
+    return _layer(x, scale, np.ascontiguousarray(rows), b, layer, product)
+
+
+def _gemm(x: Any, scale: np.ndarray, w: Any, b: Any, gemm: Any) -> Any:
+    if gemm.trans_a or gemm.alpha <= 0:
+        return decline("it transposes its input, or scales it by no positive number", at=gemm)
+    rows, scale = w.value if gemm.trans_b else w.value.T, scale * scale.dtype.type(gemm.alpha)
+    if b is None or gemm.beta == 0:
+        return _rows(x, scale, rows, None, gemm)
+    if b.value.size not in (1, len(rows)) or b.value.ndim > 2 or b.value.size != [1, *b.shape][-1]:
+        return decline("its addend is not a vector over the outputs", at=gemm)
+    return _rows(x, scale, rows, np.broadcast_to(scaled(b.value, gemm.beta).reshape(-1), (len(rows),)), gemm)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_conv(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
+    """A convolution of scaled mantissas scales a sum of whole numbers; assumes that the float sums are exact."""
+    conv = op.conv(op.mul(op.from_fixed(x, fraction=0), s), w, b)
+    yield conv
+    return _conv(x, s.value, w, b, conv)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_linear(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
+    """A fully-connected layer of scaled mantissas scales a sum of whole numbers; assumes exact float sums."""
+    layer = op.linear(op.mul(op.from_fixed(x, fraction=0), s), w, b)
+    yield layer
+    return _rows(x, s.value, w.value, None if b is None else b.value, layer)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_matmul(x: Mantissas, s: Constant, w: Constant):
+    """A matrix product of scaled mantissas and constants scales a sum of whole numbers; assumes exact float sums."""
+    product = op.matmul(op.mul(op.from_fixed(x, fraction=0), s), w)
+    yield product
+    return _rows(x, s.value, w.value.T, None, product)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_gemm(x: Mantissas, s: Constant, w: Constant, b: Constant | None = None):
+    """A general matrix product of scaled mantissas scales a sum of whole numbers; assumes exact float sums."""
+    gemm = op.gemm(op.mul(op.from_fixed(x, fraction=0), s), w, b)
+    yield gemm
+    return _gemm(x, s.value, w, b, gemm)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_average_pool(x: Mantissas, s: Constant):
+    """A mean of scaled mantissas over windows scales their sum; assumes that the float sums are exact."""
+    real = op.mul(op.from_fixed(x, fraction=0), s)
+    pool = op.average_pool(real)
+    yield pool
+    if _named(x, pool) or tuple(real.shape) != tuple(x.shape):
+        return decline("its axes are named, or its scale broadcasts the operand", at=pool)
+    windows = windows_of(pool, x.shape)
+    if isinstance(windows, str):
+        return decline(windows, at=pool)
+    if windows.is_even:
+        return _mean(x, s.value, pool, windows.kernel, **windows.moving)
+    return _uneven_mean(x, per_channel(s.value, len(x.shape)), pool, windows)
+
+
+def _uneven_mean(x: Any, scale: np.ndarray | None, pool: Any, windows: Windows) -> Any:
+    """A mean over windows of different counts: sums, times factors that give them a common denominator."""
+    if scale is None:
+        return decline("the scale of its operand differs along other axes than the channels", at=pool)
+    channels, common = x.shape[1], int(np.lcm.reduce(windows.counts.ravel().astype(object)))
+    ones, nothing = np.ones((channels, 1, *windows.kernel), np.int64), np.zeros(channels, np.int64)
+    sums = accumulated(ones, nothing, x.type.element)
+    if isinstance(sums, str):
+        return decline(sums, at=pool)
+    if sums.width + common.bit_length() > _WIDEST:
+        return decline(
+            f"its windows count numbers whose least common multiple is {common}: with sums of {sums.width} bits, that "
+            f"needs more than {_WIDEST}; take smaller windows, or let the border count",
+            at=pool,
+        )
+    total = op.integer_conv(x, ones, nothing, groups=channels, element=sums, **windows.moving)
+    shares = common // windows.counts[None, None]
+    factors = FixedPoint.holding(0, int(shares.max()))
+    parts = op.integer_mul(total, Known(x.replay, shares.astype(factors.dtype), Tensor(factors, shares.shape)))
+    unit = scale.reshape((-1, *[1] * len(windows.kernel)) if len(scale) > 1 else ()) / common
+    means = op.mul(op.from_fixed(parts, fraction=0, element="f64"), unit)
+    return named(op.cast(means, element=pool.type.element), pool)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_scaled_global_average_pool(x: Mantissas, s: Constant):
+    """A mean of scaled mantissas over all positions scales their sum; assumes that the float sums are exact."""
+    pool = op.global_average_pool(op.mul(op.from_fixed(x, fraction=0), s))
+    yield pool
+    sizes = x.shape[2:]
+    if not sizes or any(isinstance(size, str) for size in sizes) or _named(x, pool):
+        return decline("its positions are symbolic, or there are none", at=pool)
+    rank = len(sizes)
+    return _mean(x, s.value, pool, sizes, strides=(1,) * rank, pads=(0,) * 2 * rank, dilations=(1,) * rank)
+
+
+def _mean(x: Any, scale: np.ndarray, pool: Any, kernel: Any, **attributes: Any) -> Any:
+    if per_channel(scale, len(x.shape)) is None or len(kernel) != len(x.shape) - 2:
+        return decline("the scale of its operand differs along other axes than the channels, or broadcasts", at=pool)
+    channels, size = x.shape[1], int(np.prod(kernel))
+    if isinstance(channels, str):
+        return decline("its number of channels is symbolic", at=pool)
+
+    def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
+        return op.integer_conv(x, whole, bias, groups=channels, element=element, **attributes)
+
+    return _layer(x, scale, np.full((channels, 1, *kernel), 1.0 / size), None, pool, product, groups=channels)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_unscaled_layer(x: Mantissas, w: Constant, b: Constant | None = None):
+    """A layer of mantissas that nobody quantises scales a sum of whole numbers; assumes that float sums are exact."""
+    real = op.from_fixed(x)
+    layer = (op.conv | op.linear | op.gemm)(real, w, b)
+    yield layer
+    scale = np.asarray(2.0**-real.fraction)
+    if layer.op_name == "conv":
+        return _conv(x, scale, w, b, layer)
+    if layer.op_name == "gemm":
+        return _gemm(x, scale, w, b, layer)
+    return _rows(x, scale, w.value, None if b is None else b.value, layer)
+
+
+@rule(keeps="assumes", shared="keep", kind="lowering")
+def lower_unscaled_matmul(x: Mantissas, w: Constant):
+    """A matrix product that nobody quantises scales a sum of whole numbers; assumes that float sums are exact."""
+    real = op.from_fixed(x)
+    product = op.matmul(real, w)
+    yield product
+    return _rows(x, np.asarray(2.0**-real.fraction), w.value.T, None, product)
+
+
+LOWER_SCALED_LAYERS = (
+    lower_scaled_conv,
+    lower_scaled_linear,
+    lower_scaled_matmul,
+    lower_scaled_gemm,
+    lower_scaled_average_pool,
+    lower_scaled_global_average_pool,
+)
+"""Layers on scaled mantissas."""
+
+
+@rule(keeps="assumes")
+def write_scale(x: Mantissas):
+    """A binary point is a scale; assumes that no number is so small or large that a float does not hold it."""
+    real = op.from_fixed(x)
+    yield real
+    if real.fraction == 0 or real.element not in ("f32", "f64") or abs(real.fraction) > _FARTHEST:
+        return decline("its binary point is at 0, or beyond the floats", at=real)
+    scale = np.asarray(2.0**-real.fraction, element_dtype(real.element))
+    return op.mul(op.from_fixed(x, like=real, fraction=0), scale)
+
+
+LOWER_UNSCALED_LAYERS = (write_scale, lower_unscaled_layer, lower_unscaled_matmul)
+"""Layers on mantissas whose scale is a power of two, if no other rule takes them."""

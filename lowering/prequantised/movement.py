@@ -1,0 +1,293 @@
+"""Scales and zero points moved past data movement: reshapes, transposes, maxima, slices, borders, concatenations."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.composite.axes import positions
+from graphrewrite.lowering.matched_operands import operands_of
+from graphrewrite.lowering.prequantised.layers import is_single
+from graphrewrite.lowering.prequantised.quantised_inputs import zero_of
+from graphrewrite.lowering.prequantised.quantisers import QUANTISERS
+from graphrewrite.lowering.prequantised.step_lowering import Mantissas
+from graphrewrite.op.nn.pooling import has_window_in_border
+
+__all__ = ["LEAVE_MOVED", "MOVE_SCALES"]
+
+_ENTRIES = ("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "channel_shuffle", "depth_to_space")
+"""Ops whose results are entries of their operand."""
+_PLAIN = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "pad", "resize")])
+_MOVING = _PLAIN | op.reshape | op.transpose | op.max_pool
+_APART = 22
+"""Bits up to which different integers stay different as scaled float32."""
+_GIVEN = ("input", "to_fixed", "div")
+_QUANTISABLE = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "reshape", "transpose")])
+_QUANTISABLE = _QUANTISABLE | op.max_pool
+
+
+def _stays(movement: Any, zero: int = 0) -> str:
+    """The reason why an op computes more than a rearrangement with zeros, or an empty text."""
+    if movement.op_name == "pad" and movement.mode == "constant" and movement.fill != zero:
+        return "its border is not of zeros"
+    if movement.op_name == "resize" and movement.mode != "nearest":
+        return "it interpolates"
+    return ""
+
+
+def _again(movement: Any, real: Any, **attributes: Any) -> Any:
+    """The same data movement of another operand."""
+    return movement.op(real, *operands_of(movement)[1:], like=movement, **attributes)
+
+
+def _without_border(movement: Any) -> dict[str, Any]:
+    return {"fill": 0.0} if movement.op_name == "pad" else {}
+
+
+@rule(shared="keep")
+def move_scale(x: Mantissas, s: Constant):
+    """Moving scaled numbers is scaling the moved numbers."""
+    real = op.from_fixed(x, fraction=0)
+    movement = _MOVING(op.mul(real, s))
+    yield movement
+    if not is_single(s, x):
+        return decline("its scale differs from channel to channel, or is not positive", at=s)
+    if reason := _stays(movement):
+        return decline(reason, at=movement)
+    return op.mul(_again(movement, real), s.value.reshape(()))
+
+
+@rule(shared="keep")
+def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
+    """Moving stored numbers is storing the moved numbers."""
+    real = op.from_fixed(x, fraction=0)
+    stored = op.quantize_linear(real, one, z)
+    movement = _MOVING(stored)
+    yield movement
+    zero = zero_of(z)
+    if (
+        zero is None
+        or not is_single(one, x)
+        or (one.value != 1).any()
+        or (z is not None and z.value.ndim > len(x.shape))
+    ):
+        return decline("its scale or zero point differs from channel to channel", at=stored)
+    if reason := _stays(movement, zero):
+        return decline(reason, at=movement)
+    again = _again(movement, real, **_without_border(movement))
+    if z is None:
+        return op.quantize_linear(again, one.value.reshape(()), like=stored)
+    return op.quantize_linear(again, one.value.reshape(()), z.value.reshape(-1)[0].reshape(()), like=stored)
+
+
+@rule(shared="keep", kind="lowering")
+def lower_movement(x: Mantissas):
+    """Moving mantissas is moving the numbers; so is a border of one number of their grid."""
+    real = op.from_fixed(x)
+    movement = _PLAIN(real)
+    yield movement
+    fill = movement.fill * 2.0**real.fraction if movement.op_name == "pad" else 0.0
+    if reason := _stays(movement, movement.fill if movement.op_name == "pad" else 0):
+        return decline(reason, at=movement)
+    if fill != round(fill) or not x.type.element.minimum <= fill <= x.type.element.maximum:
+        return decline(f"its border of {movement.fill} is not on the grid of its operand", at=movement)
+    return op.from_fixed(movement.op(x, like=movement, **({"fill": fill} if fill else {})), like=real)
+
+
+def _concatenated(readings: list[Any], join: Any) -> Any:
+    """Mantissas of several formats, concatenated in one that holds all of them."""
+    parts = [operands_of(reading)[0] for reading in readings]
+    formats = [part.type.element for part in parts]
+    if not all(isinstance(each, FixedPoint) for each in formats):
+        return decline("an operand is not a mantissa", at=join)
+    element = FixedPoint.holding(min(each.minimum for each in formats), max(each.maximum for each in formats))
+    element = FixedPoint(element.signed, element.width, readings[0].fraction)
+    if any(each != formats[0] for each in formats):
+        parts = [
+            part if part.type.element == element else op.rescale(part, multiplier=1, shift=0, element=element)
+            for part in parts
+        ]
+    return op.from_fixed(op.concat(*parts, like=join), like=readings[0])
+
+
+@rule(shared="keep", kind="lowering")
+def concat_mantissas(xs):
+    """Joining mantissas of one binary point is joining the numbers."""
+    join = op.concat(*xs)
+    yield join
+    readings = list(xs)
+    if any(x.op_name != "from_fixed" for x in readings):
+        return decline("an operand is not read from mantissas", at=join)
+    if len({(x.fraction, x.element) for x in readings}) > 1:
+        return decline("the binary points of its operands differ", at=join)
+    return _concatenated(readings, join)
+
+
+@rule(shared="keep", kind="lowering")
+def concat_scaled(xs):
+    """Joining numbers of one scale is scaling the joined mantissas."""
+    join = op.concat(*xs)
+    yield join
+    if any(x.op_name != "mul" for x in xs):
+        return decline("an operand is not a scaled number", at=join)
+    pairs = [operands_of(x) for x in xs]
+    pairs = [pair if pair[0].op_name == "from_fixed" else pair[::-1] for pair in pairs]
+    if any(
+        real.op_name != "from_fixed" or real.fraction or not s.is_constant or s.value.size != 1 for real, s in pairs
+    ):
+        return decline("an operand is not a scaled number", at=join)
+    scale = pairs[0][1].value.reshape(())
+    if any(s.value.reshape(()) != scale for _, s in pairs):
+        return decline("the scales of its operands differ; quantise the result", at=join)
+    concatenated = _concatenated([real for real, _ in pairs], join)
+    return op.mul(concatenated, scale) if not hasattr(concatenated, "reason") else concatenated
+
+
+@rule(shared="keep", kind="lowering")
+def concat_stored(xs):
+    """Joining stored numbers of one zero point is storing the joined mantissas."""
+    join = op.concat(*xs)
+    yield join
+    if any(x.op_name != "quantize_linear" for x in xs):
+        return decline("an operand is not a stored number", at=join)
+    operand_lists = [operands_of(x) for x in xs]
+    if any(f[0].op_name != "from_fixed" or f[0].fraction or not _is_one(f[1]) or len(f) != 3 for f in operand_lists):
+        return decline("an operand is not a stored number", at=join)
+    zero = operand_lists[0][2]
+    if any(
+        not f[2].is_constant or f[2].value.size != 1 or f[2].value.ravel() != zero.value.ravel() for f in operand_lists
+    ):
+        return decline("the zero points of its operands differ", at=join)
+    concatenated = _concatenated([f[0] for f in operand_lists], join)
+    return (
+        concatenated
+        if hasattr(concatenated, "reason")
+        else op.quantize_linear(concatenated, operand_lists[0][1].value, zero.value, like=xs[0])
+    )
+
+
+def _is_one(s: Any) -> bool:
+    return bool(s.is_constant and s.value.size == 1 and (s.value == 1).all())
+
+
+@rule
+def quantise_parts(xs, others):
+    """Joined numbers may be quantised one by one."""
+    join = op.concat(*xs)
+    quantiser = QUANTISERS(join, *others)
+    yield quantiser
+    scalars = _scalars(quantiser, others)
+    if scalars is None or (quantiser.op_name == "quantise" and quantiser.fractions is not None):
+        return decline("its parameters differ along an axis", at=quantiser)
+    return op.concat(*[quantiser.op(x, *scalars, like=quantiser) for x in xs], like=join)
+
+
+def _scalars(quantiser: Any, others: Any) -> list[Any] | None:
+    """The parameters of an elementwise op as scalars, if they are the same everywhere."""
+    if quantiser.op_name == "multi_threshold":
+        return list(others) if others[0].shape[0] == 1 else None
+    if any(not c.is_constant or c.value.size != 1 for c in others):
+        return None
+    return [c.value.reshape(()) for c in others]
+
+
+def _has_window_in_border(pool: Any, x: Any) -> bool:
+    sizes = [x.shape[axis] for axis in positions(x)]
+    return has_window_in_border(sizes, pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
+
+
+@rule
+def quantise_first(x, others):
+    """Numbers that are only moved, or of which the greatest are taken, may be quantised before."""
+    movement = _QUANTISABLE(x)
+    quantiser = QUANTISERS(movement, *others)
+    yield quantiser
+    if x.op_name in _GIVEN:
+        return decline("the host rearranges inputs", at=movement)
+    scalars = _scalars(quantiser, others)
+    if scalars is None or (quantiser.op_name == "quantise" and quantiser.fractions is not None):
+        return decline("its parameters differ along an axis", at=quantiser)
+    if quantiser.op_name != "quantise" and scalars and quantiser.op_name != "multi_threshold" and scalars[0] <= 0:
+        return decline("its scale is not positive", at=quantiser)
+    if movement.op_name == "max_pool" and _has_window_in_border(movement, x):
+        return decline("a window lies wholly in the border, whose numbers are below those of any format", at=movement)
+    plain = {"data_layout": "NCHW"} if quantiser.op_name == "multi_threshold" else {}
+    return movement.op(quantiser.op(x, *scalars, like=quantiser, **plain), like=movement)
+
+
+@rule
+def double_scaled(x: Mantissas, s: Constant):
+    """A scaled number and itself are twice the number."""
+    real = op.mul(op.from_fixed(x, fraction=0), s)
+    total = op.add(real, real)
+    yield total
+    if not is_single(s, x):
+        return decline("its scale differs from channel to channel, or is not positive", at=s)
+    return op.mul(real, np.asarray(2, s.value.dtype))
+
+
+@rule(shared="keep")
+def arg_max_scaled(x: Mantissas, s: Constant):
+    """The greatest scaled number stands where the greatest number does."""
+    real = op.from_fixed(x, fraction=0)
+    index = op.arg_max(op.mul(real, s))
+    yield index
+    if not is_single(s, x) or x.type.element.width > _APART:
+        return decline("its scale differs from channel to channel, or rounds different numbers to one", at=s)
+    return op.arg_max(real, like=index)
+
+
+@rule
+def enter_moved(x):
+    """The host transposes what comes in."""
+    entry = op.to_fixed(x)
+    transposed = op.transpose(entry)
+    yield transposed
+    return op.to_fixed(op.transpose(x, like=transposed), like=entry)
+
+
+MOVE_SCALES = (
+    quantise_first,
+    move_scale,
+    move_stored,
+    lower_movement,
+    concat_mantissas,
+    concat_scaled,
+    concat_stored,
+    quantise_parts,
+    double_scaled,
+    arg_max_scaled,
+    enter_moved,
+)
+"""Scales and zero points past data movement."""
+
+
+@rule
+def leave_moved(x: Mantissas):
+    """The host transposes what goes out."""
+    transposed = op.transpose(x)
+    real = op.from_fixed(transposed)
+    yield real
+    long = [p for p in transposed.perm if x.shape[p] != 1]
+    if long == sorted(long):
+        return decline("axes longer than 1 keep their order, which a stream can do", at=transposed)
+    return op.transpose(op.from_fixed(x, like=real), like=transposed)
+
+
+@rule
+def leave_reshaped(x: Mantissas):
+    """The host takes the axis of the channels from what goes out, or joins the batch with another axis."""
+    shaped = op.reshape(x)
+    real = op.from_fixed(shaped)
+    yield real
+    if len(shaped.shape) > 1 and shaped.shape[0] == x.shape[0]:
+        return decline("a batch and channels are left, as a stream has them", at=shaped)
+    return op.reshape(op.from_fixed(x, like=real), like=shaped)
+
+
+LEAVE_MOVED = (leave_moved, leave_reshaped)
+"""Data movement that the host does at the outputs."""

@@ -1,0 +1,328 @@
+"""Quantise a float network to fixed point, from samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from graphrewrite import FixedPoint, Graph, op, rewrite
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import move_slot, rewire
+from graphrewrite.lowering.composite.products import LOWER_SUMS
+from graphrewrite.lowering.errors import QuantisationError
+from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
+from graphrewrite.lowering.preparation.broadcasting import spread_operand
+from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS
+from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
+from graphrewrite.lowering.quantisation.calibration import Widths, check_weights, checked_samples
+from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
+from graphrewrite.lowering.quantisation.fixed_point_formats import (
+    accumulator,
+    best_fraction,
+    combined,
+    constant_on_grid,
+    fractions_of,
+    on_grid,
+)
+from graphrewrite.lowering.quantisation.window_sums import constant_side, mean_of, total_format
+from graphrewrite.lowering.recorded_steps import recorded
+from graphrewrite.rewriting.traces import Step
+from graphrewrite.rules import FOLDING, RULES
+
+__all__ = ["LAYERS", "quantise"]
+
+LAYERS = frozenset({"conv", "linear", "add", "sub", "mul"})
+"""Computing ops, each followed by one quantise node."""
+
+_JOINS = frozenset({"concat", "pad"})
+"""Ops that combine several formats, followed by a quantise node where these differ."""
+
+_WIDEST = 31
+"""Most bits of a requantise component's result."""
+
+_CARRIERS = frozenset(
+    {
+        *("max_pool", "reshape", "transpose", "relu", "clip", "identity", "flatten", "squeeze", "unsqueeze", "slice"),
+        *("split", "tile", "channel_shuffle", "depth_to_space", "space_to_depth", "resize", "pad"),
+    }
+)
+"""Ops that keep the format of their operand."""
+
+_REMEDIES = {
+    "average_pool": "give its axes no names, and leave no window wholly in the border",
+    "resize": "let it repeat numbers (mode='nearest'), or make both axes longer by one whole number",
+    "reduce_mean": "take it over axes of positions",
+    "reduce_max": "take it over axes of positions",
+}
+"""Remedies for ops that have a fixed-point form with other attributes only."""
+
+_FINER = 8
+"""Extra bits for the factors of a mean where these differ."""
+_SPARE = 4
+"""Extra bits of an addend beyond those of the value, half of them below its binary point."""
+
+_OF_HOST = frozenset({"sigmoid", "tanh"})
+"""Functions that the host computes if they stand alone after the last layer, like a softmax."""
+
+_ACCUMULATOR = 48  # bits that an accumulator in hardware has at most
+
+
+def quantise(
+    graph: Graph,
+    samples: Any,
+    *,
+    bits: int | Mapping[str, int] = 8,
+    per_channel: bool = False,
+    steps: list[Step] | None = None,
+) -> Graph:
+    """Return the network in fixed point, still written in floats: every value lies on the grid of a format.
+
+    Scale and batch norm are folded into weights first. Then each input and each layer (with the relu or clip after it)
+    is followed by one ``quantise`` node, the only place that rounds, half to even, and saturates; weights and biases
+    are rounded to grids of their own. So is the result of each elementwise function of one value: a sigmoid, a
+    gelu. Binary points are chosen by the least squared error over the samples. The last layer keeps the exact
+    sums of its accumulator, up to 31 bits; a sigmoid, tanh or softmax after it is left to the host.
+
+    Parameters
+    ----------
+    graph : Graph
+        A float network of the level ``nn``.
+    samples : ndarray or mapping of str to ndarray
+        Calibration inputs, batch first; a mapping by input where there are several.
+    bits : int or mapping of str to int
+        Word width, 4 to 16; or one a layer by the name of its origin, with ``"default"`` for the rest.
+    per_channel : bool
+        Whether each output channel of a layer's weights has a binary point of its own.
+    steps : list of Step, optional
+        Collects what each rule did.
+
+    Raises
+    ------
+    UnsupportedOpsError
+        If there are generic nodes; names all of them.
+    QuantisationError
+        If samples are missing, empty, not finite or of the wrong shape, weights are not finite, or widths are out of
+        range.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> g = Graph("g")
+    >>> x = g.input("x", Tensor("f32", ("N", 2)))
+    >>> _ = g.output("y", op.linear(x, np.float32([[0.5, -0.25]]), np.float32([0.125])))
+    >>> fixed = quantise(g, np.float32([[0.9, -0.7]]))
+    >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
+    ['s8f7', 's15f14']
+    """
+    refuse_unknown(graph)
+    folded = recorded(
+        graph, (*SINK_TRANSPOSES, *POOL_POSITIONS, *BY_WINDOWS, spread_operand, *LOWER_SUMS, *FOLDING, *RULES), steps
+    )
+    inputs = checked_samples(folded, samples)
+    check_weights(folded)
+    return _Quantiser(folded, inputs, Widths(folded, bits), per_channel).run()
+
+
+class _Quantiser:
+    def __init__(self, graph: Graph, inputs: dict[str, np.ndarray], widths: Widths, per_channel: bool) -> None:
+        self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
+        functions = functions_of(graph)
+        self.functions = {end for end, source in functions.ends.items() if not self.is_of_host(end, source.node)}
+        self.computing = self.functions | {
+            n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in functions.members
+        }
+        joins = {n for n in graph if graph.nodes[n]["type"] in _JOINS}
+        self.places = [n for n in graph.in_order() if n in self.computing | joins]
+        self.points = {n: n if n in self.functions else self.point(n) for n in (*graph.inputs, *self.places)}
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.values = evaluate_nodes(graph, inputs, set(self.points.values()))
+        except GraphRewriteError as error:
+            raise QuantisationError(f"the calibration samples cannot be evaluated: {error}") from error
+        for node, point in self.points.items():
+            if not np.isfinite(self.values[point]).all():
+                raise QuantisationError(
+                    "overflows on the calibration samples; scale its weights, or export the model again", node=node
+                )
+        self.formats: dict[str, FixedPoint] = {}
+        self.totals: set[str] = set()
+        """Exact sums that constant factors make means."""
+
+    def point(self, node: str) -> str:
+        """The node whose result is quantised: a relu or clip after a node, transposes and reshapes after an input."""
+        passing = {"transpose", "reshape"} if node in self.graph.inputs else {"relu", "clip"}
+        readers = list(self.graph.successors(node))
+        while len(readers) == 1 and self.graph.nodes[readers[0]]["type"] in passing:
+            node = readers[0]
+            readers = list(self.graph.successors(node))
+        return node
+
+    def is_of_host(self, end: str, source: str) -> bool:
+        """Whether a function is a single op between the last layer and an output, which the host computes."""
+        is_alone = self.graph.nodes[end]["type"] in _OF_HOST and self.graph.operands(end)[0].node == source
+        return is_alone and all(n in self.graph.outputs for n in self.graph.successors(end))
+
+    def run(self) -> Graph:
+        for node in self.graph.inputs:
+            if self.graph.succ[node]:
+                self.insert(self.points[node], self.chosen(node))
+        for node in self.places:
+            if mean_of(self.graph, node) in self.computing:
+                operand_format = self.format_of(self.graph.operands(node)[0].node)
+                self.totals.add(self.insert(node, total_format(self.graph, node, operand_format)))
+                continue
+            exact = None if node in self.functions else self.exact(node)
+            if exact is not None and node not in self.computing and self.is_of_one_format(node):
+                self.formats[node] = exact
+            elif exact is not None and self.is_last(node):
+                self.insert(self.points[node], self.at_the_end(node, exact))
+            else:
+                self.insert(self.points[node], self.chosen(node))
+        return rewrite(self.graph, RULES)
+
+    def exact(self, node: str) -> FixedPoint:
+        """The format of exact results."""
+        kind, operands = self.graph.nodes[node]["type"], self.graph.operands(node)
+        if kind in ("conv", "linear"):
+            return self.quantise_weights(node)
+        if kind == "pad":
+            operand_format = self.format_of(operands[0].node)
+            return combined("concat", operand_format, self.border(node, operand_format))
+        constant = constant_side(self.graph, node)
+        formats = [
+            self.quantise_constant(node, i) if i == constant else self.format_of(o.node) for i, o in enumerate(operands)
+        ]
+        return reduce(partial(combined, kind), formats)
+
+    def border(self, node: str, operand_format: FixedPoint) -> FixedPoint:
+        """The format that the border of a value needs, on the grid of the value."""
+        fill = round(float(self.graph.nodes[node].get("fill", 0.0)) / operand_format.step)
+        return FixedPoint.holding(min(fill, 0), max(fill, 0), operand_format.fraction)
+
+    def is_of_one_format(self, node: str) -> bool:
+        """Whether all operands of a node lie on one grid."""
+        formats = {self.format_of(o.node) for o in self.graph.operands(node)}
+        (first, *others) = formats
+        fill = self.graph.nodes[node].get("fill", 0.0) / first.step
+        return not others and fill == round(fill) and first.minimum <= fill <= first.maximum
+
+    def at_the_end(self, node: str, exact: FixedPoint) -> FixedPoint:
+        """The format of the last layer: its exact sums, or as many of their bits as a requantise can give.
+
+        An arg_max compares floats and a concat rounds them: their operands have no more bits than floats.
+        """
+        widest = _WIDEST
+        if any(self.graph.nodes[n]["type"] in {"arg_max", *_JOINS} for n in (node, *self.graph.downstream(node))):
+            widest = min(widest, int(np.finfo(self.values[self.points[node]].dtype).nmant) + 1 + exact.signed)
+        surplus = exact.width - widest
+        if surplus <= 0:
+            return exact
+        return FixedPoint(exact.signed, widest, exact.fraction - surplus)
+
+    def is_last(self, node: str) -> bool:
+        return self.graph.downstream(self.points[node]).isdisjoint(self.computing)
+
+    def chosen(self, node: str) -> FixedPoint:
+        values = self.values[self.points[node]]
+        return best_fraction(values, self.widths.of(self.graph, node), signed=bool(values.min() < 0))
+
+    def insert(self, point: str, element: FixedPoint) -> str:
+        """Insert a quantise node before all readers of a value; return it."""
+        quantised = self.graph.add(
+            op.quantise,
+            [self.graph.value(point)],
+            {"element": element},
+            origin=self.graph.origin(point),
+        )
+        self.formats[quantised.node] = element
+        rewire(self.graph, point, Operand(quantised.node))
+        return str(quantised.node)
+
+    def format_of(self, node: str) -> FixedPoint:
+        """The format of a value that reaches a layer, looked up through ops that keep it."""
+        while node not in self.formats:
+            kind = self.graph.nodes[node]["type"]
+            if kind == "constant":
+                raise QuantisationError(
+                    "is a constant that is concatenated with values, which has no component; leave it to the host",
+                    node=node,
+                )
+            if kind not in _CARRIERS or (
+                kind == "resize" and self.graph.nodes[node].get("mode", "nearest") != "nearest"
+            ):
+                remedy = f"; {_REMEDIES[kind]}" if kind in _REMEDIES else ""
+                raise QuantisationError(
+                    f"is {kind}, which has no fixed-point form; "
+                    f"supported are {', '.join(sorted(LAYERS | _CARRIERS | _JOINS))}, poolings, functions of one "
+                    f"value, and softmax at the end{remedy}",
+                    node=node,
+                )
+            node = self.graph.operands(node)[0].node
+        return self.formats[node]
+
+    def quantise_constant(self, node: str, slot: int) -> FixedPoint:
+        """Round a constant addend or factor to its grid; return its format.
+
+        An addend is as fine as the grid of the value, within some extra bits, and does not saturate. Even the least
+        factor of a mean has as many bits as weights.
+        """
+        operands = self.graph.operands(node)
+        constant, x = operands[slot], operands[1 - slot]
+        value = np.asarray(self.graph.nodes[constant.node]["value"])
+        kind, operand_format = self.graph.result_type(x.node, x.result), self.format_of(x.node)
+        if self.graph.result_type(node).shape != kind.shape or (value.ndim == len(kind.shape) and len(value) > 1):
+            raise QuantisationError(
+                f"is a constant of shape {list(value.shape)} beside {kind}: it differs from sample to sample, or gives "
+                "values another shape; repeat these by op.tile first",
+                node=constant.node,
+            )
+        width, is_factor = self.widths.of(self.graph, node), self.graph.nodes[node]["type"] == "mul"
+        if {x.node, self.graph.operands(x.node)[0].node} & self.totals and value.min() > 0:
+            width += min(_FINER, int(np.ceil(np.log2(value.max() / value.min()))))
+        addend = width + _SPARE, operand_format.fraction + _SPARE // 2
+        element, on_its_grid = constant_on_grid(value, *(addend if not is_factor else (width,)))
+        self.replace_constant(node, slot, on_its_grid)
+        return element
+
+    def quantise_weights(self, node: str) -> FixedPoint:
+        """Round a layer's weights and bias to their grids; return the format of the exact accumulator."""
+        source, weights, bias = self.graph.operands(node)
+        for operand in (weights, bias):
+            if self.graph.nodes[operand.node]["type"] != "constant":
+                raise QuantisationError(
+                    "has weights that are not constants; only the input of a layer may be computed", node=node
+                )
+        operand_format = self.format_of(source.node)
+        w = np.asarray(self.graph.nodes[weights.node]["value"], np.float64)
+        b = np.asarray(self.graph.nodes[bias.node]["value"], np.float64)
+        width = self.widths.of(self.graph, node)
+        fractions = fractions_of(w, width, per_channel=self.per_channel)
+        w = on_grid(w, fractions, width)
+        b = on_grid(b, fractions + operand_format.fraction, None)
+        dtype = self.graph.nodes[weights.node]["value"].dtype
+        for slot, array in ((1, w), (2, b)):
+            self.replace_constant(node, slot, array.astype(dtype))
+        try:
+            element = accumulator(w, b, operand_format, fractions + operand_format.fraction)
+        except (GraphRewriteError, OverflowError):
+            element = None
+        if element is None or element.width > _ACCUMULATOR:
+            raise QuantisationError(
+                f"needs sums of {'more than 63' if element is None else element.width} bits, and an accumulator "
+                f"has at most {_ACCUMULATOR}: weights and bias are out of proportion to the calibration samples; "
+                "scale them or give fewer bits",
+                node=node,
+            )
+        return element
+
+    def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
+        old = self.graph.operands(node)[slot]
+        new = self.graph.constant(array, origin=self.graph.origin(old.node))
+        move_slot(self.graph, node, slot, Operand(new.node))
+        if not self.graph.succ[old.node]:
+            self.graph.remove_node(old.node)

@@ -1,0 +1,47 @@
+"""Transfers of values between backends."""
+
+from __future__ import annotations
+
+from graphrewrite import Graph, decline, op, pass_, rule
+from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import move_slot
+
+__all__ = ["drop_transfer", "insert_transfers", "merge_transfers"]
+
+
+@pass_
+def insert_transfers(graph: Graph) -> list[str]:
+    """Put a transfer where a node on one backend reads a value of another; nodes without a backend read any."""
+    transferred: dict[tuple[Operand, str], Operand] = {}
+    readers = []
+    for node in graph.in_order():
+        there = graph.nodes[node].get("backend")
+        if there is None or graph.nodes[node]["type"] == "transfer":
+            continue
+        for slot, operand in enumerate(graph.operands(node)):
+            here = graph.nodes[operand.node].get("backend")
+            if here in (None, there):
+                continue
+            if (operand, there) not in transferred:
+                transfer = graph.add(op.transfer, [graph.value(*operand)], {"backend": there})
+                transferred[operand, there] = Operand(transfer.node)
+            move_slot(graph, node, slot, transferred[operand, there])
+            readers.append(node)
+    return readers
+
+
+@rule
+def drop_transfer(x):
+    """A transfer to the backend where the value is already does nothing."""
+    transfer = op.transfer(x)
+    yield transfer
+    here, there = x.data.get("backend"), transfer.data.get("backend")
+    return x if here == there else decline(f"it moves the value from {here} to {there}", at=transfer)
+
+
+@rule(shared="keep")
+def merge_transfers(x):
+    """Of two transfers in a row only the last place counts."""
+    last = op.transfer(op.transfer(x))
+    yield last
+    return op.transfer(x, backend=last.data.get("backend"))

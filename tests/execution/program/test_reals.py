@@ -1,0 +1,126 @@
+"""Large batches of real numbers run as instructions, and agree with the ops' functions but for rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
+from graphrewrite.execution.program import compile_graph, kernel
+from graphrewrite.op.nn import correlation
+from tests.support.program_graphs import by_functions
+from tests.support.program_networks import networks
+
+BATCH = 37
+
+
+def kernels(program):
+    return [step for step, _ in program.for_many if isinstance(step, kernel.Kernel)]
+
+
+def instructions(graph):
+    (only,) = kernels(compile_graph(graph))
+    return [type(step).__name__ for step in only.instructions]
+
+
+def assert_close(found, wanted):
+    assert found.keys() == wanted.keys()
+    for node, array in wanted.items():
+        assert found[node].dtype == array.dtype
+        scale = np.abs(array).max(initial=1)
+        np.testing.assert_allclose(found[node], array, rtol=1e-4, atol=1e-5 * scale)
+
+
+@settings(max_examples=4 * settings().max_examples)
+@given(networks(), st.integers(0, 2**32 - 1), st.data())
+def test_a_program_gives_what_the_functions_give(graph, seed, data):
+    computed = [n for n in graph.in_order() if graph.nodes[n]["type"] != "constant"]
+    nodes = [*graph.outputs, *data.draw(st.lists(st.sampled_from(computed), max_size=2, unique=True))]
+    kind = graph.result_type("x")
+    x = np.random.default_rng(seed).normal(size=(BATCH, *kind.shape[1:]))
+    inputs = {"x": x.astype(np.float32 if kind.element == "f32" else np.float64)}
+    nodes = list(dict.fromkeys(nodes))
+    with np.errstate(all="ignore"):
+        wanted = by_functions(graph, inputs, nodes)
+    program = compile_graph(graph, nodes)
+    assert_close(program(inputs), wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "_CACHE", 1)  # chunks of 16 frames
+        patch.setattr(correlation, "_CACHE", 1 << 10)  # some rows of one sample
+        correlation._windows.cache_clear()
+        assert_close(program(inputs), wanted)
+        assert_close(program(inputs), wanted)  # in memory that is not fresh any more
+        assert_close(evaluate(graph, {"x": inputs["x"][:3]}), {"y": wanted["y"][:3]})
+    correlation._windows.cache_clear()
+
+
+def layers(*, read_twice: bool = False) -> Graph:
+    random = np.random.default_rng(0)
+    g = Graph("net")
+    y = op.conv(g.input("x", Tensor("f32", ("N", 2, 6, 6))), random.normal(size=(4, 2, 3, 3)).astype(np.float32))
+    if read_twice:
+        g.output("z", y)
+    gain, shift, mean = random.normal(size=(3, 4)).astype(np.float32)
+    y = op.relu(op.batch_norm(y, gain, shift, mean, np.ones(4, np.float32)))
+    g.output("y", op.max_pool(y, kernel=(2, 2), strides=(2, 2)))
+    return g
+
+
+def test_a_norm_goes_into_the_weights_and_a_limit_behind_the_pooling():
+    assert instructions(layers()) == ["Gather", "Product", "Slide", "Slide", "Convert"]
+
+
+def test_weights_whose_sums_others_read_stay_as_they_are():
+    graph = layers(read_twice=True)
+    x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)
+    assert_close(compile_graph(graph)({"x": x}), by_functions(graph, {"x": x}, ["z", "y"]))
+
+
+def test_a_norm_that_turns_is_computed_before_a_maximum():
+    g = Graph("g")
+    one = np.ones(1, np.float32)
+    x = op.conv(g.input("x", Tensor("f32", ("N", 1, 4))), np.ones((1, 1, 1), np.float32))
+    x = op.batch_norm(op.relu(x), -one, one, one, one)
+    g.output("y", op.max_pool(x, kernel=(2,), strides=(2,), pads=(0, 0)))
+    x = np.random.default_rng(1).normal(size=(BATCH, 1, 4)).astype(np.float32)
+    assert_close(evaluate(g, {"x": x}), by_functions(g, {"x": x}, ["y"]))
+
+
+@pytest.mark.parametrize("batch", [0, 1, 15])
+def test_small_batches_are_computed_by_the_functions(batch):
+    graph = layers()
+    x = np.random.default_rng(1).normal(size=(batch, 2, 6, 6)).astype(np.float32)
+    program = compile_graph(graph)
+    found, wanted = program({"x": x})["y"], by_functions(graph, {"x": x}, ["y"])["y"]
+    assert found.tobytes() == wanted.tobytes()
+    assert "for_many" not in vars(program)  # nothing was translated
+
+
+def test_nan_and_infinities_are_what_the_functions_make_of_them():
+    graph = layers()
+    x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)
+    x[3, 0, 0, 0], x[5, 1, 2, 2] = np.nan, np.inf
+    with np.errstate(all="ignore"):
+        assert_close(evaluate(graph, {"x": x}), by_functions(graph, {"x": x}, ["y"]))
+
+
+def test_frames_of_which_a_chunk_is_too_large_are_left_to_the_functions(monkeypatch):
+    monkeypatch.setattr(kernel, "_MOST", 1 << 10)
+    program = compile_graph(layers())
+    assert not kernels(program)
+    x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)
+    assert_close(program({"x": x}), by_functions(layers(), {"x": x}, ["y"]))
+
+
+def test_whole_numbers_behind_real_ones_are_exact():
+    g = layers()
+    fixed = op.to_fixed(g.value(g.operands("y")[0].node), element=FixedPoint(True, 8, 4))
+    g.output("z", op.requantise(fixed, shift=2, element=FixedPoint(True, 6, 2)))
+    x = np.random.default_rng(1).normal(size=(BATCH, 2, 6, 6)).astype(np.float32)
+    program = compile_graph(g)
+    assert len(kernels(program)) == 2
+    found = program({"x": x})
+    again = compile_graph(g, ["z"])({"x": x})
+    assert np.array_equal(found["z"], again["z"])

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op
+from graphrewrite.errors import EvaluationError, UnknownOpError
+from graphrewrite.execution.evaluator import evaluate_nodes
+from graphrewrite.testing import graphs, inputs_for
+from graphrewrite.types import element_dtype, hold
+
+X = "graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)"
+
+
+def by_hand(graph, inputs):
+    """Every node in turn, nothing freed, nothing skipped."""
+    values = {}
+    for node in graph.in_order():
+        if node in graph.inputs:
+            values[node] = np.asarray(inputs[node], element_dtype(graph.result_type(node).element))
+        else:
+            sources = graph.operands(node)
+            types = [graph.result_type(o.node, o.result) for o in sources]
+            op = graph.op(node)
+            (found,) = op.compute([values[o.node] for o in sources], graph.attributes(node), op.arrangement(types))
+            values[node] = found if node in graph.outputs else hold(graph.result_type(node).element, found)
+    return {name: values[name] for name in graph.outputs}
+
+
+@given(graphs().flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
+def test_evaluation_is_every_node_in_turn(case):
+    graph, inputs = case
+    with np.errstate(all="ignore"):
+        found, expected = evaluate(graph, inputs), by_hand(graph, inputs)
+    assert list(found) == list(graph.outputs)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+@given(graphs().flatmap(lambda g: st.tuples(st.just(g), inputs_for(g))))
+def test_values_are_what_the_types_say(case):
+    graph, inputs = case
+    nodes = [n for n in graph if n not in graph.outputs]
+    with np.errstate(all="ignore"):
+        values = evaluate_nodes(graph, inputs, nodes)
+    for node, array in values.items():
+        kind = graph.result_type(node)
+        assert array.dtype == element_dtype(kind.element)
+        assert array.ndim == len(kind.shape)
+        assert all(isinstance(d, str) or d == size for d, size in zip(kind.shape, array.shape, strict=True))
+
+
+@given(
+    graphs(ops=["add", "relu", "mul", "conv", "linear", "max_pool"]).flatmap(
+        lambda g: st.tuples(st.just(g), inputs_for(g, moderate=True))
+    )
+)
+def test_rows_of_a_batch_do_not_know_each_other(case):
+    graph, inputs = case
+    if any(
+        not graph.result_type(n).shape or graph.result_type(n).shape[0] != "N"
+        for n in (*graph.inputs, *(graph.operands(o)[0].node for o in graph.outputs))
+    ):
+        return  # what has no batch has no rows
+    if any("N" in graph.result_type(n).shape[1:] for n in graph if n not in graph.outputs):
+        return  # a weight has the size of the batch: rows do know each other
+    with np.errstate(all="ignore"):
+        whole = evaluate(graph, inputs)
+        part = evaluate(graph, {name: array[3:5] for name, array in inputs.items()})
+    for name in graph.outputs:
+        np.testing.assert_allclose(part[name], whole[name][3:5], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "the input 'x' is missing: f32\\[N,2\\]"),
+        ({"x": [[1, 2]], "z": 1}, "there is no input 'z'"),
+        ({"x": [[1, 2, 3]]}, "is f32\\[N,2\\], got an array of shape \\[1, 3\\]"),
+        ({"x": [1, 2]}, "got an array of shape \\[2\\]"),
+    ],
+)
+def test_wrong_inputs_are_named(inputs, message):
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(Graph.parse(X), inputs)
+
+
+def test_all_unknown_ops_are_listed_at_once():
+    graph = Graph.parse("graph g\nx = input() : f32[N,2]\nr = relu(x)\nn = neg(r)\ny = output(n)")
+    graph.nodes["r"]["type"], graph.nodes["n"]["type"] = "foo", "bar"
+    with pytest.raises(UnknownOpError, match=r"foo \(r\), bar \(n\)"):
+        evaluate(graph, {"x": [[1, 2]]})
+
+
+def test_a_failing_op_is_named_with_its_operands():
+    @define_op(infer=lambda x: x)
+    def fragile(x):
+        raise ValueError("no")
+
+    graph = Graph("g")
+    graph.output("y", fragile(graph.input("x", Tensor("f32", ("N",)))))
+    with pytest.raises(EvaluationError, match=r"'fragile_1': fragile\(float32\[3\]\) failed: no"):
+        evaluate(graph, {"x": [1, 2, 3]})
+
+
+def test_dead_nodes_are_not_computed_and_their_inputs_not_asked_for():
+    @define_op(infer=lambda x: x)
+    def never(x):
+        raise AssertionError("computed")
+
+    graph = Graph("g")
+    never(graph.input("unused", Tensor("f32", ("N",))))
+    graph.output("y", op.relu(graph.input("x", Tensor("f32", ("N",)))))
+    assert evaluate(graph, {"x": [-1]})["y"].tolist() == [0]
+
+
+def test_a_counter_has_no_value_outside_of_simulation():
+    graph = Graph("g")
+    counter = graph.add(op.counter, (), {"element": FixedPoint(False, 4)})
+    graph.output("y", counter)
+    with pytest.raises(EvaluationError, match="simulate"):
+        evaluate(graph, {})
+
+
+def test_an_empty_batch_is_evaluated():
+    assert evaluate(Graph.parse(X), {"x": np.zeros((0, 2))})["y"].shape == (0, 2)
+
+
+def test_mantissas_come_in_the_dtype_of_their_format():
+    graph = Graph("g")
+    x = graph.input("x", Tensor(FixedPoint(True, 8), ("N", 16)))
+    graph.output("y", op.arg_max(x))
+    assert evaluate(graph, {"x": np.arange(16)[None]})["y"].dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("i4", [8], "holds 8, but i4 ranges from -8 to 7"),
+        ("u8", [-1], "holds -1, but u8 ranges from 0 to 255"),
+        ("i8", np.array([300.0]), "holds 300.0, but i8 ranges"),
+        ("i64", [0.5], "holds 0.5, but i64 has integers only"),
+        ("i8<0.5:0>", [200], "holds 200, but i8<0.5:0> ranges from -128"),
+        ("i32", ["a"], "integers only|cannot be converted"),
+    ],
+)
+def test_numbers_that_an_input_cannot_hold_are_refused(kind, given, message):
+    graph = Graph.parse(f"graph g\nx = input() : {kind}[N]\ny = output(x)")
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(graph, {"x": given})

@@ -1,0 +1,234 @@
+"""Recurrent layers: ONNX's cases, ONNX Runtime, and what lengths, directions and layouts mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.summary import multiply_accumulates
+from tests.support.node_cases import Case, cases_of
+from tests.support.sessions import session_of
+
+LAYERS = {"RNN": (op.rnn, 1, 1), "GRU": (op.gru, 3, 2), "LSTM": (op.lstm, 4, 3)}
+"""The op, its gates and its activations."""
+ALPHAS = {"Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu"}
+BETAS = {"Affine", "ScaledTanh", "HardSigmoid"}
+ACTIVATIONS = sorted({*ALPHAS, "Relu", "Tanh", "Sigmoid", "Softsign", "Softplus"})
+
+
+def operands_of(kind: str, given_: list[Any], *, hidden: int, layout: int) -> list[np.ndarray]:
+    """Ours of ONNX's: zeros for what is left out, and the lengths at the end, if there are any."""
+    x, w, r, b, lengths, h, c, p = [*given_, *[None] * (8 - len(given_))]
+    count, zeros = len(w), lambda *shape: np.zeros(shape, x.dtype)
+    state = (1, count, hidden) if layout else (count, 1, hidden)
+    found = [x, w, r, zeros(count, 2 * w.shape[1]) if b is None else b, zeros(*state) if h is None else h]
+    if kind == "LSTM":
+        found += [zeros(*state) if c is None else c, zeros(count, 3 * hidden) if p is None else p]
+    return found if lengths is None else [*found, lengths]
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"), [pytest.param(kind, case, id=case.name) for kind in LAYERS for case in cases_of(kind)]
+)
+def test_onnx_s_cases(kind, case: Case):
+    tested = LAYERS[kind][0]
+    attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in case.attributes.items()}
+    operands = operands_of(kind, case.operands, hidden=attributes["hidden_size"], layout=attributes.get("layout", 0))
+    found = tested(*operands, **attributes)
+    kinds = tested.infer(*(Tensor("i32" if x.dtype == np.int32 else "f32", x.shape) for x in operands), **attributes)
+    assert [(kind.shape, "f32") for kind in kinds] == [
+        (y.shape, kind.element) for y, kind in zip(found, kinds, strict=True)
+    ]
+    # Cases name the results that they have; a result of three axes is the last output or the last cell.
+    for wanted in case.results:
+        near = [y for y in found if y.shape == wanted.shape and np.allclose(y, wanted, rtol=1e-3, atol=1e-7)]
+        assert near
+        assert near[0].dtype == wanted.dtype
+
+
+@st.composite
+def layers(draw):
+    """A layer with everything that ONNX lets it have."""
+    kind = draw(st.sampled_from(sorted(LAYERS)))
+    _, gates, functions = LAYERS[kind]
+    steps, batch, inputs, hidden = (draw(st.integers(1, 4)) for _ in range(4))
+    direction = draw(st.sampled_from(["forward", "reverse", "bidirectional"]))
+    count = 2 if direction == "bidirectional" else 1
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shapes = {
+        "x": (steps, batch, inputs),
+        "w": (count, gates * hidden, inputs),
+        "r": (count, gates * hidden, hidden),
+        "b": (count, 2 * gates * hidden),
+        "lens": (batch,),
+        "h": (count, batch, hidden),
+    }
+    if kind == "LSTM":
+        shapes.update(c=(count, batch, hidden), p=(count, 3 * hidden))
+    arrays = {name: rng.uniform(-1, 1, shape).astype(np.float32) for name, shape in shapes.items()}
+    arrays["lens"] = rng.integers(1, steps + 1, batch).astype(np.int32) if draw(st.booleans()) else None
+    attributes: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
+    if draw(st.booleans()):
+        names = draw(st.lists(st.sampled_from(ACTIVATIONS), min_size=functions * count, max_size=functions * count))
+        attributes["activations"] = names
+        for key, takers in (("activation_alpha", ALPHAS), ("activation_beta", BETAS)):
+            values = [draw(st.sampled_from([0.25, 0.5, 1.0])) for name in names if name in takers]
+            attributes.update({key: values} if values else {})
+    if draw(st.booleans()):
+        attributes["clip"] = draw(st.sampled_from([0.5, 1.0]))
+    extra = {"GRU": "linear_before_reset", "LSTM": "input_forget"}.get(kind)
+    if extra and draw(st.booleans()):
+        attributes[extra] = 1
+    return kind, arrays, attributes
+
+
+def by_onnx_runtime(kind: str, arrays: dict[str, Any], attributes: dict[str, Any]) -> list[np.ndarray]:
+    """All results."""
+    outputs = ["y", "last", *(["cell"] if kind == "LSTM" else [])]
+    node = helper.make_node(kind, [n if a is not None else "" for n, a in arrays.items()], outputs, **attributes)
+    present = {name: array for name, array in arrays.items() if array is not None}
+    inputs = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in present.items()
+    ]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+    model = helper.make_model(
+        helper.make_graph([node], "g", inputs, results), opset_imports=[helper.make_opsetid("", 14)], ir_version=8
+    )
+    return session_of(model.SerializeToString()).run(None, present)
+
+
+@given(layers())
+def test_onnx_runtime_agrees(layer):
+    kind, arrays, attributes = layer
+    operands = operands_of(kind, [*arrays.values()], hidden=attributes["hidden_size"], layout=0)
+    found = LAYERS[kind][0](*operands, **attributes)
+    for ours, theirs in zip(found, by_onnx_runtime(kind, arrays, attributes), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=1e-4)
+
+
+@given(layers())
+@settings(max_examples=20)
+def test_the_batch_may_come_first_and_states_may_be_one_for_all(layer):
+    kind, arrays, attributes = layer
+    tested, hidden = LAYERS[kind][0], attributes["hidden_size"]
+    states = [name for name in ("h", "c") if name in arrays]
+    first = {n: np.swapaxes(a, 0, 1) if n in ("x", *states) else a for n, a in arrays.items()}
+    plain = tested(*operands_of(kind, [*arrays.values()], hidden=hidden, layout=0), **attributes)
+    found = tested(*operands_of(kind, [*first.values()], hidden=hidden, layout=1), **attributes, layout=1)
+    np.testing.assert_allclose(found[0], np.transpose(plain[0], (2, 0, 1, 3)), rtol=1e-5, atol=1e-6)
+    for last, same in zip(found[1:], plain[1:], strict=True):
+        np.testing.assert_allclose(last, np.swapaxes(same, 0, 1), rtol=1e-5, atol=1e-6)
+    one = {n: a[:, :1] if n in states else a for n, a in arrays.items()}
+    all_ = {n: np.repeat(a, arrays["x"].shape[1], 1) if n in states else a for n, a in one.items()}
+    pair = [tested(*operands_of(kind, [*v.values()], hidden=hidden, layout=0), **attributes) for v in (one, all_)]
+    np.testing.assert_array_equal(pair[0][0], pair[1][0])
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_a_short_sequence_is_one_by_itself_with_zeros_behind(kind, direction):
+    tested, gates, _ = LAYERS[kind]
+    count, rng = 2 if direction == "bidirectional" else 1, np.random.default_rng(0)
+    shapes = [(5, 3, 2), (count, gates * 4, 2), (count, gates * 4, 4), (count, 8 * gates), None, (count, 3, 4)]
+    given_ = [None if shape is None else rng.normal(size=shape) for shape in shapes]
+    operands = operands_of(kind, given_, hidden=4, layout=0)
+    lengths = np.array([5, 2, 0])
+    y, last, *_ = tested(*operands, lengths, hidden_size=4, direction=direction)
+    alone, alone_last, *_ = tested(
+        operands[0][:2, 1:2], *operands[1:4], operands[4][:, 1:2], *operands[5:], hidden_size=4, direction=direction
+    )
+    np.testing.assert_allclose(y[:2, :, 1:2], alone)
+    np.testing.assert_allclose(last[:, 1:2], alone_last)
+    assert not y[2:, :, 1].any()
+    assert not y[:, :, 2].any()
+    np.testing.assert_array_equal(last[:, 2], operands[4][:, 2])
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("element", ["f16", "bf16", "f64"])
+def test_in_a_graph_with_a_batch_that_run_time_tells(kind, element):
+    tested, gates, _ = LAYERS[kind]
+    g = Graph("g")
+    x = g.input("x", Tensor(element, (3, "N", 2)))
+    shapes = [(1, gates * 4, 2), (1, gates * 4, 4), (1, 8 * gates), (1, 1, 4)]
+    shapes += [(1, 1, 4), (1, 12)] if kind == "LSTM" else []
+    rng = np.random.default_rng(0)
+    parameters = [
+        g.constant(rng.normal(size=s).astype(np.float16).astype(float), type=Tensor("f64", s)) for s in shapes
+    ]
+    parameters = [op.cast(p, element=element) for p in parameters] if element != "f64" else parameters
+    made = tested(x, *parameters, hidden_size=4)
+    for i, value in enumerate(made):
+        g.output(f"y{i}", value)
+    assert made[0].type == Tensor(element, (3, 1, "N", 4))
+    assert {m.type for m in made[1:]} == {Tensor(element, (1, "N", 4))}
+    found = evaluate(g, {"x": np.ones((3, 5, 2))})
+    assert found["y0"].shape == (3, 1, 5, 4)
+    assert np.isfinite(found["y1"]).all()
+    assert multiply_accumulates(g, made[0].node) == 3 * gates * 4 * (2 + 4)
+
+
+def test_nothing_to_do_gives_the_initial_state():
+    w, r, b, h = np.ones((1, 2, 3)), np.ones((1, 2, 2)), np.ones((1, 4)), np.full((1, 5, 2), 7.0)
+    y, last = op.rnn(np.zeros((0, 5, 3)), w, r, b, h, hidden_size=2)
+    assert y.shape == (0, 1, 5, 2)
+    np.testing.assert_array_equal(last, h)
+    y, last = op.rnn(np.zeros((4, 0, 3)), w, r, b, h[:, :1], hidden_size=2)
+    assert (y.shape, last.shape) == ((4, 1, 0, 2), (1, 0, 2))
+
+
+def test_activations_of_one_direction_are_those_of_both():
+    rng = np.random.default_rng(0)
+    shapes = [(3, 2, 2), (2, 2, 2), (2, 2, 2), (2, 4), (2, 2, 2)]
+    operands = [rng.normal(size=shape) for shape in shapes]
+    both = {"hidden_size": 2, "direction": "bidirectional"}
+    once = op.rnn(*operands, **both, activations=("leaky_relu",), activation_alpha=(0.5,))
+    twice = op.rnn(*operands, **both, activations=("LeakyRelu", "leakyrelu"), activation_alpha=(0.5, 0.5))
+    np.testing.assert_array_equal(once[0], twice[0])
+
+
+def test_refusals():
+    x, w, r = Tensor("f32", (3, "N", 2)), Tensor("f32", (1, 4, 2)), Tensor("f32", (1, 4, 4))
+    b, h = Tensor("f32", (1, 8)), Tensor("f32", (1, "N", 4))
+    infer = op.rnn.infer
+
+    def refuses(words: str, *operands: Tensor, **attributes: Any) -> None:
+        with pytest.raises(TypeMismatchError, match=words):
+            infer(*operands, **{"hidden_size": 4, **attributes})
+
+    assert infer(x, w, r, b, h, hidden_size=4)[1] == h
+    refuses(r"steps of a batch, got f32\[N,2\]", Tensor("f32", ("N", 2)), w, r, b, h)
+    refuses(r"the weights must have the shape \[1,5,2\]", x, w, r, b, h, hidden_size=5)
+    refuses(r"the weights must have the shape \[2,4,2\]", x, w, r, b, h, direction="bidirectional")
+    refuses("got 'backward'", x, w, r, b, h, direction="backward")
+    refuses(r"the bias must have the shape \[1,8\]", x, w, r, Tensor("f32", (1, 4)), h)
+    refuses(r"an initial state must have the shape \[1,N,4\]", x, w, r, b, Tensor("f32", (1, 3, 4)))
+    refuses(r"the lengths must have the shape \[N\]", x, w, r, b, h, Tensor("i32", (3,)))
+    refuses("sequence lengths are integers", x, w, r, b, h, Tensor("f32", ("N",)))
+    refuses("unknown activation .* 'tahn'; did you mean 'tanh'", x, w, r, b, h, activations=("tahn",))
+    refuses("takes 1 activations per direction, got 2", x, w, r, b, h, activations=("tanh", "tanh"))
+    refuses(
+        "1 numbers in activation_alpha and activation_beta that no activation takes",
+        x,
+        w,
+        r,
+        b,
+        h,
+        activation_alpha=(1.0,),
+    )
+    refuses("clip is a positive number", x, w, r, b, h, clip=0.0)
+    refuses("layout is 0", x, w, r, b, h, layout=2)
+    refuses("at least one entry", x, w, r, b, h, hidden_size=0)
+    refuses("gives floats first", *(Tensor("i8", t.shape) for t in (x, w, r, b, h)))
+    p = Tensor("f32", (1, 4))
+    one, four = Tensor("f32", (1, 1, 1)), Tensor("f32", (1, 4, 1))
+    with pytest.raises(TypeMismatchError, match=r"peepholes must have the shape \[1,3\]"):
+        op.lstm.infer(one, four, four, b, one, one, p, hidden_size=1)

@@ -1,0 +1,136 @@
+"""What random rules have found, made small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphrewrite import Graph, Tensor, decline, op, rewrite, rule, trace
+from tests.rewriting.test_fused import ordinary_way, whole
+
+VECTOR = Tensor("f32", (3,))
+
+
+@pytest.fixture(params=["fused", "ordinary"])
+def way(request, monkeypatch) -> Any:
+    if request.param == "fused":
+        yield
+    else:
+        with ordinary_way(monkeypatch):
+            yield
+
+
+@pytest.mark.usefixtures("way")
+def test_a_constant_goes_that_replaces_what_nothing_reads():
+    @rule
+    def drop(x):
+        yield op.relu(x)
+        return x
+
+    graph = Graph("g")
+    op.relu(graph.constant([1, 2, 3], type=VECTOR))
+    graph.output("y", graph.input("x", VECTOR))
+    assert set(rewrite(graph, [drop])) == {"x", "y"}
+    made = rewrite(graph.copy(), [drop], copy=False)
+    assert set(made) == {"x", "y"}
+    assert set(trace(graph, [drop]).steps[0].removed) == {"relu_1", "constant_1"}
+
+
+@pytest.mark.usefixtures("way")
+def test_new_nodes_are_named_in_the_order_of_operands_wherever_they_are_written():
+    @rule
+    def spread(x):
+        yield op.relu(x)
+        right = op.neg(op.exp(x))
+        left = op.neg(op.abs(x))
+        return op.sub(left, right)
+
+    graph = Graph("g")
+    graph.output("y", op.relu(graph.input("x", VECTOR)))
+    made = rewrite(graph, [spread])
+    assert [operand.node for operand in made.operands("sub_1")] == ["neg_1", "neg_2"]
+    assert [made.operands(name)[0].node for name in ("neg_1", "neg_2")] == ["abs_1", "exp_1"]
+    assert list(made) == ["x", "y", "abs_1", "neg_1", "exp_1", "neg_2", "sub_1"]
+
+
+@pytest.mark.usefixtures("way")
+def test_once_is_once_even_where_a_value_has_got_new_readers():
+    @rule
+    def drop(x):
+        yield op.relu(x)
+        return x
+
+    @rule
+    def nothing_left(x):
+        yield op.maximum(x, x)
+        return x
+
+    graph = Graph.parse("graph g\nx = input() : f32[3]\nr = relu(x)\nm = maximum(x, r)\ny = output(m)")
+    assert [step.rule for step in trace(graph, [drop, nothing_left], once=True, order="top-down").steps] == ["drop"]
+    made = rewrite(graph, [drop, nothing_left], once=True, order="top-down")
+    assert "m" in made
+    assert "m" not in rewrite(graph, [drop, nothing_left], order="top-down")
+
+
+def test_a_node_of_literals_alone_stands_in_a_pattern():
+    @rule
+    def known(x):
+        yield op.add(x, op.neg(1))
+        return op.sub(x, 1)
+
+    @rule
+    def fast(x):
+        yield op.mul(x, op.neg(1))
+        return op.neg(x)
+
+    assert fast.definition.fused is not None
+    lines = "graph g\nx = input() : f32[3]\nc = constant(value=1.0) : f32[]\nn = neg(c)\na = add(x, n)\nm = mul(a, n)"
+    graph = Graph.parse(f"{lines}\ny = output(m)")
+    made = rewrite(graph, [known, fast])
+    assert made == graph, "the negation has two readers"
+    graph = Graph.parse(f"{lines}\ny = output(a)".replace("\nm = mul(a, n)", ""))
+    assert "sub_1" in rewrite(graph, [known, fast])
+    graph = Graph.parse(f"{lines}\ny = output(m)".replace("a = add(x, n)\nm = mul(a, n)", "m = mul(x, n)"))
+    fused = rewrite(graph, [known, fast])
+    assert fused.operands("neg_1")[0].node == "x"
+    with ordinary_way(pytest.MonkeyPatch()):
+        assert whole(rewrite(graph, [known, fast])) == whole(fused)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_new_node_has_the_attributes_of_a_matched_one_but_for_those_that_are_said():
+    @rule
+    def tighter(x):
+        inner = op.clip(x)
+        yield op.neg(inner)
+        return op.neg(op.relu(op.clip(x, like=inner, high=3.0)))
+
+    graph = Graph.parse("graph g\nx = input() : f32[3]\nc = clip(x, low=-1.5, high=8)\nn = neg(c)\ny = output(n)")
+    made = rewrite(graph, [tighter], once=True)
+    assert made.attributes("clip_1") == {"low": -1.5, "high": 3.0}
+    graph = Graph.parse("graph g\nx = input() : f32[3]\nc = clip(x, low=-1.5)\nn = neg(c)\ny = output(n)")
+    assert rewrite(graph, [tighter], once=True).attributes("clip_1") == {"low": -1.5, "high": 3.0}
+
+
+@pytest.mark.usefixtures("way")
+def test_a_rule_is_tried_again_at_a_node_that_has_lost_a_reader():
+    @rule
+    def first(x, y):
+        yield op.maximum(x, y)
+        return x
+
+    @rule
+    def alone(x):
+        root = op.exp(x)
+        yield root
+        return op.neg(x) if root.readers == 1 else decline("others read it")
+
+    lines = "x = input() : f32[3]\ne = exp(x)\nr = relu(e)\nm = maximum(x, e)\ny = output(r)\nz = output(m)"
+    graph = Graph.parse(f"graph g\n{lines}")
+    assert "exp" in kinds(rewrite(graph, [alone]))
+    assert sorted(kinds(rewrite(graph, [alone, first]))) == ["input", "neg", "output", "output", "relu"]
+
+
+def kinds(graph: Graph) -> list[str]:
+    return [data["type"] for data in graph.nodes.values()]

@@ -1,0 +1,370 @@
+"""The fused way and the ordinary way do the same: graphs, names, order of readers, steps."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrewrite import Constant, Graph, Tensor, define_op, op, pass_, rewrite, rule, trace, verify
+from graphrewrite.errors import RewriteError, RuleError
+from graphrewrite.formats.text import to_text
+from graphrewrite.graph.edit import apply_edit, revert_edit
+from graphrewrite.rewriting.engine.engine import Engine
+from graphrewrite.rules import RULES
+from graphrewrite.testing import graphs
+from tests.support.enabling import ENABLING, random_graph
+
+VECTOR = Tensor("f32", (3,))
+
+
+@define_op(commutative=True)
+def mix(a, b, *, rate=1):
+    return a + rate * b
+
+
+@define_op(results=2, infer=lambda a: (a, a))
+def both(a):
+    return a, -a
+
+
+@rule
+def fuse(x, c, d):
+    yield op.add(op.mul(x, c), d)
+    return op.fma(x, c, d)
+
+
+@rule
+def unfuse(x, c):
+    """A value at several slots of a new node, and several new nodes."""
+    yield op.fma(x, c, x)
+    return op.sub(op.add(x, op.abs(op.mul(c, c))), x)
+
+
+@rule
+def greater_of_itself(x):
+    """A repeated variable at one node; its value may have readers of the root."""
+    yield op.maximum(x, x)
+    return x
+
+
+@rule
+def cancel_negations(x):
+    """The value takes over readers, and may be their operand already."""
+    yield op.neg(op.neg(x))
+    return x
+
+
+@rule
+def minus_zero(x):
+    """A literal that goes with the match."""
+    yield op.sub(x, 0)
+    return x
+
+
+@rule
+def absorb(x, y):
+    """A repeated variable across nodes, in either order; a variable that the replacement drops."""
+    yield op.minimum(op.maximum(x, y), x)
+    return op.abs(x)
+
+
+@rule
+def diamond(x, y):
+    """An inner node that is read twice, of a commutative op."""
+    inner = op.add(x, y)
+    yield op.sub(op.neg(inner), op.relu(inner))
+    return op.mul(x, y)
+
+
+@rule
+def two_products(a, b, c, d):
+    """Commutative nodes at every height."""
+    yield op.add(op.mul(a, b), op.mul(c, d))
+    return op.fma(a, b, op.mul(c, d))
+
+
+@rule
+def constant_first(x, c: Constant):
+    """A constant, in either order."""
+    yield op.maximum(c, x)
+    return op.minimum(op.relu(c), x)
+
+
+@rule
+def mixed_rates(x, y, z, r):
+    """An attribute that is bound twice and handed on."""
+    yield mix(mix(x, y, rate=r), z, rate=r)
+    return mix(op.mul(x, y), z, rate=r)
+
+
+@rule
+def like_another(x, y):
+    """Attributes of a matched node, an attribute that must fit."""
+    inner = mix(x, y, rate=2)
+    yield op.neg(inner)
+    return mix(op.neg(x), op.neg(y), like=inner)
+
+
+@rule
+def either_op(x):
+    """One of several ops."""
+    yield op.relu((op.abs | op.relu)(x))
+    return op.relu(x)
+
+
+@rule
+def curious(x, c):
+    """Python below the yield: the ordinary way, among fused rules."""
+    yield op.mul(x, op.abs(c))
+    return op.mul(x, c) if x.is_constant else rule.decline("it is computed", at=x)
+
+
+OWN: tuple[Any, ...] = (
+    two_products, fuse, unfuse, greater_of_itself, cancel_negations, minus_zero, absorb, diamond, constant_first,
+    mixed_rates, like_another, either_op, curious,
+)  # fmt: skip
+NAMES = ("add", "mul", "sub", "neg", "abs", "relu", "maximum", "minimum", "fma", "mix", "both", "constant")
+
+
+def dense(rng: Any, size: int = 16) -> Graph:
+    """A graph in which the rules of this module match often."""
+    graph = Graph("g", ops=[mix, both])
+    values = [graph.input(name, VECTOR) for name in "xyz"]
+
+    def pick() -> Any:
+        return values[-rng.randint(1, min(len(values), 6))]
+
+    for _ in range(size):
+        name = rng.choice(NAMES)
+        if name == "constant":
+            values.append(graph.constant(np.full(3, rng.choice([0, 0, 1]), np.float32), type=VECTOR))
+        elif name == "both":
+            values += both(pick())
+        elif name == "mix":
+            values.append(mix(pick(), pick(), rate=rng.choice([1, 2])))
+        elif name == "fma":
+            x, y, z, w = (pick() for _ in range(4))
+            inner = x + y
+            values += [op.neg(inner) - op.relu(inner), x * y + z * w]
+        else:
+            found = getattr(op, name)
+            values.append(found(*(pick() for _ in range(found.required))))
+    for i, value in enumerate(values[-3:]):
+        graph.output(f"o{i}", value)
+    if rng.random() < 0.3:  # networkx lets an edge have more than its slots
+        for _, _, data in graph.edges(data=True):
+            data["weight"] = 1
+    return graph
+
+
+@contextmanager
+def ordinary_way(monkeypatch: pytest.MonkeyPatch) -> Any:
+    with monkeypatch.context() as patched:
+        patched.setattr(Engine, "fused", lambda *_: None)
+        yield
+
+
+def whole(graph: Graph) -> Any:
+    """All that there is to see, order included."""
+    return (
+        to_text(graph, whole=True),
+        list(graph.nodes),
+        {n: {k: str(v) for k, v in data.items()} for n, data in graph.nodes(data=True)},
+        list(graph.edges(data=True)),
+        sorted(graph.ops),
+    )
+
+
+def told(found: Any) -> list[Any]:
+    return [(str(step), step.rule, str(step.match)) for step in found.steps]
+
+
+def both_ways(graph: Graph, rules: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+    before = whole(graph)
+    fast, fast_trace = rewrite(graph, rules, **options), trace(graph, rules, **options)
+    with ordinary_way(monkeypatch):
+        slow, slow_trace = rewrite(graph, rules, **options), trace(graph, rules, **options)
+    assert whole(graph) == before
+    assert whole(fast) == whole(slow) == whole(fast_trace.graph)
+    assert told(fast_trace) == told(slow_trace)
+    assert [row[4] for row in fast_trace.profile.rows] == [row[4] for row in slow_trace.profile.rows]
+    verify(fast)
+
+
+@given(st.randoms(use_true_random=False))
+def test_both_ways_make_the_same_steps(rng):
+    both_ways(dense(rng), OWN, pytest.MonkeyPatch())
+
+
+@pytest.mark.parametrize(
+    "options", [{"order": "top-down"}, {"first": "rule"}, {"once": True}, {"verify": True}], ids=str
+)
+def test_both_ways_make_the_same_steps_under_every_strategy(options, monkeypatch):
+    for seed in range(25):
+        both_ways(dense(random.Random(seed)), OWN, monkeypatch, **options)
+
+
+def test_both_ways_make_the_same_steps_on_graphs_of_every_kind(monkeypatch):
+    for seed in range(25):
+        both_ways(random_graph(seed), ENABLING, monkeypatch)
+
+
+@given(graphs())
+def test_both_ways_make_the_same_steps_with_the_library_s_rules(graph):
+    both_ways(graph, RULES, pytest.MonkeyPatch())
+
+
+def test_every_rule_fires_and_most_are_fused():
+    fired: dict[str, int] = {}
+    for seed in range(200):
+        for name, count in trace(dense(random.Random(seed)), OWN).counts.items():
+            fired[name] = fired.get(name, 0) + count
+    assert set(fired) == {member.name for member in OWN}, fired
+    assert [m.name for m in OWN if m.definition.fused is None] == ["curious"]
+
+
+@given(st.randoms(use_true_random=False))
+def test_each_step_is_what_the_graph_was_and_can_be_taken_back(rng):
+    graph = dense(rng)
+    seen: list[Graph] = []
+
+    class Snapshots:
+        def __init__(self) -> None:
+            self.changes: list[Any] = []
+
+        def tried(self, *_: Any) -> None:
+            pass
+
+        def rewritten(self, graph: Any, member: Any, change: Any) -> None:
+            seen.append(graph.copy())
+            self.changes.append(change)
+
+    rewrite(graph, OWN, watcher=Snapshots())
+    found = trace(graph, OWN)
+    for data in found.graph._node.values():  # whatever becomes of the result, the trace says what was
+        data["type"] = "spoilt"
+    for _, _, data in found.graph.edges(data=True):
+        data["slots"] = ()
+    assert len(seen) == len(found.steps)
+    replayed = found.graph_after(0)
+    for count, (step, then) in enumerate(zip(found.steps, seen, strict=True), start=1):
+        before = plain(replayed)
+        apply_edit(replayed, step.edit)
+        assert plain(replayed) == plain(then) == plain(found.graph_after(count))
+        revert_edit(replayed, step.edit)
+        assert plain(replayed) == before
+        apply_edit(replayed, step.edit)
+
+
+def plain(graph: Graph) -> Any:
+    """Nodes, edges and data, without order, and without origins, which are written down at the end."""
+    nodes = {n: {k: str(v) for k, v in data.items() if k != "origin"} for n, data in graph.nodes(data=True)}
+    return nodes, {(a, b): (data["slots"], data.get("weight")) for a, b, data in graph.edges(data=True)}
+
+
+class Public(Graph):
+    """A graph that wants to know of each of its edges."""
+
+    def add_edge(self, u: Any, v: Any, **data: Any) -> None:
+        self.graph["edges"] = self.graph.get("edges", 0) + 1
+        super().add_edge(u, v, **data)
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_class_of_its_own_is_edited_by_its_own_methods(rng):
+    graph = dense(rng)
+    other = Public(ops=[mix, both])
+    other.add_nodes_from(graph.nodes(data=True))
+    other.add_edges_from(graph.edges(data=True))
+    found = trace(other, OWN)
+    assert type(found.graph) is Public
+    if any(step.edit.linked for step in found.steps):
+        assert found.graph.graph["edges"] > 0
+    assert plain(found.graph) == plain(rewrite(graph, OWN))
+
+
+# ---------------------------------------------------------------------- in place
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_graph_edited_in_place_is_what_a_copy_would_be(rng):
+    graph = dense(rng)
+    wanted = rewrite(graph, OWN)
+    other = graph.copy()
+    assert rewrite(other, OWN, copy=False) is other
+    assert whole(other) == whole(wanted)
+    traced = trace(graph, OWN, copy=False)
+    assert traced.graph is graph
+    assert whole(graph) == whole(wanted)
+    assert plain(traced.graph_after(len(traced.steps))) == plain(wanted)
+
+
+@given(st.randoms(use_true_random=False), st.integers(0, 12))
+def test_a_graph_edited_in_place_is_as_it_was_if_anything_fails(rng, limit):
+    for graph in (dense(rng), Public(dense(rng))):
+        fresh, before, unchanged = graph.fresh("add"), whole(graph), plain(graph)
+        count = len(trace(graph, OWN).steps)
+        try:
+            rewrite(graph, OWN, copy=False, limit=limit)
+        except RewriteError:
+            assert count > limit
+            graph.graph.pop("edges", None)  # that it has added some again, it remembers
+            assert whole(graph)[:1] == before[:1]
+            assert plain(graph) == unchanged
+            assert graph.fresh("add") != fresh
+        else:
+            assert count <= limit
+
+
+def test_nodes_that_come_back_stand_where_they_stood():
+    graph = dense(random.Random(1))
+    before = list(graph.nodes)
+    with pytest.raises(RewriteError, match="do not end"):
+        rewrite(graph, OWN, copy=False, limit=3)
+    assert list(graph.nodes) == before
+
+
+def test_a_pass_needs_a_copy():
+    @pass_
+    def spoil(graph):
+        return []
+
+    with pytest.raises(RuleError, match=r"'spoil' is a pass.*copy=True"):
+        rewrite(Graph("g"), [spoil], copy=False)
+
+
+def test_a_networkx_graph_is_edited_in_place():
+    graph = nx.DiGraph(Graph.parse("graph g\nx = input() : f32[3]\na = neg(x)\nb = neg(a)\ny = output(b)"))
+    assert rewrite(graph, [cancel_negations], copy=False) is graph
+    assert set(graph) == {"x", "y"}
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+def test_edges_without_slots_are_complained_about():
+    graph = Graph.parse("graph g\nx = input() : f32[3]\na = neg(x)\nb = neg(a)\ny = output(b)")
+    del graph.edges["a", "b"]["slots"]
+    with pytest.raises(Exception, match="slots of its operands are missing"):
+        rewrite(graph, [cancel_negations])
+
+
+def test_a_wrong_type_names_rule_and_node_and_leaves_the_graph_alone():
+    @rule
+    def wider(x):
+        yield op.neg(op.relu(x))
+        return op.flatten(x)
+
+    graph = Graph.parse("graph g\nx = input() : f32[N,2,2]\na = relu(x)\nb = neg(a)\ny = output(b)")
+    before = whole(graph)
+    for copy in (True, False):
+        with pytest.raises(RewriteError, match=r"rule 'wider'.*keeps types"):
+            rewrite(graph, [wider], copy=copy)
+        assert whole(graph) == before

@@ -1,0 +1,126 @@
+"""Random rules that can be fused, as source text, and graphs in which they match."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from graphrewrite import Graph, Tensor
+from tests.support.pairs import Planter
+from tests.support.sources import OWN_OPS, rule_of
+
+__all__ = ["FusedRules", "PlainWriter"]
+
+UNARY = ("op.neg({})", "op.relu({})", "op.abs({})", "scale({})", "scale({}, by={by})", "(op.neg | op.abs)({})")
+PAIRED = ("op.add({}, {})", "op.mul({}, {})", "op.maximum({}, {})", "op.sub({}, {})", "(op.sub | op.add)({}, {})")
+THREE = ("op.fma({}, {}, {})", "affine({}, {}, {})")
+
+
+class PlainWriter:
+    """Writes one rule: ops, variables and literals above the yield, ops on what was bound below it."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.lines: list[str] = []
+        self.variables: dict[str, str] = {}
+        self.attributes: list[str] = []
+        self.inner: list[str] = []
+
+    def write(self, name: str) -> str:
+        """Return the source of a rule."""
+        rng = self.rng
+        root = self.node(rng.choice((1, 1, 2, 2, 3)))
+        values = list(self.variables)
+        if not values:  # a rule of literals alone replaces nothing by anything
+            return PlainWriter(rng).write(name)
+        body = [*self.lines, f"root = {root}", "yield root", *self.replacement(values)]
+        parameters = ", ".join(n + kind for n, kind in self.variables.items())
+        more = "".join(f", {n}" for n in self.attributes)
+        return "\n".join(["@rule", f"def {name}({parameters}{more}):", *(f"    {line}" for line in body)])
+
+    def node(self, depth: int) -> str:
+        """An op on operands, as an expression."""
+        rng = self.rng
+        form = rng.choice(rng.choice((UNARY, UNARY, PAIRED, PAIRED, PAIRED, THREE)))
+        operands = [self.operand(depth - 1) for _ in range(form.count("{}"))]
+        return form.format(*operands, by=self.attribute() if "{by}" in form else "")
+
+    def operand(self, depth: int) -> str:
+        """What stands at a slot: something new, or what has been named already."""
+        rng = self.rng
+        if depth > 0 and rng.random() > 0.3:
+            if self.inner and rng.random() < 0.25:
+                return rng.choice(self.inner)
+            expression = self.node(depth)
+            if rng.random() < 0.5:
+                return expression
+            self.inner.append(f"n{len(self.inner)}")
+            self.lines.append(f"{self.inner[-1]} = {expression}")
+            return self.inner[-1]
+        if rng.random() > 0.92:
+            return rng.choice(("0", "1", "2"))
+        if self.variables and rng.random() < 0.4:
+            return rng.choice(list(self.variables))
+        name = "abcdefghijklmnopqrstuvwxyz"[len(self.variables)]
+        self.variables[name] = ": Constant" if rng.random() < 0.15 else ""
+        return name
+
+    def attribute(self) -> str:
+        """What an attribute must be: a number, or whatever it is."""
+        if self.rng.random() < 0.5:
+            return self.rng.choice("123")
+        if not self.attributes or self.rng.random() < 0.3:
+            self.attributes.append(f"k{len(self.attributes)}")
+            return self.attributes[-1]
+        return self.rng.choice(self.attributes)
+
+    def replacement(self, values: list[str]) -> list[str]:
+        """Lines below the yield."""
+        rng = self.rng
+        made: list[str] = []
+        lines = []
+        for i in range(rng.choice((0, 1, 1, 2, 2, 3))):
+            forms = (
+                "op.neg({})",
+                "op.exp({})",
+                "op.add({}, {})",
+                "op.mul({}, {})",
+                "op.sub({}, {})",
+                "op.fma({}, {}, {})",
+            )
+            form = rng.choice((*forms, "scale({}, by={by})", "scale({}, by=2)"))
+            operands = [rng.choice([*values, *made[-2:]]) for _ in range(form.count("{}"))]
+            by = rng.choice(self.attributes or ["3"])
+            lines.append(f"m{i} = {form.format(*operands, by=by)}")
+            made.append(f"m{i}")
+        return [*lines, f"return {made[-1] if made else rng.choice(values)}"]
+
+
+class FusedRules:
+    """Some rules and a graph; the same for the same seed."""
+
+    def __init__(self, rng: random.Random, count: int = 4, size: int = 24) -> None:
+        self.sources = [PlainWriter(rng).write(f"r{i}") for i in range(count)]
+        self.rules = tuple(map(rule_of, self.sources))
+        planter = Planter(rng)
+        planter.graph = Graph("g", ops=OWN_OPS)
+        for name in "xz":
+            planter.graph.input(name, Tensor("f32", (3,)))
+        names = [o.name for found in self.rules for n in found.pattern.nodes for o in n.ops]
+        while len(planter.graph) < size:
+            if rng.random() < 0.6:
+                planter.plant(rng.choice(self.rules).pattern)
+            else:
+                planter.noise(names)
+        self.graph = planter.finish()
+        if rng.random() < 0.3:
+            for _, _, data in self.graph.edges(data=True):
+                data["weight"] = 1
+
+    def __str__(self) -> str:
+        return "\n\n".join([*self.sources, str(self.graph)])
+
+    @property
+    def fused(self) -> list[Any]:
+        """Rules that have a fast way."""
+        return [found for found in self.rules if found.definition.fused is not None]
