@@ -23,6 +23,8 @@ __all__ = [
     "Resources",
     "Site",
     "buffer_resources",
+    "buffered",
+    "buffers",
     "counter_bits",
     "per_beat",
     "spaced",
@@ -156,12 +158,12 @@ def streams(*types: Type) -> tuple[Stream, ...]:
     ...
     graphrewrite.errors.TypeMismatchError: f32[3] is no stream; lower its producer to the stream level first
     """
-    for found in types:
-        if not isinstance(found, Stream):
-            raise TypeMismatchError(f"{found} is no stream; lower its producer to the stream level first")
-        if found.element.width > LANE_BITS:
-            raise TypeMismatchError(f"{found}: a lane has at most {LANE_BITS} bits; requantise to a narrower format")
-    return tuple(found for found in types if isinstance(found, Stream))
+    for each in types:
+        if not isinstance(each, Stream):
+            raise TypeMismatchError(f"{each} is no stream; lower its producer to the stream level first")
+        if each.element.width > LANE_BITS:
+            raise TypeMismatchError(f"{each}: a lane has at most {LANE_BITS} bits; requantise to a narrower format")
+    return tuple(each for each in types if isinstance(each, Stream))
 
 
 def per_beat(site: Site, latency: int = 1) -> Schedule:
@@ -215,6 +217,49 @@ def counter_bits(values: int) -> int:
     (0, 1, 3)
     """
     return (values - 1).bit_length()
+
+
+def buffered(
+    op: Op,
+    template: str,
+    generics: Callable[[Site], dict[str, Generic]],
+    schedule: Callable[[Site], Schedule],
+    resources: Callable[[Site], Resources] = _unknown,
+) -> Component:
+    """Return a component whose results leave it through stream buffers, with the buffers' generic and costs.
+
+    Examples
+    --------
+    >>> from graphrewrite.hdl.components.fork import fork
+    >>> from graphrewrite.types import FixedPoint
+    >>> component = buffered(fork, "fork.vhd", lambda site: {"WIDTH": site.operands[0].payload_width}, per_beat)
+    >>> site = Site.of(fork, Stream(FixedPoint(True, 8), (4,)))
+    >>> component.generics(site), component.resources(site).registers
+    ({'WIDTH': 32, 'CAPACITY': 2}, 140)
+    """
+
+    def all_generics(site: Site) -> dict[str, Generic]:
+        return {**generics(site), "CAPACITY": schedule(site).capacity[0]}
+
+    def all_resources(site: Site) -> Resources:
+        return resources(site).plus(buffers(site.results, schedule(site)))
+
+    return Component(op, template, all_generics, schedule, all_resources)
+
+
+def buffers(results: tuple[Stream, ...], schedule: Schedule) -> Resources:
+    """Return what the output buffers of a component cost, and the bits that say which stages before them are full.
+
+    Examples
+    --------
+    >>> from graphrewrite.types import FixedPoint
+    >>> buffers((Stream(FixedPoint(True, 8), (1, 5)),), Schedule(5, (range(5),), (range(5),), latency=2)).registers
+    33
+    """
+    total = Resources(registers=schedule.latency - 1)
+    for result, capacity in zip(results, schedule.capacity, strict=True):
+        total = total.plus(buffer_resources(result.payload_width, capacity))
+    return total
 
 
 def buffer_resources(width: int, capacity: int) -> Resources:

@@ -104,10 +104,10 @@ def tabulate(
             f"{element_in} has more numbers than can be compared with the function; requantise to {_WIDEST} bits"
         )
     if width <= WIDEST_TABLE and segments is None:
-        (wanted,) = _targets(function, element_in, element_out, 1 << width)
-        results = np.rint(wanted).astype(np.int64)
+        (targets,) = _targets(function, element_in, element_out, 1 << width)
+        results = np.rint(targets).astype(np.int64)
         attributes = {"table": results, "low": element_in.minimum}
-        return Table(element_out, attributes, float(np.abs(results - wanted).max()))
+        return Table(element_out, attributes, float(np.abs(results - targets).max()))
     if element_out.width > _WIDEST:
         raise TypeMismatchError(f"{element_out} is too wide for straight lines; give a result of {_WIDEST} bits")
     fewest = max(1, width + element_out.width + _GUARD + 1 - LANE_BITS)  # so that a base fits
@@ -125,8 +125,8 @@ def tabulate(
         return best
     while enough - few > 1:  # more lines are hardly ever farther from the function: bisection finds how many it takes
         middle = (few + enough) // 2
-        found = _lines(function, element_in, element_out, middle)
-        few, enough, best = (few, middle, found) if found.bound <= within else (middle, enough, best)
+        table = _lines(function, element_in, element_out, middle)
+        few, enough, best = (few, middle, table) if table.bound <= within else (middle, enough, best)
     return best
 
 
@@ -152,9 +152,9 @@ def _lines(function: Function, element_in: FixedPoint, element_out: FixedPoint, 
     within = np.arange(length)
     bases, slopes, bound = [], [], 0.0
     for block in _targets(function, element_in, element_out, min(max(_BLOCK, length), 1 << element_in.width)):
-        wanted = block.reshape(-1, length)
-        slope = np.rint((wanted[:, -1] - wanted[:, 0]) * (1 << shift) / (length - 1)).astype(np.int64)
-        off = wanted - slope[:, None] * within / (1 << shift)
+        targets = block.reshape(-1, length)
+        slope = np.rint((targets[:, -1] - targets[:, 0]) * (1 << shift) / (length - 1)).astype(np.int64)
+        off = targets - slope[:, None] * within / (1 << shift)
         middle = np.rint((off.min(axis=1) + off.max(axis=1) + 1) / 2 * (1 << shift)).astype(np.int64)
         # Both ends stay in the format; the range of the chord does.
         rise = slope * (length - 1)
@@ -166,7 +166,7 @@ def _lines(function: Function, element_in: FixedPoint, element_out: FixedPoint, 
         results = (base[:, None] + slope[:, None] * within) >> shift
         bases.append(base)
         slopes.append(slope)
-        bound = max(bound, float(np.abs(results - wanted).max()))
+        bound = max(bound, float(np.abs(results - targets).max()))
     attributes = {
         "base": np.concatenate(bases),
         "slope": np.concatenate(slopes),

@@ -90,14 +90,14 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     """
     graph = stream_graph(graph, components)
     _check_ends(graph)
-    known = _by_op(components)
+    by_op = _by_op(components)
     instances, links = {}, []
     for node in graph.in_order():
         kind = graph.nodes[node].get("type")
         if kind in ("input", "output"):
             continue
-        if kind not in known:
-            hint = did_you_mean(str(kind), known)
+        if kind not in by_op:
+            hint = did_you_mean(str(kind), by_op)
             raise NetlistError(
                 f"is {kind}, which is no component{hint}; lower the graph with to_stream first, or pass"
                 " components=(*COMPONENTS, yours) if it is one of your own",
@@ -105,17 +105,17 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
             )
         operands = tuple(_stream(graph, o.node, o.result) for o in graph.operands(node))
         try:
-            site = Site.of(known[kind].op, *operands, **graph.attributes(node))
+            site = Site.of(by_op[kind].op, *operands, **graph.attributes(node))
         except TypeMismatchError as error:
             raise NetlistError(str(error), node=node) from None
-        instances[node] = Instance(node, known[kind], site, graph.origin(node))
+        instances[node] = Instance(node, by_op[kind], site, graph.origin(node))
     for node in graph.in_order():
         results = 1 if node in graph.inputs else len(instances[node].site.results) if node in instances else 0
         for result in range(results):
             readers = [r for r in graph.readers(node) if r.result == result]
             if len(readers) != 1:
-                told = f"has {len(readers)} readers; insert a fork" if readers else "has no reader; drop it"
-                raise NetlistError(f"its stream {result} {told} (to_stream does so)", node=node)
+                fault = f"has {len(readers)} readers; insert a fork" if readers else "has no reader; drop it"
+                raise NetlistError(f"its stream {result} {fault} (to_stream does so)", node=node)
             links.append(Link(node, result, readers[0].node, readers[0].slot))
     network = Network(
         {n: i.component.schedule(i.site) for n, i in instances.items()}, tuple(links), graph.inputs, graph.outputs
@@ -125,16 +125,16 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     return Netlist(graph.name, instances, inputs, outputs, network)
 
 
-def stream_graph(given: Any, components: tuple[Component, ...] = COMPONENTS) -> Graph:
-    """Return what is given as a graph: itself, or a view of a plain digraph whose nodes may be components.
+def stream_graph(graph: Any, components: tuple[Component, ...] = COMPONENTS) -> Graph:
+    """Return a graph of components: itself, or a view of a plain digraph whose nodes may be components.
 
     Examples
     --------
     >>> stream_graph(nx.DiGraph()).ops["fork"].results
     2
     """
-    check_digraph(given, "of components")
-    return given if isinstance(given, Graph) else Graph(given, ops=[component.op for component in components])
+    check_digraph(graph, "of components")
+    return graph if isinstance(graph, Graph) else Graph(graph, ops=[component.op for component in components])
 
 
 def _check_ends(graph: Graph) -> None:
@@ -144,9 +144,9 @@ def _check_ends(graph: Graph) -> None:
             raise NetlistError(f"the graph {graph.name!r} has no {word}; a design takes and gives at least one stream")
     if not nx.is_directed_acyclic_graph(graph):
         circle = [edge[0] for edge in nx.find_cycle(graph)]
-        shown = " -> ".join([*circle[:8], *["…"] * (len(circle) > 8), circle[0]])
+        path = " -> ".join([*circle[:8], *["…"] * (len(circle) > 8), circle[0]])
         raise NetlistError(
-            f"is on a circle of streams, {shown}: no beat ever comes round; break it, and carry a state across frames"
+            f"is on a circle of streams, {path}: no beat ever comes round; break it, and carry a state across frames"
             " outside of the design",
             node=circle[0],
         )
@@ -154,18 +154,18 @@ def _check_ends(graph: Graph) -> None:
 
 def _by_op(components: tuple[Component, ...]) -> dict[str, Component]:
     """The components by the name of their op; several may share a VHDL file, but no two files an entity."""
-    found: dict[str, Component] = {}
+    by_op: dict[str, Component] = {}
     files: dict[str, str | Path] = {}
     for component in components:
-        if found.setdefault(component.op.name, component) != component:
+        if by_op.setdefault(component.op.name, component) != component:
             raise ComponentError(f"two components have the op {component.op.name}; rename one, or leave the other out")
         if files.setdefault(component.entity.lower(), component.template) != component.template:
             raise ComponentError(f"two files have the entity {component.entity}; rename one, or leave the other out")
-    return found
+    return by_op
 
 
 def _stream(graph: Graph, node: str, result: int) -> Stream:
-    found = graph.result_type(node, result)
-    if not isinstance(found, Stream):
-        raise NetlistError(f"carries {found}, which is no stream; lower the graph with to_stream first", node=node)
-    return found
+    kind = graph.result_type(node, result)
+    if not isinstance(kind, Stream):
+        raise NetlistError(f"carries {kind}, which is no stream; lower the graph with to_stream first", node=node)
+    return kind

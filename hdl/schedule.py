@@ -101,10 +101,10 @@ def _at_least_one(name: str, value: Any) -> int:
 
 
 def _checked(name: str, port: Iterable[int] | Steps, steps: int) -> Steps:
-    given = np.asarray(port if isinstance(port, np.ndarray) else list(port))
-    if given.ndim != 1 or not len(given) or given.dtype.kind not in "iu":
-        raise ValueError(f"{name} is {given!r}; give a non-empty one-dimensional array of steps")
-    array = given.astype(np.int64)
+    values = np.asarray(port if isinstance(port, np.ndarray) else list(port))
+    if values.ndim != 1 or not len(values) or values.dtype.kind not in "iu":
+        raise ValueError(f"{name} is {values!r}; give a non-empty one-dimensional array of steps")
+    array = values.astype(np.int64)
     outside = array[(array < 0) | (array >= steps)]
     if len(outside):
         raise ValueError(

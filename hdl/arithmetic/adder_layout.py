@@ -39,13 +39,13 @@ class Layout(NamedTuple):
     last_rank: bool = False
 
 
-def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int, *, limited: bool = False) -> Layout:
+def layout(net: Network, bias: ArrayLike, element: FixedPoint, stages: int, *, limited: bool = False) -> Layout:
     """Lay out a network for hardware with some pipeline stages, the last of which ends with the results.
 
     Parameters
     ----------
     stages : int
-        Pipeline stages; 1 to ``found.levels``, and one more where results are limited.
+        Pipeline stages; 1 to ``net.levels``, and one more where results are limited.
 
     Examples
     --------
@@ -55,45 +55,45 @@ def layout(found: Network, bias: ArrayLike, element: FixedPoint, stages: int, *,
     >>> laid.adders.tolist(), laid.copies.tolist(), laid.results.tolist(), laid.constants
     ([[0, 8, 0, 8, 8, 1, 2, 16, 11]], [[16, 27, 11, 1]], [[27, 11, 0, 0]], (-629,))
     """
-    inputs, levels, used = found.weights.shape[1], found.levels + limited, found.used
-    final = (found.levels - 1) * stages // levels
-    segment = [0 if depth == 0 else (depth - 1) * stages // levels for depth in found.depths]
+    inputs, levels, used = net.weights.shape[1], net.levels + limited, net.used
+    final = (net.levels - 1) * stages // levels
+    segment = [0 if depth == 0 else (depth - 1) * stages // levels for depth in net.depths]
     last = list(segment)
-    for number, _, sign in found.outputs:
+    for number, _, sign in net.outputs:
         if sign:
             last[number] = final
     for k in used:
-        for number in (found.sums[k].low, found.sums[k].high):
+        for number in (net.sums[k].low, net.sums[k].high):
             last[number] = max(last[number], segment[inputs + k])
-    place: dict[tuple[int, int], int] = {}
+    lowest_bit: dict[tuple[int, int], int] = {}
     bits = 0
     numbers = [*range(inputs), *(inputs + k for k in used)]
     for number in numbers:
-        place[number, segment[number]] = bits
-        bits += found.held[number].width
+        lowest_bit[number, segment[number]] = bits
+        bits += net.held[number].width
     copies = []
     for number in numbers:
-        width = found.held[number].width
-        for rank in range(segment[number] + 1, last[number] + 1):
-            place[number, rank] = bits
-            copies.append((place[number, rank - 1], bits, width, rank))
+        width = net.held[number].width
+        for stage in range(segment[number] + 1, last[number] + 1):
+            lowest_bit[number, stage] = bits
+            copies.append((lowest_bit[number, stage - 1], bits, width, stage))
             bits += width
     adders = []
     for k in used:
-        added, where = found.sums[k], segment[inputs + k]
-        low = place[added.low, where], found.held[added.low].width, added.low_inverted
-        high = place[added.high, where], found.held[added.high].width, added.high_inverted
-        adders.append((*low, *high, added.shift, place[inputs + k, where], found.held[inputs + k].width))
+        added, where = net.sums[k], segment[inputs + k]
+        low = lowest_bit[added.low, where], net.held[added.low].width, added.low_inverted
+        high = lowest_bit[added.high, where], net.held[added.high].width, added.high_inverted
+        adders.append((*low, *high, added.shift, lowest_bit[inputs + k, where], net.held[inputs + k].width))
     results, constants = [], []
     offsets = np.asarray(bias, np.int64).tolist()
-    for (number, shift, sign), form, offset in zip(found.outputs, found.weights, offsets, strict=True):
-        how = found.held[number]
+    for (number, shift, sign), form, offset in zip(net.outputs, net.weights, offsets, strict=True):
+        how = net.held[number]
         inverted = sign * how.sign < 0
-        results.append((place[number, final], how.width, inverted, shift) if sign else (0, 0, 0, 0))
+        results.append((lowest_bit[number, final], how.width, inverted, shift) if sign else (0, 0, 0, 0))
         # Inputs are counted from their least, numbers are held with an offset, a complement is taken off 2**w - 1.
         start = offset + element.minimum * int(form.sum())
-        kept = (1 << how.width) - 1 - how.offset if inverted else how.offset
-        constants.append(start - (kept << shift) if sign else offset)
+        held_offset = (1 << how.width) - 1 - how.offset if inverted else how.offset
+        constants.append(start - (held_offset << shift) if sign else offset)
     return Layout(bits, _table(adders, 9), _table(copies, 4), _table(results, 4), tuple(constants), final < stages - 1)
 
 

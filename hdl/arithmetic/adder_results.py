@@ -84,21 +84,21 @@ def row_ends(
     RowEnd(joined=2, bits=8, signed=True, places=2, limits=2, tie=0)
     RowEnd(joined=2, bits=5, signed=False, places=2, limits=0, tie=0)
     """
-    found = []
+    ends = []
     for row, (least, most, low, high) in enumerate(zip(*(array.tolist() for array in (*sums, *results)), strict=True)):
         joined = places = limits = tie = 0
         if finish is not None:
             places = finish.places[row]
             limits = 2 if high > finish.high else int(low < finish.low)
-            moved = finish.offset - (finish.low if limits else 0)
-            joined = moved << places
+            offset = finish.offset - (finish.low if limits else 0)
+            joined = offset << places
             if finish.rounding != "down":
                 joined += (1 << places) >> 1
             if finish.rounding == "half_even" and places:
                 # Halves go up, and the lowest bit is cleared; where an even quotient becomes odd, down, and it is set.
-                tie = 1 + (moved & 1)
-                joined -= moved & 1
+                tie = 1 + (offset & 1)
+                joined -= offset & 1
         held = FixedPoint.holding(least + joined, most + joined)
         bits = max(held.width, places + 1 + held.signed)
-        found.append(RowEnd(joined, bits, held.signed, places, limits, tie))
-    return found
+        ends.append(RowEnd(joined, bits, held.signed, places, limits, tie))
+    return ends

@@ -4,15 +4,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Resources, buffer_resources, counter_bits
+from graphrewrite.hdl.component import Resources, counter_bits
 from graphrewrite.hdl.resources import Piece
-from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["buffers", "check_stages", "different_bits", "number_width", "of_channels", "row_resources", "varying_bits"]
+__all__ = [
+    "bounds",
+    "check_range",
+    "check_stages",
+    "different_bits",
+    "number_width",
+    "of_channels",
+    "row_resources",
+    "varying_bits",
+]
 
 
-def of_channels(values: ArrayLike, given: Stream, what: str) -> NDArray[np.int64]:
+def of_channels(values: ArrayLike, stream: Stream, what: str) -> NDArray[np.int64]:
     """Return one number for each channel, from one for all or one each.
 
     Examples
@@ -21,12 +29,36 @@ def of_channels(values: ArrayLike, given: Stream, what: str) -> NDArray[np.int64
     [3, 3]
     """
     numbers = np.asarray(values)
-    if numbers.dtype.kind not in "iu" or numbers.ndim > 1 or (numbers.ndim and len(numbers) != given.channels):
+    if numbers.dtype.kind not in "iu" or numbers.ndim > 1 or (numbers.ndim and len(numbers) != stream.channels):
         raise TypeMismatchError(
-            f"{what} {numbers.dtype}{list(numbers.shape)} do not fit the {given.channels} channels of {given}; give "
-            f"one whole number, or {given.channels}"
+            f"{what} {numbers.dtype}{list(numbers.shape)} do not fit the {stream.channels} channels of {stream}; give "
+            f"one whole number, or {stream.channels}"
         )
-    return np.broadcast_to(numbers.astype(np.int64), given.channels)
+    return np.broadcast_to(numbers.astype(np.int64), stream.channels)
+
+
+def bounds(element: FixedPoint, low: int | None, high: int | None) -> tuple[int, int]:
+    """Return the bounds of results in a format, some tighter ones given; they may leave no number.
+
+    Examples
+    --------
+    >>> bounds(FixedPoint(False, 4), -1, None), bounds(FixedPoint(False, 4), None, 9)
+    ((0, 15), (0, 9))
+    """
+    least = element.minimum if low is None else max(low, element.minimum)
+    return least, element.maximum if high is None else min(high, element.maximum)
+
+
+def check_range(what: str, low: int, high: int, element: FixedPoint) -> None:
+    """Raise unless a format holds all numbers of a range: what hardware computes there never wraps around.
+
+    Examples
+    --------
+    >>> check_range("sums", -8, 7, FixedPoint(True, 4))
+    """
+    if low < element.minimum or high > element.maximum:
+        need = FixedPoint.holding(low, high, element.fraction)
+        raise TypeMismatchError(f"{what} of {low} to {high} exceed {element}; give {need} or wider")
 
 
 def check_stages(stages: int, most: int) -> None:
@@ -79,7 +111,7 @@ def different_bits(rows: ArrayLike, width: int) -> int:
     return int((np.ptp(columns, axis=0) > 0).sum())
 
 
-def row_resources(given: Stream, numbers: ArrayLike, width: int) -> Resources:
+def row_resources(stream: Stream, numbers: ArrayLike, width: int) -> Resources:
     """Return what a memory with a row of constants for each beat of a position costs; nothing if there is one beat.
 
     Examples
@@ -88,23 +120,9 @@ def row_resources(given: Stream, numbers: ArrayLike, width: int) -> Resources:
     >>> found.registers, found.memory_bits
     (6, 24)
     """
-    if given.folds == 1:
+    if stream.folds == 1:
         return Resources()
-    rows = np.reshape(numbers, (given.folds, -1))
-    row, counter, different = rows.shape[1] * width, counter_bits(given.folds), different_bits(rows, width)
-    pieces = Piece("rom", 1, row, given.folds, row - different), Piece("counter", 1, counter)
-    return Resources(registers=different + counter, memory_bits=row * given.folds, pieces=pieces)
-
-
-def buffers(results: tuple[Stream, ...], schedule: Schedule) -> Resources:
-    """Return what the output buffers of a component cost, and the bits that say which stages before them are full.
-
-    Examples
-    --------
-    >>> buffers((Stream(FixedPoint(True, 8), (1, 5)),), Schedule(5, (range(5),), (range(5),), latency=2)).registers
-    33
-    """
-    total = Resources(registers=schedule.latency - 1)
-    for result, capacity in zip(results, schedule.capacity, strict=True):
-        total = total.plus(buffer_resources(result.payload_width, capacity))
-    return total
+    rows = np.reshape(numbers, (stream.folds, -1))
+    row, counter, different = rows.shape[1] * width, counter_bits(stream.folds), different_bits(rows, width)
+    pieces = Piece("rom", 1, row, stream.folds, row - different), Piece("counter", 1, counter)
+    return Resources(registers=different + counter, memory_bits=row * stream.folds, pieces=pieces)

@@ -87,9 +87,9 @@ def constant_sums(matrix: NDArray[np.int64], element: FixedPoint, width: int, *,
             totals = [min(max(pair) + all(pair[1:] and pair), width) for pair in pairs]
             additions.update(total for pair, total in zip(pairs, totals, strict=True) if len(pair) == 2 and all(pair))
     sums += [_sum((factor,), (), element, _width(factor, element), 0) for _, factor in sorted(alone)]
-    chains = Counter(found.chain for found in sums if found.chain)
+    chains = Counter(each.chain for each in sums if each.chain)
     return ConstantSums(
-        sum(found.saved for found in sums),
+        sum(each.saved for each in sums),
         dict(sorted(chains.items())),
         dict(sorted(additions.items())),
         sum(_width(factor, element) for _, factor in uses),
@@ -136,17 +136,17 @@ def _sum(factors: tuple[int, ...], others: tuple[int, ...], element: FixedPoint,
     rows = [_Row(0, constant)] * bool(constant) + [row for row in rows if row.varies or not row.ones]
     saved = 0
     while len(rows) > 2:
-        made = []
+        summed = []
         for a, b, c in zip(rows[::3], rows[1::3], rows[2::3], strict=False):
             some = a.varies | b.varies | c.varies
             more = a.varies & b.varies | a.varies & c.varies | b.varies & c.varies
             always, any_one = a.ones & b.ones | a.ones & c.ones | b.ones & c.ones, a.ones | b.ones | c.ones
             top = max(a.top, b.top, c.top)
             saved += (more & (2 << top) - 1).bit_count()  # those of later columns are the same as that of the last
-            made.append(_Row(some, (a.ones ^ b.ones ^ c.ones) & ~some, top))
+            summed.append(_Row(some, (a.ones ^ b.ones ^ c.ones) & ~some, top))
             carries = more | some & any_one & ~always
-            made.append(_Row(carries << 1 & mask, always << 1 & mask, top + 1))
-        rows = made + rows[len(rows) - len(rows) % 3 :]
+            summed.append(_Row(carries << 1 & mask, always << 1 & mask, top + 1))
+        rows = summed + rows[len(rows) - len(rows) % 3 :]
     shared = (rows[0].varies | rows[0].ones) & (rows[-1].varies | rows[-1].ones)
     return _Sum(saved, width - (shared & -shared).bit_length() + 1 if shared else 0)
 
@@ -160,11 +160,11 @@ def _partial_products(factor: int, element: FixedPoint, mask: int) -> list[_Row]
     rows = []
     if operand > bits:
         for n in range(bits):
-            here = bool(factor >> n & 1)
-            if here and signed and n == bits - 1:
+            is_set = bool(factor >> n & 1)
+            if is_set and signed and n == bits - 1:
                 rows += [_Row(varies << n & mask, mask & ~varies << n & mask, operand - 1 + n), _Row(0, 1 << n)]
             else:
-                rows.append(_Row(varies << n & mask, 0, operand - 1 + n) if here else _Row(0))
+                rows.append(_Row(varies << n & mask, 0, operand - 1 + n) if is_set else _Row(0))
         return rows
     for n in range(width):
         if element.signed and n == width - 1:

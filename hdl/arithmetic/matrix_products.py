@@ -1,17 +1,19 @@
 """Matrix products over steps: how they are spread, when they take and give beats, what they compute."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import spaced
+from graphrewrite.hdl.component import Generic, Site, spaced, streams
 from graphrewrite.hdl.schedule import Schedule
+from graphrewrite.op.cost import entries
 from graphrewrite.op.integer.arithmetic import exact_matmul
-from graphrewrite.types import Stream
+from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["Fold", "check_shapes", "fold_of", "products", "schedule_of"]
+__all__ = ["Fold", "count_products", "fold_at", "fold_of", "folded", "products", "schedule_of", "shape_generics"]
 
 _OVER = ("position", "frame")
 
@@ -62,24 +64,57 @@ def fold_of(outputs: int, inputs: int, groups: int, lanes_in: int, lanes_out: in
     return Fold(groups // together, 1, 1, columns)
 
 
-def check_shapes(given: Stream, matrix: NDArray[Any], offset: NDArray[Any], *, groups: int, over: str) -> int:
-    """Raise unless a product's weights and bias fit a stream; return how many numbers of it the product sees."""
+def fold_at(site: Site) -> Fold:
+    """Return how the product at a site is spread over steps."""
+    outputs, columns = np.shape(site.attributes["weights"])
+    groups = site.attributes["groups"]
+    return fold_of(outputs, columns * groups, groups, site.operands[0].lanes, site.results[0].lanes)
+
+
+def shape_generics(site: Site) -> dict[str, Generic]:
+    """Return the generics for the shape of a product: rows, columns, groups, lanes."""
+    outputs, columns = np.shape(site.attributes["weights"])
+    return {
+        "INPUTS": columns * site.attributes["groups"],
+        "OUTPUTS": outputs,
+        "GROUPS": site.attributes["groups"],
+        "X_LANES": site.operands[0].lanes,
+        "Z_LANES": site.results[0].lanes,
+    }
+
+
+def count_products(types: Sequence[Any], result: Stream, attributes: Mapping[str, Any]) -> int:
+    """Return the multiplications of a frame, as an op's cost."""
+    return entries(result.shape) * int(np.shape(attributes["weights"])[1])
+
+
+def folded(
+    x: Stream,
+    matrix: NDArray[Any],
+    offset: NDArray[Any],
+    element: FixedPoint,
+    *,
+    lanes: int | None,
+    groups: int,
+    over: str,
+) -> tuple[Stream, Fold]:
+    """Return the stream of a product of a stream, and how it is spread; raise unless weights and bias fit."""
     if over not in _OVER:
         raise TypeMismatchError(f"over={over!r} is neither 'position' nor 'frame'")
-    inputs = given.channels * (given.positions if over == "frame" else 1)
+    inputs = x.channels * (x.positions if over == "frame" else 1)
     if groups < 1 or inputs % groups or (over == "frame" and groups != 1):
-        raise TypeMismatchError(
-            f"groups={groups} does not divide the {inputs} columns for {given}; give 1 or a divisor"
-        )
+        raise TypeMismatchError(f"groups={groups} does not divide the {inputs} columns for {x}; give 1 or a divisor")
     if matrix.ndim != 2 or not matrix.size or matrix.shape[1] != inputs // groups or offset.shape != matrix.shape[:1]:
         raise TypeMismatchError(
-            f"weights {matrix.shape} and bias {offset.shape} do not fit {given}; give [O,{inputs // groups}] and [O]"
+            f"weights {matrix.shape} and bias {offset.shape} do not fit {x}; give [O,{inputs // groups}] and [O]"
         )
     if len(matrix) % groups:
         raise TypeMismatchError(
             f"groups={groups} does not divide the {len(matrix)} rows of the weights; give a divisor"
         )
-    return inputs
+    shape = (len(matrix), *(x.shape[1:] if over == "position" else ()))
+    (result,) = streams(Stream(element, shape, len(matrix) if lanes is None else lanes))
+    return result, fold_of(len(matrix), inputs, groups, x.lanes, result.lanes)
 
 
 def products(x: NDArray[Any], weights: ArrayLike, bias: ArrayLike, *, groups: int, over: str) -> NDArray[np.int64]:
@@ -98,8 +133,8 @@ def products(x: NDArray[Any], weights: ArrayLike, bias: ArrayLike, *, groups: in
     grouped = rows.reshape(batch, -1, groups, matrix.shape[1])
     # Each product is a whole number of at most 53 bits, or an integer already.
     sums = np.stack([exact_matmul(grouped[:, :, g], m.T) for g, m in enumerate(np.split(matrix, groups))], axis=2)
-    found = sums.astype(np.int64).reshape(batch, -1, len(matrix)) + np.asarray(bias, np.int64)
-    return np.moveaxis(found, 1, 2).reshape(batch, len(matrix), *positions)
+    results = sums.astype(np.int64).reshape(batch, -1, len(matrix)) + np.asarray(bias, np.int64)
+    return np.moveaxis(results, 1, 2).reshape(batch, len(matrix), *positions)
 
 
 def schedule_of(fold: Fold, beats: int, latency: int) -> Schedule:

@@ -71,13 +71,13 @@ def _block(number: int, case: Case, entity: str) -> str:
         ]
         wires += [f"{name}_{part} => {name}_{part}" for part in ("payload", "valid", "ready")]
         label = f"case_{number}_{name}"
-        seen = ", ".join(f"{part} => {name}_{part}" for part in ("payload", "valid", "ready"))
+        stream_ports = ", ".join(f"{part} => {name}_{part}" for part in ("payload", "valid", "ready"))
         if takes:
-            own = ", ".join(f"z_{part} => {name}_{part}" for part in ("payload", "valid", "ready"))
+            source_ports = ", ".join(f"z_{part} => {name}_{part}" for part in ("payload", "valid", "ready"))
             parts += [
                 f"    {name}_end : entity work.stream_source",
                 f'      generic map (WIDTH => {width}, FILE_NAME => "{label}.txt", GATE => {gate})',
-                f"      port map (clk => clk, rst => rst, {own});",
+                f"      port map (clk => clk, rst => rst, {source_ports});",
             ]
         else:
             parts += [
@@ -86,10 +86,10 @@ def _block(number: int, case: Case, entity: str) -> str:
             ]
         parts += [
             f'    {name}_check : entity work.stream_checker generic map (NAME => "{label}", WIDTH => {width})',
-            f"      port map (clk => clk, rst => rst, {seen});",
+            f"      port map (clk => clk, rst => rst, {stream_ports});",
             f"    {name}_log : entity work.stream_monitor",
             f'      generic map (WIDTH => {width}, FILE_NAME => "{label}_log.txt")',
-            f"      port map (clk => clk, rst => rst, {seen});",
+            f"      port map (clk => clk, rst => rst, {stream_ports});",
         ]
     resets, cycles = np.array([run.resets for run in case.runs]), np.array(case.cycles)
     clock = [
@@ -97,8 +97,8 @@ def _block(number: int, case: Case, entity: str) -> str:
         f"      generic map (RESETS => {literal(resets)}, CYCLES => {literal(cycles)})",
         "      port map (clk => clk, rst => rst);",
     ]
-    given = [] if entity else [f"{n} => {literal(v, indent=6)}" for n, v in case.component.generics(case.site).items()]
-    generics = "generic map (" + ",\n      ".join(given) + ")" if given else ""
+    pairs = [] if entity else [f"{n} => {literal(v, indent=6)}" for n, v in case.component.generics(case.site).items()]
+    generics = "generic map (" + ",\n      ".join(pairs) + ")" if pairs else ""
     dut = [
         f"    dut : entity work.{entity or case.component.entity} {generics}",
         f"      port map ({', '.join(wires)});",

@@ -68,10 +68,10 @@ class Case:
     sinks: tuple[tuple[int, ...], ...]
 
     def __str__(self) -> str:
-        given = ", ".join(map(str, self.site.operands))
+        operands = ", ".join(map(str, self.site.operands))
         attributes = ", ".join(f"{k}={_short(v)}" for k, v in self.site.attributes.items())
         results = ", ".join(map(str, self.site.results))
-        return f"{self.component.op.name}({given}{'; ' * bool(given and attributes)}{attributes}) : {results}"
+        return f"{self.component.op.name}({operands}{'; ' * bool(operands and attributes)}{attributes}) : {results}"
 
     @property
     def inputs(self) -> tuple[NDArray[np.int64], ...]:
@@ -81,44 +81,45 @@ class Case:
     @cached_property
     def schedule(self) -> Schedule:
         """The component's, checked against the streams."""
-        found = asked(str(self), "`schedule`", lambda: self.component.schedule(self.site))
-        if not isinstance(found, Schedule):
-            raise ComponentError(f"{self}: `schedule` gives {type(found).__name__}; return a Schedule")
-        pairs = [
-            *zip(("takes", "takes"), found.beats_in, self.site.operands, strict=False),
-            *zip(("gives", "gives"), found.beats_out, self.site.results, strict=False),
-        ]
-        if (len(found.takes), len(found.gives)) != (len(self.site.operands), len(self.site.results)):
+        schedule = asked(str(self), "`schedule`", lambda: self.component.schedule(self.site))
+        if not isinstance(schedule, Schedule):
+            raise ComponentError(f"{self}: `schedule` gives {type(schedule).__name__}; return a Schedule")
+        if (len(schedule.takes), len(schedule.gives)) != (len(self.site.operands), len(self.site.results)):
             raise ComponentError(
-                f"{self}: the schedule has {len(found.takes)} inputs and {len(found.gives)} outputs;"
+                f"{self}: the schedule has {len(schedule.takes)} inputs and {len(schedule.gives)} outputs;"
                 " give one of each stream"
             )
-        for verb, beats, stream in pairs:
-            if beats != stream.beats:
-                raise ComponentError(
-                    f"{self}: the schedule {verb} {beats} beats a frame of {stream}, which has {stream.beats};"
-                    " correct `schedule`, or the shape that the op's `infer` gives"
-                )
-        return found
+        for verb, counts, streams in (
+            ("takes", schedule.beats_in, self.site.operands),
+            ("gives", schedule.beats_out, self.site.results),
+        ):
+            for beats, stream in zip(counts, streams, strict=True):
+                if beats != stream.beats:
+                    raise ComponentError(
+                        f"{self}: the schedule {verb} {beats} beats a frame of {stream}, which has {stream.beats};"
+                        " correct `schedule`, or the shape that the op's `infer` gives"
+                    )
+        return schedule
 
     @cached_property
     def values(self) -> tuple[list[list[int]], ...]:
         """For each output the payloads of each run, by the op's meaning."""
         # One call for all runs: each has one frame more than it gets, for what is given before it is taken.
         counts = [run.frames + 1 for run in self.runs]
-        given = tuple(
+        operands = tuple(
             np.concatenate([part for run in self.runs for part in (run.inputs[p], np.zeros_like(run.inputs[p][:1]))])
             for p in range(len(self.site.operands))
         )
-        meaning = partial(self.component.op, *given, **self.site.attributes)
-        computed = asked(str(self), f"the meaning in numpy, of {given[0].dtype if given else 'no stream'},", meaning)
+        meaning = partial(self.component.op, *operands, **self.site.attributes)
+        dtype = operands[0].dtype if operands else "no stream"
+        computed = asked(str(self), f"the meaning in numpy, of {dtype},", meaning)
         outputs = computed if len(self.site.results) > 1 else (computed,)
-        found = []
+        values = []
         for stream, output in zip(self.site.results, outputs, strict=True):
             batch = self._checked(stream, output, sum(counts))
             parts = np.split(batch, np.cumsum(counts)[:-1])
-            found.append([payloads(stream, part) for part in parts])
-        return tuple(found)
+            values.append([payloads(stream, part) for part in parts])
+        return tuple(values)
 
     def _checked(self, stream: Stream, output: object, frames: int) -> NDArray[np.int64]:
         batch = np.asarray(output)
@@ -143,16 +144,16 @@ class Case:
     @cached_property
     def cycles(self) -> tuple[int, ...]:
         """Cycles of each run."""
-        found = []
+        cycles = []
         for run, (taken, left) in zip(self.runs, self._transfers, strict=True):
             last = max(beats[-1] for beats in (*taken, *left) if beats)
             if run.cut < 1:
-                found.append(max(1, int(last * run.cut)))
+                cycles.append(max(1, int(last * run.cut)))
                 continue
             # A beat too many would come within a frame's time.
             quiet = last + self.schedule.latency + min(self.schedule.steps, 40) + 2
-            found.append(max([next_open(gate, quiet) for gate in self.sinks]) + 1)
-        return tuple(found)
+            cycles.append(max([next_open(gate, quiet) for gate in self.sinks]) + 1)
+        return tuple(cycles)
 
     @cached_property
     def _transfers(self) -> list[tuple[list[list[int]], list[list[int]]]]:
@@ -161,20 +162,20 @@ class Case:
     @cached_property
     def expected(self) -> dict[str, list[list[Beat]]]:
         """By port the beats of each run: values by the op's meaning, cycles by the definition of the schedule."""
-        found: dict[str, list[list[Beat]]] = {}
+        beats: dict[str, list[list[Beat]]] = {}
         operands = len(self.site.operands)
         for index, (name, stream, takes) in enumerate(ports(self.site)):
-            found[name] = []
+            beats[name] = []
             for r, (run, (taken, left), end) in enumerate(zip(self.runs, self._transfers, self.cycles, strict=True)):
                 at = taken[index] if takes else left[index - operands]
                 words = payloads(stream, run.inputs[index]) if takes else self.values[index - operands][r]
-                found[name].append([(cycle, word) for cycle, word in zip(at, words, strict=False) if cycle < end])
-        return found
+                beats[name].append([(cycle, word) for cycle, word in zip(at, words, strict=False) if cycle < end])
+        return beats
 
 
 def _short(value: object) -> str:
-    told = str(value.tolist() if isinstance(value, np.ndarray) else value)
-    return told if len(told) <= _LONG else f"{told[: _LONG - 1]}…"
+    text = str(value.tolist() if isinstance(value, np.ndarray) else value)
+    return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
 
 
 def payloads(stream: Stream, values: NDArray[np.integer]) -> list[int]:

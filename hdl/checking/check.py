@@ -110,16 +110,16 @@ def check_component(
     """
     started = time.perf_counter()
     drawn = enumerate(draw_cases(component, draw, corners=corners, count=count, seed=seed))
-    wanted = ((number, case) for number, case in drawn if only is None or number == only)
+    chosen = ((number, case) for number, case in drawn if only is None or number == only)
     configurations = beats = cycles = 0
-    while batch := list(islice(wanted, _TOGETHER)):
+    while batch := list(islice(chosen, _TOGETHER)):
         _check([case for _, case in batch], [f"configuration {n} of seed {seed}" for n, _ in batch], timeout)
         configurations += len(batch)
         beats += sum(len(run) for _, case in batch for runs in case.expected.values() for run in runs)
         cycles += sum(sum(case.cycles) for _, case in batch)
     if not configurations:
-        told = f"there is no configuration {only}" if only is not None else "there is nothing to check"
-        raise ComponentError(f"{component.op.name}: {told}; give draw, a function from a random generator to a Site")
+        reason = f"there is no configuration {only}" if only is not None else "there is nothing to check"
+        raise ComponentError(f"{component.op.name}: {reason}; give draw, a function from a random generator to a Site")
     return CheckReport(component.op.name, configurations, beats, cycles, seed, time.perf_counter() - started)
 
 
@@ -156,17 +156,17 @@ def _site(component: Component, site: object) -> Site:
 
 def _check(cases: Sequence[Case], names: Sequence[str], timeout: float | None) -> None:
     try:
-        found = simulate_cases(cases, timeout=timeout)
+        simulated = simulate_cases(cases, timeout=timeout)
     except StoppedError as error:
         where = "" if error.number is None else f"{names[error.number]}, {cases[error.number]}: "
         raise ContractError(f"{where}{error}") from None
     different = [
         (case, name, difference)
-        for case, name, seen in zip(cases, names, found, strict=True)
-        if (difference := compare(case, seen)) is not None
+        for case, name, beats in zip(cases, names, simulated, strict=True)
+        if (difference := compare(case, beats)) is not None
     ]
     if different:
         # The smallest tells most; what goes wrong at an input only, least.
-        case, name, difference = min(different, key=lambda found: (found[2].port in "xy", sum(found[0].cycles)))
-        told = f" ({len(different)} of {len(cases)} configurations differ)" if len(cases) > 1 else ""
-        raise MismatchError(f"{name}, {case}: {difference}{told}", difference)
+        case, name, difference = min(different, key=lambda entry: (entry[2].port in "xy", sum(entry[0].cycles)))
+        share = f" ({len(different)} of {len(cases)} configurations differ)" if len(cases) > 1 else ""
+        raise MismatchError(f"{name}, {case}: {difference}{share}", difference)

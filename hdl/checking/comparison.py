@@ -43,18 +43,19 @@ class WrongBeat:
         return f"{what}: expected {self.expected}, got {self.actual}" + (f" ({self.kind})" if self.kind else "")
 
 
-def compare(case: Case, seen: dict[str, list[list[Beat]]]) -> WrongBeat | None:
+def compare(case: Case, simulated: dict[str, list[list[Beat]]]) -> WrongBeat | None:
     """Return the first difference between what a configuration did and what it should have done."""
     for name, stream, takes in sorted(ports(case.site), key=lambda port: port[2]):
-        for run, wanted in enumerate(case.expected[name]):
-            got = seen[name][run] if run < len(seen[name]) else []
+        for run, expected in enumerate(case.expected[name]):
+            actual = simulated[name][run] if run < len(simulated[name]) else []
             if not case.site.operands:
-                got = got[: len(wanted)]  # nothing ends what reads nothing
-            at = next((i for i in range(max(len(got), len(wanted))) if got[i : i + 1] != wanted[i : i + 1]), None)
+                actual = actual[: len(expected)]  # nothing ends what reads nothing
+            length = max(len(actual), len(expected))
+            at = next((i for i in range(length) if actual[i : i + 1] != expected[i : i + 1]), None)
             if at is not None:
-                kind = "" if takes else _kind(wanted, got, at)
+                kind = "" if takes else _kind(expected, actual, at)
                 frame, beat = divmod(at, stream.beats)
-                return WrongBeat(name, run, frame, beat, _shown(stream, wanted, at), _shown(stream, got, at), kind)
+                return WrongBeat(name, run, frame, beat, _shown(stream, expected, at), _shown(stream, actual, at), kind)
     return None
 
 
@@ -70,28 +71,28 @@ def _shown(stream: Stream, beats: Sequence[Beat], at: int) -> str:
     return f"{lanes[0] if len(lanes) == 1 else lanes} in cycle {cycle}"
 
 
-def _kind(wanted: Sequence[Beat], got: Sequence[Beat], at: int) -> str:
+def _kind(expected: Sequence[Beat], actual: Sequence[Beat], at: int) -> str:
     """Name the single fault that explains all differences from a beat on."""
-    words, found = [word for _, word in wanted], [word for _, word in got]
-    if words == found:
-        late = {b - a for (a, _), (b, _) in zip(wanted, got, strict=True)} - {0}
+    due, words = [word for _, word in expected], [word for _, word in actual]
+    if due == words:
+        late = {b - a for (a, _), (b, _) in zip(expected, actual, strict=True)} - {0}
         if len(late) == 1:
             (by,) = late
             return f"all values are right, {abs(by)} cycle{'s' * (abs(by) > 1)} {'late' if by > 0 else 'early'}"
         return "all values are right, in other cycles"
-    if not got:
+    if not actual:
         return "no beat came at all"
     # Of a value that repeats, any of the beats may be the one that is lost: the first difference is after it.
-    if len(found) < len(words) and found == words[: len(found)]:
-        missing = len(words) - len(found)
+    if len(words) < len(due) and words == due[: len(words)]:
+        missing = len(due) - len(words)
         return f"the last {missing} beats are missing" if missing > 1 else "the last beat is missing"
-    if found == [*words[:at], *words[at + 1 :]] or (found[at:] and found[at:] == words[at + 1 :][: len(found) - at]):
+    if words == [*due[:at], *due[at + 1 :]] or (words[at:] and words[at:] == due[at + 1 :][: len(words) - at]):
         return "this beat is lost, the others follow"
-    if len(found) > len(words) and found[: len(words)] == words:
-        more = len(found) - len(words)
+    if len(words) > len(due) and words[: len(due)] == due:
+        more = len(words) - len(due)
         return f"{more} beats too many" if more > 1 else "a beat too many"
-    if at and found[at : at + 1] == words[at - 1 : at] and found[at + 1 :] == words[at:][: len(found) - at - 1]:
+    if at and words[at : at + 1] == due[at - 1 : at] and words[at + 1 :] == due[at:][: len(words) - at - 1]:
         return "the beat before came twice"
-    if sorted(found) == sorted(words) and [c for c, _ in wanted] == [c for c, _ in got]:
+    if sorted(words) == sorted(due) and [c for c, _ in expected] == [c for c, _ in actual]:
         return "the same beats in another order"
     return ""

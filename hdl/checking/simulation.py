@@ -43,15 +43,15 @@ def simulate_cases(
             ghdl.run(sources, "bench", folder=folder, timeout=timeout)
         except SimulatorError as error:
             lines = str(error).replace(f"{folder}/", "").splitlines()
-            told = "\n".join(line for line in lines if "(assertion warning)" not in line)
-            if broken := _BROKEN.search(told):
+            message = "\n".join(line for line in lines if "(assertion warning)" not in line)
+            if broken := _BROKEN.search(message):
                 number, port, rule, run, cycle = broken.groups()
                 raise StoppedError(
                     f"{port} breaks the stream contract in cycle {cycle} after reset {run}: {rule}", int(number)
                 ) from None
-            if case := _CASE.search(told):
-                raise StoppedError(f"GHDL stops in it; correct the VHDL:\n{told}", int(case[1])) from None
-            raise SimulatorError(told) from None
+            if case := _CASE.search(message):
+                raise StoppedError(f"GHDL stops in it; correct the VHDL:\n{message}", int(case[1])) from None
+            raise SimulatorError(message) from None
         return [
             {name: _log(folder / f"case_{number}_{name}_log.txt") for name, _, _ in ports(case.site)}
             for number, case in enumerate(cases)

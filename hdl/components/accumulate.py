@@ -15,18 +15,18 @@ _KINDS = ("sum", "maximum")
 
 
 def _infer(x: Type, *, kind: str, element: FixedPoint | None = None, keepdims: bool = True) -> Stream:
-    (given,) = streams(x)
+    (stream,) = streams(x)
     if kind not in _KINDS:
         raise TypeMismatchError(f"kind {kind!r} is not known{did_you_mean(kind, _KINDS)}; give {' or '.join(_KINDS)}")
-    shape = (given.channels, *(1 for _ in given.shape[1:] if keepdims))
+    shape = (stream.channels, *(1 for _ in stream.shape[1:] if keepdims))
     if kind == "maximum":
-        if element not in (None, given.element):
-            raise TypeMismatchError(f"a greatest number of {given} is no {element}; leave out element and requantise")
-        return Stream(given.element, shape, given.lanes)
+        if element not in (None, stream.element):
+            raise TypeMismatchError(f"a greatest number of {stream} is no {element}; leave out element and requantise")
+        return Stream(stream.element, shape, stream.lanes)
     if element is None:
         raise TypeMismatchError("a sum has no format of its own; give element=FixedPoint(…), one that holds every sum")
-    exact_sum(given, given.positions, element)
-    (result,) = streams(Stream(element, shape, given.lanes))
+    exact_sum(stream, stream.positions, element)
+    (result,) = streams(Stream(element, shape, stream.lanes))
     return result
 
 
@@ -52,8 +52,8 @@ def accumulate(
     axes = tuple(range(2, x.ndim))
     if kind == "maximum":
         return np.asarray(x.max(axis=axes, keepdims=keepdims))
-    found = x.sum(axis=axes, dtype=np.int64, keepdims=keepdims)
-    return np.asarray(found).astype(x.dtype if element is None else element.dtype)
+    sums = x.sum(axis=axes, dtype=np.int64, keepdims=keepdims)
+    return np.asarray(sums).astype(x.dtype if element is None else element.dtype)
 
 
 def _reduction(site: Site) -> Reduction:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import check_range
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, per_beat, streams
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
 
@@ -21,10 +22,7 @@ def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int] = (0,
         raise TypeMismatchError(f"shifts {tuple(shifts)}: give two numbers of bits to the left")
     low = (left.element.minimum << shifts[0]) + (right.element.minimum << shifts[1])
     high = (left.element.maximum << shifts[0]) + (right.element.maximum << shifts[1])
-    if low < element.minimum or high > element.maximum:
-        raise TypeMismatchError(
-            f"sums of {low} to {high} exceed {element}; give {FixedPoint.holding(low, high, element.fraction)} or wider"
-        )
+    check_range("sums", low, high, element)
     (result,) = streams(Stream(element, left.shape, left.lanes))
     return result
 
@@ -59,14 +57,12 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Y_SIGNED": y.signed,
         "Y_SHIFT": site.attributes["shifts"][1],
         "Z_WIDTH": site.results[0].element.width,
-        "CAPACITY": per_beat(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
-    z = site.results[0]
-    return Resources(adders=z.lanes).plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
+    return Resources(adders=site.results[0].lanes)
 
 
-ADD = Component(add, "add.vhd", _generics, per_beat, _resources)
+ADD = buffered(add, "add.vhd", _generics, per_beat, _resources)
 """The component of `add`."""

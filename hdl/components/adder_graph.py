@@ -11,6 +11,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.arithmetic.adder_layout import Layout, layout
 from graphrewrite.hdl.arithmetic.adder_network import Network, network
 from graphrewrite.hdl.arithmetic.adder_results import Finish, RowEnd, row_ends
+from graphrewrite.hdl.arithmetic.channelwise import bounds, check_range
 from graphrewrite.hdl.component import Component, Generic, Resources, Site, spaced, streams
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.generics import long_integer, long_vector
@@ -45,14 +46,14 @@ def _infer(
     rounding: str = "half_even",
     stages: int = 1,
 ) -> Stream:
-    (given,) = streams(x)
-    if given.folds > 1:
-        raise TypeMismatchError(f"{given} has folded channels, and a network of adders takes all at once; refold it")
-    found, terms = network(adders, outputs, given.channels, given.element), np.asarray(bias, np.int64)
-    rows = len(found.weights)
+    (stream,) = streams(x)
+    if stream.folds > 1:
+        raise TypeMismatchError(f"{stream} has folded channels, and a network of adders takes all at once; refold it")
+    net, terms = network(adders, outputs, stream.channels, stream.element), np.asarray(bias, np.int64)
+    rows = len(net.weights)
     if terms.shape != (rows,):
         raise TypeMismatchError(f"bias {terms.shape} does not fit {rows} outputs; give one number for each")
-    (result,) = streams(Stream(element, (rows, *given.shape[1:])))
+    (result,) = streams(Stream(element, (rows, *stream.shape[1:])))
     rounded = {"low": low, "high": high, "offset": offset, "rounding": rounding}
     if shift is not None:
         requantise.infer(Stream(FixedPoint(True, _MOST_BITS), result.shape), shift=shift, element=element, **rounded)
@@ -63,43 +64,35 @@ def _infer(
             )
     elif rounded != {"low": None, "high": None, "offset": 0, "rounding": "half_even"}:
         raise TypeMismatchError("limits, an offset or a rounding of sums that are not shifted; give shift=0")
-    low_sums, high_sums = _sums(found, terms, given.element)
-    least, most = int(low_sums.min()), int(high_sums.max())
-    if shift is None and not element.minimum <= least <= most <= element.maximum:
-        raise TypeMismatchError(
-            f"sums of {least} to {most} exceed {element}; give {FixedPoint.holding(least, most, element.fraction)} or "
-            "wider"
-        )
-    ends = _ends(found, given.element, rows, {"bias": bias, "element": element, "shift": shift, **rounded})
+    low_sums, high_sums = _sums(net, terms, stream.element)
+    if shift is None:
+        check_range("sums", int(low_sums.min()), int(high_sums.max()), element)
+    ends = _ends(net, stream.element, rows, {"bias": bias, "element": element, "shift": shift, **rounded})
     if max(end.bits for end in ends) > _MOST_BITS:
         raise TypeMismatchError(f"sums of more than {_MOST_BITS} bits; give smaller weights or shift less")
-    levels = found.levels + _limited(ends)
+    levels = net.levels + _limited(ends)
     if not 1 <= stages <= levels:
         raise TypeMismatchError(f"stages={stages}: this network has use for 1 to {levels} pipeline stages")
     return result
 
 
-def _sums(found: Network, bias: NDArray[np.int64], element: FixedPoint) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sums(net: Network, bias: NDArray[np.int64], element: FixedPoint) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The least and the greatest sum of each row."""
-    ends = found.weights * element.minimum, found.weights * element.maximum
+    ends = net.weights * element.minimum, net.weights * element.maximum
     return np.minimum(*ends).sum(axis=1) + bias, np.maximum(*ends).sum(axis=1) + bias
 
 
-def _ends(found: Network, x: FixedPoint, rows: int, given: Mapping[str, Any]) -> list[RowEnd]:
+def _ends(net: Network, x: FixedPoint, rows: int, attributes: Mapping[str, Any]) -> list[RowEnd]:
     """The end of each row."""
-    sums, finish, element = _sums(found, np.asarray(given["bias"], np.int64), x), None, given["element"]
+    sums, finish = _sums(net, np.asarray(attributes["bias"], np.int64), x), None
     results = sums
-    if given["shift"] is not None:
-        how = {name: given[name] for name in ("shift", "offset", "rounding")}
+    if attributes["shift"] is not None:
+        how = {name: attributes[name] for name in ("shift", "offset", "rounding")}
         low, high = requantise(np.stack(sums), element=_WIDE, **how)
         results = low, high
-        finish = Finish(
-            np.broadcast_to(given["shift"], rows).tolist(),
-            element.minimum if given["low"] is None else max(given["low"], element.minimum),
-            element.maximum if given["high"] is None else min(given["high"], element.maximum),
-            given["offset"],
-            given["rounding"],
-        )
+        limits = bounds(attributes["element"], attributes["low"], attributes["high"])
+        places = np.broadcast_to(attributes["shift"], rows).tolist()
+        finish = Finish(places, *limits, attributes["offset"], attributes["rounding"])
     return row_ends(sums, results, finish)
 
 
@@ -155,24 +148,23 @@ def adder_graph(
     matrix = network(adders, outputs, inputs, _BIT).weights
     rows = np.moveaxis(x.reshape(len(x), inputs, -1), 1, 2)
     sums = exact_matmul(rows.reshape(-1, inputs), matrix.T).astype(np.int64) + np.asarray(bias, np.int64)
-    found = np.moveaxis(sums.reshape(len(x), -1, len(matrix)), 1, 2)
-    found = found.reshape(len(x), len(matrix), *x.shape[2:])
+    sums = np.moveaxis(sums.reshape(len(x), -1, len(matrix)), 1, 2).reshape(len(x), len(matrix), *x.shape[2:])
     if shift is None:
-        return found.astype(element.dtype)
-    bounds = {"low": low, "high": high}
-    return np.asarray(requantise(found, shift=shift, element=element, offset=offset, rounding=rounding, **bounds))
+        return sums.astype(element.dtype)
+    how = {"low": low, "high": high, "offset": offset, "rounding": rounding}
+    return np.asarray(requantise(sums, shift=shift, element=element, **how))
 
 
 def _network(site: Site) -> Network:
-    x, given = site.operands[0], site.attributes
-    return network(given["adders"], given["outputs"], x.channels, x.element)
+    x, attributes = site.operands[0], site.attributes
+    return network(attributes["adders"], attributes["outputs"], x.channels, x.element)
 
 
 def _laid(site: Site) -> tuple[Layout, list[RowEnd]]:
-    x, found, given = site.operands[0].element, _network(site), site.attributes
-    ends = _ends(found, x, len(found.weights), given)
-    bias = np.asarray(given["bias"], np.int64) + [end.joined for end in ends]
-    return layout(found, bias, x, given["stages"], limited=_limited(ends)), ends
+    x, net, attributes = site.operands[0].element, _network(site), site.attributes
+    ends = _ends(net, x, len(net.weights), attributes)
+    bias = np.asarray(attributes["bias"], np.int64) + [end.joined for end in ends]
+    return layout(net, bias, x, attributes["stages"], limited=_limited(ends)), ends
 
 
 def _schedule(site: Site) -> Schedule:
@@ -181,17 +173,16 @@ def _schedule(site: Site) -> Schedule:
 
 
 def _generics(site: Site) -> dict[str, Generic]:
-    x, z, (laid, ends), given = site.operands[0], site.results[0], _laid(site), site.attributes
+    x, z, (laid, ends), attributes = site.operands[0], site.results[0], _laid(site), site.attributes
     constants = np.array([c % (1 << end.bits) for c, end in zip(laid.constants, ends, strict=True)], np.int64)
-    low = z.element.minimum if given["low"] is None else max(given["low"], z.element.minimum)
-    high = z.element.maximum if given["high"] is None else min(given["high"], z.element.maximum)
+    low, high = bounds(z.element, attributes["low"], attributes["high"])
     return {
         "INPUTS": x.channels,
         "OUTPUTS": z.channels,
         "X_WIDTH": x.element.width,
         "X_SIGNED": x.element.signed,
         "Z_WIDTH": z.element.width,
-        "STAGES": given["stages"],
+        "STAGES": attributes["stages"],
         "LAST_RANK": laid.last_rank,
         "BITS": laid.bits,
         "ADDERS": len(laid.adders),
@@ -211,19 +202,19 @@ def _rows(table: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _resources(site: Site) -> Resources:
-    x, z, found, (laid, ends) = site.operands[0], site.results[0], _network(site), _laid(site)
-    ranks = int(laid.copies[:, 2].sum()) if len(laid.copies) else 0
+    x, z, net, (laid, ends) = site.operands[0], site.results[0], _network(site), _laid(site)
+    stage_registers = int(laid.copies[:, 2].sum()) if len(laid.copies) else 0
     stages = site.attributes["stages"]
     limits = sum((z.element.width if end.limits else 0) + bool(end.tie) for end in ends)
     sums = sum(end.bits - end.places for end in ends) if laid.last_rank else 0
     pieces = (
-        *(Piece("add", count, width) for width, count in sorted(found.overlaps.items())),
+        *(Piece("add", count, width) for width, count in sorted(net.overlaps.items())),
         *(Piece("increment", count, width) for width, count in sorted(Counter(end.bits for end in ends).items())),
-        Piece("invert", 1, found.inverted),
+        Piece("invert", 1, net.inverted),
         Piece("select", 1, x.payload_width, 2),
         Piece("logic", 2 * stages + 2 + limits, 1),
     )
-    registers = x.payload_width + 1 + ranks + sums + z.payload_width + stages
+    registers = x.payload_width + 1 + stage_registers + sums + z.payload_width + stages
     return Resources(adders=len(laid.adders) + z.channels, registers=registers, pieces=pieces)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, number_width, of_channels, row_resources
-from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import check_range, check_stages, number_width, of_channels, row_resources
+from graphrewrite.hdl.component import LANE_BITS, Generic, Resources, Site, buffered, per_beat, streams
 from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -20,19 +20,17 @@ Numbers = int | Sequence[int] | NDArray[np.integer]
 
 
 def _infer(x: Type, *, gain: Numbers, element: FixedPoint, bias: Numbers = 0, stages: int = 1) -> Stream:
-    (given,) = streams(x)
-    (result,) = streams(Stream(element, given.shape, given.lanes))
-    gains, biases = of_channels(gain, given, "gains"), of_channels(bias, given, "biases")
+    (stream,) = streams(x)
+    (result,) = streams(Stream(element, stream.shape, stream.lanes))
+    gains, biases = of_channels(gain, stream, "gains"), of_channels(bias, stream, "biases")
     for name, numbers, most in (("gain", gains, 30), ("bias", biases, LANE_BITS)):
         if number_width(numbers) > most:
             raise TypeMismatchError(f"a {name} exceeds {most} bits; quantise it to a narrower format")
-    ends = gains * given.element.minimum + biases, gains * given.element.maximum + biases
+    ends = gains * stream.element.minimum + biases, gains * stream.element.maximum + biases
     low, high = int(np.minimum(*ends).min()), int(np.maximum(*ends).max())
-    if max(abs(int(g)) for g in gains) * max(-given.element.minimum, given.element.maximum) >= 1 << 61:
-        raise TypeMismatchError(f"products of {given.element} and a gain exceed 61 bits; give smaller gains")
-    if low < element.minimum or high > element.maximum:
-        need = FixedPoint.holding(low, high, element.fraction)
-        raise TypeMismatchError(f"results of {low} to {high} exceed {element}; give {need} or wider")
+    if max(abs(int(g)) for g in gains) * max(-stream.element.minimum, stream.element.maximum) >= 1 << 61:
+        raise TypeMismatchError(f"products of {stream.element} and a gain exceed 61 bits; give smaller gains")
+    check_range("results", low, high, element)
     check_stages(stages, 3)
     return result
 
@@ -77,7 +75,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "BIAS_WIDTH": number_width(biases),
         **long_vector("BIAS", biases, long=number_width(biases) > 31),
         "STAGES": site.attributes["stages"],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -88,7 +85,7 @@ def _resources(site: Site) -> Resources:
     # A lane with one gain needs no multiplier if it is a power of two; with several it takes them from a memory.
     lanes = ((size & (size - 1)) != 0) if x.folds == 1 else np.ones(x.lanes, bool)
     product = x.element.width + number_width(gains)
-    ranks = x.lanes * ((stages > 1) * product + (stages > 2) * x.element.width)
+    stage_registers = x.lanes * ((stages > 1) * product + (stages > 2) * x.element.width)
     added = z.lanes if biases.any() else 0
     products = int(lanes.sum())
     pieces = (
@@ -96,10 +93,10 @@ def _resources(site: Site) -> Resources:
         Piece("product", products, x.element.width + (not x.element.signed), number_width(gains)),
         Piece("add", max(added - products, 0), x.element.width),
     )
-    own = Resources(products, added, ranks, pieces=pieces)
+    own = Resources(products, added, stage_registers, pieces=pieces)
     rows = [row_resources(x, v, number_width(v)) for v in (gains, biases)]
-    return own.plus(rows[0]).plus(rows[1]).plus(buffers(site.results, _schedule(site)))
+    return own.plus(rows[0]).plus(rows[1])
 
 
-AFFINE = Component(affine, "affine.vhd", _generics, _schedule, _resources)
+AFFINE = buffered(affine, "affine.vhd", _generics, _schedule, _resources)
 """The component of `affine`."""

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, spaced, streams
+from graphrewrite.hdl.arithmetic.channelwise import check_stages
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, spaced, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -15,17 +15,17 @@ __all__ = ["ARGMAX", "argmax"]
 
 
 def _infer(x: Type, *, element: FixedPoint, stages: int = 1) -> Stream:
-    (given,) = streams(x)
-    if element.signed or element.width > 31 or element.maximum < given.channels - 1:
-        need = FixedPoint.holding(0, given.channels - 1)
-        raise TypeMismatchError(f"{element} does not hold an index of {given.channels} channels; give {need}")
-    check_stages(stages, max(_levels(given), 1))
-    return Stream(element, (1, *given.shape[1:]))
+    (stream,) = streams(x)
+    if element.signed or element.width > 31 or element.maximum < stream.channels - 1:
+        need = FixedPoint.holding(0, stream.channels - 1)
+        raise TypeMismatchError(f"{element} does not hold an index of {stream.channels} channels; give {need}")
+    check_stages(stages, max(_levels(stream), 1))
+    return Stream(element, (1, *stream.shape[1:]))
 
 
-def _levels(given: Stream) -> int:
+def _levels(stream: Stream) -> int:
     """Comparisons one after the other: those of a tree of lanes, and with the best of the beats before."""
-    return counter_bits(given.lanes) + (given.folds > 1)
+    return counter_bits(stream.lanes) + (stream.folds > 1)
 
 
 @define_op(level="stream", infer=_infer)
@@ -60,7 +60,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "X_SIGNED": x.element.signed,
         "Z_WIDTH": site.results[0].element.width,
         "STAGES": site.attributes["stages"],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -69,7 +68,7 @@ def _resources(site: Site) -> Resources:
     candidate = x.element.width + counter_bits(x.channels)
     # Pipeline registers after level l hold the winners of lanes / 2**l.
     cuts = [n for n in range(1, _levels(x)) if _is_cut(n, _levels(x), site.attributes["stages"])]
-    ranks = sum(-(-x.lanes // 2**n) * candidate for n in cuts)
+    stage_registers = sum(-(-x.lanes // 2**n) * candidate for n in cuts)
     best = candidate + 2 * counter_bits(x.folds) if x.folds > 1 else 0
     joins = x.lanes - 1 + (x.folds > 1)
     pieces = (
@@ -81,13 +80,12 @@ def _resources(site: Site) -> Resources:
         Piece("start", 1, (x.element.width + 1) // 2 if x.folds > 1 else 0),
         Piece("counter", 1, counter_bits(x.folds) + 3 * counter_bits(x.channels) if x.folds > 1 else 0),
     )
-    own = Resources(0, joins, ranks + best, 0, pieces)
-    return own.plus(buffers(site.results, _schedule(site)))
+    return Resources(0, joins, stage_registers + best, 0, pieces)
 
 
 def _is_cut(level: int, levels: int, stages: int) -> bool:
     return level * stages // levels != (level - 1) * stages // levels
 
 
-ARGMAX = Component(argmax, "argmax.vhd", _generics, _schedule, _resources)
+ARGMAX = buffered(argmax, "argmax.vhd", _generics, _schedule, _resources)
 """The component of `argmax`."""

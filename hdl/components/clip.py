@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import bounds
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, per_beat, streams
 from graphrewrite.hdl.generics import long_integer
 from graphrewrite.op.define import define_op
 from graphrewrite.types import FixedPoint, Stream, Type
@@ -13,17 +14,12 @@ __all__ = ["CLIP", "clip"]
 
 
 def _infer(x: Type, *, low: int | None = None, high: int | None = None, element: FixedPoint | None = None) -> Stream:
-    (given,) = streams(x)
-    (result,) = streams(Stream(element or given.element, given.shape, given.lanes))
-    least, most = _bounds(result.element, low, high)
+    (stream,) = streams(x)
+    (result,) = streams(Stream(element or stream.element, stream.shape, stream.lanes))
+    least, most = bounds(result.element, low, high)
     if least > most:
         raise TypeMismatchError(f"bounds {low} to {high} leave no number of {result.element}; give low <= high")
     return result
-
-
-def _bounds(element: FixedPoint, low: int | None, high: int | None) -> tuple[int, int]:
-    least = element.minimum if low is None else max(low, element.minimum)
-    return least, element.maximum if high is None else min(high, element.maximum)
 
 
 @define_op(name="stream_clip", level="stream", infer=_infer)
@@ -39,12 +35,12 @@ def clip(
     """
     if element is None:
         return np.clip(x.astype(np.int64), low, high).astype(x.dtype) if (low, high) != (None, None) else x
-    return np.clip(x.astype(np.int64), *_bounds(element, low, high)).astype(element.dtype)
+    return np.clip(x.astype(np.int64), *bounds(element, low, high)).astype(element.dtype)
 
 
 def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
-    least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
+    least, most = bounds(z.element, site.attributes["low"], site.attributes["high"])
     return {
         "LANES": x.lanes,
         "X_WIDTH": x.element.width,
@@ -52,16 +48,15 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Z_WIDTH": z.element.width,
         **long_integer("LOW", least),
         **long_integer("HIGH", most),
-        "CAPACITY": per_beat(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
     x, z = site.operands[0], site.results[0]
-    least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
+    least, most = bounds(z.element, site.attributes["low"], site.attributes["high"])
     compared = int(least > x.element.minimum) + int(most < x.element.maximum)
-    return Resources(adders=compared * z.lanes).plus(buffer_resources(z.payload_width, per_beat(site).capacity[0]))
+    return Resources(adders=compared * z.lanes)
 
 
-CLIP = Component(clip, "clip.vhd", _generics, per_beat, _resources)
+CLIP = buffered(clip, "clip.vhd", _generics, per_beat, _resources)
 """The component of `clip`."""

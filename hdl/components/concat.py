@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -89,7 +88,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Z_WIDTH": site.results[0].payload_width,
         "X_BEATS": runs[0],
         "Y_BEATS": runs[1],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -97,10 +95,8 @@ def _resources(site: Site) -> Resources:
     z, runs = site.results[0], sum(_runs(site))
     counter = counter_bits(runs) if runs else 0
     pieces = Piece("select", 1, z.payload_width if runs else 0, 2), Piece("counter", 1, counter)
-    return Resources(registers=counter, pieces=(*pieces, Piece("logic", 1, 2))).plus(
-        buffers(site.results, _schedule(site))
-    )
+    return Resources(registers=counter, pieces=(*pieces, Piece("logic", 1, 2)))
 
 
-CONCAT = Component(concat, "concat.vhd", _generics, _schedule, _resources)
+CONCAT = buffered(concat, "concat.vhd", _generics, _schedule, _resources)
 """The component of `concat`."""

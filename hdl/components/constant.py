@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.arithmetic.channelwise import check_range
 from graphrewrite.hdl.component import (
     Component,
     Generic,
@@ -28,10 +29,7 @@ def _infer(*, value: ArrayLike, element: FixedPoint, lanes: int | None = None) -
         raise TypeMismatchError(
             f"a frame of {frame.dtype}{list(frame.shape)} is no stream; give whole numbers of shape [C, *positions]"
         )
-    low, high = int(frame.min()), int(frame.max())
-    if low < element.minimum or high > element.maximum:
-        need = FixedPoint.holding(low, high, element.fraction)
-        raise TypeMismatchError(f"numbers of {low} to {high} exceed {element}; give {need} or wider")
+    check_range("numbers", int(frame.min()), int(frame.max()), element)
     (result,) = streams(Stream(element, frame.shape, frame.shape[0] if lanes is None else lanes))
     return result
 

@@ -4,16 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    per_beat,
-    streams,
-)
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.op.define import define_op
@@ -26,19 +17,19 @@ _REGISTERS = 4
 
 
 def _infer(x: Type, *, positions: int, initial: int = 0) -> Stream:
-    (given,) = streams(x)
-    if given.positions == 1:
-        raise TypeMismatchError(f"{given} has a single position, which cannot come later; drop the delay")
-    if not 1 <= positions < given.positions:
+    (stream,) = streams(x)
+    if stream.positions == 1:
+        raise TypeMismatchError(f"{stream} has a single position, which cannot come later; drop the delay")
+    if not 1 <= positions < stream.positions:
         raise TypeMismatchError(
-            f"positions={positions}: {given} has {given.positions}, of which some move and some stay; "
-            f"give 1 to {given.positions - 1}"
+            f"positions={positions}: {stream} has {stream.positions}, of which some move and some stay; "
+            f"give 1 to {stream.positions - 1}"
         )
-    if not given.element.minimum <= initial <= given.element.maximum:
+    if not stream.element.minimum <= initial <= stream.element.maximum:
         raise TypeMismatchError(
-            f"initial {initial} is no {given.element}; give {given.element.minimum} to {given.element.maximum}"
+            f"initial {initial} is no {stream.element}; give {stream.element.minimum} to {stream.element.maximum}"
         )
-    return given
+    return stream
 
 
 @define_op(name="stream_delay", level="stream", infer=_infer)
@@ -71,7 +62,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "DELAYED": site.attributes["positions"] * x.folds,
         **long_integer("INITIAL", site.attributes["initial"]),
         "ELEMENT_WIDTH": x.element.width,
-        "CAPACITY": per_beat(site).capacity[0],
     }
 
 
@@ -79,18 +69,17 @@ def _resources(site: Site) -> Resources:
     x = site.operands[0]
     beats = site.attributes["positions"] * x.folds
     index, many = counter_bits(x.beats), beats > _REGISTERS
-    place = counter_bits(beats) if many else 0
+    address = counter_bits(beats) if many else 0
     pieces = (
         Piece("select", 1, x.payload_width, 2),
         Piece("ram", 1, x.payload_width if many else 0, beats),
         Piece("counter", 1, index),
-        Piece("counter", 1, place),
+        Piece("counter", 1, address),
         Piece("logic", 1, index),
     )
     stored = x.payload_width * (1 if many else beats)
-    own = Resources(0, 0, stored + index + place, beats * x.payload_width if many else 0, pieces)
-    return own.plus(buffer_resources(x.payload_width, per_beat(site).capacity[0]))
+    return Resources(0, 0, stored + index + address, beats * x.payload_width if many else 0, pieces)
 
 
-DELAY = Component(delay, "delay.vhd", _generics, per_beat, _resources)
+DELAY = buffered(delay, "delay.vhd", _generics, per_beat, _resources)
 """The component of `delay`."""

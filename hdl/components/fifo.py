@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, streams
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -14,10 +14,10 @@ __all__ = ["FIFO", "fifo"]
 
 
 def _infer(x: Type, *, depth: int) -> Stream:
-    (given,) = streams(x)
+    (stream,) = streams(x)
     if depth < 1:
         raise TypeMismatchError(f"depth={depth} stores nothing; give at least 1, or 2 for a beat every cycle")
-    return given
+    return stream
 
 
 @define_op(level="stream", infer=_infer)
@@ -43,14 +43,12 @@ def _schedule(site: Site) -> Schedule:
 
 
 def _generics(site: Site) -> dict[str, Generic]:
-    return {"WIDTH": site.operands[0].payload_width, "CAPACITY": site.attributes["depth"]}
+    return {"WIDTH": site.operands[0].payload_width}
 
 
 def _resources(site: Site) -> Resources:
-    depth = site.attributes["depth"]
-    pieces = (Piece("logic", 1, 10 if 1 < depth <= 4 else 1),)
-    return Resources(pieces=pieces).plus(buffer_resources(site.operands[0].payload_width, depth))
+    return Resources(pieces=(Piece("logic", 1, 10 if 1 < site.attributes["depth"] <= 4 else 1),))
 
 
-FIFO = Component(fifo, "fifo.vhd", _generics, _schedule, _resources)
+FIFO = buffered(fifo, "fifo.vhd", _generics, _schedule, _resources)
 """The component of `fifo`."""

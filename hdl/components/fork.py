@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.component import Generic, Site, buffered, per_beat, streams
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
@@ -12,10 +12,10 @@ __all__ = ["FORK", "fork"]
 
 
 def _infer(x: Type, *, branches: int = 2) -> tuple[Stream, ...]:
-    (given,) = streams(x)
+    (stream,) = streams(x)
     if branches != 2:
         raise TypeMismatchError(f"a fork has two branches, not {branches}; chain forks for more readers")
-    return (given, given)
+    return (stream, stream)
 
 
 @define_op(level="stream", infer=_infer, results=2)
@@ -31,13 +31,8 @@ def fork(x: NDArray[np.integer], *, branches: int = 2) -> tuple[NDArray[np.integ
 
 
 def _generics(site: Site) -> dict[str, Generic]:
-    return {"WIDTH": site.operands[0].payload_width, "CAPACITY": per_beat(site).capacity[0]}
+    return {"WIDTH": site.operands[0].payload_width}
 
 
-def _resources(site: Site) -> Resources:
-    one = buffer_resources(site.operands[0].payload_width, per_beat(site).capacity[0])
-    return one.plus(one)
-
-
-FORK = Component(fork, "fork.vhd", _generics, per_beat, _resources)
+FORK = buffered(fork, "fork.vhd", _generics, per_beat)
 """The component of `fork`."""

@@ -4,8 +4,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, number_width, varying_bits
-from graphrewrite.hdl.component import LANE_BITS, Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import check_range, check_stages, number_width, varying_bits
+from graphrewrite.hdl.component import (
+    LANE_BITS,
+    Generic,
+    Resources,
+    Site,
+    buffered,
+    counter_bits,
+    per_beat,
+    streams,
+)
 from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -27,8 +36,8 @@ def _infer(
     low: int = 0,
     stages: int = 1,
 ) -> Stream:
-    (given,) = streams(x)
-    (result,) = streams(Stream(element, given.shape, given.lanes))
+    (stream,) = streams(x)
+    (result,) = streams(Stream(element, stream.shape, stream.lanes))
     starts, slopes = np.asarray(base), np.asarray(slope)
     kinds = {starts.dtype.kind, slopes.dtype.kind}
     if starts.ndim not in (1, 2) or slopes.shape != starts.shape or not kinds <= {"i", "u"}:
@@ -36,20 +45,18 @@ def _infer(
             f"bases {starts.dtype}{list(starts.shape)} and slopes {slopes.dtype}{list(slopes.shape)} are no lines; "
             "give vectors of whole numbers, one of each a segment, or matrices with a row a channel"
         )
-    if starts.ndim == 2 and len(starts) != given.channels:
-        raise TypeMismatchError(f"lines of {len(starts)} channels do not fit {given}; give one, or {given.channels}")
-    bits, segments = given.element.width - rest, starts.shape[-1]
-    if rest < 1 or not 1 <= bits <= 16 or segments != 1 << bits or low != given.element.minimum:
+    if starts.ndim == 2 and len(starts) != stream.channels:
+        raise TypeMismatchError(f"lines of {len(starts)} channels do not fit {stream}; give one, or {stream.channels}")
+    bits, segments = stream.element.width - rest, starts.shape[-1]
+    if rest < 1 or not 1 <= bits <= 16 or segments != 1 << bits or low != stream.element.minimum:
         raise TypeMismatchError(
-            f"{segments} segments of {rest} bits from {low} on are not the range of {given.element}; give a power "
-            f"of two of them, as many bits as are left, and low={given.element.minimum}"
+            f"{segments} segments of {rest} bits from {low} on are not the range of {stream.element}; give a power "
+            f"of two of them, as many bits as are left, and low={stream.element.minimum}"
         )
     if number_width(starts) > LANE_BITS or number_width(slopes) > 30 or not 0 <= shift < LANE_BITS:
         raise TypeMismatchError(f"a base or the shift exceeds {LANE_BITS} bits, or a slope 30; give a smaller shift")
     least, most = _range(starts.astype(np.int64), slopes.astype(np.int64), rest, shift)
-    if least < element.minimum or most > element.maximum:
-        need = FixedPoint.holding(least, most, element.fraction)
-        raise TypeMismatchError(f"results of {least} to {most} exceed {element}; give {need} or wider")
+    check_range("results", least, most, element)
     check_stages(stages, 2)
     return result
 
@@ -90,8 +97,7 @@ def interpolate(
     >>> interpolate(x, base=[0, 64], slope=[0, 1], rest=7, shift=1, element=u8, low=-128).tolist()
     [[0, 0, 32, 95]]
     """
-    found = integer_interpolate(x, base=base, slope=slope, rest=rest, shift=shift, element=element, low=low)
-    return np.asarray(found)
+    return np.asarray(integer_interpolate(x, base=base, slope=slope, rest=rest, shift=shift, element=element, low=low))
 
 
 def _schedule(site: Site) -> Schedule:
@@ -117,7 +123,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "SLOPES": slopes,
         "SHIFT": site.attributes["shift"],
         "STAGES": site.attributes["stages"],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -130,16 +135,15 @@ def _resources(site: Site) -> Resources:
     folds = x.folds if base.ndim == 2 else 1
     count = folds * base.shape[-1]
     # A block of a multiplier adds the base to its product.
-    held = varying_bits(site.attributes["base"]) + varying_bits(site.attributes["slope"])
+    varying = varying_bits(site.attributes["base"]) + varying_bits(site.attributes["slope"])
     pieces = (
-        Piece("rom", x.lanes, held, count),
+        Piece("rom", x.lanes, varying, count),
         Piece("product", x.lanes, slopes, rest + 1),
         Piece("counter", 1, counter_bits(folds)),
     )
     registers = x.lanes * (word + rest + product) + counter_bits(folds)
-    own = Resources(x.lanes, x.lanes, registers, x.lanes * word * count, pieces)
-    return own.plus(buffers(site.results, _schedule(site)))
+    return Resources(x.lanes, x.lanes, registers, x.lanes * word * count, pieces)
 
 
-INTERPOLATE = Component(interpolate, "interpolate.vhd", _generics, _schedule, _resources)
+INTERPOLATE = buffered(interpolate, "interpolate.vhd", _generics, _schedule, _resources)
 """The component of `interpolate`."""

@@ -1,13 +1,11 @@
 """lookup: any function of one number, by a table."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers, varying_bits
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import check_range, varying_bits
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -21,22 +19,19 @@ WIDEST_TABLE = 12
 
 
 def _infer(x: Type, *, table: ArrayLike, element: FixedPoint, low: int = 0) -> Stream:
-    (given,) = streams(x)
-    (result,) = streams(Stream(element, given.shape, given.lanes))
-    if given.element.width > WIDEST_TABLE:
+    (stream,) = streams(x)
+    (result,) = streams(Stream(element, stream.shape, stream.lanes))
+    if stream.element.width > WIDEST_TABLE:
         raise TypeMismatchError(
-            f"a table of all {given.element} has more than {1 << WIDEST_TABLE} entries; requantise to {WIDEST_TABLE} "
+            f"a table of all {stream.element} has more than {1 << WIDEST_TABLE} entries; requantise to {WIDEST_TABLE} "
             "bits, or use interpolate"
         )
     entries = np.asarray(table)
     if entries.dtype.kind not in "iu" or not entries.size or entries.ndim not in (1, 2):
         raise TypeMismatchError(f"a table {entries.dtype}{list(entries.shape)} is no vector or matrix of whole numbers")
-    if entries.ndim == 2 and len(entries) != given.channels:
-        raise TypeMismatchError(f"{len(entries)} tables do not fit {given}; give one, or {given.channels}")
-    least, most = int(entries.min()), int(entries.max())
-    if least < element.minimum or most > element.maximum:
-        need = FixedPoint.holding(least, most, element.fraction)
-        raise TypeMismatchError(f"entries of {least} to {most} exceed {element}; give {need} or wider")
+    if entries.ndim == 2 and len(entries) != stream.channels:
+        raise TypeMismatchError(f"{len(entries)} tables do not fit {stream}; give one, or {stream.channels}")
+    check_range("entries", int(entries.min()), int(entries.max()), element)
     return result
 
 
@@ -68,8 +63,8 @@ def _words(site: Site) -> NDArray[np.int64]:
     entries = np.atleast_2d(np.asarray(site.attributes["table"]))
     least, count = x.element.minimum, 1 << x.element.width
     numbers = np.broadcast_to(np.roll(np.arange(least, least + count), least), (len(entries), count))
-    given: Any = {"table": entries, "element": z.element, "low": site.attributes["low"]}
-    return lookup(numbers[None], **given)[0].astype(np.int64)
+    words: NDArray[np.integer] = lookup(numbers[None], table=entries, element=z.element, low=site.attributes["low"])[0]
+    return words.astype(np.int64)
 
 
 def _schedule(site: Site) -> Schedule:
@@ -85,7 +80,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "X_WIDTH": x.element.width,
         "Z_WIDTH": z.element.width,
         **long_vector("WORDS", words.ravel(), long=z.element.width > 31),
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -94,11 +88,10 @@ def _resources(site: Site) -> Resources:
     folds = x.folds if np.ndim(site.attributes["table"]) == 2 else 1
     # A memory has one port: each lane reads its own.
     words = folds << x.element.width
-    held = varying_bits(site.attributes["table"])
-    pieces = Piece("rom", x.lanes, min(held, z.element.width), words), Piece("counter", 1, counter_bits(folds))
-    own = Resources(0, 0, z.payload_width + counter_bits(folds), z.payload_width * words, pieces)
-    return own.plus(buffers(site.results, _schedule(site)))
+    varying = varying_bits(site.attributes["table"])
+    pieces = Piece("rom", x.lanes, min(varying, z.element.width), words), Piece("counter", 1, counter_bits(folds))
+    return Resources(0, 0, z.payload_width + counter_bits(folds), z.payload_width * words, pieces)
 
 
-LOOKUP = Component(lookup, "lookup.vhd", _generics, _schedule, _resources)
+LOOKUP = buffered(lookup, "lookup.vhd", _generics, _schedule, _resources)
 """The component of `lookup`."""

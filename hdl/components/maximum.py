@@ -12,8 +12,8 @@ __all__ = ["MAXIMUM", "maximum"]
 
 
 def _infer(x: Type, *, groups: int, blocks: int = 1, stages: int = 1) -> Stream:
-    (given,) = streams(x)
-    return lanes_of_groups(given, groups, blocks, given.element, stages)
+    (stream,) = streams(x)
+    return lanes_of_groups(stream, groups, blocks, stream.element, stages)
 
 
 @define_op(name="stream_maximum", level="stream", infer=_infer)

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import check_range, check_stages
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, per_beat, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -23,10 +23,7 @@ def _infer(x: Type, y: Type, *, element: FixedPoint, stages: int = 1) -> Stream:
         for a in (left.element.minimum, left.element.maximum)
         for b in (right.element.minimum, right.element.maximum)
     ]
-    low, high = min(ends), max(ends)
-    if low < element.minimum or high > element.maximum:
-        need = FixedPoint.holding(low, high, element.fraction)
-        raise TypeMismatchError(f"products of {low} to {high} exceed {element}; give {need} or wider")
+    check_range("products", min(ends), max(ends), element)
     (result,) = streams(Stream(element, left.shape, left.lanes))
     check_stages(stages, 3)
     return result
@@ -60,7 +57,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Y_SIGNED": y.signed,
         "Z_WIDTH": site.results[0].element.width,
         "STAGES": site.attributes["stages"],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -68,9 +64,8 @@ def _resources(site: Site) -> Resources:
     (x, y), stages = site.operands, site.attributes["stages"]
     factors = x.payload_width + y.payload_width
     pieces = (Piece("product", x.lanes, *(operand.element.width + (not operand.element.signed) for operand in (x, y))),)
-    own = Resources(multipliers=x.lanes, registers=(stages - 1) * factors, pieces=pieces)
-    return own.plus(buffers(site.results, _schedule(site)))
+    return Resources(multipliers=x.lanes, registers=(stages - 1) * factors, pieces=pieces)
 
 
-MULTIPLY = Component(multiply, "multiply.vhd", _generics, _schedule, _resources)
+MULTIPLY = buffered(multiply, "multiply.vhd", _generics, _schedule, _resources)
 """The component of `multiply`."""

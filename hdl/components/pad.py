@@ -6,16 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    spaced,
-    streams,
-)
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, spaced, streams
 from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -26,20 +17,20 @@ __all__ = ["PAD", "pad"]
 
 
 def _infer(x: Type, *, pads: Sequence[int], fill: int = 0) -> Stream:
-    (given,) = streams(x)
-    axes = len(given.shape) - 1
+    (stream,) = streams(x)
+    axes = len(stream.shape) - 1
     if axes not in (1, 2) or len(pads) != 2 * axes:
         raise TypeMismatchError(
-            f"{given}, pads {tuple(pads)}: give [C,H,W] and (top,left,bottom,right), or [C,L] and (left,right)"
+            f"{stream}, pads {tuple(pads)}: give [C,H,W] and (top,left,bottom,right), or [C,L] and (left,right)"
         )
     if min(pads) < 0:
         raise TypeMismatchError(f"pads {tuple(pads)} must not be negative; crop before, or pad less")
-    if not given.element.minimum <= fill <= given.element.maximum:
+    if not stream.element.minimum <= fill <= stream.element.maximum:
         raise TypeMismatchError(
-            f"fill {fill} is no {given.element}; give {given.element.minimum} to {given.element.maximum}"
+            f"fill {fill} is no {stream.element}; give {stream.element.minimum} to {stream.element.maximum}"
         )
-    sizes = [size + before + after for size, before, after in zip(given.shape[1:], pads, pads[axes:], strict=False)]
-    return Stream(given.element, (given.channels, *sizes), given.lanes)
+    sizes = [size + before + after for size, before, after in zip(stream.shape[1:], pads, pads[axes:], strict=False)]
+    return Stream(stream.element, (stream.channels, *sizes), stream.lanes)
 
 
 @define_op(name="stream_pad", level="stream", infer=_infer)
@@ -97,13 +88,12 @@ def _generics(site: Site) -> dict[str, Generic]:
         "PAD_RIGHT": right,
         **long_integer("FILL", site.attributes["fill"]),
         "ELEMENT_WIDTH": x.element.width,
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
     (height, width), (top, left, bottom, right) = _image(site)
-    x, z = site.operands[0], site.results[0]
+    x = site.operands[0]
     held = x.payload_width if top or left else 0
     rows, columns = counter_bits(top + height + bottom), counter_bits((left + width + right) * x.folds)
     pieces = (
@@ -112,9 +102,8 @@ def _resources(site: Site) -> Resources:
         Piece("counter", 1, columns),
         Piece("logic", 1, 2 * (rows + columns)),
     )
-    own = Resources(registers=held + rows + columns, pieces=pieces)
-    return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
+    return Resources(registers=held + rows + columns, pieces=pieces)
 
 
-PAD = Component(pad, "pad.vhd", _generics, _schedule, _resources)
+PAD = buffered(pad, "pad.vhd", _generics, _schedule, _resources)
 """The component of `pad`."""

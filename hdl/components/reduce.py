@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, counter_bits, spaced
+from graphrewrite.hdl.arithmetic.channelwise import check_range
+from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffered, counter_bits, spaced
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.op import Op
@@ -78,7 +79,6 @@ class Reduction:
             "Z_WIDTH": self.z.element.width,
             "Z_SIGNED": self.z.element.signed,
             "STAGES": self.stages,
-            "CAPACITY": self.schedule.capacity[0],
         }
 
     @property
@@ -90,14 +90,14 @@ class Reduction:
         # After a stage, two or more numbers of a lane are one for each level passed.
         for rank in range(1, self.stages):
             left = -(-self.taps // 2 ** (rank * self.levels // self.stages))
-            registers += left * z.payload_width + 1 + 2 * several
+            registers += left * z.payload_width + 2 * several
         if several and z.folds <= _REGISTERS:
             registers += z.folds * z.payload_width
         elif several:
             registers += z.payload_width + counter_bits(z.folds)
             memory = z.folds * z.payload_width
         joins = z.lanes * (self.taps - 1 + several)
-        own = Resources(
+        return Resources(
             adders=joins,
             registers=registers,
             memory_bits=memory,
@@ -108,7 +108,6 @@ class Reduction:
                 Piece("counter", 1, 2 * (counter_bits(self.rounds) + counter_bits(z.folds)) if several else 0),
             ),
         )
-        return own.plus(buffer_resources(z.payload_width, self.schedule.capacity[0]))
 
 
 def reducing(op: Op, reduction: Callable[[Site], Reduction]) -> Component:
@@ -120,7 +119,7 @@ def reducing(op: Op, reduction: Callable[[Site], Reduction]) -> Component:
     >>> TOTAL.template
     'reduce.vhd'
     """
-    return Component(
+    return buffered(
         op,
         "reduce.vhd",
         lambda site: reduction(site).generics,
@@ -179,7 +178,4 @@ def exact_sum(x: Stream, count: int, element: FixedPoint) -> None:
     --------
     >>> exact_sum(Stream(FixedPoint(False, 8), (4,)), 2, FixedPoint(False, 9))
     """
-    low, high = count * x.element.minimum, count * x.element.maximum
-    if low < element.minimum or high > element.maximum:
-        need = FixedPoint.holding(low, high, element.fraction)
-        raise TypeMismatchError(f"sums of {low} to {high} exceed {element}; give {need} or wider")
+    check_range("sums", count * x.element.minimum, count * x.element.maximum, element)

@@ -4,16 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    spaced,
-    streams,
-)
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, spaced, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -23,11 +14,11 @@ __all__ = ["REFOLD", "refold"]
 
 
 def _infer(x: Type, *, lanes: int) -> Stream:
-    (given,) = streams(x)
-    result = given.with_lanes(lanes)
-    if lanes < 1 or max(lanes, given.lanes) % min(lanes, given.lanes):
+    (stream,) = streams(x)
+    result = stream.with_lanes(lanes)
+    if lanes < 1 or max(lanes, stream.lanes) % min(lanes, stream.lanes):
         raise TypeMismatchError(
-            f"{given.lanes} and {lanes} lanes do not divide each other; refold {given} by way of a common divisor"
+            f"{stream.lanes} and {lanes} lanes do not divide each other; refold {stream} by way of a common divisor"
         )
     return result
 
@@ -62,19 +53,17 @@ def _generics(site: Site) -> dict[str, Generic]:
         "X_LANES": site.operands[0].lanes,
         "Z_LANES": site.results[0].lanes,
         "ELEMENT_WIDTH": site.operands[0].element.width,
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
     narrower, wider = _factors(site)
     x, z = site.operands[0].payload_width, site.results[0].payload_width
-    held = x + 1 + counter_bits(narrower) if narrower > 1 else z - x
-    chosen = Piece("select", 1, z if narrower > 1 else 0, narrower)
-    pieces = (chosen, Piece("counter", 1, 3 * counter_bits(narrower)), Piece("decode", 1, wider if wider > 1 else 0))
-    own = Resources(registers=held + counter_bits(narrower * wider), pieces=pieces)
-    return own.plus(buffer_resources(z, _schedule(site).capacity[0]))
+    registers = x + counter_bits(narrower) if narrower > 1 else z - x
+    selector = Piece("select", 1, z if narrower > 1 else 0, narrower)
+    pieces = (selector, Piece("counter", 1, 3 * counter_bits(narrower)), Piece("decode", 1, wider if wider > 1 else 0))
+    return Resources(registers=registers + counter_bits(narrower * wider), pieces=pieces)
 
 
-REFOLD = Component(refold, "refold.vhd", _generics, _schedule, _resources)
+REFOLD = buffered(refold, "refold.vhd", _generics, _schedule, _resources)
 """The component of `refold`."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.component import Generic, Site, buffered, per_beat, streams
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
@@ -11,8 +11,8 @@ __all__ = ["REGISTER", "register"]
 
 
 def _infer(x: Type) -> Stream:
-    (given,) = streams(x)
-    return given
+    (stream,) = streams(x)
+    return stream
 
 
 @define_op(name="stream_register", level="stream", infer=_infer)
@@ -31,12 +31,8 @@ def register(x: NDArray[np.integer]) -> NDArray[np.integer]:
 
 
 def _generics(site: Site) -> dict[str, Generic]:
-    return {"WIDTH": site.operands[0].payload_width, "CAPACITY": per_beat(site).capacity[0]}
+    return {"WIDTH": site.operands[0].payload_width}
 
 
-def _resources(site: Site) -> Resources:
-    return buffer_resources(site.operands[0].payload_width, per_beat(site).capacity[0])
-
-
-REGISTER = Component(register, "fifo.vhd", _generics, per_beat, _resources)
+REGISTER = buffered(register, "fifo.vhd", _generics, per_beat)
 """The component of `register`; its entity is that of `fifo`, as the word is reserved in VHDL."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, row_resources
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import bounds, check_stages, row_resources
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -30,33 +30,28 @@ def _infer(
     rounding: str = "half_even",
     stages: int = 1,
 ) -> Stream:
-    (given,) = streams(x)
-    (result,) = streams(Stream(element, given.shape, given.lanes))
-    if np.ndim(shift) > 1 or np.size(shift) != (given.channels if np.ndim(shift) else 1):
+    (stream,) = streams(x)
+    (result,) = streams(Stream(element, stream.shape, stream.lanes))
+    if np.ndim(shift) > 1 or np.size(shift) != (stream.channels if np.ndim(shift) else 1):
         raise TypeMismatchError(
-            f"{np.size(shift)} shifts do not fit the channels of {given}; give one, or {given.channels}"
+            f"{np.size(shift)} shifts do not fit the channels of {stream}; give one, or {stream.channels}"
         )
-    if np.max(shift) > 60 or given.element.width - np.min(shift) > 60:
+    if np.max(shift) > 60 or stream.element.width - np.min(shift) > 60:
         raise TypeMismatchError(f"shifts by {np.min(shift)} to {np.max(shift)} bits need more than 60 bits; shift less")
-    least, most = _bounds(element, low, high)
+    least, most = bounds(element, low, high)
     if least > most:
         raise TypeMismatchError(f"bounds {low} to {high} leave no number of {element}; give low <= high")
     if rounding not in _ROUNDINGS:
         raise TypeMismatchError(f"rounding is {', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}, not {rounding!r}")
     if abs(offset) >= 1 << 47:
         raise TypeMismatchError(f"offset {offset} exceeds 48 bits; give a smaller one")
-    check_stages(stages, 3 if _varies(_shifts(shift, given)) else 2)
+    check_stages(stages, 3 if _varies(_shifts(shift, stream)) else 2)
     return result
 
 
-def _bounds(element: FixedPoint, low: int | None, high: int | None) -> tuple[int, int]:
-    least = element.minimum if low is None else max(low, element.minimum)
-    return least, element.maximum if high is None else min(high, element.maximum)
-
-
-def _shifts(shift: int | Sequence[int], given: Stream) -> NDArray[np.int64]:
+def _shifts(shift: int | Sequence[int], stream: Stream) -> NDArray[np.int64]:
     """Places by fold and lane."""
-    return np.broadcast_to(np.asarray(shift, np.int64), given.channels).reshape(given.folds, given.lanes)
+    return np.broadcast_to(np.asarray(shift, np.int64), stream.channels).reshape(stream.folds, stream.lanes)
 
 
 def _varies(shifts: NDArray[np.int64]) -> bool:
@@ -96,8 +91,8 @@ def requantise(
     [[11, 8]]
     """
     by = np.asarray(shift, np.int64).reshape(-1, *[1] * (x.ndim - 2))
-    moved = _rounded(x.astype(np.int64), np.maximum(by, 0), rounding) * (1 << np.maximum(-by, 0))
-    return np.clip(moved + offset, *_bounds(element, low, high)).astype(element.dtype)
+    shifted = _rounded(x.astype(np.int64), np.maximum(by, 0), rounding) * (1 << np.maximum(-by, 0))
+    return np.clip(shifted + offset, *bounds(element, low, high)).astype(element.dtype)
 
 
 def _rounded(x: NDArray[np.int64], places: NDArray[np.int64], rounding: str) -> NDArray[np.int64]:
@@ -128,7 +123,7 @@ def _working_width(site: Site) -> int:
 
 def _generics(site: Site) -> dict[str, Generic]:
     x, z = site.operands[0], site.results[0]
-    least, most = _bounds(z.element, site.attributes["low"], site.attributes["high"])
+    least, most = bounds(z.element, site.attributes["low"], site.attributes["high"])
     return {
         "CHANNELS": x.channels,
         "LANES": x.lanes,
@@ -142,7 +137,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         **long_integer("HIGH", most),
         "WORKING": _working_width(site),
         "STAGES": site.attributes["stages"],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -151,10 +145,10 @@ def _resources(site: Site) -> Resources:
     attributes = site.attributes
     shifts, working, stages = _shifts(attributes["shift"], x), _working_width(site), attributes["stages"]
     rounded = int((shifts > 0).any(axis=0).sum()) if attributes["rounding"] != "down" else 0
-    least, most = _bounds(z.element, attributes["low"], attributes["high"])
+    least, most = bounds(z.element, attributes["low"], attributes["high"])
     ends = np.array([x.element.minimum, x.element.maximum]).reshape(2, 1, 1)
-    moved = ((ends >> np.maximum(shifts, 0)) << np.maximum(-shifts, 0)) + attributes["offset"]
-    limited = int(((moved < least) | (moved > most)).any(axis=(0, 1)).sum())
+    shifted = ((ends >> np.maximum(shifts, 0)) << np.maximum(-shifts, 0)) + attributes["offset"]
+    limited = int(((shifted < least) | (shifted > most)).any(axis=(0, 1)).sum())
     left = working - max(int(shifts.max()), 0)  # bits after rounding
     own = Resources(
         adders=rounded + 2 * z.lanes,
@@ -168,8 +162,8 @@ def _resources(site: Site) -> Resources:
     )
     if _varies(shifts):
         own = own.plus(row_resources(x, shifts.max() - shifts, counter_bits(int(np.ptp(shifts)) + 1)))
-    return own.plus(buffers(site.results, _schedule(site)))
+    return own
 
 
-REQUANTISE = Component(requantise, "requantise.vhd", _generics, _schedule, _resources)
+REQUANTISE = buffered(requantise, "requantise.vhd", _generics, _schedule, _resources)
 """The component of `requantise`."""

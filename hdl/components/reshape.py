@@ -27,12 +27,12 @@ __all__ = ["RESHAPE", "reshape"]
 
 
 def _infer(x: Type, *, shape: Sequence[int], lanes: int | None = None) -> Stream:
-    (given,) = streams(x)
-    if not shape or min(shape) < 1 or math.prod(shape) != math.prod(given.shape):
+    (stream,) = streams(x)
+    if not shape or min(shape) < 1 or math.prod(shape) != math.prod(stream.shape):
         raise TypeMismatchError(
-            f"shape {tuple(shape)} does not hold the {math.prod(given.shape)} numbers of {given}; give as many"
+            f"shape {tuple(shape)} does not hold the {math.prod(stream.shape)} numbers of {stream}; give as many"
         )
-    return Stream(given.element, tuple(shape), shape[0] if lanes is None else lanes)
+    return Stream(stream.element, tuple(shape), shape[0] if lanes is None else lanes)
 
 
 @define_op(name="stream_reshape", level="stream", infer=_infer)
@@ -68,8 +68,8 @@ def _in_order(site: Site) -> bool:
 def _schedule(site: Site) -> Schedule:
     if _in_order(site):
         return per_beat(site)
-    taken, given = site.operands[0].beats, site.results[0].beats
-    return spaced(taken + given - 1, np.arange(taken), taken - 1 + np.arange(given))
+    beats_in, beats_out = site.operands[0].beats, site.results[0].beats
+    return spaced(beats_in + beats_out - 1, np.arange(beats_in), beats_in - 1 + np.arange(beats_out))
 
 
 def _generics(site: Site) -> dict[str, Generic]:

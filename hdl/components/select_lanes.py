@@ -14,14 +14,16 @@ __all__ = ["SELECT", "select"]
 
 
 def _infer(x: Type, *, order: Sequence[int]) -> Stream:
-    (given,) = streams(x)
-    if not len(order) or min(order) < 0 or max(order) >= given.channels:
+    (stream,) = streams(x)
+    if not len(order) or min(order) < 0 or max(order) >= stream.channels:
         raise TypeMismatchError(
-            f"{list(order)} are no channels of {given}; give numbers from 0 to {given.channels - 1}"
+            f"{list(order)} are no channels of {stream}; give numbers from 0 to {stream.channels - 1}"
         )
-    if given.folds > 1:
-        raise TypeMismatchError(f"{given} has its channels in several beats; refold it to {given.channels} lanes first")
-    return Stream(given.element, (len(order), *given.shape[1:]))
+    if stream.folds > 1:
+        raise TypeMismatchError(
+            f"{stream} has its channels in several beats; refold it to {stream.channels} lanes first"
+        )
+    return Stream(stream.element, (len(order), *stream.shape[1:]))
 
 
 @define_op(name="stream_select", level="stream", infer=_infer)

@@ -6,16 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    spaced,
-    streams,
-)
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, spaced, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -30,9 +21,9 @@ _WAITS = 4
 
 
 def _infer(x: Type, *, table: ArrayLike, shift: int, element: FixedPoint) -> Stream:
-    (given,) = streams(x)
-    check_exponentials(given.element, table, shift, element)
-    (result,) = streams(Stream(element, given.shape, given.lanes))
+    (stream,) = streams(x)
+    check_exponentials(stream.element, table, shift, element)
+    (result,) = streams(Stream(element, stream.shape, stream.lanes))
     return result
 
 
@@ -128,7 +119,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "ENTRY_WIDTH": _entry_width(site),
         "Z_WIDTH": z.element.width,
         "Z_FRACTION": z.element.fraction,
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -141,8 +131,8 @@ def _resources(site: Site) -> Resources:
     entry, count = _entry_width(site), len(np.asarray(site.attributes["table"]))
     total, bits = entry + counter_bits(x.channels), z.element.fraction + 2
     counters = counter_bits(x.channels + _WAITS) + counter_bits(x.lanes) + counter_bits(bits) + 2
-    held = (x.lanes - 1) * (x.element.width + z.element.width)
-    values = 2 * (x.element.width + 1) + counter_bits(count) + 2 * entry + 2 * total + 1 + bits - 1
+    lane_registers = (x.lanes - 1) * (x.element.width + z.element.width)
+    value_registers = 2 * (x.element.width + 1) + counter_bits(count) + 2 * entry + 2 * total + 1 + bits - 1
     memories = (("ram", x.element.width, x.channels), ("ram", entry, x.channels), ("rom", entry, count))
     pieces = (
         Piece("compare", 1, x.element.width + 1),
@@ -157,9 +147,8 @@ def _resources(site: Site) -> Resources:
         *(Piece(kind, 1, width, size) for kind, width, size in memories),
     )
     memory = sum(width * size for _, width, size in memories)
-    own = Resources(0, 4, counters + held + values, memory, pieces)
-    return own.plus(buffer_resources(z.payload_width, _schedule(site).capacity[0]))
+    return Resources(0, 4, counters + lane_registers + value_registers, memory, pieces)
 
 
-SOFTMAX = Component(softmax, "softmax.vhd", _generics, _schedule, _resources)
+SOFTMAX = buffered(softmax, "softmax.vhd", _generics, _schedule, _resources)
 """The component of `softmax`."""

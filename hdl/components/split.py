@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -15,18 +14,18 @@ __all__ = ["SPLIT", "split"]
 
 
 def _infer(x: Type, *, at: int) -> tuple[Stream, Stream]:
-    (given,) = streams(x)
-    if not 0 < at < given.channels:
-        raise TypeMismatchError(f"at={at} leaves one of two parts of {given} empty; give 1 to {given.channels - 1}")
-    sizes = at, given.channels - at
-    if given.folds == 1:
+    (stream,) = streams(x)
+    if not 0 < at < stream.channels:
+        raise TypeMismatchError(f"at={at} leaves one of two parts of {stream} empty; give 1 to {stream.channels - 1}")
+    sizes = at, stream.channels - at
+    if stream.folds == 1:
         lanes = sizes
-    elif at % given.lanes == 0:
-        lanes = given.lanes, given.lanes
+    elif at % stream.lanes == 0:
+        lanes = stream.lanes, stream.lanes
     else:
-        raise TypeMismatchError(f"{given} cannot be split at {at} within a beat; refold it to a divisor of {at} lanes")
+        raise TypeMismatchError(f"{stream} cannot be split at {at} within a beat; refold it to a divisor of {at} lanes")
     first, second = (
-        Stream(given.element, (size, *given.shape[1:]), count) for size, count in zip(sizes, lanes, strict=True)
+        Stream(stream.element, (size, *stream.shape[1:]), count) for size, count in zip(sizes, lanes, strict=True)
     )
     return first, second
 
@@ -66,15 +65,14 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Z1_WIDTH": second.payload_width,
         "Z0_BEATS": folds[0],
         "Z1_BEATS": folds[1],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
     counter = counter_bits(site.operands[0].folds)
     pieces = Piece("counter", 1, counter), Piece("logic", 1, 2)
-    return Resources(registers=counter, pieces=pieces).plus(buffers(site.results, _schedule(site)))
+    return Resources(registers=counter, pieces=pieces)
 
 
-SPLIT = Component(split, "split.vhd", _generics, _schedule, _resources)
+SPLIT = buffered(split, "split.vhd", _generics, _schedule, _resources)
 """The component of `split`."""

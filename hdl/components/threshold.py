@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.arithmetic.channelwise import buffers, check_stages, number_width, row_resources, varying_bits
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, counter_bits, per_beat, streams
+from graphrewrite.hdl.arithmetic.channelwise import check_range, check_stages, number_width, row_resources, varying_bits
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -29,29 +29,27 @@ def _infer(
     method: str | None = None,
     stages: int = 1,
 ) -> Stream:
-    (given,) = streams(x)
+    (stream,) = streams(x)
     matrix = np.asarray(levels)
-    if matrix.dtype.kind not in "iu" or matrix.ndim != 2 or not matrix.size or len(matrix) not in (1, given.channels):
+    if matrix.dtype.kind not in "iu" or matrix.ndim != 2 or not matrix.size or len(matrix) not in (1, stream.channels):
         raise TypeMismatchError(
-            f"levels {matrix.dtype}{list(matrix.shape)} do not fit {given}; give a row of whole numbers for all "
-            f"channels, or {given.channels} rows"
+            f"levels {matrix.dtype}{list(matrix.shape)} do not fit {stream}; give a row of whole numbers for all "
+            f"channels, or {stream.channels} rows"
         )
     if method not in (None, *_METHODS):
         raise TypeMismatchError(f"method is {' or '.join(_METHODS)}, not {method!r}")
     if element.width > 31:
         raise TypeMismatchError(f"{element} has more than the 31 bits that a result may have; give a narrower format")
     ends = offset, offset + step * matrix.shape[1]
-    if min(ends) < element.minimum or max(ends) > element.maximum:
-        need = FixedPoint.holding(min(ends), max(ends), element.fraction)
-        raise TypeMismatchError(f"results of {min(ends)} to {max(ends)} exceed {element}; give {need} or wider")
-    check_stages(stages, 2 if _method(given, matrix, method) == "parallel" else 1)
-    return Stream(element, given.shape, given.lanes)
+    check_range("results", min(ends), max(ends), element)
+    check_stages(stages, 2 if _method(stream, matrix, method) == "parallel" else 1)
+    return Stream(element, stream.shape, stream.lanes)
 
 
-def _method(given: Stream, matrix: NDArray[np.integer], method: str | None) -> str:
+def _method(stream: Stream, matrix: NDArray[np.integer], method: str | None) -> str:
     if method is not None:
         return method
-    return "parallel" if matrix.shape[1] <= (_FEW if len(matrix) == 1 or given.folds == 1 else 1) else "search"
+    return "parallel" if matrix.shape[1] <= (_FEW if len(matrix) == 1 or stream.folds == 1 else 1) else "search"
 
 
 @define_op(name="stream_threshold", level="stream", infer=_infer)
@@ -126,7 +124,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "OFFSET": site.attributes["offset"],
         "SEARCH": search,
         "STAGES": site.attributes["stages"],
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -144,22 +141,21 @@ def _resources(site: Site) -> Resources:
             Piece("logic", x.lanes * (steps - (folds == 1)), x.element.width),
             Piece("counter", 1, counter_bits(folds)),
         )
-        held = x.lanes * (width * steps + x.element.width * steps + steps * (steps - 1) // 2)
+        registers = x.lanes * (width * steps + x.element.width * steps + steps * (steps - 1) // 2)
         memory = x.lanes * width * folds * ((1 << steps) - 1)
-        own = Resources(0, x.lanes * steps, held + steps * counter_bits(folds), memory, pieces)
-        return own.plus(buffers(site.results, _schedule(site)))
+        return Resources(0, x.lanes * steps, registers + steps * counter_bits(folds), memory, pieces)
     pieces = (
         Piece("compare", x.lanes * count if folds > 1 else 0, x.element.width),
         Piece("logic", x.lanes, 0 if folds > 1 else count * (x.element.width + 8) // 4),
         Piece("add", x.lanes * (count - 1) if folds > 1 else 0, (steps + 1) // 2),
     )
-    held = (site.attributes["stages"] - 1) * x.lanes * count
-    own = Resources(0, x.lanes * (2 * count - 1), held, 0, pieces)
-    if folds > 1:
-        row = row_resources(x, matrix, width)
-        own = own.plus(row if folds > 16 else row._replace(pieces=()))
-    return own.plus(buffers(site.results, _schedule(site)))
+    registers = (site.attributes["stages"] - 1) * x.lanes * count
+    own = Resources(0, x.lanes * (2 * count - 1), registers, 0, pieces)
+    if folds == 1:
+        return own
+    row = row_resources(x, matrix, width)
+    return own.plus(row if folds > 16 else row._replace(pieces=()))
 
 
-THRESHOLD = Component(threshold, "threshold.vhd", _generics, _schedule, _resources)
+THRESHOLD = buffered(threshold, "threshold.vhd", _generics, _schedule, _resources)
 """The component of `threshold`."""

@@ -12,10 +12,10 @@ __all__ = ["TOTAL", "total"]
 
 
 def _infer(x: Type, *, groups: int, element: FixedPoint, blocks: int = 1, stages: int = 1) -> Stream:
-    (given,) = streams(x)
-    found = lanes_of_groups(given, groups, blocks, element, stages)
-    exact_sum(given, groups, element)
-    (result,) = streams(found)
+    (stream,) = streams(x)
+    reduced = lanes_of_groups(stream, groups, blocks, element, stages)
+    exact_sum(stream, groups, element)
+    (result,) = streams(reduced)
     return result
 
 

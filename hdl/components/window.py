@@ -7,16 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    spaced,
-    streams,
-)
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, spaced, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.op.define import define_op
@@ -55,10 +46,9 @@ def _axes(
 ) -> tuple[_Axis, ...]:
     count = len(sizes)
     pads = pads or (0,) * (2 * count)
-    given = strides or (1,) * count, dilations or (1,) * count
-    return tuple(
-        _Axis(*axis) for axis in zip(sizes, kernel, given[0], pads[:count], pads[count:], given[1], strict=True)
-    )
+    ones = (1,) * count
+    columns = (sizes, kernel, strides or ones, pads[:count], pads[count:], dilations or ones)
+    return tuple(_Axis(*axis) for axis in zip(*columns, strict=True))
 
 
 def _infer(
@@ -73,7 +63,7 @@ def _infer(
 ) -> Stream:
     (image,) = streams(x)
     count = len(image.shape) - 1
-    lengths = [len(kernel), *(len(given) for given in (strides, dilations) if given), len(pads or "..") // 2]
+    lengths = [len(kernel), *(len(values) for values in (strides, dilations) if values), len(pads or "..") // 2]
     if count not in (1, 2) or {*lengths[:-1]} != {count} or (pads and len(pads) != 2 * count):
         raise TypeMismatchError(
             f"{image}: give [C,L] or [C,H,W], a kernel, strides and dilations with a number for each axis after C, and "
@@ -145,10 +135,10 @@ def window(
     padded = np.pad(x, ((0, 0), (0, 0), *((a.before, a.after) for a in axes)), constant_values=fill)
     spread = np.lib.stride_tricks.sliding_window_view(padded, [a.extent for a in axes], axis=tuple(range(2, x.ndim)))
     steps = (slice(None, None, a.stride) for a in axes), (slice(None, None, a.dilation) for a in axes)
-    seen = spread[:, :, *steps[0], *steps[1]]
-    batch, channels, *rest = seen.shape
+    views = spread[:, :, *steps[0], *steps[1]]
+    batch, channels, *rest = views.shape
     sizes, taps = rest[:count], int(np.prod(kernel))
-    grouped = seen.reshape(batch, groups, channels // groups, *sizes, taps)
+    grouped = views.reshape(batch, groups, channels // groups, *sizes, taps)
     return np.ascontiguousarray(np.moveaxis(grouped, -1, 2)).reshape(batch, taps * channels, *sizes)
 
 
@@ -189,7 +179,6 @@ def _generics(site: Site) -> dict[str, Generic]:
         "PAD_RIGHT": columns.after,
         "FILL": site.attributes["fill"],
         "ELEMENT_WIDTH": x.element.width,
-        "CAPACITY": _schedule(site).capacity[0],
     }
 
 
@@ -199,7 +188,7 @@ def _resources(site: Site) -> Resources:
     pixel, words = x.payload_width, columns.padded * x.folds
     above = (rows.extent - 1) * pixel
     counters = [rows.padded, columns.padded, max(rows.extent, rows.stride), max(columns.extent, columns.stride), words]
-    own = Resources(
+    return Resources(
         registers=(columns.extent - 1) * x.folds * rows.kernel * pixel + above + sum(map(counter_bits, counters)),
         memory_bits=above * words if words > 1 else 0,
         pieces=(
@@ -209,8 +198,7 @@ def _resources(site: Site) -> Resources:
             Piece("counter", 1, 3 * sum(map(counter_bits, counters))),
         ),
     )
-    return own.plus(buffer_resources(site.results[0].payload_width, _schedule(site).capacity[0]))
 
 
-WINDOW = Component(window, "window.vhd", _generics, _schedule, _resources)
+WINDOW = buffered(window, "window.vhd", _generics, _schedule, _resources)
 """The component of `window`."""

@@ -14,7 +14,7 @@ _STEADY = 64  # frames after which a design's timing is described: by then its b
 
 
 def describe(
-    found: Netlist,
+    net: Netlist,
     vectors: Vectors,
     *,
     top: str,
@@ -24,16 +24,16 @@ def describe(
     generics: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> dict[str, Any]:
     """Return the description of a design."""
-    timing = predict(found, _STEADY)
+    timing = predict(net, _STEADY)
     total = Resources()
-    for instance in found.instances.values():
+    for instance in net.instances.values():
         total = total.plus(instance.resources)
-    streams = [(n, s, "in") for n, s in found.inputs.items()] + [(n, s, "out") for n, s in found.outputs.items()]
+    streams = [(n, s, "in") for n, s in net.inputs.items()] + [(n, s, "out") for n, s in net.outputs.items()]
     return {
         "generator": "graphrewrite",
         "version": version(),
         "name": top,
-        "model": found.name,
+        "model": net.name,
         "sources": list(sources),
         "testbench": "testbench",
         "ports": [
@@ -63,12 +63,12 @@ def describe(
                 "instance": instances[node],
                 **_component(instance, generics[node]),
                 "occupation": round(float(timing.occupation[node]), 4),
-                "steps": (schedule := found.network.components[node]).steps,
+                "steps": (schedule := net.network.components[node]).steps,
                 "latency": schedule.latency,
                 "capacity": list(schedule.capacity),
                 "high_water": [timing.high_water[node, port] for port in range(len(instance.site.results))],
             }
-            for node, instance in found.instances.items()
+            for node, instance in net.instances.items()
         ],
     }
 

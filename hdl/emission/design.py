@@ -94,31 +94,31 @@ def check_target(target: Path) -> None:
             raise DesignError(f"{str(target)!r} is no folder; choose another one")
         if target.resolve() in (here := Path.cwd(), *here.parents):
             raise DesignError(f"{str(target)!r} holds the current folder and is not replaced; name a folder below it")
-        found = sorted(p.name for p in target.iterdir())
+        names = sorted(p.name for p in target.iterdir())
     except OSError as error:
         raise DesignError(f"cannot read {str(target)!r}: {error.strerror}; choose another folder") from None
-    if found:
+    if names:
         try:
             read_description(target)
         except DesignError:
             raise DesignError(
-                f"{str(target)!r} holds {found[0]!r} and no design of graphrewrite; choose a new or empty folder"
+                f"{str(target)!r} holds {names[0]!r} and no design of graphrewrite; choose a new or empty folder"
             ) from None
 
 
 def read_description(folder: Path) -> dict[str, Any]:
     """Return what ``design.json`` in a folder says."""
     try:
-        found = json.loads((folder / _MARK).read_text(encoding="utf-8"))
+        description = json.loads((folder / _MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise DesignError(
             f"{str(folder)!r} holds no design: its {_MARK} is missing or broken; compile a model into it first"
         ) from None
-    if not isinstance(found, dict) or found.get("generator") != _GENERATOR:
+    if not isinstance(description, dict) or description.get("generator") != _GENERATOR:
         raise DesignError(
             f"{str(folder)!r} holds a {_MARK} of another program; name a folder that graphrewrite compile wrote"
         )
-    return found
+    return description
 
 
 def _swap(staging: Path, target: Path) -> None:

@@ -65,9 +65,9 @@ def source_of(component: Component) -> str:
             return component.template.read_text(encoding="utf-8")
         return template(component.template)
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or error
+        reason = getattr(error, "strerror", None) or error
         raise ComponentError(
-            f"the template {str(component.template)!r} of {component.op.name} cannot be read ({told});"
+            f"the template {str(component.template)!r} of {component.op.name} cannot be read ({reason});"
             " give the pathlib.Path of a VHDL file"
         ) from None
 
@@ -83,20 +83,20 @@ def sources_of(components: Iterable[Component]) -> dict[str, str]:
     >>> list(sources_of([MATVEC]))
     ['lanes', 'stream_buffer', 'accumulator', 'matrix_steps', 'matvec']
     """
-    given = {component.entity: source_of(component) for component in components}
+    texts = {component.entity: source_of(component) for component in components}
     parts: dict[str, str] = {}
 
     def add_parts(text: str) -> None:
         for name in sorted({name.lower() for name in _INSTANCE.findall(_COMMENT.sub("", text))}):
-            if name in parts or name in given or name in SHARED or not _is_template(f"{name}.vhd"):
+            if name in parts or name in texts or name in SHARED or not _is_template(f"{name}.vhd"):
                 continue
             source = template(f"{name}.vhd")
             add_parts(source)
             parts[name] = source
 
-    for text in given.values():
+    for text in texts.values():
         add_parts(text)
-    return {**{name: template(f"{name}.vhd") for name in SHARED}, **parts, **given}
+    return {**{name: template(f"{name}.vhd") for name in SHARED}, **parts, **texts}
 
 
 def read_entity(text: str, name: str) -> Entity:
@@ -107,11 +107,11 @@ def read_entity(text: str, name: str) -> Entity:
     >>> read_entity("entity e is generic (A : positive; B : integer := 3); port (clk : in bit); end entity;", "e")
     Entity(generics={'A': False, 'B': True}, ports=frozenset({'clk'}))
     """
-    found = {part[1].lower(): part[2] for part in _ENTITY.finditer(_COMMENT.sub("", text))}
-    if name.lower() not in found:
-        told = f"entity {', '.join(found)}" if found else "no entity"
-        raise ComponentError(f"{name}.vhd declares {told}; name the entity like the file: {name}")
-    body = found[name.lower()]
+    bodies = {part[1].lower(): part[2] for part in _ENTITY.finditer(_COMMENT.sub("", text))}
+    if name.lower() not in bodies:
+        declared = f"entity {', '.join(bodies)}" if bodies else "no entity"
+        raise ComponentError(f"{name}.vhd declares {declared}; name the entity like the file: {name}")
+    body = bodies[name.lower()]
     generics = {word.upper(): default for words, default in _declarations(body, "generic") for word in words}
     return Entity(generics, frozenset(word.lower() for words, _ in _declarations(body, "port") for word in words))
 
@@ -176,7 +176,7 @@ def asked(where: str, what: str, function: Callable[[], T]) -> T:
 
 def check_entity(component: Component, site: Site) -> None:
     """Raise unless the entity of a component has the generics and the ports of a site."""
-    found = _entity(source_of(component), component.entity)
+    entity = _entity(source_of(component), component.entity)
     where = f"the entity {component.entity} of {component.op.name}"
     values: object = asked(where, "`generics`", lambda: component.generics(site))
     if not isinstance(values, Mapping):
@@ -189,23 +189,23 @@ def check_entity(component: Component, site: Site) -> None:
                 f"{where}: `generics` gives {name!r}: {value!r}; give names, and whole numbers, truth values or lists"
                 " of numbers"
             )
-    given = {name.upper(): name for name in values}
-    for name, written in given.items():
-        if name not in found.generics:
-            hint = did_you_mean(name, found.generics)
+    names = {name.upper(): name for name in values}
+    for name, written in names.items():
+        if name not in entity.generics:
+            hint = did_you_mean(name, entity.generics)
             raise ComponentError(
                 f"{where} has no generic {written}{hint}; declare it in the VHDL or leave it out of `generics`"
             )
-    for name, default in found.generics.items():
-        if name not in given and not default:
+    for name, default in entity.generics.items():
+        if name not in names and not default:
             raise ComponentError(f"{where} needs the generic {name}; return it from `generics` or give it a default")
-    wanted = ["clk", "rst", *(f"{n}_{part}" for n, _, _ in ports(site) for part in ("payload", "valid", "ready"))]
-    for port in wanted:
-        if port not in found.ports:
+    expected = ["clk", "rst", *(f"{n}_{part}" for n, _, _ in ports(site) for part in ("payload", "valid", "ready"))]
+    for port in expected:
+        if port not in entity.ports:
             raise ComponentError(
                 f"{where} has no port {port}; streams are x and y, and z (or z0, z1), with _payload, _valid and _ready"
             )
-    if unknown := sorted(found.ports - set(wanted)):
+    if unknown := sorted(entity.ports - set(expected)):
         raise ComponentError(
             f"{where} has the port {unknown[0]}, which no stream of {component.op.name} has; drop it, or correct"
             " the operands and results of the op"

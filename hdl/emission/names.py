@@ -73,12 +73,12 @@ class NameTable:
     def give(self, name: str) -> str:
         """Return an identifier for a name that no earlier call has returned."""
         stem = identifier(name)
-        found, count = stem, 1
-        while found in self._taken:
+        candidate, count = stem, 1
+        while candidate in self._taken:
             count += 1
-            found = f"{stem}_{count}"
-        self._taken.add(found)
-        return found
+            candidate = f"{stem}_{count}"
+        self._taken.add(candidate)
+        return candidate
 
 
 def telling(origins: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

@@ -76,39 +76,39 @@ def emit(
     ['components/lanes.vhd', 'components/stream_buffer.vhd', 'components/clip.vhd', 'rectify.vhd']
     """
     graph = stream_graph(graph, components)
-    found = netlist(graph, components)
-    vectors = make_vectors(graph, found, inputs, gates, frames, seed, components)
-    return _Emitter(found, name or graph.name or "design", vectors).design()
+    net = netlist(graph, components)
+    vectors = make_vectors(graph, net, inputs, gates, frames, seed, components)
+    return _Emitter(net, name or graph.name or "design", vectors).design()
 
 
 class _Emitter:
-    def __init__(self, found: Netlist, name: str, vectors: Vectors) -> None:
-        self.found, self.vectors = found, vectors
-        parts = {i.component.entity: i.component for i in found.instances.values()}
+    def __init__(self, net: Netlist, name: str, vectors: Vectors) -> None:
+        self.net, self.vectors = net, vectors
+        parts = {i.component.entity: i.component for i in net.instances.values()}
         self.entities = dict(sorted(parts.items()))
         for entity, component in self.entities.items():
             if entity.lower() in _FIXED_NAMES:
                 raise ComponentError(
                     f"the entity {entity} of {component.op.name} has the same name as one of every design; rename it"
                 )
-        for instance in found.instances.values():
+        for instance in net.instances.values():
             check_entity(instance.component, instance.site)
         self.sources = sources_of(self.entities.values())
         files = NameTable([*_FIXED_NAMES, *self.sources])
         self.top = files.give(name)
         self.files_table = files
         names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.sources])
-        self.ports = {port: names.give(port) for port in (*found.inputs, *found.outputs)}
-        told = telling({n: i.origin for n, i in found.instances.items()})
-        self.labels = {n: names.give(f"{told[n]} {i.component.entity}") for n, i in found.instances.items()}
+        self.ports = {port: names.give(port) for port in (*net.inputs, *net.outputs)}
+        stems = telling({n: i.origin for n, i in net.instances.items()})
+        self.labels = {n: names.give(f"{stems[n]} {i.component.entity}") for n, i in net.instances.items()}
         self.branches = {
             (node, result): names.give(f"{self.labels[node]} {result}")
-            for node, i in found.instances.items()
+            for node, i in net.instances.items()
             if len(i.site.results) > 1
             for result in range(len(i.site.results))
         }
         self.packages = {
-            node: files.give(f"{self.labels[node]}_rom") for node, i in found.instances.items() if self.long(i)
+            node: files.give(f"{self.labels[node]}_rom") for node, i in net.instances.items() if self.long(i)
         }
 
     # ------------------------------------------------------------------ the project
@@ -130,7 +130,7 @@ class _Emitter:
         files.update(self.vector_files())
         files["compile_order.txt"] = "".join(f"{path}\n" for path in files if path.endswith(".vhd"))
         description = describe(
-            self.found,
+            self.net,
             self.vectors,
             top=self.top,
             sources=sources,
@@ -145,7 +145,7 @@ class _Emitter:
     # ------------------------------------------------------------------ names and generics
 
     def origin(self, node: str) -> str:
-        return comment(f"{node}, from {', '.join(self.found.instances[node].origin)}")
+        return comment(f"{node}, from {', '.join(self.net.instances[node].origin)}")
 
     @staticmethod
     def long(instance: Instance) -> list[str]:
@@ -156,7 +156,7 @@ class _Emitter:
         return f"{self.packages[node]}_{generic.lower()}"
 
     def constants(self, node: str) -> list[dict[str, Any]]:
-        instance = self.found.instances[node]
+        instance = self.net.instances[node]
         values = instance.component.generics(instance.site)
         return [
             {
@@ -168,7 +168,7 @@ class _Emitter:
         ]
 
     def generics(self, node: str) -> list[dict[str, str]]:
-        instance = self.found.instances[node]
+        instance = self.net.instances[node]
         long = self.long(instance)
         values = instance.component.generics(instance.site)
         return [
@@ -180,17 +180,17 @@ class _Emitter:
 
     def signal(self, node: str, result: int) -> str:
         """Name of the stream that a node gives: the port's where it leaves the design, else the instance's."""
-        if node in self.found.inputs:
+        if node in self.net.inputs:
             return self.ports[node]
-        reader = next(k for k in self.found.network.links if (k.source, k.source_port) == (node, result)).sink
-        if reader in self.found.outputs:
+        reader = next(k for k in self.net.network.links if (k.source, k.source_port) == (node, result)).sink
+        if reader in self.net.outputs:
             return self.ports[reader]
         return self.branches.get((node, result), self.labels[node])
 
     def top_level(self) -> dict[str, Any]:
         instances, signals = [], []
-        for node, instance in self.found.instances.items():
-            sources = sorted((k for k in self.found.network.links if k.sink == node), key=lambda k: k.sink_port)
+        for node, instance in self.net.instances.items():
+            sources = sorted((k for k in self.net.network.links if k.sink == node), key=lambda k: k.sink_port)
             streams = [(formal, self.signal(k.source, k.source_port)) for formal, k in zip("xy", sources, strict=False)]
             results = instance.site.results
             for result, stream in enumerate(results):
@@ -209,7 +209,7 @@ class _Emitter:
             )
         return {
             "name": self.top,
-            "comment": comment(self.found.name),
+            "comment": comment(self.net.name),
             "version": version(),
             "packages": list(self.packages.values()),
             "ports": [self.port(name, stream, is_input) for name, stream, is_input in self.streams()],
@@ -218,8 +218,8 @@ class _Emitter:
         }
 
     def streams(self) -> Iterator[tuple[str, Stream, bool]]:
-        yield from ((name, stream, True) for name, stream in self.found.inputs.items())
-        yield from ((name, stream, False) for name, stream in self.found.outputs.items())
+        yield from ((name, stream, True) for name, stream in self.net.inputs.items())
+        yield from ((name, stream, False) for name, stream in self.net.outputs.items())
 
     def port(self, name: str, stream: Stream, is_input: bool) -> dict[str, Any]:
         return {
@@ -236,9 +236,9 @@ class _Emitter:
             {**self.port(name, stream, is_input), "gate": literal(np.array(self.vectors.gates[name]), indent=8)}
             for name, stream, is_input in self.streams()
         ]
-        last = max(int(self.vectors.expected.cycles[name].max()) for name in self.found.outputs)
+        last = max(int(self.vectors.expected.cycles[name].max()) for name in self.net.outputs)
         # A beat too many would come within a frame's time of the last one that is due.
-        grace = max(s.steps for s in self.found.network.components.values()) + 100
+        grace = max(s.steps for s in self.net.network.components.values()) + 100
         return {
             "name": "testbench",
             "top": self.top,
@@ -250,11 +250,11 @@ class _Emitter:
 
     def vector_files(self) -> dict[str, str]:
         files = {}
-        for name, stream in self.found.inputs.items():
+        for name, stream in self.net.inputs.items():
             files[f"vectors/{self.ports[name]}.txt"] = "".join(
                 f"{word}\n" for word in payloads(stream, self.vectors.inputs[name])
             )
-        for name, stream in self.found.outputs.items():
+        for name, stream in self.net.outputs.items():
             words = payloads(stream, self.vectors.expected.values[name])
             cycles = self.vectors.expected.cycles[name].ravel().tolist()
             files[f"vectors/{self.ports[name]}.txt"] = "".join(f"{c} {w}\n" for c, w in zip(cycles, words, strict=True))
@@ -262,8 +262,8 @@ class _Emitter:
 
 
 def _beats(stream: Stream) -> str:
-    told = f"{stream.beats} beats of {stream.lanes} lanes"
-    return told if stream.folds == 1 else f"{told}, {stream.folds} a position"
+    text = f"{stream.beats} beats of {stream.lanes} lanes"
+    return text if stream.folds == 1 else f"{text}, {stream.folds} a position"
 
 
 def _environment() -> Any:

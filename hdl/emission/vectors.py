@@ -45,7 +45,7 @@ class Vectors:
 
 def make_vectors(
     graph: Graph,
-    found: Netlist,
+    net: Netlist,
     inputs: Mapping[str, ArrayLike] | None,
     gates: Gates | None,
     frames: int,
@@ -53,30 +53,30 @@ def make_vectors(
     components: tuple[Component, ...] = COMPONENTS,
 ) -> Vectors:
     """Return test vectors; what is not given is random, and depends on the seed and the design only."""
-    given = random_frames(found, frames, seed) if inputs is None else {n: np.asarray(v) for n, v in inputs.items()}
-    chosen = random_gates(found, seed) if gates is None else {n: tuple(int(bit) for bit in g) for n, g in gates.items()}
-    full = {**dict.fromkeys((*found.inputs, *found.outputs), (1,)), **chosen}
-    return Vectors(given, full, simulate(graph, given, gates=full, components=components))
+    arrays = random_frames(net, frames, seed) if inputs is None else {n: np.asarray(v) for n, v in inputs.items()}
+    patterns = random_gates(net, seed) if gates is None else {n: tuple(int(bit) for bit in g) for n, g in gates.items()}
+    full = {**dict.fromkeys((*net.inputs, *net.outputs), (1,)), **patterns}
+    return Vectors(arrays, full, simulate(graph, arrays, gates=full, components=components))
 
 
 def _random(seed: int, what: str) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(sha256(f"{seed} {what}".encode()).digest()[:8], "big"))
 
 
-def random_frames(found: Netlist, frames: int, seed: int) -> dict[str, NDArray[np.integer]]:
+def random_frames(net: Netlist, frames: int, seed: int) -> dict[str, NDArray[np.integer]]:
     """Return random mantissas over the whole range of each input."""
     return {
         name: _random(seed, f"input {i}").integers(
             stream.element.minimum, stream.element.maximum, (frames, *stream.shape), endpoint=True, dtype=np.int64
         )
-        for i, (name, stream) in enumerate(found.inputs.items())
+        for i, (name, stream) in enumerate(net.inputs.items())
     }
 
 
-def random_gates(found: Netlist, seed: int) -> dict[str, tuple[int, ...]]:
+def random_gates(net: Netlist, seed: int) -> dict[str, tuple[int, ...]]:
     """Return a random stall pattern for each port: open in about half to nine tenths of the cycles."""
     gates = {}
-    for i, name in enumerate((*found.inputs, *found.outputs)):
+    for i, name in enumerate((*net.inputs, *net.outputs)):
         random = _random(seed, f"gate {i}")
         bits = (random.random(_PATTERN) < random.uniform(0.5, 0.9)).astype(int)
         bits[random.integers(_PATTERN)] = 1

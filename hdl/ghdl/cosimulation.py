@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class CosimulationReport(Displayed, shown_by="cosimulation.show_report"):
-    """What a cosimulation found.
+    """The result of a cosimulation.
 
     Attributes
     ----------
@@ -147,9 +147,9 @@ def _run(folder: Path, timeout: float | None) -> CosimulationReport:
         expected = {_legal(p["name"]): _beats(folder / "vectors" / f"{p['name']}.txt") for p in ports}
         bench, frames = _legal(description["testbench"]), int(description["frames"])
     except (OSError, KeyError, TypeError, ValueError) as error:
-        told = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
-        told = told.replace(f"{folder}/", "")
-        raise DesignError(f"the design is not complete or was changed ({told}); compile the model again") from None
+        reason = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
+        reason = reason.replace(f"{folder}/", "")
+        raise DesignError(f"the design is not complete or was changed ({reason}); compile the model again") from None
     outside = [s for s in sources if folder not in s.resolve().parents]
     if outside or not sources:
         raise DesignError("compile_order.txt names files outside of the design, or none; compile the model again")
@@ -165,19 +165,19 @@ def _run(folder: Path, timeout: float | None) -> CosimulationReport:
         failure = SimulatorError(str(error).replace(f"{folder}/", ""))
     actual = {name: _results(path) for name, path in results.items()}
     seconds = time.perf_counter() - started
-    found = [d for p in ports if (d := _compare(p, expected[p["name"]], actual[p["name"]])) is not None]
+    differences = [d for p in ports if (d := _compare(p, expected[p["name"]], actual[p["name"]])) is not None]
     # Beats that came and differ tell more than those that are missing because GHDL stopped.
-    found.sort(key=lambda d: d.actual == _NOTHING)
+    differences.sort(key=lambda d: d.actual == _NOTHING)
     late = failure is not None and _VERDICT in str(failure)
-    if failure is not None and (not found or (found[0].actual == _NOTHING and not late)):
+    if failure is not None and (not differences or (differences[0].actual == _NOTHING and not late)):
         raise failure
     return CosimulationReport(
-        not found,
+        not differences,
         frames,
         sum(map(len, expected.values())),
         max((cycle for beats in expected.values() for cycle, _ in beats), default=-1) + 1,
         seconds,
-        found[0] if found else None,
+        differences[0] if differences else None,
         _essence(str(failure)) if failure is not None else "",
     )
 
@@ -189,9 +189,9 @@ def _legal(name: object) -> str:
     return name
 
 
-def _essence(told: str) -> str:
+def _essence(message: str) -> str:
     """The messages in what GHDL printed, on one line."""
-    lines = [line.strip() for line in told.splitlines()[1:]]
+    lines = [line.strip() for line in message.splitlines()[1:]]
     return "; ".join([line for line in lines if re.search("error|failure|assertion|FAIL", line)][:3])[:400]
 
 
@@ -219,14 +219,14 @@ def _count(paths: Iterable[Path]) -> int:
 def _compare(port: dict[str, Any], expected: list[tuple[int, str]], actual: list[tuple[int, str]]) -> Difference | None:
     for index in range(max(len(expected), len(actual))):
         pair = [
-            f"{found[index][1]} in cycle {found[index][0]}" if index < len(found) else _NOTHING
-            for found in (expected, actual)
+            f"{beats[index][1]} in cycle {beats[index][0]}" if index < len(beats) else _NOTHING
+            for beats in (expected, actual)
         ]
         if pair[0] != pair[1]:
             a_frame = int(port["beats"])
             frame, beat = divmod(index, a_frame)
-            places = range(max(index - _BEFORE, 0), min(index + _BEHIND + 1, max(len(expected), len(actual))))
-            near = tuple(Near(*divmod(at, a_frame), _at(expected, at), _at(actual, at)) for at in places)
+            around = range(max(index - _BEFORE, 0), min(index + _BEHIND + 1, max(len(expected), len(actual))))
+            near = tuple(Near(*divmod(at, a_frame), _at(expected, at), _at(actual, at)) for at in around)
             return Difference(str(port["name"]), frame, beat, pair[0], pair[1], near)
     return None
 

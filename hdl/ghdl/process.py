@@ -53,10 +53,10 @@ def run_program(
             if done is None:
                 process.wait(timeout)
             else:
-                with counting(label, total) as told:
+                with counting(label, total) as report:
                     for _ in _pauses(process, timeout):
-                        if told is not None:
-                            told(done())
+                        if report is not None:
+                            report(done())
         finally:
             _end(process)
         texts = []

@@ -56,9 +56,9 @@ def run(
         # A large read-only memory is computed by a function, beyond the 128 kB that GHDL allows for a variable.
         limits = ["--ieee-asserts=disable-at-0", "--max-stack-alloc=0"]
         traced = [] if waves is None else [f"--fst={Path(waves).resolve()}"]
-        shown = {"label": "simulating", "done": done, "total": total}
+        progress = {"label": "simulating", "done": done, "total": total}
         arguments = ["--elab-run", *options, top, *limits, *stop, *traced]
-        return _call(arguments, cwd=folder or work, timeout=timeout, shown=shown)
+        return _call(arguments, cwd=folder or work, timeout=timeout, progress=progress)
 
 
 def synthesise(
@@ -90,17 +90,17 @@ def _call(
     arguments: Sequence[str],
     cwd: str | os.PathLike[str] | None = None,
     timeout: float | None = None,
-    shown: Mapping[str, Any] | None = None,
+    progress: Mapping[str, Any] | None = None,
 ) -> str:
     ghdl = find_ghdl()
     if ghdl is None:
         raise GhdlMissingError(GHDL_HINT)
     try:
-        ended = run_program([ghdl, *arguments], cwd=cwd, timeout=timeout, **(shown or {}))
+        ended = run_program([ghdl, *arguments], cwd=cwd, timeout=timeout, **(progress or {}))
     except subprocess.TimeoutExpired:
         raise SimulatorError(f"ghdl {arguments[0]} did not end within {timeout} s; raise `timeout`") from None
     if ended.code:
         # The messages come first: GHDL reports assertions on the standard output, its own errors on the other.
-        told = (ended.errors.strip() + "\n" + ended.output.strip()).strip()
-        raise SimulatorError(f"ghdl {arguments[0]} failed; correct the design where GHDL points:\n{told[-4000:]}")
+        message = (ended.errors.strip() + "\n" + ended.output.strip()).strip()
+        raise SimulatorError(f"ghdl {arguments[0]} failed; correct the design where GHDL points:\n{message[-4000:]}")
     return ended.output if arguments[0] == "--synth" else ended.output + ended.errors

@@ -49,24 +49,24 @@ class Recording:
         if names is None:
             at_ports = [link for link in self.streams if not {link.source, link.sink} <= inner]
             return list(self.streams) if len(self.streams) <= _MOST_STREAMS else at_ports
-        found: dict[Link, None] = {}
+        links: dict[Link, None] = {}
         for name in [names] if isinstance(names, str) else names:
-            given = [k for k in self.streams if k.source == name] or [k for k in self.streams if k.sink == name]
-            if not given:
+            named = [k for k in self.streams if k.source == name] or [k for k in self.streams if k.sink == name]
+            if not named:
                 raise EvaluationError(
                     f"no stream comes from {name!r}{did_you_mean(str(name), sources)}; some come from"
                     f" {', '.join(sorted(sources)[:20])}"
                 )
-            found.update(dict.fromkeys(given))
-        return list(found)
+            links.update(dict.fromkeys(named))
+        return list(links)
 
     def values(self, links: Iterable[Link], first: int, end: int) -> dict[Link, NDArray[Any]]:
         """Return what streams carry in the frames from `first` to before `end`: mantissas, shape [frames, *shape]."""
-        wanted = {(link.source, link.source_port): link for link in links}
-        given = {name: np.asarray(array)[first:end] for name, array in self.inputs.items()}
-        found = {}
-        for node, results in self.program.watch(given):
+        by_port = {(link.source, link.source_port): link for link in links}
+        frames = {name: np.asarray(array)[first:end] for name, array in self.inputs.items()}
+        values = {}
+        for node, results in self.program.watch(frames):
             for port, array in enumerate(results):
-                if (node, port) in wanted:
-                    found[wanted[node, port]] = array
-        return found
+                if (node, port) in by_port:
+                    values[by_port[node, port]] = array
+        return values

@@ -1,6 +1,7 @@
 """Valid and ready of streams in a window of cycles, from the predicted cycle of every beat."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,13 +78,13 @@ class Signals:
     def _moves(self, link: Link, numbers: Cycle, *, seen: bool = False) -> Cycle:
         """When beats are transferred, or valid from; numbers outside of the run are of beats long ago, or never."""
         beats = self.network.beats(link)
-        found = np.where(numbers < 0, _EARLY, _LATE)
+        cycles = np.where(numbers < 0, _EARLY, _LATE)
         inside = (numbers >= 0) & (numbers < beats * self.timing.frames)
         if inside.any():
             low, high = int(numbers[inside].min()) // beats, int(numbers[inside].max()) // beats + 1
             block = self.timing.tracks(link)[seen].of(slice(low, high)).ravel()
-            found[inside] = block[numbers[inside] - low * beats]
-        return found
+            cycles[inside] = block[numbers[inside] - low * beats]
+        return cycles
 
     def _due(self, link: Link, numbers: Cycle) -> Cycle:
         """The cycles from which the reader takes each beat: at its step, with the other beats and a free slot."""
@@ -93,30 +94,24 @@ class Signals:
         frame, at = np.divmod(numbers, len(steps))
         step = steps[at]
         events = np.unique(np.concatenate((*schedule.takes, *schedule.gives)))
-        place = np.searchsorted(events, step) - 1
-        before, event = frame - (place < 0), events[place]
+        index = np.searchsorted(events, step) - 1
+        before, event = frame - (index < 0), events[index]
         # Steps without beats wait for nothing: the step before that may have waited says from when on this one is due.
         done = np.full(step.shape, _EARLY)
-        for port, taken in enumerate(schedule.takes):
-            _raise(done, before, event, taken, self._reading(self._into[name, port]))
-        for port, given in enumerate(schedule.gives):
-            _raise(done, before, event, given, self._giving(self._out_of[name, port], schedule.latency))
+        for port, takes in enumerate(schedule.takes):
+            _raise(done, before, event, takes, partial(self._moves, self._into[name, port]))
+        for port, gives in enumerate(schedule.gives):
+            _raise(done, before, event, gives, self._giving(self._out_of[name, port], schedule.latency))
         due = np.where(before < 0, step, done + (step - event) + (frame - before) * schedule.steps)
-        for port, taken in enumerate(schedule.takes):
+        for port, takes in enumerate(schedule.takes):
             if port != link.sink_port:
-                _raise(due, frame, step, taken, self._offering(self._into[name, port]))
-        for port, given in enumerate(schedule.gives):
-            _raise(due, frame, step, given, self._leaving(self._out_of[name, port], schedule.capacity[port]))
+                _raise(due, frame, step, takes, partial(self.starts, self._into[name, port]))
+        for port, gives in enumerate(schedule.gives):
+            _raise(due, frame, step, gives, self._leaving(self._out_of[name, port], schedule.capacity[port]))
         return due
-
-    def _reading(self, link: Link) -> Callable[[Cycle], Cycle]:
-        return lambda numbers: self._moves(link, numbers)
 
     def _giving(self, link: Link, latency: int) -> Callable[[Cycle], Cycle]:
         return lambda numbers: self._moves(link, numbers, seen=True) - latency
-
-    def _offering(self, link: Link) -> Callable[[Cycle], Cycle]:
-        return lambda numbers: self.starts(link, numbers)
 
     def _leaving(self, link: Link, capacity: int) -> Callable[[Cycle], Cycle]:
         return lambda numbers: self._moves(link, numbers - capacity) + 1
@@ -131,9 +126,9 @@ class Signals:
         return np.asarray(np.cumsum(change[:-1]) > 0)
 
 
-def _raise(found: Cycle, frame: Cycle, step: Cycle, steps: Cycle, cycle: Callable[[Cycle], Cycle]) -> None:
+def _raise(cycles: Cycle, frame: Cycle, step: Cycle, steps: Cycle, cycle: Callable[[Cycle], Cycle]) -> None:
     """Raise cycles to those of a port's beats, where a step takes or gives one."""
-    place = np.minimum(np.searchsorted(steps, step), len(steps) - 1)
-    here = steps[place] == step
-    if here.any():
-        found[here] = np.maximum(found[here], cycle((frame * len(steps) + place)[here]))
+    beat = np.minimum(np.searchsorted(steps, step), len(steps) - 1)
+    moves = steps[beat] == step
+    if moves.any():
+        cycles[moves] = np.maximum(cycles[moves], cycle((frame * len(steps) + beat)[moves]))

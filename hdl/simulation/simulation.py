@@ -64,9 +64,9 @@ class Simulation(Displayed, shown_by="simulation.show_simulation"):
 
     def __repr__(self) -> str:
         frames, timing = self.timing.frames, self.timing
-        told = f"{frames} frame{'s' if frames != 1 else ''}"
+        batch = f"{frames} frame{'s' if frames != 1 else ''}"
         return (
-            f"<Simulation of {self.recording.name!r}: {told}, latency {timing.empty_latency},"
+            f"<Simulation of {self.recording.name!r}: {batch}, latency {timing.empty_latency},"
             f" interval {timing.interval:g} cycles>"
         )
 
@@ -100,15 +100,15 @@ def predict(
     >>> predict(g, 3).interval
     5.0
     """
-    found = graph if isinstance(graph, Netlist) else netlist(graph, components)
-    given = dict(gates or {})
-    inputs = {n: given.pop(n) for n in found.inputs if n in given}
-    outputs = {n: given.pop(n) for n in found.outputs if n in given}
-    if given:
+    net = graph if isinstance(graph, Netlist) else netlist(graph, components)
+    patterns = dict(gates or {})
+    inputs = {n: patterns.pop(n) for n in net.inputs if n in patterns}
+    outputs = {n: patterns.pop(n) for n in net.outputs if n in patterns}
+    if patterns:
         raise EvaluationError(
-            f"gates name {', '.join(given)}, which are no ports; ports are {', '.join([*found.inputs, *found.outputs])}"
+            f"gates name {', '.join(patterns)}, which are no ports; ports are {', '.join([*net.inputs, *net.outputs])}"
         )
-    return predict_cycles(found.network, frames, source_gates=inputs, sink_gates=outputs)
+    return predict_cycles(net.network, frames, source_gates=inputs, sink_gates=outputs)
 
 
 def simulate(
@@ -142,21 +142,21 @@ def simulate(
     ([[[0, 2, 3]]], [[2, 3, 4]])
     """
     graph = stream_graph(graph, components)
-    found = netlist(graph, components)
+    net = netlist(graph, components)
     if not isinstance(inputs, Mapping):
         raise EvaluationError(
-            f"inputs are {type(inputs).__name__}; give a mapping from {', '.join(found.inputs)} to frames"
+            f"inputs are {type(inputs).__name__}; give a mapping from {', '.join(net.inputs)} to frames"
         )
-    for name, stream in found.inputs.items():
+    for name, stream in net.inputs.items():
         if name in inputs:
             _check_range(name, stream, np.asarray(inputs[name]))
     values = evaluate(graph, inputs)
     frames = len(next(iter(values.values())))
-    timing = predict(found, frames, gates=gates)
+    timing = predict(net, frames, gates=gates)
     program = compile_graph(graph, instructions=False)
-    given = {name: np.array(array) for name, array in inputs.items()}  # the caller may change them afterwards
-    recording = Recording(found.name, program, given, found.streams, dict(gates or {}))
-    return Simulation(values, port_cycles(found, timing), timing, recording)
+    arrays = {name: np.array(array) for name, array in inputs.items()}  # the caller may change them afterwards
+    recording = Recording(net.name, program, arrays, net.streams, dict(gates or {}))
+    return Simulation(values, port_cycles(net, timing), timing, recording)
 
 
 def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:
@@ -175,10 +175,10 @@ def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:
         )
 
 
-def port_cycles(found: Netlist, timing: Cycles) -> dict[str, NDArray[np.int64]]:
+def port_cycles(net: Netlist, timing: Cycles) -> dict[str, NDArray[np.int64]]:
     """Return the cycles of the transfers at each port of a design, shape [N, beats]."""
 
     def at(port: str) -> Link:
-        return next(link for link in found.network.links if port in (link.source, link.sink))
+        return next(link for link in net.network.links if port in (link.source, link.sink))
 
-    return {port: timing.transfers[at(port)] for port in (*found.inputs, *found.outputs)}
+    return {port: timing.transfers[at(port)] for port in (*net.inputs, *net.outputs)}

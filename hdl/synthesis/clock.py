@@ -86,16 +86,17 @@ def wrapper(ports: list[tuple[str, bool, int]], module: str) -> str:
         source = "feed" if is_input else "result"
         pins.append(f".{name}({source}[{at[is_input] + width - 1}:{at[is_input]}])")
         at[is_input] += width
-    ranks = [at[False]]
-    while ranks[-1] > 1:
-        ranks.append(-(-ranks[-1] // 4))
+    # Each stage folds four bits by one look-up table, so that the way to the pin never is the critical path.
+    sizes = [at[False]]
+    while sizes[-1] > 1:
+        sizes.append(-(-sizes[-1] // 4))
     wires = [f"  reg [{at[True] - 1}:0] feed;", f"  wire [{at[False] - 1}:0] result;"]
-    wires += [f"  reg [{size - 1}:0] stored_{rank};" for rank, size in enumerate(ranks)]
+    wires += [f"  reg [{size - 1}:0] stored_{stage};" for stage, size in enumerate(sizes)]
     steps = ["    feed <= {feed, given};", "    stored_0 <= result;"]
-    for rank, size in enumerate(ranks[1:], 1):
-        before = ranks[rank - 1]
+    for stage, size in enumerate(sizes[1:], 1):
+        last = sizes[stage - 1] - 1
         steps += [
-            f"    stored_{rank}[{k}] <= ^stored_{rank - 1}[{min(4 * k + 3, before - 1)}:{4 * k}];" for k in range(size)
+            f"    stored_{stage}[{k}] <= ^stored_{stage - 1}[{min(4 * k + 3, last)}:{4 * k}];" for k in range(size)
         ]
     return "\n".join(
         [
@@ -105,7 +106,7 @@ def wrapper(ports: list[tuple[str, bool, int]], module: str) -> str:
             "  always @(posedge clk) begin",
             *steps,
             "  end",
-            f"  assign seen = stored_{len(ranks) - 1}[0];",
+            f"  assign seen = stored_{len(sizes) - 1}[0];",
             "endmodule\n",
         ]
     )
@@ -151,16 +152,16 @@ def clock_of(
         raise SynthesisError(f"{where}: nextpnr did not end within {timeout:g} s; raise `timeout`") from None
     report = work / "clock.json"
     if done.returncode or not report.is_file():
-        told = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
-        raise SynthesisError(f"{where}: nextpnr gives up: {' '.join(told[-2:])[-300:]}")
-    found = json.loads(report.read_text(encoding="utf-8"))
-    mhz = max((float(clock["achieved"]) for clock in found["fmax"].values()), default=0.0)
-    return Clock(mhz, _path(found))
+        message = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
+        raise SynthesisError(f"{where}: nextpnr gives up: {' '.join(message[-2:])[-300:]}")
+    timing = json.loads(report.read_text(encoding="utf-8"))
+    mhz = max((float(clock["achieved"]) for clock in timing["fmax"].values()), default=0.0)
+    return Clock(mhz, _path(timing))
 
 
-def _path(found: dict[str, Any]) -> tuple[str, ...]:
+def _path(timing: dict[str, Any]) -> tuple[str, ...]:
     """The cells on the critical path between registers, from the report of nextpnr."""
-    for path in found.get("critical_paths", []):
+    for path in timing.get("critical_paths", []):
         if path["from"] == path["to"] or (path["from"].startswith("posedge") and path["to"].startswith("posedge")):
             steps = path["path"]
             names = [str(step["to"]["cell"]) for step in steps if step["type"] == "logic"]

@@ -44,25 +44,11 @@ class Usage(NamedTuple):
 
     def plus(self, other: "Usage") -> "Usage":
         """Return the sum, kind by kind."""
-        return Usage(
-            self.lut + other.lut,
-            self.ff + other.ff,
-            self.dsp + other.dsp,
-            self.bram + other.bram,
-            self.lutram + other.lutram,
-            self.carry + other.carry,
-        )
+        return Usage._make(one + another for one, another in zip(self, other, strict=True))
 
     def times(self, number: int) -> "Usage":
         """Return what so many of it take."""
-        return Usage(
-            self.lut * number,
-            self.ff * number,
-            self.dsp * number,
-            self.bram * number,
-            self.lutram * number,
-            self.carry * number,
-        )
+        return Usage._make(count * number for count in self)
 
 
 @dataclass(frozen=True)
@@ -99,12 +85,12 @@ class Family:
         >>> FAMILIES["xc7"].usage({"LUT2": 3, "LUT6": 1, "FDRE": 8, "RAMB18E1": 1, "MUXF7": 2})
         Usage(lut=4, ff=8, dsp=0, bram=0.5, lutram=0, carry=0)
         """
-        found: dict[str, float] = {}
+        totals: dict[str, float] = {}
         for cell, count in cells.items():
             for pattern, kind, amount in self.cells:
                 if re.fullmatch(pattern, cell):
-                    found[kind] = found.get(kind, 0) + amount * count
-        return Usage(**{kind: amount if kind == "bram" else int(amount) for kind, amount in found.items()})  # type: ignore[arg-type]
+                    totals[kind] = totals.get(kind, 0) + amount * count
+        return Usage(**{kind: amount if kind == "bram" else int(amount) for kind, amount in totals.items()})  # type: ignore[arg-type]
 
 
 FAMILIES = {

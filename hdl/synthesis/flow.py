@@ -116,32 +116,32 @@ class _Run:
             total = Usage()
             for component in self.components:
                 total = total.plus(predicted_usage(component, self.family))
-            found = self.all_of({self.verilog.top: self.name})[self.verilog.top]
-            return (self.part(self.name, self.name, "", total, found),)
+            synthesised = self.all_of({self.verilog.top: self.name})[self.verilog.top]
+            return (self.part(self.name, self.name, "", total, synthesised),)
         modules = {module: instance for instance, module in reversed(self.scopes().items())}
-        made = self.all_of(modules)
+        by_module = self.all_of(modules)
         seen: set[str] = set()
         parts = []
         for component in self.components:
             instance = str(component["instance"])
             module = self.module_of(instance)
-            netlist, clock, seconds = made[module]
-            found = (netlist, clock, 0.0 if module in seen else seconds)
+            netlist, clock, seconds = by_module[module]
+            synthesised = (netlist, clock, 0.0 if module in seen else seconds)
             seen.add(module)
             predicted = predicted_usage(component, self.family)
-            parts.append(self.part(instance, str(component["entity"]), str(component["node"]), predicted, found))
+            parts.append(self.part(instance, str(component["entity"]), str(component["node"]), predicted, synthesised))
         return tuple(parts)
 
     def part(
-        self, instance: str, entity: str, node: str, predicted: Usage, found: tuple[Netlist, Clock | None, float]
+        self, instance: str, entity: str, node: str, predicted: Usage, synthesised: tuple[Netlist, Clock | None, float]
     ) -> PartReport:
-        netlist, clock, seconds = found
+        netlist, clock, seconds = synthesised
         usage = self.family.usage(netlist.cells)
         notes = [
             f"{count} bits of {port} never change; what they would cost is not counted"
             for port, count in netlist.constant.items()
         ]
-        notes += [told] if (told := deviation(usage, predicted)) else []
+        notes += [note] if (note := deviation(usage, predicted)) else []
         return PartReport(instance, entity, node, usage, predicted, netlist.cells, clock, tuple(notes), seconds)
 
     def all_of(self, modules: Mapping[str, str]) -> dict[str, tuple[Netlist, Clock | None, float]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from graphrewrite.hdl.resources import Piece
@@ -36,25 +36,25 @@ def predicted_usage(component: Mapping[str, Any], family: Family) -> Usage:
     >>> predicted_usage({"resources": resources, "streams_out": ["stream s9f0[4,10]"]}, FAMILIES["xc7"])
     Usage(lut=81, ff=78, dsp=0, bram=0, lutram=0, carry=12)
     """
-    given = component["resources"]
-    pieces = [Piece(*piece) for piece in given.get("pieces", ())]
+    resources = component["resources"]
+    pieces = [Piece(*piece) for piece in resources.get("pieces", ())]
     if all(piece.kind == "buffer" for piece in pieces):
-        pieces += _guessed(given, pieces, component)
-    found = reduce(Usage.plus, (piece_usage(piece, family) for piece in pieces), Usage())
-    return found.plus(Usage(ff=int(given["registers"])))
+        pieces += _guessed(resources, pieces, component)
+    logic = reduce(Usage.plus, (piece_usage(piece, family) for piece in pieces), Usage())
+    return logic.plus(Usage(ff=int(resources["registers"])))
 
 
-def _guessed(given: Mapping[str, Any], buffers: Iterable[Piece], component: Mapping[str, Any]) -> list[Piece]:
+def _guessed(resources: Mapping[str, Any], buffers: Iterable[Piece], component: Mapping[str, Any]) -> list[Piece]:
     """Pieces for the sums of a description that names none: numbers as wide as those that leave."""
-    widths = [int(found) for told in component["streams_out"] for found in re.findall(r"\b[su](\d+)f", told)]
+    widths = [int(bits) for text in component["streams_out"] for bits in re.findall(r"\b[su](\d+)f", text)]
     width = max(widths, default=8)
-    memory = int(given["memory_bits"]) - sum(p.times * p.width * p.size for p in buffers if p.size > 4)
-    found = [
-        Piece("product", int(given["multipliers"]), width, width),
-        Piece("add", int(given["adders"]), width),
+    memory = int(resources["memory_bits"]) - sum(p.times * p.width * p.size for p in buffers if p.size > 4)
+    return [
+        Piece("product", int(resources["multipliers"]), width, width),
+        Piece("add", int(resources["adders"]), width),
         Piece("logic", 10, 1),
+        *([Piece("rom", 1, width, -(-memory // width))] if memory > 0 else []),
     ]
-    return [*found, *([Piece("rom", 1, width, -(-memory // width))] if memory > 0 else [])]
 
 
 def piece_usage(piece: Piece, family: Family) -> Usage:
@@ -110,7 +110,7 @@ def _select(piece: Piece, family: str) -> Usage:
 
 
 def _winner(piece: Piece, family: str) -> Usage:
-    """What chooses comes late, out of a carry chain: small tables are doubled for its sake (measured)."""
+    """The choice comes late, out of a carry chain: small tables are doubled for its sake (measured)."""
     return Usage(lut=piece.width * {"ice40": 10, "ecp5": 17, "xc7": 6}[family] // 6)
 
 
@@ -137,7 +137,7 @@ def _sum(piece: Piece, family: str) -> Usage:
 
 
 def _start(piece: Piece, family: str) -> Usage:
-    """What an accumulator adds to, a bias or what it held: tables before carry chains of six inputs choose, too."""
+    """An accumulator adds to a bias or to itself: tables of six inputs before carry chains choose, too."""
     return Usage() if family == "xc7" else _select(piece._replace(size=2), family)
 
 
@@ -152,7 +152,7 @@ def _saved(piece: Piece, family: str) -> Usage:
 
 
 def _chain(piece: Piece, family: str) -> Usage:
-    """What stands before carry chains of ECP5 is doubled where that is quicker (measured)."""
+    """Logic before carry chains of ECP5 is doubled where that is quicker (measured)."""
     share = {"ice40": 1.58, "ecp5": 0.57 if piece.size else 0, "xc7": 1.04}[family]
     return _add(piece, family)._replace(lut=round(piece.width * share))
 
@@ -190,38 +190,30 @@ def _delay(piece: Piece, family: str) -> Usage:
     return Usage(lutram=piece.width * -(-piece.size // 32), ff=-piece.width * piece.size)
 
 
-def _rom(piece: Piece, family: str) -> Usage:
-    return _memory(piece, family, False)
-
-
-def _ram(piece: Piece, family: str) -> Usage:
-    return _memory(piece, family, True)
+def _memory(piece: Piece, family: str, *, writable: bool) -> Usage:
+    usage = memory_usage(family, piece.size, piece.width, writable=writable)
+    if usage.bram:
+        # The register of the read, which the description counts, lies within a block.
+        return usage._replace(ff=usage.ff - piece.width + piece.alike)
+    return memory_usage(family, piece.size, piece.width - piece.alike, writable=writable) if piece.alike else usage
 
 
 def _ring(piece: Piece, family: str) -> Usage:
-    found = _ram(piece, family)
-    if found.bram and family in _EMULATED:
-        held = 2 * piece.width + (piece.size - 1).bit_length()
-        found = found.plus(Usage(lut=piece.width, ff=held + _EMULATED[family]))
-    return found
-
-
-def _memory(piece: Piece, family: str, writable: bool) -> Usage:
-    found = memory_usage(family, piece.size, piece.width, writable=writable)
-    if found.bram:
-        # The register of the read, which the description counts, lies within a block.
-        return found._replace(ff=found.ff - piece.width + piece.alike)
-    return memory_usage(family, piece.size, piece.width - piece.alike, writable=writable) if piece.alike else found
+    usage = _memory(piece, family, writable=True)
+    if usage.bram and family in _EMULATED:
+        registers = 2 * piece.width + (piece.size - 1).bit_length() + _EMULATED[family]
+        return usage.plus(Usage(lut=piece.width, ff=registers))
+    return usage
 
 
 def _buffer(piece: Piece, family: str) -> Usage:
     if piece.size <= 4:
         return Usage(lut=_CONTROL[family] + 2 * piece.size.bit_length()).plus(_select(piece, family))
-    place = (piece.size - 1).bit_length()
+    address = (piece.size - 1).bit_length()
     each, more = _RING[family]
-    if family == "ecp5" and piece.size == 1 << place:
+    if family == "ecp5" and piece.size == 1 << address:
         each -= 2  # its addresses wrap by themselves
-    return _ring(piece, family).plus(Usage(lut=each * place + more + piece.width))
+    return _ring(piece, family).plus(Usage(lut=each * address + more + piece.width))
 
 
 _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
@@ -243,8 +235,8 @@ _KINDS: dict[str, Callable[[Piece, str], Usage]] = {
     "start": _start,
     "rank": _rank,
     "delay": _delay,
-    "rom": _rom,
-    "ram": _ram,
+    "rom": partial(_memory, writable=False),
+    "ram": partial(_memory, writable=True),
     "ring": _ring,
     "buffer": _buffer,
 }

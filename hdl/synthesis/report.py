@@ -105,9 +105,9 @@ class SynthesisReport:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader, each with its instance."""
-        found = [f"{part.instance}: {note}" for part in self.parts for note in part.notes]
+        notes = [f"{part.instance}: {note}" for part in self.parts for note in part.notes]
         off = deviation(self.total, self.predicted)
-        return (*found, f"in all, {off}") if off else tuple(found)
+        return (*notes, f"in all, {off}") if off else tuple(notes)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as primitive data."""
@@ -156,8 +156,8 @@ class SynthesisReport:
             )
             for row in rows
         ]
-        told = f"{self.name} for {self.family}" + (", in one piece" if self.whole else "")
-        return "\n".join([told, *(line.rstrip() for line in lines), *(f"note: {note}" for note in self.notes)])
+        heading = f"{self.name} for {self.family}" + (", in one piece" if self.whole else "")
+        return "\n".join([heading, *(line.rstrip() for line in lines), *(f"note: {note}" for note in self.notes)])
 
 
 def deviation(usage: Usage, predicted: Usage) -> str:
@@ -175,25 +175,18 @@ def deviation(usage: Usage, predicted: Usage) -> str:
     if abs(apart) > max(_TOLERANCE * usage.lut, _SMALL):
         share = f" ({100 * apart / usage.lut:+.0f} %)" if usage.lut else ""
         off.append(f"{predicted.lut} LUT and not {usage.lut}{share}")
-    for name, wanted, found in (("DSP", predicted.dsp, usage.dsp), ("BRAM", predicted.bram, usage.bram)):
-        if wanted != found:
-            off.append(f"{wanted:g} {name} and not {found:g}")
+    for name, expected, actual in (("DSP", predicted.dsp, usage.dsp), ("BRAM", predicted.bram, usage.bram)):
+        if expected != actual:
+            off.append(f"{expected:g} {name} and not {actual:g}")
     return f"predicted {', '.join(off)}" if off else ""
 
 
 def _row(name: str, usage: Usage, predicted: Usage, clock: Clock | None, clocked: bool) -> tuple[str, ...]:
-    numbers = (
-        str(usage.lut),
-        str(predicted.lut),
-        str(usage.ff),
-        str(predicted.ff),
-        _beside(usage.dsp, predicted.dsp),
-        _beside(usage.bram, predicted.bram),
-        str(usage.lutram),
-        str(usage.carry),
-    )
-    return (name, *numbers, *((f"{clock.mhz:.1f}" if clock else "-",) if clocked else ()))
+    logic = map(str, (usage.lut, predicted.lut, usage.ff, predicted.ff))
+    blocks = (_beside(usage.dsp, predicted.dsp), _beside(usage.bram, predicted.bram))
+    frequency = (f"{clock.mhz:.1f}" if clock else "-",) if clocked else ()
+    return (name, *logic, *blocks, str(usage.lutram), str(usage.carry), *frequency)
 
 
-def _beside(found: float, predicted: float) -> str:
-    return f"{found:g}" if found == predicted else f"{found:g} ({predicted:g})"
+def _beside(actual: float, predicted: float) -> str:
+    return f"{actual:g}" if actual == predicted else f"{actual:g} ({predicted:g})"

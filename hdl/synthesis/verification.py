@@ -66,5 +66,5 @@ def verify(
 
 
 def _difference(log: Path) -> str:
-    found = re.search(r"Signal '([^']+)' in file (\S+) in simulation (.+)", log.read_text(encoding="utf-8"))
-    return f" (at {found[1].rpartition('.')[2]})" if found else ""
+    difference = re.search(r"Signal '([^']+)' in file (\S+) in simulation (.+)", log.read_text(encoding="utf-8"))
+    return f" (at {difference[1].rpartition('.')[2]})" if difference else ""

@@ -52,7 +52,7 @@ class Verilog:
     @classmethod
     def of(cls, text: str, top: str) -> "Verilog":
         """Return the modules of a text."""
-        modules = {found[1]: found[0] for found in _MODULE.finditer(text)}
+        modules = {match[1]: match[0] for match in _MODULE.finditer(text)}
         name = next((name for name in modules if name.lower() == top.lower()), None)
         if name is None:
             raise SynthesisError(f"GHDL gives no module {top}; it gives {', '.join(modules) or 'none'}")
@@ -61,8 +61,8 @@ class Verilog:
     @cached_property
     def instances(self) -> dict[str, str]:
         """The modules of the top's instances, by the instance's name in small letters."""
-        found = _INSTANCE.findall(self.modules[self.top])
-        return {label.lower(): module for module, label in found if module in self.modules}
+        pairs = _INSTANCE.findall(self.modules[self.top])
+        return {label.lower(): module for module, label in pairs if module in self.modules}
 
     def closure(self, module: str) -> str:
         """Return the text of a module with all that it is made of."""
@@ -100,4 +100,4 @@ def _with_numbers(text: str) -> str:
     >>> _with_numbers('assign row = "0101";')
     "assign row = 4'b0101;"
     """
-    return _TEXT.sub(lambda found: f"= {len(found[1])}'b{found[1]}", text)
+    return _TEXT.sub(lambda match: f"= {len(match[1])}'b{match[1]}", text)

@@ -30,7 +30,7 @@ def summary(module: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _main(commands: Path, top: str, netlist: Path, found: Path) -> None:
+def _main(commands: Path, top: str, netlist: Path, contents: Path) -> None:
     from pyosys import libyosys  # an extra; whoever starts this has looked for it
 
     design = libyosys.Design()
@@ -38,7 +38,7 @@ def _main(commands: Path, top: str, netlist: Path, found: Path) -> None:
         libyosys.run_pass(command, design)  # Yosys ends the process where it refuses something
     if netlist.is_file():
         module = json.loads(netlist.read_text(encoding="utf-8"))["modules"][top]
-        found.write_text(json.dumps(summary(module)), encoding="utf-8")
+        contents.write_text(json.dumps(summary(module)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -59,10 +59,10 @@ def check_yosys() -> None:
 def run_yosys(commands: Sequence[str], top: str, folder: Path, *, where: str, timeout: float | None = None) -> Netlist:
     """Run commands of Yosys, in a folder."""
     check_yosys()
-    script, netlist, found, log = (folder / name for name in ("commands", "netlist.json", "found.json", "log"))
+    script, netlist, contents, log = (folder / name for name in ("commands", "netlist.json", "found.json", "log"))
     script.write_text("\n".join(commands), encoding="utf-8")
     worker = [sys.executable, "-m", "graphrewrite.hdl.synthesis.worker"]
-    arguments = [*worker, str(script), top, str(netlist), str(found)]
+    arguments = [*worker, str(script), top, str(netlist), str(contents)]
     try:
         with log.open("w", encoding="utf-8") as words:
             done = subprocess.run(arguments, cwd=folder, timeout=timeout, check=False, stdout=words, stderr=words)
@@ -74,7 +74,7 @@ def run_yosys(commands: Sequence[str], top: str, folder: Path, *, where: str, ti
         raise SynthesisError(
             f"{where}: Yosys refuses it: {_essence(log.read_text(encoding='utf-8', errors='replace'))}"
         )
-    counted = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else {"cells": {}, "constant": {}}
+    counted = json.loads(contents.read_text(encoding="utf-8")) if contents.is_file() else {"cells": {}, "constant": {}}
     return Netlist(counted["cells"], counted["constant"], netlist)
 
 
@@ -100,8 +100,8 @@ def synthesise_module(
         Seconds after which to give up.
     """
     source = folder / "source.v"
-    known = module if module in verilog.modules else verilog.top
-    source.write_text(verilog.closure(known) + extra, encoding="utf-8")
+    own = module if module in verilog.modules else verilog.top
+    source.write_text(verilog.closure(own) + extra, encoding="utf-8")
     command = f"{family.command} {family.dsp if multiplies else family.without_dsp} -top {module}"
     commands = [
         f"read_verilog {source.name}",

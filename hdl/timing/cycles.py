@@ -21,20 +21,20 @@ class _OnDemand(Mapping[K, V]):
     """A read-only mapping whose values are computed when first asked for."""
 
     def __init__(self, keys: Iterable[K], compute: Callable[[K], V]) -> None:
-        self._known: dict[K, V | None] = dict.fromkeys(keys)
+        self._values: dict[K, V | None] = dict.fromkeys(keys)
         self._compute = compute
 
     def __getitem__(self, key: K) -> V:
-        found = self._known[key]
-        if found is None:
-            found = self._known[key] = self._compute(key)
-        return found
+        value = self._values[key]
+        if value is None:
+            value = self._values[key] = self._compute(key)
+        return value
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self._known)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,35 +16,35 @@ def check_progress(network: Network, unbounded: frozenset[tuple[str, int]] = fro
     into = {(link.sink, link.sink_port): link for link in network.links}
     out_of = {(link.source, link.source_port): link for link in network.links}
     waits: dict[str, str] = {}
-    moved = True
-    while moved:
-        moved = False
+    progresses = True
+    while progresses:
+        progresses = False
         for name, schedule in network.components.items():
             reach = schedule.steps
             waits.pop(name, None)
             for p, takes in enumerate(schedule.takes):
                 link = into[name, p]
                 source = network.components.get(link.source)
-                there = len(takes)
+                beat = len(takes)
                 if source is not None:
-                    there = bisect_left(source.gives[link.source_port], steps[link.source])
-                if there < len(takes) and takes[there] < reach:
-                    reach, waits[name] = int(takes[there]), f"waits for beat {there} from {link.source}"
+                    beat = bisect_left(source.gives[link.source_port], steps[link.source])
+                if beat < len(takes) and takes[beat] < reach:
+                    reach, waits[name] = int(takes[beat]), f"waits for beat {beat} from {link.source}"
             for q, gives in enumerate(schedule.gives):
                 link = out_of[name, q]
                 sink = network.components.get(link.sink)
-                left = len(gives)
+                freed = len(gives)
                 if sink is not None and (name, q) not in unbounded:
-                    left = bisect_left(sink.takes[link.sink_port], steps[link.sink])
-                credit = left + schedule.capacity[q]
+                    freed = bisect_left(sink.takes[link.sink_port], steps[link.sink])
+                credit = freed + schedule.capacity[q]
                 if credit < len(gives) and gives[credit] < reach:
                     reach = int(gives[credit])
                     waits[name] = f"waits for a free slot towards {link.sink} (holds {schedule.capacity[q]})"
-            moved = moved or reach > steps[name]
+            progresses = progresses or reach > steps[name]
             steps[name] = max(reach, steps[name])
     if waits:
-        told = "; ".join(f"{name} {what}" for name, what in waits.items())
+        reasons = "; ".join(f"{name} {what}" for name, what in waits.items())
         raise DeadlockError(
-            f"the network stops for good in its first frame: {told}. "
+            f"the network stops for good in its first frame: {reasons}. "
             "Put a deeper fifo on the branch that waits for a free slot"
         )

@@ -204,11 +204,11 @@ class Events:
         return None
 
 
-def _gates(given: Mapping[str, Sequence[int]], ports: Sequence[str]) -> dict[str, Gate | None]:
-    for name in given:
+def _gates(patterns: Mapping[str, Sequence[int]], ports: Sequence[str]) -> dict[str, Gate | None]:
+    for name in patterns:
         if name not in ports:
             raise NetlistError(
                 f"a gate is given for {name}, which is no such port of the network{did_you_mean(name, ports)}"
             )
-    gates = {name: Gate(given[name], name) if name in given else None for name in ports}
+    gates = {name: Gate(patterns[name], name) if name in patterns else None for name in ports}
     return {name: None if gate is not None and len(gate.at) == gate.length else gate for name, gate in gates.items()}

@@ -89,10 +89,8 @@ class Network:
         counts = {len(source.gives[link.source_port])} if source else set()
         counts |= {len(sink.takes[link.sink_port])} if sink else set()
         if len(counts) != 1:
-            told = f"gives and takes {sorted(counts)} beats" if counts else "joins an input of the network to an output"
-            raise NetlistError(
-                f"link {link} {told}; connect equal shapes, with at least one component (a fifo) between"
-            )
+            why = f"gives and takes {sorted(counts)} beats" if counts else "joins an input of the network to an output"
+            raise NetlistError(f"link {link} {why}; connect equal shapes, with at least one component (a fifo) between")
         return counts.pop()
 
 
@@ -105,5 +103,5 @@ def _one_each(kind: str, ports: list[tuple[str, int]], used: list[tuple[str, int
             raise NetlistError(f"a link names the {kind} {port[0]}[{port[1]}], which does not exist{hint}")
     for port in ports:
         if used.count(port) != 1:
-            told = "has no link" if not used.count(port) else f"has {used.count(port)} links; insert a fork"
-            raise NetlistError(f"{kind} {port[0]}[{port[1]}] {told}")
+            fault = "has no link" if not used.count(port) else f"has {used.count(port)} links; insert a fork"
+            raise NetlistError(f"{kind} {port[0]}[{port[1]}] {fault}")

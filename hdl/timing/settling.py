@@ -205,8 +205,8 @@ class ComponentEvents(Member):
         for port in self.gives:
             first, last = port.beats(low), port.beats(high)
             if first < last:
-                given = cycle if port.all else cycle[port.index[first:last] - low]
-                np.add(given, self.latency, out=port.link.valid[first:last])
+                cycles = cycle if port.all else cycle[port.index[first:last] - low]
+                np.add(cycles, self.latency, out=port.link.valid[first:last])
                 port.link.known = last
                 changes.append(Change(port.link, first, False))
         return changes

@@ -24,12 +24,12 @@ class Track(NamedTuple):
         """Return the cycles of some beats of some frames."""
         if isinstance(frames, slice) and len(self.solved) == self.frames:
             return np.asarray(self.solved[frames, beats])
-        wanted = np.arange(self.frames)[frames]
-        beyond = np.maximum(wanted - len(self.solved), -1)
+        numbers = np.arange(self.frames)[frames]
+        beyond = np.maximum(numbers - len(self.solved), -1)
         rounds = (beyond + self.every) // self.every * (beyond >= 0)
-        rows = np.where(beyond >= 0, len(self.solved) - self.every + beyond % self.every, wanted)
-        found = self.solved[:, beats][rows]
-        return np.asarray(found + self.period * (rounds if found.ndim == rounds.ndim else rounds[..., None]))
+        rows = np.where(beyond >= 0, len(self.solved) - self.every + beyond % self.every, numbers)
+        cycles = self.solved[:, beats][rows]
+        return np.asarray(cycles + self.period * (rounds if cycles.ndim == rounds.ndim else rounds[..., None]))
 
     @property
     def interval(self) -> float:
