@@ -56,7 +56,7 @@ def test_it_is_what_onnx_says(mode, data):
         named["nearest_mode"] = data.draw(st.sampled_from(NEAREST))
     else:
         named["antialias"] = int(data.draw(st.booleans()))
-        # Outside of all entries, nothing is left to weigh: where a crop lies, and corners of a size that was rounded up.
+        # Outside of all entries, nothing is left to weigh: where a crop lies, or corners of a size that was rounded up.
         rounded_up = sizes is not None and named["coordinate_transformation_mode"] == "align_corners"
         named["exclude_outside"] = int(roi is None and not rounded_up and data.draw(st.booleans()))
     if mode == "cubic":
