@@ -20,8 +20,9 @@ test: .venv/test.stamp ## format, lint, types and all tests (PROFILE=slow search
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=$(PROFILE) $(PYTEST)
 
-quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL simulation
-	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl" $(PYTEST)
+quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL simulation, no browser, few seeds
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl and not browser" \
+	  -p tests.support.first_seeds $(PYTEST)
 
 nightly: .venv/test.stamp ## 10,000 configurations of each hardware component against GHDL (SEED=1)
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=slow --hdl-seed=$(or $(SEED),$(shell date +%s)) tests/hdl $(PYTEST)

@@ -7,6 +7,8 @@ import pytest
 from graphrewrite import rewrite
 from tests.benchmarks.blow_up import CASES
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_result_is_right_and_comes(name):

@@ -17,6 +17,8 @@ from graphrewrite.rules import FOLDING, RULES
 from tests.support.enabling import CONFLUENT, ENABLING, random_graph
 from tests.support.reproducible import layers, step_line
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 HASH_SEEDS = range(20)
 

@@ -60,6 +60,7 @@ def test_import_needs_networkx_and_numpy_only(tmp_path: Path) -> None:
     assert names - set(sys.stdlib_module_names) - {"networkx", "numpy"} == {"graphrewrite"}
 
 
+@pytest.mark.slow
 def test_import_is_quick(tmp_path: Path) -> None:
     probe(tmp_path)  # the first import compiles all modules
     tries = [probe(tmp_path) for _ in range(5)]

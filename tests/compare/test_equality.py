@@ -232,6 +232,7 @@ def test_cycles_that_outputs_reach():
     assert not equals(ring("abcd", 0), ring("abcd", 1), names=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alive", [True, False])
 def test_large_and_deep_graphs(alive):
     def chain(stem, count=20_000):
@@ -265,6 +266,7 @@ for seed in range(20):
 """
 
 
+@pytest.mark.slow
 def test_hashes_are_the_same_under_any_hash_seed():
     found = set()
     for seed in (0, 1, 4711):

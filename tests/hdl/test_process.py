@@ -15,6 +15,8 @@ from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.hdl.ghdl.process import run_program
 from tests.support.designs import rectify
 
+pytestmark = pytest.mark.slow
+
 CHILD = "sleep 60 & echo $! > child; echo started > started; wait"
 
 

@@ -161,6 +161,7 @@ def kinds(graph: Graph) -> list[str]:
     return [graph.nodes[n]["type"] for n in graph.in_order()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bits", "per_channel", "parallelism"), [(4, True, "full"), (8, False, 2), (12, True, 1)])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_number_is_the_same(name: str, bits: int, per_channel: bool, parallelism: str | int) -> None:
@@ -169,6 +170,7 @@ def test_every_number_is_the_same(name: str, bits: int, per_channel: bool, paral
     assert_same_down_to_streams(fixed, made.samples, parallelism)
 
 
+@pytest.mark.slow
 @given(combined_networks(), st.integers(4, 12), st.booleans(), st.sampled_from(["full", "folded", 3]))
 def test_so_it_is_in_any_order(made: Network, bits: int, per_channel: bool, parallelism: str | int) -> None:
     assert_same_down_to_streams(quantised(made, bits, per_channel=per_channel), made.samples, parallelism)

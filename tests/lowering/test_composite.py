@@ -36,6 +36,7 @@ def compare(before: Graph, after: Graph, inputs: dict[str, np.ndarray], toleranc
         np.testing.assert_allclose(found[name], array, rtol=step, atol=step)
 
 
+@pytest.mark.slow
 def test_cases_of_onnx_give_the_same_numbers_and_nothing_composite_is_left():
     lowered, met = 0, set()
     for case in cases().values():

@@ -100,6 +100,7 @@ def every(element: FixedPoint, most: int = 1 << 17) -> np.ndarray:
     return np.stack([column] * 4, axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("spatial", [False, True], ids=["vector", "image"])
 def test_a_function_between_layers_is_exact_down_to_streams(name: str, spatial: bool) -> None:

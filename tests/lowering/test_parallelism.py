@@ -28,6 +28,8 @@ from graphrewrite.lowering import (
 from graphrewrite.lowering.folding.matrix_foldings import divisors, foldings
 from tests.support.lowering_networks import mlp, residual_cnn, weights
 
+pytestmark = pytest.mark.slow
+
 sizes = st.integers(1, 40)
 
 

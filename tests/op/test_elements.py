@@ -43,6 +43,7 @@ OF_ANY = [found for found in OPS if found.name != "integer_interpolate"]
 """Ops of which no attribute follows from the whole of an operand's format, so that another one may go with them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tested", OF_ANY, ids=lambda tested: tested.name)
 def test_it_computes_what_its_type_says_or_refuses_with_advice(tested):
     accepted = set()

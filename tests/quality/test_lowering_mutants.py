@@ -24,6 +24,8 @@ from tests.quality.grounds import HARDWARE, TRAINED, ground_of
 from tests.quality.measuring import Outcome, Record, examine, measure, table
 from tests.quality.mutants import Mutant, all_mutants
 
+pytestmark = pytest.mark.slow
+
 FAMILIES: dict[str, tuple[Rule | Pass, ...]] = {"hardware": HARDWARE, "trained": TRAINED}
 LEAST = {"hardware": 0.65, "trained": 0.55}
 """The share of all mutants that is found at least, equivalent ones among them."""

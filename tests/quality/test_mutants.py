@@ -18,6 +18,8 @@ from tests.quality.equivalent_mutants import EQUIVALENT, IDLE, MISSED
 from tests.quality.measuring import Outcome, Record, examine, measure, smallest, table
 from tests.quality.mutants import OPERATORS, Mutant, all_mutants
 
+pytestmark = pytest.mark.slow
+
 KNOWN = {
     name: verdict
     for verdict, kinds in (("preserved", EQUIVALENT), ("never fired", IDLE), ("preserved", MISSED))

@@ -10,6 +10,8 @@ from tests.quality.families import planted_in
 from tests.quality.measuring import SEEDS, Record, examine, measure, table
 from tests.support.profiles import fewer_examples
 
+pytestmark = pytest.mark.slow
+
 RIGHT = list(planted_in(right_rules))
 
 

@@ -16,6 +16,8 @@ from tests.quality.measuring import SEEDS, Record, examine, measure, smallest, t
 from tests.quality.wrong_rules.arithmetic import sign_error
 from tests.quality.wrong_rules.fixed_point import ignored_saturation
 
+pytestmark = pytest.mark.slow
+
 WRONG = list(planted_in(wrong_rules))
 RARELY = {
     "layers.groups_ignored": 7,

@@ -18,6 +18,8 @@ from tests.support.enabling import CONFLUENT, ENABLING, random_graph
 from tests.support.pairs import RuleSet, graph_of
 from tests.support.sources import rule_of
 
+pytestmark = pytest.mark.slow
+
 GRAPHS, CHUNKS = 1000, 10
 SEEDS = [range(i, i + GRAPHS // CHUNKS) for i in range(0, GRAPHS, GRAPHS // CHUNKS)]
 SIMPLE = ("neg", "relu", "abs", "mul", "maximum", "identity", "neg", "relu")

@@ -79,6 +79,7 @@ def test_a_debugger_steps_through_a_generated_function():
     assert "-> o_n0 = " in screen.getvalue()
 
 
+@pytest.mark.slow
 def test_the_source_goes_with_the_function():
     scope: dict[str, Any] = {}
     exec(compile_function("def one():\n    return 1 / zero", "a subject\nof two lines"), scope)
@@ -91,6 +92,7 @@ def test_the_source_goes_with_the_function():
 
 
 def test_rules_that_go_leave_no_source_behind():
+    gc.collect()  # rules of other tests
     before = len(files_of("mul(neg(x), 7)"))
     graph = Graph.parse(PRODUCT)
     for _ in range(5):

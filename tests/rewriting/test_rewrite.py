@@ -282,6 +282,7 @@ print(to_text(made, whole=True)); print(list(made)); print(list(made.edges))
 """
 
 
+@pytest.mark.slow
 def test_names_and_order_are_the_same_under_any_hash_seed():
     root = Path(__file__).parents[2]
     found = set()

@@ -41,6 +41,8 @@ from tests.support.profiles import fewer_examples
 from tests.support.random_networks import interpolated, networks, quantised
 from tests.support.transposed_networks import stored_positions
 
+pytestmark = pytest.mark.slow
+
 ROOMS = ("graphrewrite.rules", "graphrewrite.lowering")
 ON_NETWORKS = tuple(
     f"graphrewrite.lowering.{n}." for n in ("prequantised", "shift_add", "streaming", "folding", "exchange")

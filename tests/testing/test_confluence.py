@@ -31,6 +31,8 @@ from tests.support.rule_endings import (
     sum_with_negation_as_difference,
 )
 
+pytestmark = pytest.mark.slow
+
 WRONG = {**{k: (*v, {}) for k, v in NOT_CONFLUENT.items()}}
 WRONG |= {k: (*v, {"up_to": "names"}) for k, v in NOT_CONFLUENT_UP_TO_NAMES.items()}
 

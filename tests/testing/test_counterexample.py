@@ -317,6 +317,7 @@ class TestCulprit:
 
 
 class TestCode:
+    @pytest.mark.slow
     @pytest.mark.parametrize("planted", list(planted_in(wrong_rules))[::6], ids=str)
     def test_it_fails_as_told_and_passes_once_the_rule_is_repaired(self, planted: Planted):
         found = check(planted.subject, on=planted.on, seed=0).counterexample

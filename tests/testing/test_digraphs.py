@@ -18,6 +18,8 @@ from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing import digraphs
 from tests.support.digraph_reference import Written, matches
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(max_examples=2000, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 SHRUNK = settings(QUICK, max_examples=500, phases=[Phase.generate, Phase.shrink])
 COLOURED = {"colour": ["red", "blue"], "size": st.integers(0, 9)}

@@ -14,6 +14,8 @@ from tests.support import rule_forms as forms
 from tests.support.profiles import fewer_examples
 from tests.support.rule_combinations import COMBINATIONS
 
+pytestmark = pytest.mark.slow
+
 by_name = pytest.mark.parametrize("form", forms.FORMS, ids=lambda form: form.name)
 combined = pytest.mark.parametrize("form", [*forms.FORMS, *COMBINATIONS], ids=lambda form: form.name)
 

@@ -27,6 +27,8 @@ from tests.support.assigning import Several, comparable
 from tests.support.exhaustive import reference
 from tests.support.sources import halves
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
 
 

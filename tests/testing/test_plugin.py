@@ -13,6 +13,8 @@ import pytest
 
 from graphrewrite.rewriting.rule_sets import NamingError, named
 
+pytestmark = pytest.mark.slow
+
 RULES = """
 from graphrewrite import Pipeline, define_op, op, pass_, rule
 

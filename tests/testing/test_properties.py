@@ -207,6 +207,7 @@ def test_what_does_not_end_is_told():
     assert "the rules do not end" in report.counterexample.reason
 
 
+@pytest.mark.slow
 def test_what_never_fires_fails():
     @rule
     def never(x):
@@ -225,6 +226,7 @@ def test_what_never_fires_fails():
 # ---------------------------------------------------------------------- whatever transforms
 
 
+@pytest.mark.slow
 def test_a_pipeline_is_tested_as_a_whole():
     simplify = Pipeline((drop_double_negation,), drop_identity, lambda graph: graph.copy(), name="simplify")
     report = check(simplify, on=graphs(ops=["neg", "identity"]))

@@ -17,6 +17,8 @@ from tests.hdl.configurations import BY_NAME, configurations_of
 from tests.support.former_seeds import FORMER_OPS
 from tests.support.generator_reach import Reached, branches_in, branches_of, possible_pairs
 
+pytestmark = pytest.mark.slow
+
 GRAPHS, SLICE, FEW, MORE, CONFIGURATIONS = 5000, 500, 6, 80, 60
 STRUCTURE = {"input", "output", "constant"}
 """What every graph has, and no op computes."""

@@ -31,6 +31,8 @@ from graphrewrite.testing.subject import Subject
 from tests.quality import wrong_rules
 from tests.quality.families import planted_in
 
+pytestmark = pytest.mark.slow
+
 STEPS = (
     drop_outputs,
     drop_dead_nodes,

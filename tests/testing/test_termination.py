@@ -12,6 +12,8 @@ from graphrewrite.testing import assert_terminates
 from tests.support.profiles import some_seeds
 from tests.support.rule_endings import ENDLESS, RIGHT, drop_double_negation, message_of, relu_before_itself, size_in
 
+pytestmark = pytest.mark.slow
+
 SLOW = ("doubles", "grows beside others", "attribute", "sprouts")
 """Those that go on to the limit."""
 

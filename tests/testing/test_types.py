@@ -13,6 +13,8 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.testing import types
 from graphrewrite.types import USUAL_NAMES, Quantised
 
+pytestmark = pytest.mark.slow
+
 FEATURES = {
     "a stream": lambda t: isinstance(t, Stream),
     "a layout": lambda t: getattr(t, "layout", None) is not None,

@@ -13,6 +13,8 @@ from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, to
 from tests.lowering.exchange.suite import CORE, EXTENDED, cases, differences, imported, subset
 from tests.support.sessions import session_of
 
+pytestmark = pytest.mark.slow
+
 NO_NUMBERS = {
     "test_equal_string": "type 8",
     "test_equal_string_broadcast": "type 8",

@@ -15,10 +15,8 @@ from tests.quality.figures.places import BUILD, ROOT
 
 __all__ = ["by_room", "measure_coverage", "table"]
 
-TESTS = (
-    "-m", "not slow and not ghdl and not thorough", "--hypothesis-profile=quick", "-ptests.quality.figures.first_seeds"
-)  # fmt: skip
-"""Those of `make quick`, and of tests in chunks of seeds the first chunks."""
+TESTS = ("-m", "not ghdl and not thorough", "--hypothesis-profile=quick", "-ptests.support.first_seeds")
+"""All but VHDL simulations, each with few examples; of tests in chunks of seeds the first chunks."""
 
 
 def measure_coverage() -> bool:

@@ -4,7 +4,7 @@ Right: mutmut forks from a process that has run all tests once, where the rules 
 already, and nobody would run a compiler that was mutated. What rules keep is dropped before each test.
 
 Quick: tests that search come first, and a test that goes round for ever, or eats all memory, is ended. Chunks of seeds
-are left to `tests.quality.figures.first_seeds`.
+are left to `tests.support.first_seeds`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from graphrewrite.rewriting.rule.tracing import Definition
-from tests.quality.figures.first_seeds import CHUNK
+from tests.support.first_seeds import CHUNK
 
 KEPT = [name for name, value in vars(Definition).items() if isinstance(value, cached_property)]
 SECONDS = 30

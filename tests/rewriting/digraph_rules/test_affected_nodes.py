@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import networkx as nx
+import pytest
 
 from graphrewrite.graph.edit import Edit, apply_edit
 from graphrewrite.rewriting.digraph_rules import GraphRule, from_graphs
@@ -62,6 +63,7 @@ def rule_of(rng: random.Random, written: Written) -> GraphRule:
     return written.rule()
 
 
+@pytest.mark.slow
 def test_what_has_become_possible_is_looked_at_again() -> None:
     new = 0
     for seed in range(4000):

@@ -65,6 +65,7 @@ def replaced(graph: nx.DiGraph, written: Written, bindings: dict, fresh: dict) -
     return result
 
 
+@pytest.mark.slow
 def test_a_replacement_is_as_defined_and_can_be_taken_back() -> None:
     done = declined = 0
     for seed in range(6000):

@@ -286,6 +286,7 @@ def test_rules_of_both_kinds_in_one_set() -> None:
     assert trace(graph, [once, drop_identity]).counts == {"drop_identity": 2, "once": 1}
 
 
+@pytest.mark.slow
 def test_a_rule_set_ends_where_no_rule_matches() -> None:
     ended = 0
     for seed in range(1500):

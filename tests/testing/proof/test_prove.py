@@ -19,6 +19,8 @@ from graphrewrite.testing.proof import ufuncs
 from graphrewrite.testing.proof.examination import ReplayError
 from tests.quality.wrong_rules.layers import groups_ignored
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = MANTISSAS | {"bool"}
 
 

@@ -13,6 +13,8 @@ from graphrewrite.testing.proof.instances import Instances
 from graphrewrite.testing.proof.untranslatable import Untranslatable
 from tests.testing.proof.test_translation import check, translated
 
+pytestmark = pytest.mark.slow
+
 UNARY = (
     "neg",
     "abs",

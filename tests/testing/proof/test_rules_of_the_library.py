@@ -12,6 +12,8 @@ from graphrewrite.op.domain import MANTISSAS
 from graphrewrite.rules import RULES
 from graphrewrite.testing import prove
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = MANTISSAS | {"bool"}
 EFFORT = 1_000_000
 # Rules of models that come quantised read and compute floats: tests/lowering/test_trained_models.py tests them.
