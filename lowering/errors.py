@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphrewrite import Graph
+from collections.abc import Iterable
+
+from graphrewrite import Graph, Rule
 from graphrewrite.errors import GraphRewriteError
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "ParallelismError",
     "QuantisationError",
     "UnsupportedOpsError",
+    "declined_reasons",
     "origins_text",
 ]
 
@@ -66,3 +69,9 @@ def origins_text(graph: Graph, node: str) -> str:
     """
     origin = graph.origin(node)
     return ", ".join(origin if len(origin) <= _MOST_ORIGINS else ("...", *origin[1 - _MOST_ORIGINS :]))
+
+
+def declined_reasons(graph: Graph, node: str, rules: Iterable[Rule]) -> list[str]:
+    """Return the reasons for which rules declined a node."""
+    explanations = (rule.explain(graph, at=node) for rule in rules)
+    return [text.partition("declined: ")[2].rstrip(".") for text in explanations if "declined: " in text]

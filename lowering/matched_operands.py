@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Container
+from typing import Annotated, Any
 
-__all__ = ["first_operand", "operands_of"]
+from graphrewrite import FixedPoint, rule
+
+__all__ = ["Mantissas", "computed_from_inputs", "first_operand", "operands_of"]
+
+Mantissas = Annotated[
+    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
+]
+"""Annotation of a rule's operand: whole numbers of a fixed-point format."""
 
 
 def operands_of(node: Any) -> list[Any]:
@@ -15,3 +23,15 @@ def operands_of(node: Any) -> list[Any]:
 def first_operand(node: Any) -> Any:
     """Return the first operand of a matched node."""
     return type(node)(node.replay, node.graph.operands(node.node)[0])
+
+
+def computed_from_inputs(value: Any, kinds: Container[str]) -> bool:
+    """Tell whether a value is computed from an input, and constants, by ops of some kinds only."""
+    graph, upstream = value.graph, [value.node]
+    for node in upstream:
+        kind = graph.nodes[node]["type"]
+        if kind in kinds:
+            upstream.extend(o.node for o in graph.operands(node) if o.node not in upstream)
+        elif kind not in ("input", "constant"):
+            return False
+    return any(graph.nodes[node]["type"] == "input" for node in upstream)

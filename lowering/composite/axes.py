@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from graphrewrite import op
 
-__all__ = ["bare", "channel_axis", "disordered", "named", "per_channel", "positions", "reshaped", "unsaid"]
+__all__ = [
+    "bare",
+    "channel_axis",
+    "channel_entries",
+    "disordered",
+    "named",
+    "per_channel",
+    "positions",
+    "reshaped",
+    "unsaid",
+]
 
 
 def channel_axis(x: Any) -> int:
@@ -25,6 +36,19 @@ def per_channel(entries: Any, x: Any) -> Any:
     """Return a vector with an entry a channel, shape [C], reshaped to broadcast against an image."""
     axes = tuple(i for i in range(len(x.shape)) if i != channel_axis(x))
     return op.unsqueeze(bare(entries), axes=axes)
+
+
+def channel_entries(shape: Sequence[int], rank: int) -> int | None:
+    """Return how many numbers along the channels (axis 1) a constant broadcasts; None if it differs along other axes.
+
+    Examples
+    --------
+    >>> [channel_entries(shape, 4) for shape in ((), (3, 1, 1), (1, 3, 1, 1), (3,))]
+    [1, 3, 3, None]
+    """
+    aligned = (1,) * (rank - len(shape)) + tuple(shape)
+    differs = len(shape) > rank or any(size != 1 for axis, size in enumerate(aligned) if axis != 1)
+    return None if differs else math.prod(shape)
 
 
 def bare(x: Any) -> Any:

@@ -75,9 +75,10 @@ def drop_where(c: Constant, x, y):
 @pass_
 def write_split_by_slices(graph: Graph) -> list[str]:
     """Write each result of a split as a slice; a pass, since a pattern has a fixed number of results."""
-    gone = []
+    removed = []
     for node in graph.in_order():
-        if graph.nodes[node]["type"] != "split" or any("kind" in data for _, data in graph.succ[node].items()):
+        # An edge with a kind is a control edge: it orders the split itself, which would be gone.
+        if graph.nodes[node]["type"] != "split" or any("kind" in data for data in graph.succ[node].values()):
             continue
         axis, sizes = (graph.attributes(node)[key] for key in ("axis", "sizes"))
         start, read = 0, {result for data in graph.succ[node].values() for _, result in data["slots"]}
@@ -90,8 +91,8 @@ def write_split_by_slices(graph: Graph) -> list[str]:
             start += size
         if read:
             graph.remove_node(node)
-            gone.append(node)
-    return gone
+            removed.append(node)
+    return removed
 
 
 LOWER_MOVEMENT = (

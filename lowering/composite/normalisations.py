@@ -43,12 +43,12 @@ def write_batch_norm_training_by_means(x, gain, shift, mean, var):
     yield y, new_mean, new_var
     if 0 in x.shape:
         return decline("there are no entries to take statistics of", at=norm)
-    wide, axes, element, kept = widened(bare(x)), (0, *positions(x)), x.type.element, norm.momentum
-    normalised = _standardised(wide, axes, norm.epsilon) * widened(per_channel(gain, x)) + widened(
-        per_channel(shift, x)
-    )
-    own = [op.squeeze(each, axes=axes) for each in (op.reduce_mean(wide, axes=axes), _from_mean(wide, axes)[1])]
-    running = [widened(bare(old)) * kept + new * (1 - kept) for old, new in zip((mean, var), own, strict=True)]
+    wide, axes, element = widened(bare(x)), (0, *positions(x)), x.type.element
+    standardised = _standardised(wide, axes, norm.epsilon)
+    normalised = standardised * widened(per_channel(gain, x)) + widened(per_channel(shift, x))
+    of_batch = [op.squeeze(each, axes=axes) for each in (op.reduce_mean(wide, axes=axes), _from_mean(wide, axes)[1])]
+    share = norm.momentum
+    running = [widened(bare(old)) * share + new * (1 - share) for old, new in zip((mean, var), of_batch, strict=True)]
     return named(converted(normalised, element), y), *(converted(each, element) for each in running)
 
 
@@ -125,6 +125,7 @@ def write_lrn_by_average_pool(x):
     if reason := disordered(norm, x):
         return decline(reason, at=norm)
     wide = widened(x)
+    # The channels as rows, the positions as columns: a window of neighbouring channels is one of neighbouring rows.
     rows = op.reshape(wide * wide, shape=(batch, 1, channels, math.prod(sizes)))
     border = ((norm.size - 1) // 2, 0, norm.size // 2, 0)
     mean = op.average_pool(rows, kernel=(norm.size, 1), pads=border, count_include_pad=True)

@@ -82,7 +82,9 @@ def write_pointwise_conv_by_matmul(x, w, b=None):
     columns = reshaped(_read(x, conv), (batch, groups, inner, positions))
     product = op.matmul(reshaped(w, (groups, outputs // groups, inner)), columns)
     images = reshaped(product, conv.shape)
-    return named(images if b is None else images + _on_positions(b, len(sizes)), conv)
+    if b is not None:
+        images = images + op.unsqueeze(bare(b), axes=(0, *range(2, len(sizes) + 2)))
+    return named(images, conv)
 
 
 def _read(x, conv):
@@ -96,13 +98,9 @@ def _read(x, conv):
     return op.slice(padded, starts=(0,) * rank, ends=padded.shape[2:], axes=axes, steps=strides)
 
 
-def _on_positions(b, rank):
-    return op.unsqueeze(bare(b), axes=(0, *range(2, rank + 2)))
-
-
 @rule(keeps="rounding")
 def write_conv_transpose_by_conv(x, w, b=None):
-    """A transposed convolution is one of the operand with zeros between, with turned windows (Dumoulin and Visin)."""
+    """A transposed convolution is one of the operand with zeros between, with flipped windows (Dumoulin and Visin)."""
     upwards = op.conv_transpose(x, w, b)
     yield upwards
     rank, kernel = len(x.shape) - 2, w.shape[2:]
@@ -113,21 +111,15 @@ def write_conv_transpose_by_conv(x, w, b=None):
     strides, steps = (per_axis(values, rank, 1) for values in (upwards.strides, upwards.dilations))
     pads = per_axis(upwards.pads, 2 * rank, 0)
     more = upwards.output_padding if any(upwards.output_padding) else (0,) * rank
+    # Each entry adds a window to the result, so a result reads back as far as a window reaches, less what pads crop.
     begins = [d * (k - 1) - p for d, k, p in zip(steps, kernel, pads[:rank], strict=True)]
     ends = [d * (k - 1) - p + m for d, k, p, m in zip(steps, kernel, pads[rank:], more, strict=True)]
     sizes = [s * (n - 1) + 1 for s, n in zip(strides, x.shape[2:], strict=True)]
     if any(max(-a, 0) + max(-e, 0) >= n for a, e, n in zip(begins, ends, sizes, strict=True)):
         return decline("its pads crop all that comes of its operand", at=upwards)
     spread = op.pad(_spread(bare(x), strides), pads=(0, 0, *begins, 0, 0, *ends))
-    image = op.conv(
-        spread, _flipped_weights(bare(w), upwards.groups), b, dilations=steps, groups=upwards.groups, **_alone(rank)
-    )
-    return named(image, upwards)
-
-
-def _alone(rank):
-    """Attributes of a convolution with stride 1 and no border."""
-    return {"strides": (1,) * rank, "pads": (0,) * (2 * rank)}
+    weights, plain = _flipped_weights(bare(w), upwards.groups), {"strides": (1,) * rank, "pads": (0,) * (2 * rank)}
+    return named(op.conv(spread, weights, b, dilations=steps, groups=upwards.groups, **plain), upwards)
 
 
 def _spread(x, strides):
@@ -136,6 +128,7 @@ def _spread(x, strides):
     if set(strides) == {1}:
         return x
     apart = op.unsqueeze(x, axes=tuple(range(3, 2 * rank + 2, 2)))
+    # An axis of size 1 behind each axis of positions is filled up with zeros, and merged; the last zeros are cropped.
     after = [0, 0, *(p for s in strides for p in (0, s - 1))]
     filled = op.pad(apart, pads=(*[0] * len(after), *after))
     merged = op.reshape(filled, shape=(batch, channels, *(n * s for n, s in zip(sizes, strides, strict=True))))

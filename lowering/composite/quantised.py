@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import decline, op, rule
-from graphrewrite.lowering.composite.axes import bare
+from graphrewrite.lowering.composite.axes import bare, per_channel
 from graphrewrite.lowering.composite.precision import converted
 from graphrewrite.types import HELD_WIDER, element_kind, integer_limits
 
@@ -13,7 +13,9 @@ __all__ = ["LOWER_QUANTISED"]
 
 
 def _spread(values, x, node):
-    """Scales or zero points, reshaped to broadcast against their operand; None if that depends on run time."""
+    """Scales or zero points, reshaped to broadcast against their operand; None if missing, or if run time tells."""
+    if values is None:
+        return None
     rank, axis = len(x.shape), node.axis % max(len(x.shape), 1)
     if node.block_size:
         size, count = x.shape[axis], values.shape[axis]
@@ -38,6 +40,7 @@ def _stored(ratio, zero_point, element, saturate=True):
     if limits is None:
         shifted = ratio if zero_point is None else ratio + converted(zero_point, ratio.type.element)
         return op.cast(shifted, element=element, saturate=saturate)
+    # Beyond the span a number saturates whatever the zero point is: limited to that, no sum with it overflows.
     carrier, span = "i32" if limits[1] < 1 << 16 else "i64", limits[1] - limits[0]
     whole = op.cast(op.round(ratio), element=carrier)
     if zero_point is not None:
@@ -54,10 +57,10 @@ def _promoted(x, y):
 
 @rule
 def write_quantize_linear_by_round(x, scale, zero_point=None):
-    """Numbers divided by a scale are rounded, moved by the zero point and limited (ONNX QuantizeLinear)."""
+    """Numbers divided by a scale are rounded, shifted by the zero point and limited (ONNX QuantizeLinear)."""
     node = op.quantize_linear(x, scale, zero_point)
     yield node
-    factor, zero = (None if each is None else _spread(each, x, node) for each in (scale, zero_point))
+    factor, zero = _spread(scale, x, node), _spread(zero_point, x, node)
     if factor is None:
         return decline("a size of its blocks is symbolic, or there are no blocks", at=scale)
     number, factor = _promoted(x, factor)
@@ -69,7 +72,7 @@ def write_dequantize_linear_by_products(x, scale, zero_point=None):
     """Stored numbers less their zero point, times their scale (ONNX DequantizeLinear)."""
     node = op.dequantize_linear(x, scale, zero_point)
     yield node
-    factor, zero = (None if each is None else _spread(each, x, node) for each in (scale, zero_point))
+    factor, zero = _spread(scale, x, node), _spread(zero_point, x, node)
     if factor is None:
         return decline("a size of its blocks is symbolic, or there are no blocks", at=scale)
     element = "f64" if scale.type.element == "f64" else "f32"
@@ -151,15 +154,9 @@ def write_qlinear_conv_by_conv_integer(x, x_scale, x_zero, w, w_scale, w_zero, y
     yield conv
     sums = op.conv_integer(x, w, x_zero, w_zero, like=conv)
     if b is not None:
-        sums = sums + converted(op.unsqueeze(bare(b), axes=_places(x)), "i32")
-    scales = w_scale if w_scale.shape in ((), (1,)) else op.unsqueeze(bare(w_scale), axes=_places(x))
+        sums = sums + converted(per_channel(b, x), "i32")
+    scales = w_scale if w_scale.shape in ((), (1,)) else per_channel(w_scale, x)
     return _rescaled(sums, _factor(_single(x_scale), _single(scales), _single(y_scale)), _single(y_zero), conv)
-
-
-def _places(x):
-    """The axes of an image except its channels."""
-    channel = (x.type.layout or "NC").index("C")
-    return tuple(i for i in range(len(x.shape)) if i != channel)
 
 
 def _factor(one, other, result):

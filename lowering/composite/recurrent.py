@@ -8,7 +8,6 @@ from typing import Any
 from graphrewrite import decline, op, rule
 from graphrewrite.lowering.composite.axes import bare
 from graphrewrite.lowering.composite.precision import converted, like, widened
-from graphrewrite.lowering.composite.recurrent_activations import activations_of
 
 __all__ = ["LOWER_RECURRENT"]
 
@@ -26,7 +25,7 @@ def unroll_rnn(x, w, r, b, initial_h, lengths=None):
         return decline(reason, at=layer)
 
     def step_of(i: int) -> Step:
-        (f,), inner = activations_of(layer, 1)[i], _matrix(r, i)
+        (f,), inner = _activations_of(layer, 1)[i], _matrix(r, i)
         return lambda inputs, h: (f(_limited(inputs + h @ inner, layer)),)
 
     return _unrolled(layer, (x, w, lengths), _biases(b, layer, 1), (initial_h,), step_of)
@@ -40,10 +39,11 @@ def unroll_gru(x, w, r, b, initial_h, lengths=None):
     yield y, last
     if reason := _obstacle(x, layer):
         return decline(reason, at=layer)
+    # Either the reset gate takes its share of the state, or of the state's product with the weights (cuDNN's variant).
     size, late = layer.hidden_size, layer.linear_before_reset
 
     def step_of(i: int) -> Step:
-        (f, g), inner = activations_of(layer, 2)[i], _matrix(r, i)
+        (f, g), inner = _activations_of(layer, 2)[i], _matrix(r, i)
         outer, within = _part(inner, 0, 2 * size), _part(inner, 2 * size, 3 * size)
         added = _part(_row(b, i), 5 * size, 6 * size) if late else None
 
@@ -68,7 +68,7 @@ def unroll_lstm(x, w, r, b, initial_h, initial_c, p, lengths=None):
         return decline(reason, at=layer)
 
     def step_of(i: int) -> Step:
-        (f, g, final), inner = activations_of(layer, 3)[i], _matrix(r, i)
+        (f, g, final), inner = _activations_of(layer, 3)[i], _matrix(r, i)
         of_input, of_output, of_forget = _cut(_row(p, i), 3)
 
         def step(inputs, h, c):
@@ -151,15 +151,15 @@ def _unrolled(layer, operands, bias_of, initial, step_of):
     if layer.layout:
         wide, initial = op.transpose(wide, perm=(1, 0, 2)), [op.transpose(bare(h), perm=(1, 0, 2)) for h in initial]
     sides = ["reverse"] if layer.direction == "reverse" else ["forward", "reverse"][: w.shape[0]]
-    ways = []
+    directions = []
     for i, side in enumerate(sides):
         states = [op.squeeze(_at(widened(bare(h)), 0, i), axes=(0,)) for h in initial]
         ordered = _reversed_steps(wide, lengths) if side == "reverse" else wide
         products = ordered @ _matrix(w, i) + bias_of(i)
         outputs, states = _along(products, states, lengths, step_of(i))
         outputs = _reversed_steps(outputs, lengths) if side == "reverse" else outputs
-        ways.append([op.unsqueeze(outputs, axes=(1,)), *(op.unsqueeze(h, axes=(0,)) for h in states)])
-    y, *last = (_concatenated(parts, 0 if at else 1) for at, parts in enumerate(zip(*ways, strict=True)))
+        directions.append([op.unsqueeze(outputs, axes=(1,)), *(op.unsqueeze(h, axes=(0,)) for h in states)])
+    y, *last = (_concatenated(parts, 0 if at else 1) for at, parts in enumerate(zip(*directions, strict=True)))
     if layer.layout:
         y, last = op.transpose(y, perm=(2, 0, 1, 3)), [op.transpose(h, perm=(1, 0, 2)) for h in last]
     return tuple(converted(each, x.type.element) for each in (y, *last))
@@ -189,3 +189,48 @@ def _reversed_steps(x, lengths):
     if lengths is not None:
         return op.reverse_sequence(x, lengths)
     return op.slice(x, starts=(-1,), ends=(-(2**31) + 1,), axes=(0,), steps=(-1,)) if x.shape[0] > 1 else x
+
+
+_Function = Callable[..., Any]
+
+_ALPHA = {"elu": 1.0, "leakyrelu": 0.01, "thresholdedrelu": 1.0}
+"""Activations with one parameter, and its default."""
+_ALPHA_BETA = {"affine": (1.0, 0.0), "hardsigmoid": (0.2, 0.5), "scaledtanh": (1.0, 1.0)}
+"""Activations with two parameters, and their defaults."""
+_PLAIN = {"relu": op.relu, "sigmoid": op.sigmoid, "softplus": op.softplus, "softsign": op.softsign, "tanh": op.tanh}
+
+
+def _function(name: str, numbers: tuple[float, ...]) -> _Function:
+    match name, numbers:
+        case "affine", (alpha, beta):
+            return lambda x: x * alpha + beta
+        case "scaledtanh", (alpha, beta):
+            return lambda x: op.tanh(x * beta) * alpha
+        case "hardsigmoid", (alpha, beta):
+            return lambda x: op.hard_sigmoid(x, alpha=alpha, beta=beta)
+        case "elu", (alpha,):
+            return lambda x: op.elu(x, alpha=alpha)
+        case "leakyrelu", (alpha,):
+            return lambda x: op.leaky_relu(x, alpha=alpha)
+        case "thresholdedrelu", (alpha,):
+            return lambda x: op.threshold(x, alpha=alpha)
+    return _PLAIN[name]
+
+
+def _activations_of(layer: Any, count: int) -> list[list[_Function]]:
+    """So many activations for each direction."""
+    alphas, betas = list(layer.activation_alpha), list(layer.activation_beta)
+
+    def next_of(numbers: list[float], default: float) -> float:
+        return numbers.pop(0) if numbers else default
+
+    functions = []
+    for written in layer.activations:
+        name = str(written).lower().replace("_", "")
+        numbers: tuple[float, ...] = ()
+        if name in _ALPHA:
+            numbers = (next_of(alphas, _ALPHA[name]),)
+        elif name in _ALPHA_BETA:
+            numbers = (next_of(alphas, _ALPHA_BETA[name][0]), next_of(betas, _ALPHA_BETA[name][1]))
+        functions.append(_function(name, numbers))
+    return [functions[:count], functions[-count:]]

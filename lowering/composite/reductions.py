@@ -55,6 +55,7 @@ def write_reduce_log_sum_exp_by_exp(x):
     axes = tuple(range(len(x.shape))) if total.axes is None else total.axes
     wide = widened(x)
     most = op.reduce_max(wide, axes=axes)
+    # An infinite maximum would make inf - inf, which is NaN.
     most = op.where(op.is_inf(most), like(0.0, wide), most)
     result = op.log(op.reduce_sum(op.exp(wide - most), axes=axes)) + most
     return converted(result if total.keep_dims else op.squeeze(result, axes=axes), x.type.element)
@@ -68,6 +69,7 @@ def write_reduce_mean_by_sum(x):
     sizes = x.shape if mean.axes is None else [x.shape[axis] for axis in mean.axes]
     if any(isinstance(size, str) for size in sizes):
         return decline("only run time tells how many entries there are", at=mean)
+    # Integers are summed in 64 bits, of their own sign: a sum in their own type would wrap around.
     limits = integer_limits(x.type.element)
     wide = widened(x) if limits is None else converted(x, "i64" if limits[0] else "u64")
     return converted(op.reduce_sum(wide, like=mean) / math.prod(sizes), x.type.element)
@@ -94,7 +96,7 @@ def write_softmin_by_softmax(x):
 
 @rule(keeps="rounding")
 def write_softmax_by_exp(x):
-    """Exponentials of what is left of the greatest entry, divided by their sum: none of them overflows."""
+    """Exponentials of the distance to the greatest entry, divided by their sum: none of them overflows."""
     soft = op.softmax(x)
     yield soft
     wide, axes = widened(x), (soft.axis,)
@@ -104,12 +106,12 @@ def write_softmax_by_exp(x):
 
 @rule(keeps="rounding")
 def write_log_softmax_by_exp(x):
-    """What is left of the greatest entry, less the logarithm of the sum of its exponentials (ONNX LogSoftmax)."""
+    """The distance to the greatest entry, less the logarithm of the sum of its exponentials (ONNX LogSoftmax)."""
     soft = op.log_softmax(x)
     yield soft
     wide, axes = widened(x), (soft.axis,)
-    less = wide - op.reduce_max(wide, axes=axes)
-    return converted(less - op.log(op.reduce_sum(op.exp(less), axes=axes)), x.type.element)
+    distance = wide - op.reduce_max(wide, axes=axes)
+    return converted(distance - op.log(op.reduce_sum(op.exp(distance), axes=axes)), x.type.element)
 
 
 @rule

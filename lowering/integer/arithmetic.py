@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
-from graphrewrite.lowering.integer.binary_points import Mantissas
+from graphrewrite.lowering.integer.binary_points import requantised
 from graphrewrite.lowering.integer.mantissas import format_of, least_fractions
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.quantisation.fixed_point_formats import combined
 from graphrewrite.rewriting.rule.replacement import Known
 
@@ -18,14 +19,6 @@ _WIDEST = 48
 """Most bits of a lane."""
 _FACTOR_BITS = 29
 """Most bits of a constant without its sign, as of gains."""
-
-
-def _rounded(exact: Any, rounded: Any) -> Any:
-    """Exact results, rounded to the format of a quantiser and read as real numbers."""
-    element = rounded.element
-    shift = exact.type.element.fraction - element.fraction
-    narrow = op.requantise(exact, shift=shift, element=element, low=rounded.low, high=rounded.high)
-    return op.from_fixed(narrow, fraction=element.fraction, element=rounded.type.element)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -42,8 +35,7 @@ def lower_difference(x: Mantissas, y: Mantissas):
     shifts = (fraction - a.fraction, fraction - b.fraction)
     if max(a.width + shifts[0], b.width + shifts[1]) >= _WIDEST:
         return decline(f"its differences may need more than {_WIDEST} bits", at=difference)
-    element = combined("sub", a, b)
-    return _rounded(op.integer_sub(x, y, shifts=shifts, element=element), rounded)
+    return requantised(op.integer_sub(x, y, shifts=shifts, element=combined("sub", a, b)), [fraction], rounded)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -58,7 +50,8 @@ def lower_product(x: Mantissas, y: Mantissas):
     a, b = format_of(x, one), format_of(y, other)
     if a.width + b.width > _WIDEST:
         return decline(f"its products may need more than {_WIDEST} bits", at=product)
-    return _rounded(op.integer_mul(x, y, element=combined("mul", a, b)), rounded)
+    element = combined("mul", a, b)
+    return requantised(op.integer_mul(x, y, element=element), [element.fraction], rounded)
 
 
 def _mantissas(c: Any) -> Any:
@@ -84,9 +77,10 @@ def _by_constant(kind: str, x: Any, y: Any, a: FixedPoint, b: FixedPoint, rounde
     if element is None or element.width > _WIDEST:
         return decline(f"its results may need more than {_WIDEST} bits", at=rounded)
     if kind == "mul":
-        return _rounded(op.integer_mul(x, y, element=element), rounded)
-    integer_op = op.integer_add if kind == "add" else op.integer_sub
-    return _rounded(integer_op(x, y, shifts=shifts, element=element), rounded)
+        exact = op.integer_mul(x, y, element=element)
+    else:
+        exact = (op.integer_add if kind == "add" else op.integer_sub)(x, y, shifts=shifts, element=element)
+    return requantised(exact, [element.fraction], rounded)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -145,11 +139,11 @@ def scale_sums(x: Mantissas, w: Constant, b: Constant):
     if sums.width + FixedPoint.holding(int(gains.min()), int(gains.max())).width >= _WIDEST:
         return decline(f"its products may need more than {_WIDEST} bits", at=conv)
     total = op.integer_conv(x, np.ones_like(w.value), np.zeros_like(b.value), like=conv, element=sums)
-    once = len(set(gains.tolist())) == len(set(b.value.tolist())) == 1
+    is_uniform = len(set(gains.tolist())) == len(set(b.value.tolist())) == 1
     return op.rescale(
         total,
-        multiplier=int(gains[0]) if once else tuple(gains.tolist()),
-        addend=int(b.value[0]) if once else tuple(b.value.tolist()),
+        multiplier=int(gains[0]) if is_uniform else tuple(gains.tolist()),
+        addend=int(b.value[0]) if is_uniform else tuple(b.value.tolist()),
         shift=narrow.shift,
         element=narrow.element,
         low=narrow.low,

@@ -1,28 +1,24 @@
 """Lower numbers with binary points to exact integer arithmetic, by rules.
 
 A value on a fixed-point grid is written ``from_fixed(mantissas)``. Each rule moves one ``from_fixed`` below one op,
-until
-only the conversions at inputs and outputs are left of the float network.
+until only the conversions at inputs and outputs are left of the float network.
 """
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Annotated, Any
 
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.integer.mantissas import format_of, inexact, of_layer
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.types import element_kind
 
-__all__ = ["LOWER_BINARY_POINTS"]
+__all__ = ["LOWER_BINARY_POINTS", "requantised"]
 
-Mantissas = Annotated[
-    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
-]
 _WRAPS = "the integers in which its mantissas are read wrap around"
 _COMPUTED = frozenset({"conv", "linear", "add", "relu", "clip", "from_fixed", "max_pool", "sub", "mul"})
 
@@ -67,7 +63,7 @@ def absorb_clip(x):
 
 @rule(kind="lowering")
 def enter_fixed(x):
-    """What comes in from outside is rounded to mantissas."""
+    """An input is rounded to mantissas."""
     rounded = op.quantise(x)
     yield rounded
     if rounded.fractions is not None:
@@ -82,7 +78,8 @@ def _real(mantissas, like):
     return op.from_fixed(mantissas, fraction=mantissas.type.element.fraction, element=like.type.element)
 
 
-def _requantised(sums, fractions, rounded):
+def requantised(sums, fractions, rounded):
+    """Return exact sums, with a binary point for each channel or one for all, in the format of a quantiser."""
     shifts = [int(f) - rounded.element.fraction for f in fractions]
     shift = shifts[0] if len(set(shifts)) == 1 else tuple(shifts)
     return _real(op.requantise(sums, shift=shift, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
@@ -95,7 +92,7 @@ def _lowered_layer(x, real, w, b, rounded, product):
         return decline(layer, at=w)
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=rounded)
-    return _requantised(product(x, layer.weights, layer.bias, element=layer.element), layer.fractions, rounded)
+    return requantised(product(x, layer.weights, layer.bias, element=layer.element), layer.fractions, rounded)
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
@@ -131,12 +128,13 @@ def lower_add(x: Mantissas, y: Mantissas):
     shifts = (fraction - a.fraction, fraction - b.fraction)
     if max(shifts) > 24:
         return decline("the binary points of its operands are more than 24 bits apart", at=total)
+    # 62 bits of each operand leave one for the carry within int64, in which sums are evaluated.
     if max(a.width + shifts[0], b.width + shifts[1]) > 61:
         return decline("its sum may need more than 63 bits", at=total)
     low = (a.minimum << shifts[0]) + (b.minimum << shifts[1])
     high = (a.maximum << shifts[0]) + (b.maximum << shifts[1])
     sums = op.integer_add(x, y, shifts=shifts, element=FixedPoint.holding(low, high, fraction))
-    return _requantised(sums, [fraction], rounded)
+    return requantised(sums, [fraction], rounded)
 
 
 @rule(shared="keep", kind="lowering")
@@ -152,7 +150,7 @@ def lower_doubling(x: Mantissas):
         return decline(reason, at=real)
     element = format_of(x, real)
     sums = op.integer_add(x, x, element=FixedPoint(element.signed, element.width + 1, element.fraction))
-    return _requantised(sums, [element.fraction], rounded)
+    return requantised(sums, [element.fraction], rounded)
 
 
 @rule(shared="keep", kind="lowering")
@@ -165,7 +163,7 @@ def lower_rounding(x: Mantissas):
         return decline("its result has a format for each channel", at=rounded)
     if reason := inexact(x, real):
         return decline(reason, at=real)
-    return _requantised(x, [real.fraction], rounded)
+    return requantised(x, [real.fraction], rounded)
 
 
 @rule(shared="keep", kind="lowering")
@@ -240,7 +238,7 @@ def lower_transpose(x):
 
 @rule(shared="keep", kind="lowering")
 def lower_arg_max(x: Mantissas):
-    """The place of the greatest mantissa is the place of the greatest number."""
+    """The greatest mantissa has the index of the greatest number."""
     real = op.from_fixed(x)
     index = op.arg_max(real)
     yield index

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from graphrewrite import FixedPoint, Graph, Rule
 from graphrewrite.lowering.composite.movement import write_split_by_slices
-from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, origins_text
+from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, declined_reasons, origins_text
 from graphrewrite.lowering.integer.arithmetic import LOWER_ARITHMETIC, scale_sums
 from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS, enter_fixed
 from graphrewrite.lowering.integer.classifier_heads import SOFT
@@ -58,8 +58,7 @@ def _reasons_of(first: Graph, lowered: Graph, left: list[str], rules: Iterable[R
 
 def _declined(graphs: Iterable[Graph], node: str, rules: Iterable[Rule]) -> str:
     """The reason why a rule declined a node, from the first graph that has one."""
-    reasons = (r.explain(graph, at=node) for graph in graphs if node in graph for r in rules)
-    return next((reason.partition("declined: ")[2].rstrip(".") for reason in reasons if "declined: " in reason), "")
+    return next((reason for graph in graphs if node in graph for reason in declined_reasons(graph, node, rules)), "")
 
 
 def _without_reason(graph: Graph, node: str) -> str:
@@ -157,8 +156,7 @@ def _without_entry(graph: Graph) -> str:
     why = _declined((graph,), quantiser, ENTER_QUANTISED) or _without_reason(graph, quantiser)
     return (
         f"no input is quantised, and {graph.nodes[quantiser]['type']} ({origins_text(graph, quantiser)}) is the first "
-        "quantiser"
-        f"{': ' * bool(why)}{why}; quantise the inputs of the model"
+        f"quantiser{': ' * bool(why)}{why}; quantise the inputs of the model"
     )
 
 

@@ -56,8 +56,8 @@ def of_layer(w: np.ndarray, b: np.ndarray, operand_format: FixedPoint) -> LayerM
 
     Examples
     --------
-    >>> found = of_layer(np.array([[0.5, -1.0]]), np.array([0.25]), FixedPoint(True, 8, 1))
-    >>> found.weights.tolist(), found.bias.tolist(), found.fractions.tolist(), str(found.element)
+    >>> layer = of_layer(np.array([[0.5, -1.0]]), np.array([0.25]), FixedPoint(True, 8, 1))
+    >>> layer.weights.tolist(), layer.bias.tolist(), layer.fractions.tolist(), str(layer.element)
     ([[1, -2]], [1], [2], 's10f2')
     """
     rows = np.asarray(w, np.float64).reshape(len(w), -1)
@@ -77,6 +77,7 @@ def of_layer(w: np.ndarray, b: np.ndarray, operand_format: FixedPoint) -> LayerM
     if np.abs(offsets).max(initial=0.0) >= 2.0**47:
         return "its bias is too large for an accumulator of 48 bits"
     whole = offsets.astype(np.int64)
+    # Zero is in the range of every term, so the accumulator also holds each partial sum, in whatever order.
     terms = (weights * operand_format.maximum, weights * operand_format.minimum)
     high = int((np.maximum(*terms).sum(axis=1) + np.maximum(whole, 0)).max())
     low = int((np.minimum(*terms).sum(axis=1) + np.minimum(whole, 0)).min())

@@ -49,8 +49,8 @@ def windows_of(pool: Any, shape: Sequence[int | str]) -> Windows | str:
     >>> from types import SimpleNamespace
     >>> pool = SimpleNamespace(kernel=(3,), strides=(2,), pads=(1, 0), dilations=(1,), ceil_mode=True,
     ...     count_include_pad=False)
-    >>> found = windows_of(pool, ("N", 4, 5))
-    >>> found.counts.tolist(), found.pads
+    >>> windows = windows_of(pool, ("N", 4, 5))
+    >>> windows.counts.tolist(), windows.pads
     ([2, 3, 2], (1, 1))
     """
     sizes = [size for size in shape[1:] if not isinstance(size, str)][1:]

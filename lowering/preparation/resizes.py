@@ -43,39 +43,41 @@ def interpolation_of(attributes: dict[str, Any], shape: Sequence[int], axis: int
 
     Examples
     --------
-    >>> found = interpolation_of({"scales": (1, 1, 2), "mode": "linear"}, (1, 1, 3), 2)
-    >>> found.weights.tolist(), found.before, found.after
+    >>> resized = interpolation_of({"scales": (1, 1, 2), "mode": "linear"}, (1, 1, 3), 2)
+    >>> resized.weights.tolist(), resized.before, resized.after
     ([[0.25, 0.75, 0.0], [0.0, 0.75, 0.25]], 1, 1)
-    >>> np.round(found.factors, 3).tolist()
+    >>> np.round(resized.factors, 3).tolist()
     [1.333, 1.0, 1.0, 1.0, 1.0, 1.333]
     """
-    own = shape[axis]
-    basis = np.eye(own).reshape([own if a in (0, axis) else 1 for a in range(len(shape))])
-    responses = np.asarray(op.resize(np.broadcast_to(basis, (own, 1, *shape[2:])), **attributes))
+    length = shape[axis]
+    basis = np.eye(length).reshape([length if a in (0, axis) else 1 for a in range(len(shape))])
+    responses = np.asarray(op.resize(np.broadcast_to(basis, (length, 1, *shape[2:])), **attributes))
     if not responses.size:
         return "nothing is left of it"
-    matrix = np.moveaxis(responses, axis, 1).reshape(own, responses.shape[axis], -1)[:, :, 0].T
+    # The response to a unit impulse at each entry: the matrix of the resize along this axis, whatever its mode is.
+    matrix = np.moveaxis(responses, axis, 1).reshape(length, responses.shape[axis], -1)[:, :, 0].T
     size = len(matrix)
-    if size % own and own % size:
-        return f"{own} entries do not become {size} by one whole number"
-    times, stride = max(size // own, 1), max(own // size, 1)
+    if size % length and length % size:
+        return f"{length} entries do not become {size} by one whole number"
+    times, stride = max(size // length, 1), max(length // size, 1)
     count = size // times
     patterns = [_pattern(matrix[phase::times], stride) for phase in range(times)]
     low, high = min(0, *(min(p) for p in patterns)), max(max(p) for p in patterns)
     weights = np.array([[p.get(offset, 0.0) for offset in range(low, high + 1)] for p in patterns])
     at = np.arange(count)[:, None] * stride + np.arange(low, high + 1)
-    there = np.where((at >= 0) & (at < own), 1.0, 0.0)
-    sums = (there @ weights.T).reshape(size)
+    is_inside = np.where((at >= 0) & (at < length), 1.0, 0.0)
+    sums = (is_inside @ weights.T).reshape(size)
     if (sums < _NEAR).any():
         return "some of its entries are made of nothing"
-    again = np.zeros_like(matrix)
+    # A convolution has the same weights everywhere. The matrix is rebuilt from them, to compare it with the op's own.
+    rebuilt = np.zeros_like(matrix)
     for window, phase in np.ndindex(count, times):
-        kept = there[window] > 0
-        again[window * times + phase, at[window, kept]] = weights[phase, kept] / sums[window * times + phase]
-    if np.abs(again - matrix).max() > _NEAR:
+        inside = is_inside[window] > 0
+        rebuilt[window * times + phase, at[window, inside]] = weights[phase, inside] / sums[window * times + phase]
+    if np.abs(rebuilt - matrix).max() > _NEAR:
         return "its weights differ from position to position"
-    after = max(0, int(at[-1, -1]) + 1 - own)
-    if (own + after - low - weights.shape[1]) // stride + 1 != count:
+    after = max(0, int(at[-1, -1]) + 1 - length)
+    if (length + after - low - weights.shape[1]) // stride + 1 != count:
         return "its windows do not begin and end with the operand"
     return Interpolation(times, stride, -low, after, weights, 1 / sums)
 

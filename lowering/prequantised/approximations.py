@@ -10,13 +10,14 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, Graph, decline, op, rule
 from graphrewrite.hdl.functions import Table, tabulate
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.affine_functions import line_near
 from graphrewrite.lowering.prequantised.elementwise_chains import chain_of, traced, way
 from graphrewrite.lowering.prequantised.layers import is_single
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS, quantised_as
 from graphrewrite.lowering.prequantised.rescaling import limits_within, on_a_line
 from graphrewrite.lowering.prequantised.step_functions import Steps, steps_of
-from graphrewrite.lowering.prequantised.step_lowering import NOWHERE, Mantissas, certain, ends_of, reading
+from graphrewrite.lowering.prequantised.step_lowering import NOWHERE, certain, ends_of, reading
 from graphrewrite.lowering.prequantised.sums_and_products import exact_sum, widened
 
 __all__ = ["APPROXIMATE_STEPS", "function_bounds"]
@@ -48,11 +49,11 @@ def _values(function: Any, low: int, high: int) -> np.ndarray:
 
 def _lines(values: np.ndarray, operand_format: FixedPoint) -> tuple[dict[str, Any], FixedPoint]:
     """Attributes of an interpolation with equally many segments for each channel, and the format of its results."""
-    own, beyond = FixedPoint(operand_format.signed, operand_format.width), _beyond_limits(values)
+    whole, beyond = FixedPoint(operand_format.signed, operand_format.width), _beyond_limits(values)
     wide = FixedPoint.holding(min(0, int(beyond.min())), max(1, int(beyond.max())))
 
     def table_of(column: np.ndarray, segments: int | None = None) -> Table:
-        return tabulate(lambda n: column[n.astype(np.int64) - own.minimum], own, wide, segments=segments)
+        return tabulate(lambda n: column[n.astype(np.int64) - whole.minimum], whole, wide, segments=segments)
 
     tables = [table_of(column) for column in beyond.T]
     most = max(table.segments for table in tables)
@@ -77,15 +78,15 @@ def _beyond_limits(values: np.ndarray) -> np.ndarray:
             first = int(moves[0])
             last = min(first + _TANGENT, len(along) - 1)
             slope = (along[last] - along[first]) / max(last - first, 1)
-            further = along[first] + slope * np.arange(-first, 0)
-            outside = np.minimum(further, least) if along[0] == least else np.maximum(further, most)
+            line = along[first] + slope * np.arange(-first, 0)
+            outside = np.minimum(line, least) if along[0] == least else np.maximum(line, most)
             along[:first] = np.clip(np.rint(outside), *limits)
     return extended
 
 
 @rule(keeps="rounding", shared="keep", kind="lowering")
 def approximate_steps(x: Mantissas, parameters):
-    """What float ops and a quantiser make of wide mantissas is near straight lines; their ``bound`` says how near.
+    """Float ops and a quantiser on wide mantissas are near straight lines; their ``bound`` says how near.
 
     It is the greatest difference from the model's own whole numbers, found by comparing all of them: 1 unit of the last
     place where one line or up to 4096 can do that.
@@ -107,16 +108,14 @@ def approximate_steps(x: Mantissas, parameters):
         return certain(whole(chain.function(numbers, ulps=ulps)))
 
     ends = ends_of(x)
+    # Comparing all numbers takes a value for each number of each channel.
+    is_compared = operand_format.width + (chain.channels - 1).bit_length() <= _WIDEST
     steps = steps_of(function_of, *ends, chain.channels, is_monotone=chain.is_monotone, most=_MOST_LEVELS)
     if isinstance(steps, Steps) and steps.corners and element.minimum <= steps.least <= steps.most <= element.maximum:
         line, bound = line_near(steps.corners, max(map(abs, ends)))
-        is_compared = operand_format.width + (chain.channels - 1).bit_length() <= _WIDEST
         if bound <= (1 if is_compared else _ROUGHEST) and chain.is_certain:
             return reading(on_a_line(x, line, steps, element, bound), top, worth)
-    if (
-        not _TABLE < operand_format.width <= _WIDEST
-        or operand_format.width + (chain.channels - 1).bit_length() > _WIDEST
-    ):
+    if not is_compared or operand_format.width <= _TABLE:
         return decline(
             f"its operand has {operand_format.width} bits, and {chain.channels} channels that differ: lines are for "
             f"{_TABLE + 1} bits or more, and for {1 << _WIDEST} numbers, those of each channel counted",

@@ -36,8 +36,8 @@ def grid_of(w: np.ndarray) -> Grid | None:
 
     Examples
     --------
-    >>> found = grid_of(np.array([[0.3, -0.2], [0.1, 0.5]], np.float32))
-    >>> found.whole.tolist(), found.scales.round(6).tolist()
+    >>> grid = grid_of(np.array([[0.3, -0.2], [0.1, 0.5]], np.float32))
+    >>> grid.whole.tolist(), grid.scales.round(6).tolist()
     ([[3, -2], [1, 5]], [0.1])
     >>> grid_of(np.float32(0.1) * np.array([[3, -2], [7, 77]], np.float32)).whole.tolist()
     [[3, -2], [7, 77]]
@@ -51,11 +51,11 @@ def grid_of(w: np.ndarray) -> Grid | None:
     common = _on_one(rows.ravel())
     if common is not None:
         return Grid(common[0].reshape(w.shape), np.array([common[1]]))
-    each = [_on_one(row) for row in rows] if len(rows) > 1 else [None]
-    if any(one is None for one in each):
+    grids = [grid for row in rows if (grid := _on_one(row)) is not None] if len(rows) > 1 else []
+    if len(grids) < len(rows):
         return None
-    complete = [one for one in each if one is not None]
-    return Grid(np.stack([whole for whole, _ in complete]).reshape(w.shape), np.array([scale for _, scale in complete]))
+    whole, scales = zip(*grids, strict=True)
+    return Grid(np.stack(whole).reshape(w.shape), np.array(scales))
 
 
 def _on_one(values: np.ndarray) -> tuple[np.ndarray, float] | None:
@@ -81,11 +81,11 @@ def _scales(values: np.ndarray, whole: np.ndarray) -> list[float]:
     """Candidate scales in the precision of the values, the likeliest first."""
     quotients = values.astype(np.float64) / whole
     first = values.dtype.type((quotients.max() + quotients.min()) / 2)
-    near, below, above = [float(first)], first, first
+    scales, below, above = [float(first)], first, first
     for _ in range(2):
         below, above = np.nextafter(below, -np.inf, dtype=first.dtype), np.nextafter(above, np.inf, dtype=first.dtype)
-        near += [float(below), float(above)]
-    return [scale for scale in near if scale > 0]
+        scales += [float(below), float(above)]
+    return [scale for scale in scales if scale > 0]
 
 
 def multiples_of(b: np.ndarray, scales: np.ndarray) -> np.ndarray | None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite import Constant, op
+from graphrewrite.lowering.composite.axes import channel_entries
 from graphrewrite.lowering.matched_operands import first_operand
 from graphrewrite.types import element_kind
 
@@ -138,19 +139,20 @@ def chain_of(real: Any, top: Any, *, start: str | None = None) -> Chain | str:
         values = {first: value}
         with np.errstate(all="ignore"):
             for node, applied, operands, attributes in steps:
-                values_of_operands = [
+                arrays = [
                     values[one] if isinstance(one, str) else _widened(one) if precisely else one for one in operands
                 ]
                 if ulps and node == top.node:
-                    values_of_operands = [
-                        _off(v, ulps) if isinstance(o, str) else v
-                        for o, v in zip(operands, values_of_operands, strict=True)
+                    arrays = [
+                        _off(array, ulps) if isinstance(one, str) else array
+                        for one, array in zip(operands, arrays, strict=True)
                     ]
+                # Precisely means in float64 throughout: what the model rounds to a narrower float is not rounded.
                 if precisely and applied.name == "cast" and element_kind(attributes["element"]) == "float":
-                    values[node] = values_of_operands[0]
+                    values[node] = arrays[0]
                 else:
                     wider = {"element": "f64"} if precisely and applied.name == "from_fixed" else {}
-                    (values[node],) = applied.compute(values_of_operands, attributes | wider)
+                    (values[node],) = applied.compute(arrays, attributes | wider)
         return np.broadcast_to(values[top.node], shape).reshape(shape[:2])
 
     is_monotone = all(_is_monotone(step.op, step.constants, step.attributes) for step in steps)
@@ -171,21 +173,16 @@ def _steps(graph: Any, start: str, top: str) -> list[_Step] | str:
         data, applied = graph.nodes[node], graph.op(node)
         if node != top and data["type"] not in (*ONE_BY_ONE, "from_fixed"):
             return f"{data['type']} is among its operands, so it is not a function of one number"
-        read = [(o.node, graph.nodes[o.node]) for o in graph.operands(node)]
-        below = [
-            name
-            for name, data_of_operand in read
-            if data_of_operand["type"] != "constant" and name not in (start, *steps)
+        operands = [
+            graph.nodes[o.node]["value"] if graph.nodes[o.node]["type"] == "constant" else o.node
+            for o in graph.operands(node)
         ]
-        if below:
-            stack += below
+        pending = [name for name in operands if isinstance(name, str) and name not in (start, *steps)]
+        if pending:
+            stack += pending
             continue
         stack.pop()
         if node not in steps:
-            operands = [
-                data_of_operand["value"] if data_of_operand["type"] == "constant" else name
-                for name, data_of_operand in read
-            ]
             attributes = {name: data[name] for name in applied.attributes if name in data}
             steps[node] = _Step(node, applied, operands, attributes)
     return list(steps.values())
@@ -220,10 +217,10 @@ def channels_of(
         return max(one.size for one in constants)
     channel_count = 1
     for one in constants:
-        along = (1,) * (rank - one.ndim) + one.shape
-        if one.ndim > rank or any(size != 1 for axis, size in enumerate(along) if axis != 1):
+        entries = channel_entries(one.shape, rank)
+        if entries is None:
             return None
-        channel_count = max(channel_count, along[1])
+        channel_count = max(channel_count, entries)
     return channel_count if channel_count in (1, channels) else None
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
-from graphrewrite.lowering.composite.axes import named
+from graphrewrite.lowering.composite.axes import channel_entries, named
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.preparation.pooling_windows import Windows, windows_of
 from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
-from graphrewrite.lowering.prequantised.step_lowering import Mantissas
 from graphrewrite.op.tensor.linear_algebra import scaled
 from graphrewrite.rewriting.rule.replacement import Known
 from graphrewrite.types import element_dtype
@@ -30,10 +30,7 @@ def per_channel(s: np.ndarray, rank: int) -> np.ndarray | None:
     >>> per_channel(np.array([[[0.5]], [[0.25]]]), 4).tolist(), per_channel(np.array([0.5, 0.25]), 4)
     ([0.5, 0.25], None)
     """
-    along = (1,) * (rank - s.ndim) + s.shape
-    if s.ndim > rank or s.dtype.kind != "f" or any(size != 1 for axis, size in enumerate(along) if axis != 1):
-        return None
-    if not (np.isfinite(s) & (s > 0)).all():
+    if s.dtype.kind != "f" or channel_entries(s.shape, rank) is None or not (np.isfinite(s) & (s > 0)).all():
         return None
     return s.astype(np.float64).reshape(-1)
 
@@ -52,14 +49,11 @@ def accumulated(whole: np.ndarray, bias: np.ndarray, operand_format: FixedPoint)
     >>> print(accumulated(np.array([[1, -2]]), np.array([5]), FixedPoint(False, 8)))
     s10f0
     """
+    # Python's integers: sums of wide weights may exceed 64 bits, which is to be noticed and not to wrap around.
     rows = whole.reshape(len(whole), -1).astype(object) if whole.size else np.zeros((1, 1), object)
-    high = max(
-        0, *(int(v) for v in (np.maximum(rows * operand_format.maximum, rows * operand_format.minimum).sum(axis=1)))
-    )
-    low = min(
-        0, *(int(v) for v in (np.minimum(rows * operand_format.maximum, rows * operand_format.minimum).sum(axis=1)))
-    )
-    high, low = high + max(0, int(bias.max(initial=0))), low + min(0, int(bias.min(initial=0)))
+    ends = rows * operand_format.minimum, rows * operand_format.maximum
+    low = min(0, *map(int, np.minimum(*ends).sum(axis=1))) + min(0, int(bias.min(initial=0)))
+    high = max(0, *map(int, np.maximum(*ends).sum(axis=1))) + max(0, int(bias.max(initial=0)))
     element = FixedPoint.holding(low, high) if max(-low, high) < 1 << 62 else FixedPoint(True, 63)
     if element.width > _WIDEST:
         return f"its sums need {element.width} bits, and an accumulator has {_WIDEST}; quantise it to fewer bits"
@@ -80,21 +74,21 @@ def _layer(
     outputs, inner = w.shape[:2]
     if len(units) not in (1, x.shape[1]):
         return decline("its scale is broadcast", at=layer)
-    is_joined = len(units) > 1 and (groups == 1 or inner != 1)
-    if is_joined:
+    # Sums add channels of different scales: these go into the weights, and one scale is left for each row.
+    is_absorbed = len(units) > 1 and (groups == 1 or inner != 1)
+    if is_absorbed:
         w, units = _absorbed(w, units, groups), np.ones(1)
     elif len(units) > 1:
         units = np.repeat(units, outputs // groups)
     grid = grid_of(w)
-    if grid is None and is_joined:
+    if grid is None and is_absorbed:
         return decline("its operand has a scale for each channel, which it adds up; quantise that by one", at=layer)
     if grid is None:
         return decline("its weights are not on a grid of 16 bits; quantise them", at=layer)
-    units = (
-        np.broadcast_to(units * grid.scales, (outputs,))
-        if max(len(units), len(grid.scales)) > 1
-        else (units * grid.scales)
-    )
+    units = units * grid.scales
+    if len(units) > 1:
+        units = np.broadcast_to(units, (outputs,))
+    # A bias on the grid of the sums is added exactly, in the accumulator; any other is added to the real numbers.
     whole = None if b is None else multiples_of(b, units)
     bias = np.zeros(outputs, np.int64) if whole is None else np.broadcast_to(whole, (outputs,))
     element = accumulated(grid.whole, bias, x.type.element)
@@ -115,9 +109,8 @@ def _absorbed(w: np.ndarray, units: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _named(*values: Any) -> bool:
-    return any(
-        v is not None and v.type.layout is not None and v.type.layout[:2] not in ("NC", "OI", "O") for v in values
-    )
+    layouts = [v.type.layout for v in values if v is not None and v.type.layout is not None]
+    return any(layout[:2] not in ("NC", "OI", "O") for layout in layouts)
 
 
 def _conv(x: Any, scale: np.ndarray, w: Any, b: Any, conv: Any) -> Any:

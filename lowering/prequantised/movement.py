@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -10,11 +11,10 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import positions
-from graphrewrite.lowering.matched_operands import operands_of
+from graphrewrite.lowering.matched_operands import Mantissas, operands_of
 from graphrewrite.lowering.prequantised.layers import is_single
 from graphrewrite.lowering.prequantised.quantised_inputs import zero_of
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS
-from graphrewrite.lowering.prequantised.step_lowering import Mantissas
 from graphrewrite.op.nn.pooling import has_window_in_border
 
 __all__ = ["LEAVE_MOVED", "MOVE_SCALES"]
@@ -25,7 +25,8 @@ _PLAIN = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth"
 _MOVING = _PLAIN | op.reshape | op.transpose | op.max_pool
 _APART = 22
 """Bits up to which different integers stay different as scaled float32."""
-_GIVEN = ("input", "to_fixed", "div")
+_OF_HOST = ("input", "to_fixed", "div")
+"""Ops whose results the host has before it gives them to the hardware."""
 _QUANTISABLE = reduce(or_, [getattr(op, name) for name in (*_ENTRIES, "space_to_depth", "reshape", "transpose")])
 _QUANTISABLE = _QUANTISABLE | op.max_pool
 
@@ -39,13 +40,9 @@ def _stays(movement: Any, zero: int = 0) -> str:
     return ""
 
 
-def _again(movement: Any, real: Any, **attributes: Any) -> Any:
+def _moved(movement: Any, real: Any, **attributes: Any) -> Any:
     """The same data movement of another operand."""
     return movement.op(real, *operands_of(movement)[1:], like=movement, **attributes)
-
-
-def _without_border(movement: Any) -> dict[str, Any]:
-    return {"fill": 0.0} if movement.op_name == "pad" else {}
 
 
 @rule(shared="keep")
@@ -58,7 +55,7 @@ def move_scale(x: Mantissas, s: Constant):
         return decline("its scale differs from channel to channel, or is not positive", at=s)
     if reason := _stays(movement):
         return decline(reason, at=movement)
-    return op.mul(_again(movement, real), s.value.reshape(()))
+    return op.mul(_moved(movement, real), s.value.reshape(()))
 
 
 @rule(shared="keep")
@@ -78,10 +75,10 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
         return decline("its scale or zero point differs from channel to channel", at=stored)
     if reason := _stays(movement, zero):
         return decline(reason, at=movement)
-    again = _again(movement, real, **_without_border(movement))
-    if z is None:
-        return op.quantize_linear(again, one.value.reshape(()), like=stored)
-    return op.quantize_linear(again, one.value.reshape(()), z.value.reshape(-1)[0].reshape(()), like=stored)
+    # A border of stored zero points is one of zeros, as mantissas are.
+    mantissas = _moved(movement, real, **({"fill": 0.0} if movement.op_name == "pad" else {}))
+    points = [] if z is None else [z.value.reshape(-1)[0].reshape(())]
+    return op.quantize_linear(mantissas, one.value.reshape(()), *points, like=stored)
 
 
 @rule(shared="keep", kind="lowering")
@@ -98,12 +95,12 @@ def lower_movement(x: Mantissas):
     return op.from_fixed(movement.op(x, like=movement, **({"fill": fill} if fill else {})), like=real)
 
 
-def _concatenated(readings: list[Any], join: Any) -> Any:
-    """Mantissas of several formats, concatenated in one that holds all of them."""
+def _concatenated(readings: list[Any], concatenation: Any, read: Callable[[Any], Any] = lambda real: real) -> Any:
+    """Mantissas of several formats, concatenated in one that holds all of them; ``read`` gives them their meaning."""
     parts = [operands_of(reading)[0] for reading in readings]
     formats = [part.type.element for part in parts]
     if not all(isinstance(each, FixedPoint) for each in formats):
-        return decline("an operand is not a mantissa", at=join)
+        return decline("an operand is not a mantissa", at=concatenation)
     element = FixedPoint.holding(min(each.minimum for each in formats), max(each.maximum for each in formats))
     element = FixedPoint(element.signed, element.width, readings[0].fraction)
     if any(each != formats[0] for each in formats):
@@ -111,63 +108,54 @@ def _concatenated(readings: list[Any], join: Any) -> Any:
             part if part.type.element == element else op.rescale(part, multiplier=1, shift=0, element=element)
             for part in parts
         ]
-    return op.from_fixed(op.concat(*parts, like=join), like=readings[0])
+    return read(op.from_fixed(op.concat(*parts, like=concatenation), like=readings[0]))
 
 
 @rule(shared="keep", kind="lowering")
 def concat_mantissas(xs):
-    """Joining mantissas of one binary point is joining the numbers."""
-    join = op.concat(*xs)
-    yield join
-    readings = list(xs)
-    if any(x.op_name != "from_fixed" for x in readings):
-        return decline("an operand is not read from mantissas", at=join)
-    if len({(x.fraction, x.element) for x in readings}) > 1:
-        return decline("the binary points of its operands differ", at=join)
-    return _concatenated(readings, join)
+    """Concatenating mantissas of one binary point is concatenating the numbers."""
+    concatenation = op.concat(*xs)
+    yield concatenation
+    if any(x.op_name != "from_fixed" for x in xs):
+        return decline("an operand is not read from mantissas", at=concatenation)
+    if len({(x.fraction, x.element) for x in xs}) > 1:
+        return decline("the binary points of its operands differ", at=concatenation)
+    return _concatenated(list(xs), concatenation)
 
 
 @rule(shared="keep", kind="lowering")
 def concat_scaled(xs):
-    """Joining numbers of one scale is scaling the joined mantissas."""
-    join = op.concat(*xs)
-    yield join
-    if any(x.op_name != "mul" for x in xs):
-        return decline("an operand is not a scaled number", at=join)
-    pairs = [operands_of(x) for x in xs]
+    """Concatenating numbers of one scale is scaling the concatenated mantissas."""
+    concatenation = op.concat(*xs)
+    yield concatenation
+    pairs = [operands_of(x) for x in xs if x.op_name == "mul"]
     pairs = [pair if pair[0].op_name == "from_fixed" else pair[::-1] for pair in pairs]
-    if any(
-        real.op_name != "from_fixed" or real.fraction or not s.is_constant or s.value.size != 1 for real, s in pairs
-    ):
-        return decline("an operand is not a scaled number", at=join)
+    if len(pairs) < len(xs) or not all(_is_whole(real) and s.is_constant and s.value.size == 1 for real, s in pairs):
+        return decline("an operand is not a scaled number", at=concatenation)
     scale = pairs[0][1].value.reshape(())
     if any(s.value.reshape(()) != scale for _, s in pairs):
-        return decline("the scales of its operands differ; quantise the result", at=join)
-    concatenated = _concatenated([real for real, _ in pairs], join)
-    return op.mul(concatenated, scale) if not hasattr(concatenated, "reason") else concatenated
+        return decline("the scales of its operands differ; quantise the result", at=concatenation)
+    return _concatenated([real for real, _ in pairs], concatenation, lambda real: op.mul(real, scale))
 
 
 @rule(shared="keep", kind="lowering")
 def concat_stored(xs):
-    """Joining stored numbers of one zero point is storing the joined mantissas."""
-    join = op.concat(*xs)
-    yield join
-    if any(x.op_name != "quantize_linear" for x in xs):
-        return decline("an operand is not a stored number", at=join)
-    operand_lists = [operands_of(x) for x in xs]
-    if any(f[0].op_name != "from_fixed" or f[0].fraction or not _is_one(f[1]) or len(f) != 3 for f in operand_lists):
-        return decline("an operand is not a stored number", at=join)
-    zero = operand_lists[0][2]
-    if any(
-        not f[2].is_constant or f[2].value.size != 1 or f[2].value.ravel() != zero.value.ravel() for f in operand_lists
-    ):
-        return decline("the zero points of its operands differ", at=join)
-    concatenated = _concatenated([f[0] for f in operand_lists], join)
-    return (
-        concatenated
-        if hasattr(concatenated, "reason")
-        else op.quantize_linear(concatenated, operand_lists[0][1].value, zero.value, like=xs[0])
-    )
+    """Concatenating stored numbers of one zero point is storing the concatenated mantissas."""
+    concatenation = op.concat(*xs)
+    yield concatenation
+    stored = [operands_of(x) for x in xs if x.op_name == "quantize_linear"]
+    if len(stored) < len(xs) or not all(_is_whole(f[0]) and _is_one(f[1]) and len(f) == 3 for f in stored):
+        return decline("an operand is not a stored number", at=concatenation)
+    _, one, zero = stored[0]
+    if not all(z.is_constant and z.value.size == 1 and z.value.ravel() == zero.value.ravel() for _, _, z in stored):
+        return decline("the zero points of its operands differ", at=concatenation)
+    reals = [real for real, _, _ in stored]
+    return _concatenated(reals, concatenation, lambda real: op.quantize_linear(real, one.value, zero.value, like=xs[0]))
+
+
+def _is_whole(real: Any) -> bool:
+    """Tell whether a value is whole numbers, read from mantissas."""
+    return bool(real.op_name == "from_fixed" and real.fraction == 0)
 
 
 def _is_one(s: Any) -> bool:
@@ -176,18 +164,20 @@ def _is_one(s: Any) -> bool:
 
 @rule
 def quantise_parts(xs, others):
-    """Joined numbers may be quantised one by one."""
-    join = op.concat(*xs)
-    quantiser = QUANTISERS(join, *others)
+    """Concatenated numbers may be quantised one by one."""
+    concatenation = op.concat(*xs)
+    quantiser = QUANTISERS(concatenation, *others)
     yield quantiser
     scalars = _scalars(quantiser, others)
-    if scalars is None or (quantiser.op_name == "quantise" and quantiser.fractions is not None):
+    if scalars is None:
         return decline("its parameters differ along an axis", at=quantiser)
-    return op.concat(*[quantiser.op(x, *scalars, like=quantiser) for x in xs], like=join)
+    return op.concat(*[quantiser.op(x, *scalars, like=quantiser) for x in xs], like=concatenation)
 
 
 def _scalars(quantiser: Any, others: Any) -> list[Any] | None:
-    """The parameters of an elementwise op as scalars, if they are the same everywhere."""
+    """The parameters of a quantiser as scalars, if they are the same everywhere."""
+    if quantiser.op_name == "quantise" and quantiser.fractions is not None:
+        return None
     if quantiser.op_name == "multi_threshold":
         return list(others) if others[0].shape[0] == 1 else None
     if any(not c.is_constant or c.value.size != 1 for c in others):
@@ -206,12 +196,13 @@ def quantise_first(x, others):
     movement = _QUANTISABLE(x)
     quantiser = QUANTISERS(movement, *others)
     yield quantiser
-    if x.op_name in _GIVEN:
+    if x.op_name in _OF_HOST:
         return decline("the host rearranges inputs", at=movement)
     scalars = _scalars(quantiser, others)
-    if scalars is None or (quantiser.op_name == "quantise" and quantiser.fractions is not None):
+    if scalars is None:
         return decline("its parameters differ along an axis", at=quantiser)
-    if quantiser.op_name != "quantise" and scalars and quantiser.op_name != "multi_threshold" and scalars[0] <= 0:
+    # A maximum and a quantiser change places where both keep the order of numbers, as a positive scale does.
+    if quantiser.op_name not in ("quantise", "multi_threshold") and scalars and scalars[0] <= 0:
         return decline("its scale is not positive", at=quantiser)
     if movement.op_name == "max_pool" and _has_window_in_border(movement, x):
         return decline("a window lies wholly in the border, whose numbers are below those of any format", at=movement)
@@ -280,7 +271,7 @@ def leave_moved(x: Mantissas):
 
 @rule
 def leave_reshaped(x: Mantissas):
-    """The host takes the axis of the channels from what goes out, or joins the batch with another axis."""
+    """The host takes the axis of the channels from what goes out, or merges the batch with another axis."""
     shaped = op.reshape(x)
     real = op.from_fixed(shaped)
     yield real

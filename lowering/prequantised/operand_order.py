@@ -8,7 +8,7 @@ from graphrewrite import Constant, decline, op, rule
 
 __all__ = ["SWAP_OPERANDS"]
 
-_OTHER_WAY = {
+_SWAPPED = {
     "greater": op.less,
     "greater_or_equal": op.less_or_equal,
     "less": op.greater,
@@ -27,10 +27,10 @@ def swap_difference(c: Constant, x):
 
 @rule
 def swap_comparison(c: Constant, x):
-    """What a constant is greater than is less than the constant."""
+    """A constant is greater than a number where the number is less than the constant."""
     compared = (op.greater | op.greater_or_equal | op.less | op.less_or_equal)(c, x)
     yield compared
-    return _OTHER_WAY[compared.op_name](x, c)
+    return _SWAPPED[compared.op_name](x, c)
 
 
 @rule(keeps="assumes")

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.matched_operands import Mantissas, computed_from_inputs
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import quantised_as
 from graphrewrite.lowering.prequantised.rescaling import limits_within
-from graphrewrite.lowering.prequantised.step_lowering import Mantissas, reading
+from graphrewrite.lowering.prequantised.step_lowering import reading
 from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = ["ENTER_QUANTISED", "distances", "zero_of"]
@@ -23,14 +24,7 @@ _REARRANGING = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name
 
 def _is_computed_by_host(x: Any) -> bool:
     """Tell whether a value is computed from float inputs by data movement and elementwise ops, which the host does."""
-    graph, above = x.graph, [x.node]
-    for node in above:
-        if graph.nodes[node]["type"] in (*_REARRANGING, *ONE_BY_ONE):
-            above.extend(o.node for o in graph.operands(node) if o.node not in above)
-        elif graph.nodes[node]["type"] not in ("input", "constant"):
-            return False
-    types = {graph.nodes[node]["type"] for node in above}
-    return "input" in types and x.type.element in ("f32", "f64")
+    return x.type.element in ("f32", "f64") and computed_from_inputs(x, (*_REARRANGING, *ONE_BY_ONE))
 
 
 HostValue = Annotated[
@@ -47,26 +41,20 @@ def zero_of(z: Any) -> int | None:
 
 def distances(x: Any, real: Any, one: Any, z: Any, stored: Any, zero: Any) -> str:
     """Return why stored integers less ``zero`` are not the mantissas ``x`` that they were made of, or an empty text."""
-    zero_point, taken = zero_of(z), zero_of(zero)
+    zero_point = zero_of(z)
     if real.fraction != 0 or (one.value != 1).any():
         return "it is scaled before it is stored"
-    if zero_point is None or zero_point != taken:
+    if zero_point is None or zero_point != zero_of(zero):
         return "its zero points are not one number, or not the one with which it was stored"
     low, high = integer_limits(stored.type.element) or (0, 0)
     element = x.type.element
-    if element.minimum + zero_point < low or element.maximum + zero_point > high or element.width > 24:
-        # Limits of the mantissas may be tighter than their format; those of the storage are.
-        return (
-            ""
-            if _fits(element, zero_point, low, high)
-            else f"{stored.type.element} does not store every number of {element}"
-        )
-    return ""
-
-
-def _fits(element: FixedPoint, zero: int, low: int, high: int) -> bool:
-    """Tell whether a format is the narrowest for stored integers less their zero point."""
-    return FixedPoint.holding(min(0, low - zero), high - zero) == element
+    if low <= element.minimum + zero_point and element.maximum + zero_point <= high and element.width <= 24:
+        return ""
+    # Limits of the mantissas may be tighter than their format: those of the storage are, where the format is the
+    # narrowest for all distances of stored integers from the zero point.
+    if element == FixedPoint.holding(min(0, low - zero_point), high - zero_point):
+        return ""
+    return f"{stored.type.element} does not store every number of {element}"
 
 
 @rule(keeps="assumes", kind="lowering")
@@ -82,11 +70,8 @@ def enter_stored(x: HostValue, s: Constant, z: Constant | None = None):
     if s.type.element != x.type.element:
         return decline(f"its scale is {s.type.element}, and its operand {x.type.element}", at=s)
     low, high = integer_limits(top.type.element) or (0, 0)
-    return reading(_entered(x, s.value.reshape(()), grid[1], low - zero, high - zero), top, None)
-
-
-def _entered(x: Any, scale: np.ndarray, element: FixedPoint, low: int, high: int) -> Any:
-    return _limited(x if (scale == 1).all() else op.div(x, scale), element, low, high)
+    ratio = x if (s.value == 1).all() else op.div(x, s.value.reshape(()))
+    return reading(_limited(ratio, grid[1], low - zero, high - zero), top, None)
 
 
 def _limited(ratio: Any, element: FixedPoint, low: int, high: int) -> Any:
@@ -118,9 +103,8 @@ def enter_quantised(x: HostValue, s: Constant, z: Constant, bits: Constant):
     if rounded in _BEFORE:
         ratio = _BEFORE[rounded](ratio)
     limited = _limited(ratio, FixedPoint.holding(min(0, low), max(1, high)) if zero else element, low, high)
-    return reading(
-        op.rescale(limited, multiplier=1, shift=0, addend=-zero, element=element) if zero else limited, top, worth
-    )
+    whole = op.rescale(limited, multiplier=1, shift=0, addend=-zero, element=element) if zero else limited
+    return reading(whole, top, worth)
 
 
 @rule(keeps="assumes", kind="lowering")

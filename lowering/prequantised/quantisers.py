@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import FixedPoint, Graph, op
+from graphrewrite.lowering.composite.axes import channel_entries
 from graphrewrite.lowering.matched_operands import operands_of
 from graphrewrite.types import element_dtype, integer_limits
 
@@ -83,7 +84,7 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
         if width == 1 and top.signed:
             high = 1
         element = FixedPoint.holding(min(0, low - int(zero)), max(high - int(zero), 1))
-    if not _is_per_channel(whole, rank):
+    if channel_entries(whole.shape, rank) is None:
         return "its scale differs along other axes than the channels"
     units = whole.astype(np.float64).reshape(-1)
     return lambda v: np.rint(v.astype(np.float64) / units), element, whole
@@ -102,8 +103,3 @@ def _of_thresholds(top: Any, steps: int) -> tuple[Callable[[np.ndarray], np.ndar
 
 def _is_positive(scale: np.ndarray) -> bool:
     return bool(scale.size and scale.dtype.kind == "f" and (np.isfinite(scale) & (scale > 0)).all())
-
-
-def _is_per_channel(values: np.ndarray, rank: int) -> bool:
-    along = (1,) * (rank - values.ndim) + values.shape
-    return values.ndim <= rank and all(size == 1 for axis, size in enumerate(along) if axis != 1)

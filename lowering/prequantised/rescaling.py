@@ -94,8 +94,8 @@ def _two_lines(x: Any, steps: Steps, element: FixedPoint) -> Any:
     middle = steps.table[-steps.low]
     below = steps._replace(table=steps.table - middle)
     sides = [part for part in (part_of(below, steps.low, 0), part_of(steps, 0, steps.high)) if part is not None]
-    found_lines = [line_through(side.corners) for side in sides if side.corners]
-    lines = [line for line in found_lines if line is not None]
+    candidates = [line_through(side.corners) for side in sides if side.corners]
+    lines = [line for line in candidates if line is not None]
     if len(lines) < 2:
         return None
     halves = []
@@ -128,12 +128,12 @@ def _rising(x: Any, signs: list[int]) -> Any:
 
 def _thresholds(steps: Steps) -> np.ndarray:
     """The number from which on each level is reached, a row a channel; beyond the greatest number if it is not."""
-    wanted = np.arange(steps.least + 1, steps.most + 1)
+    levels_counted = np.arange(steps.least + 1, steps.most + 1)
     rows = []
     for corners in steps.corners:
         order = np.argsort(corners.levels, kind="stable")
         levels, reached = corners.levels[order], corners.reached[order]
-        slots = np.searchsorted(levels, wanted)
+        slots = np.searchsorted(levels, levels_counted)
         beyond = max(steps.high, -steps.low) + 1
         rows.append(np.append(reached, beyond)[slots])
-    return np.array(rows, np.int64).reshape(len(rows), len(wanted))
+    return np.array(rows, np.int64).reshape(len(rows), len(levels_counted))

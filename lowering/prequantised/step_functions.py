@@ -50,8 +50,8 @@ def steps_of(
 
     Examples
     --------
-    >>> found = steps_of(lambda x: x // 3, -2, 4, 1, is_monotone=True)
-    >>> found.least, found.most, found.corners[0].reached.tolist()
+    >>> steps = steps_of(lambda x: x // 3, -2, 4, 1, is_monotone=True)
+    >>> steps.least, steps.most, steps.corners[0].reached.tolist()
     (-1, 1, [0, 3])
     """
     if (high - low + 1) * channels <= _MOST_NUMBERS:
@@ -75,7 +75,8 @@ def _of_table(table: np.ndarray, low: int) -> Steps:
     for column, sign in zip(table.T, signs, strict=True):
         values, first = (column, low) if sign > 0 else (column[::-1], -high)
         at = np.nonzero(np.diff(values))[0]
-        corners.append(_corners(at + first + 1, values[at], values[at + 1], values, first, least, most))
+        ends = (first, values[0]), (first + len(values) - 1, values[-1])
+        corners.append(_corners(at + first + 1, values[at + 1], values[at] + 1, ends, least, most))
     return Steps(low, high, table, corners, signs, least, most)
 
 
@@ -91,15 +92,17 @@ def part_of(steps: Steps, low: int, high: int) -> Steps | None:
     return None if steps.table is None else _of_table(steps.table[low - steps.low : high + 1 - steps.low], low)
 
 
-def _corners(
-    at: np.ndarray, under: np.ndarray, over: np.ndarray, values: np.ndarray, first: int, least: int, most: int
-) -> Corners:
-    """Corners where a channel's values change, and at its ends where other channels have further levels."""
-    reached, levels, before, below = at, over, at - 1, under + 1
-    if values[0] > least:
-        reached, levels = np.append(reached, first), np.append(levels, values[0])
-    if values[-1] < most:
-        before, below = np.append(before, first + len(values) - 1), np.append(below, values[-1] + 1)
+def _corners(at: np.ndarray, levels: np.ndarray, below: np.ndarray, ends: Any, least: int, most: int) -> Corners:
+    """Corners where a channel's values change, and at its ends where other channels have further levels.
+
+    ``ends`` are the first and the last number, each with its value.
+    """
+    reached, before = at, at - 1
+    (start, first), (stop, last) = ends
+    if first > least:
+        reached, levels = np.append(reached, start), np.append(levels, first)
+    if last < most:
+        before, below = np.append(before, stop), np.append(below, last + 1)
     return Corners(*(each.astype(np.int64) for each in (reached, levels, before, below)))
 
 
@@ -111,23 +114,20 @@ def _searched(function: Any, low: int, high: int, channels: int, limit: int) -> 
     if (most - least) * channels > limit:
         return f"its {most - least + 1} levels in {channels} channels are too many"
     starts, stops = np.where(signs > 0, low, -high), np.where(signs > 0, high, -low)
-    wanted = np.arange(least + 1, most + 1)[:, None]
-    left, right = np.broadcast_to(starts, (len(wanted), channels)), np.broadcast_to(stops, (len(wanted), channels))
+    levels = np.arange(least + 1, most + 1)[:, None]
+    # All levels of all channels are bisected at once; numbers count along the direction in which a channel rises.
+    left, right = (np.broadcast_to(each, (len(levels), channels)) for each in (starts, stops))
     for _ in range(int(high - low).bit_length()):
         middle = (left + right) >> 1
-        there = function(middle * signs) >= wanted
-        left, right = np.where(there, left, np.minimum(middle + 1, right)), np.where(there, middle, right)
+        is_reached = function(middle * signs) >= levels
+        left, right = np.where(is_reached, left, np.minimum(middle + 1, right)), np.where(is_reached, middle, right)
     corners = []
     first, last = ends.min(axis=0), ends.max(axis=0)
     for c in range(channels):
-        inside = (wanted[:, 0] > first[c]) & (wanted[:, 0] <= last[c])
-        at, levels = right[inside, c], wanted[inside, 0]
-        reached, risen, before, below = at, levels, at - 1, levels
-        if first[c] > least:
-            reached, risen = np.append(reached, starts[c]), np.append(risen, first[c])
-        if last[c] < most:
-            before, below = np.append(before, stops[c]), np.append(below, last[c] + 1)
-        corners.append(Corners(*(each.astype(np.int64) for each in (reached, risen, before, below))))
+        inside = (levels[:, 0] > first[c]) & (levels[:, 0] <= last[c])
+        reached = levels[inside, 0]
+        bounds = (starts[c], first[c]), (stops[c], last[c])
+        corners.append(_corners(right[inside, c], reached, reached, bounds, least, most))
     return Steps(low, high, None, corners, signs.tolist(), least, most)
 
 
@@ -136,16 +136,15 @@ def within(steps: Steps, low: np.ndarray, high: np.ndarray) -> Steps:
 
     Examples
     --------
-    >>> found = steps_of(lambda x: x // 3, -2, 9, 1, is_monotone=True)
-    >>> within(found, np.array([1]), np.array([4])).corners[0]
+    >>> steps = steps_of(lambda x: x // 3, -2, 9, 1, is_monotone=True)
+    >>> within(steps, np.array([1]), np.array([4])).corners[0]
     Corners(reached=array([1, 3]), levels=array([0, 1]), before=array([2, 4, 4]), below=array([1, 2, 3]))
     """
+    if len(steps.corners) == 1:
+        low, high = low.min(keepdims=True), high.max(keepdims=True)
     corners = []
     for c, (each, sign) in enumerate(zip(steps.corners, steps.signs, strict=True)):
-        if len(steps.corners) == 1:
-            ends = sorted((sign * int(low.min()), sign * int(high.max())))
-        else:
-            ends = sorted((sign * int(low[c % len(low)]), sign * int(high[c % len(high)])))
+        ends = sorted((sign * int(low[c % len(low)]), sign * int(high[c % len(high)])))
         reached, before = each.reached <= ends[1], each.before >= ends[0]
         corners.append(
             Corners(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from graphrewrite import FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import named
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.elementwise_chains import traced, way
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS, quantised_as
 from graphrewrite.lowering.prequantised.rescaling import MOST_LEVELS, rescaled
@@ -16,11 +17,8 @@ from graphrewrite.lowering.prequantised.step_functions import steps_of, within
 from graphrewrite.op.integer.fixed_point import limits
 from graphrewrite.types import element_dtype
 
-__all__ = ["LOWER_STEPS", "NOWHERE", "Mantissas", "certain", "ends_of", "reading"]
+__all__ = ["LOWER_STEPS", "NOWHERE", "certain", "ends_of", "reading"]
 
-Mantissas = Annotated[
-    Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
-]
 NOWHERE = float(1 << 40)
 """Replacement for NaN results."""
 _FEW_LEVELS = 15
@@ -118,9 +116,9 @@ def reading(mantissas: Any, top: Any, worth: Any) -> Any:
 
 @rule(shared="keep", kind="lowering")
 def lower_steps(x: Mantissas, parameters):
-    """What float ops and a quantiser make of mantissas is rescaled, counted by thresholds, or looked up.
+    """Float ops and a quantiser on mantissas are a rescaling, a count of thresholds, or a table.
 
-    Where the result changes is found with the model's own arithmetic, and proved for each number that there is.
+    Its steps are found with the model's own arithmetic, and proved for each number that there is.
     """
     real = op.from_fixed(x)
     run = rule.repeated(real, way)

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
+from graphrewrite.lowering.composite.axes import channel_entries
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.layers import accumulated
 from graphrewrite.lowering.prequantised.quantised_inputs import distances
-from graphrewrite.lowering.prequantised.step_lowering import Mantissas
 
 __all__ = ["LOWER_STORED"]
 
+Zero = Constant | None
+"""A zero point, which ONNX may leave out."""
 _STORED = 32
 """Bits of the sums of stored integers."""
 
@@ -51,12 +54,7 @@ def _matrix_sums(x: Any, w: Any, w_zero: Any) -> Any:
 
 @rule(shared="keep", kind="lowering")
 def lower_conv_integer(
-    x: Mantissas,
-    one: Constant,
-    w: Constant,
-    z: Constant | None = None,
-    zero: Constant | None = None,
-    w_zero: Constant | None = None,
+    x: Mantissas, one: Constant, w: Constant, z: Zero = None, zero: Zero = None, w_zero: Zero = None
 ):
     """A convolution of distances from zero points is one of mantissas."""
     whole = op.from_fixed(x)
@@ -71,12 +69,7 @@ def lower_conv_integer(
 
 @rule(shared="keep", kind="lowering")
 def lower_matmul_integer(
-    x: Mantissas,
-    one: Constant,
-    w: Constant,
-    z: Constant | None = None,
-    zero: Constant | None = None,
-    w_zero: Constant | None = None,
+    x: Mantissas, one: Constant, w: Constant, z: Zero = None, zero: Zero = None, w_zero: Zero = None
 ):
     """A matrix product of distances from zero points is a layer on mantissas."""
     whole = op.from_fixed(x)
@@ -93,13 +86,12 @@ def lower_matmul_integer(
 
 @rule(shared="keep")
 def add_to_bias(x: Mantissas, w: Constant, b: Constant, c: Constant):
-    """What is added to the sums of a layer is added to its bias."""
+    """A constant that is added to the sums of a layer is added to its bias."""
     layer = (op.integer_linear | op.integer_conv)(x, w, b)
     real = op.from_fixed(layer)
     total = op.add(real, c)
     yield total
-    axes = (1,) * (len(layer.shape) - c.value.ndim) + c.value.shape
-    if len(axes) > len(layer.shape) or any(size != 1 for axis, size in enumerate(axes) if axis != 1):
+    if channel_entries(c.value.shape, len(layer.shape)) is None:
         return decline("its addend differs along other axes than the channels", at=c)
     if real.fraction != 0 or real.element != "i32":
         return decline("its addend is not a 32-bit integer", at=real)

@@ -9,12 +9,13 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import named
+from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.affine_functions import Corners, slope_through
 from graphrewrite.lowering.prequantised.elementwise_chains import chain_of, link
 from graphrewrite.lowering.prequantised.layers import is_single
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS, quantised_as
 from graphrewrite.lowering.prequantised.rescaling import limits_within
-from graphrewrite.lowering.prequantised.step_lowering import Mantissas, certain, reading
+from graphrewrite.lowering.prequantised.step_lowering import certain, reading
 
 __all__ = ["LOWER_PAIRS", "Sum", "add_multiples", "common_grid", "exact_sum", "widened"]
 
@@ -58,15 +59,14 @@ def common_grid(scales: tuple[float, float], x: np.ndarray, y: np.ndarray, level
     slope = slope_through(corners)
     for shift in range(_FINEST if slope else 0):
         one, other = (round(math.ldexp(each * (slope or 0.0), shift)) for each in fine)
-        corners_ = _corners(x * one + y * other, levels)
-        if corners_ is None:
+        scaled_corners = _corners(x * one + y * other, levels)
+        if scaled_corners is None:
             continue
-        low, high = (
-            ((corners_.levels << shift) - corners_.reached).max(),
-            ((corners_.below << shift) - corners_.before).min(),
-        )
+        low = ((scaled_corners.levels << shift) - scaled_corners.reached).max()
+        high = ((scaled_corners.below << shift) - scaled_corners.before).min()
         if low < high:
-            return Sum((one, other), int(-(-low // 2) * 2 if -(-low // 2) * 2 < high else low), shift)
+            even = -(-low // 2) * 2
+            return Sum((one, other), int(even if even < high else low), shift)
     return None
 
 
@@ -108,11 +108,8 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, top: Any, *, precisely: 
     if grid_sum is None:
         return decline("no factors of 28 bits bring its operands on one grid", at=total)
     first, second = widened(x, grid_sum.factors[0]), widened(y, grid_sum.factors[1])
-    ends = [
-        u * grid_sum.factors[0] + v * grid_sum.factors[1]
-        for u in (one.minimum, one.maximum)
-        for v in (other.minimum, other.maximum)
-    ]
+    multiples = a * grid_sum.factors[0] + b * grid_sum.factors[1]
+    ends = int(multiples.min()), int(multiples.max())
     sums = op.integer_add(first, second, element=FixedPoint.holding(min(0, *ends), max(1, *ends)))
     bounds = limits_within(element, int(levels.min()), int(levels.max()))
     result = op.rescale(

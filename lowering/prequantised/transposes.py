@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Constant, decline, op, rule
-from graphrewrite.lowering.matched_operands import first_operand
+from graphrewrite.lowering.composite.axes import channel_entries
+from graphrewrite.lowering.matched_operands import computed_from_inputs, first_operand
 from graphrewrite.lowering.prequantised.elementwise_chains import ELEMENTWISE, ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS
 
@@ -16,7 +17,7 @@ __all__ = ["SINK_TRANSPOSES"]
 _NUMBERS = ELEMENTWISE | QUANTISERS
 _BY_NUMBER = frozenset({*ONE_BY_ONE, "quantize_linear", "quant", "bipolar_quant", "trunc", "quantise"})
 _BY_AXIS = frozenset({"quantize_linear", "dequantize_linear"})
-_BY_PLACE = frozenset({"multi_threshold", "batch_norm", "name_axes"})
+_BY_POSITION = frozenset({"multi_threshold", "batch_norm", "name_axes"})
 """Elementwise ops with a fixed channel axis."""
 
 
@@ -45,13 +46,7 @@ def _untransposed(value: Any, perm: tuple[int, ...]) -> Any:
 
 def _is_computed_by_host(value: Any) -> bool:
     """Tell whether a value is an elementwise function of an input, which the host can transpose."""
-    graph, above = value.graph, [value.node]
-    for node in above:
-        if graph.nodes[node]["type"] in _BY_NUMBER:
-            above.extend(o.node for o in graph.operands(node) if o.node not in above)
-        elif graph.nodes[node]["type"] not in ("input", "constant"):
-            return False
-    return any(graph.nodes[node]["type"] == "input" for node in above)
+    return computed_from_inputs(value, _BY_NUMBER)
 
 
 def _moves_ones(before: Any, after: Any, perm: tuple[int, ...]) -> bool:
@@ -64,20 +59,19 @@ def _moves_ones(before: Any, after: Any, perm: tuple[int, ...]) -> bool:
 
 def _is_of_channels(value: Any, rank: int) -> bool:
     """Tell whether a constant varies along the channel axis only."""
-    along = (1,) * (rank - len(value.shape)) + tuple(value.shape)
-    return bool(value.is_constant) and [axis for axis, size in enumerate(along) if size != 1] == [1]
+    return bool(value.is_constant) and channel_entries(value.shape, rank) not in (None, 1)
 
 
 @rule(shared="keep")
 def transpose_after(x, others):
-    """What is computed number by number may be computed before the axes are transposed."""
+    """An elementwise op may be applied before the axes are transposed."""
     transposed = op.transpose(x)
     computed = _NUMBERS(transposed, *others)
     yield computed
     perm, rank = tuple(transposed.perm), len(transposed.perm)
     if rank < 2:
         return decline("it has one axis", at=transposed)
-    if _axes_have_names(x, computed, *others) or computed.op_name in _BY_PLACE:
+    if _axes_have_names(x, computed, *others) or computed.op_name in _BY_POSITION:
         return decline("its axes are named, or it depends on the order of axes", at=computed)
     if any(len(other.shape) > rank for other in others):
         return decline("an operand has more axes", at=computed)
@@ -95,10 +89,10 @@ def transpose_after(x, others):
         return op.transpose(computed.op(x, *others, like=computed), perm=perm)
     if any(not other.is_constant and len(other.shape) != rank for other in others):
         return decline("an operand has fewer axes", at=computed)
-    below = [_untransposed(other, perm) for other in others]
-    if any(each is None for each in below):
+    untransposed = [_untransposed(other, perm) for other in others]
+    if any(each is None for each in untransposed):
         return decline("an operand is transposed in another way, or not at all", at=computed)
-    operands = [x, *below] if first == transposed.node else [*below, x]
+    operands = [x, *untransposed] if first == transposed.node else [*untransposed, x]
     if len(others) > 1 and first != transposed.node:
         return decline("the transposed operand is not the first", at=computed)
     return op.transpose(computed.op(*operands, like=computed), perm=perm)
@@ -124,7 +118,7 @@ def reduce_before_transpose(x):
 
 @rule(shared="keep")
 def concat_before_transpose(before, x, after):
-    """Values that are transposed alike may be joined before."""
+    """Values that are transposed alike may be concatenated before."""
     transposed = op.transpose(x)
     concatenated = op.concat(*before, transposed, *after)
     yield concatenated
@@ -179,8 +173,8 @@ def multiply_positions(x, w: Constant):
     yield product
     if (reason := _no_positions(x, w, product)) is not None:
         return reason
-    there, back = _between(rank := len(x.shape))
-    return op.transpose(op.conv(op.transpose(x, perm=there), _kernel(w.value, rank), **_plain(rank)), perm=back)
+    to_second, to_last = _between(rank := len(x.shape))
+    return op.transpose(op.conv(op.transpose(x, perm=to_second), _kernel(w.value, rank), **_plain(rank)), perm=to_last)
 
 
 @rule
@@ -194,7 +188,7 @@ def multiply_stored_positions(
     y_scale: Constant,
     y_zero: Constant,
 ):
-    """The same of stored numbers."""
+    """A matrix of stored numbers times the vector at each position is a convolution of one position, as well."""
     product = op.qlinear_matmul(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero)
     yield product
     if (reason := _no_positions(x, w, product)) is not None:
@@ -204,12 +198,12 @@ def multiply_stored_positions(
         or max(w_scale.value.ndim, w_zero.value.ndim) > 1
     ):
         return decline("a scale or zero point differs from row to row", at=product)
-    there, back = _between(rank := len(x.shape))
-    first = op.transpose(x, perm=there)
+    to_second, to_last = _between(rank := len(x.shape))
+    first = op.transpose(x, perm=to_second)
     one = [c.value.reshape(()) for c in (x_scale, x_zero, y_scale, y_zero)]
     kernel = _kernel(w.value, rank)
     result = op.qlinear_conv(first, *one[:2], kernel, w_scale.value, w_zero.value, *one[2:], **_plain(rank))
-    return op.transpose(result, perm=back)
+    return op.transpose(result, perm=to_last)
 
 
 @rule(shared="keep")

@@ -39,13 +39,13 @@ def functions_of(graph: Graph) -> Functions:
 
     Examples
     --------
-    >>> found = functions_of(Graph.parse('''graph g
+    >>> functions = functions_of(Graph.parse('''graph g
     ... x = input() : f32[N,3]
     ... r = relu(x)
     ... s = sigmoid(r)
     ... m = mul(r, s)
     ... y = output(m)'''))
-    >>> found.ends, sorted(found.members)
+    >>> functions.ends, sorted(functions.members)
     ({'m': Operand(node='x', result=0)}, ['m', 'r', 's'])
     """
     sources: dict[str, Operand] = {}

@@ -55,22 +55,17 @@ def _size(x, axis):
     return 2 if axis == 0 else x.shape[axis - 1]
 
 
-_SELECTING = reduce(
-    or_,
-    [
-        getattr(op, name)
-        for name in (
-            *("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "channel_shuffle", "depth_to_space"),
-            *("space_to_depth", "resize"),
-        )
-    ],
+_MOVEMENTS = (
+    *("flatten", "squeeze", "unsqueeze", "slice", "tile", "identity", "channel_shuffle", "depth_to_space"),
+    *("space_to_depth", "resize"),
 )
+_SELECTING = reduce(or_, [getattr(op, name) for name in _MOVEMENTS])
 """Ops whose results are entries of their operand."""
 
 
 @rule(shared="keep", kind="lowering")
 def map_selection(x):
-    """Where an op takes each number from tells what it does: reshape, choose channels, repeat or choose positions."""
+    """The index of each entry tells what an op does: reshape, choose channels, repeat or choose positions."""
     movement = _SELECTING(leave(x))
     yield movement
     if reason := too_wide(x):
@@ -79,21 +74,22 @@ def map_selection(x):
         return decline("it interpolates", at=movement)
     if not isinstance(movement.shape[0], str) or len(movement.shape) < 2:
         return decline("its batch is not symbolic, or there are no channels", at=movement)
+    # The op is applied to the numbers of the entries of a frame: its result says which entry comes where.
     indices = np.arange(math.prod(x.shape)).reshape(1, *x.shape)
-    taken = movement.op(indices, **movement.graph.attributes(movement.node))[0]
-    if taken.size == indices.size and (taken.ravel() == indices.ravel()).all():
-        return leave(reshape(x, shape=taken.shape))
-    if taken.shape[1:] == x.shape[1:]:
-        order = taken.reshape(len(taken), -1)[:, 0] // math.prod(x.shape[1:])
-        if (indices[0][order] == taken).all():
+    sources = movement.op(indices, **movement.graph.attributes(movement.node))[0]
+    if sources.size == indices.size and (sources.ravel() == indices.ravel()).all():
+        return leave(reshape(x, shape=sources.shape))
+    if sources.shape[1:] == x.shape[1:]:
+        order = sources.reshape(len(sources), -1)[:, 0] // math.prod(x.shape[1:])
+        if (indices[0][order] == sources).all():
             return leave(select(x, order=tuple(order.tolist())))
-    if taken.ndim in (2, 3) and taken.ndim == len(x.shape) and len(taken) == x.shape[0]:
-        factors = tuple(new // old for new, old in zip(taken.shape[1:], x.shape[1:], strict=True))
+    if sources.ndim in (2, 3) and sources.ndim == len(x.shape) and len(sources) == x.shape[0]:
+        factors = tuple(new // old for new, old in zip(sources.shape[1:], x.shape[1:], strict=True))
         if min(factors) > 0:
             repeated = repeat(indices, factors=factors)[0]
-            if repeated.shape == taken.shape and (repeated == taken).all():
+            if repeated.shape == sources.shape and (repeated == sources).all():
                 return leave(repeat(x, factors=factors))
-    for rearranged in (of_windows(x, taken), interleaved(x, taken)):
+    for rearranged in (of_windows(x, sources), interleaved(x, sources)):
         if rearranged is not None:
             return leave(rearranged)
     return decline("it neither reshapes nor selects channels, nor repeats, interleaves or skips positions", at=movement)
@@ -122,7 +118,7 @@ def split_channels(graph):
 
     A pass, since a pattern has a fixed number of results.
     """
-    gone = []
+    removed = []
     for node in graph.in_order():
         if graph.nodes[node]["type"] != "split":
             continue
@@ -140,13 +136,13 @@ def split_channels(graph):
                 part, rest = graph.add(split, [rest], {"at": size}, origin=origin)
             rewire(graph, node, Operand(graph.add(leave, [part], origin=origin).node), index)
         graph.remove_node(node)
-        gone.append(node)
-    return gone
+        removed.append(node)
+    return removed
 
 
 @rule
 def pair_concat(xs):
-    """Several tensors are joined two at a time."""
+    """Several tensors are concatenated two at a time."""
     concatenated = op.concat(*xs)
     yield concatenated
     if len(xs) < 3:
@@ -171,7 +167,7 @@ def map_concat(x, y):
 
 @rule(shared="keep", kind="lowering")
 def map_concat_with_itself(x):
-    """A stream, and once more; the pattern of a join needs two different operands."""
+    """A stream concatenated with itself, whose pattern needs one operand twice."""
     operand = leave(x)
     concatenated = op.concat(operand, operand)
     yield concatenated

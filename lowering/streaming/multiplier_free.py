@@ -103,12 +103,12 @@ _PIECES = reduce(or_, (affine, threshold))
 
 def _channels_seen(windows, product, channels):
     """The channel that each column of a product reads, a row for each group."""
-    seen = np.arange(channels)
+    columns = np.arange(channels)
     if windows is not None:  # group by group, tap by tap, channel by channel
         taps = windows.type.channels // channels
-        seen = np.tile(seen.reshape(windows.groups, 1, -1), (1, taps, 1)).ravel()
-    positions = np.shape(product.weights)[1] * product.groups // len(seen)
-    return np.tile(seen, positions).reshape(product.groups, -1)
+        columns = np.tile(columns.reshape(windows.groups, 1, -1), (1, taps, 1)).ravel()
+    positions = np.shape(product.weights)[1] * product.groups // len(columns)
+    return np.tile(columns, positions).reshape(product.groups, -1)
 
 
 def _counted(signs, windows, product, negated=None, **coding):
@@ -142,7 +142,7 @@ def _recognised(y, wide, signs, windows, product):
 
 @rule(shared="keep", kind="lowering")
 def recognise_signs(y):
-    """What is counted, limited to -1 and 1, and nothing else, is a sign: from some number on it is the other one."""
+    """Counted numbers that are limited to -1 and 1, and nothing else, are signs: from some number on the other one."""
     wide = _PIECES(y)
     signs = requantise(wide)
     product = popcount(signs)
@@ -152,7 +152,7 @@ def recognise_signs(y):
 
 @rule(shared="keep", kind="lowering")
 def recognise_signs_in_windows(y):
-    """What is counted under a sliding window, limited to -1 and 1, and nothing else, is a sign."""
+    """Counted numbers under a sliding window that are limited to -1 and 1, and nothing else, are signs."""
     wide = _PIECES(y)
     signs = requantise(wide)
     windows = window(signs)

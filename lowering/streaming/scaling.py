@@ -14,6 +14,7 @@ from graphrewrite.hdl.components.multiply import multiply
 from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.softmax import softmax
 from graphrewrite.hdl.components.threshold import threshold
+from graphrewrite.lowering.composite.axes import channel_entries
 from graphrewrite.lowering.streaming.bridge import leave, too_wide
 from graphrewrite.lowering.streaming.channelwise import summed
 from graphrewrite.op.integer.fixed_point import limits
@@ -23,16 +24,14 @@ __all__ = ["MAP_SCALING"]
 _GAIN_BITS = 30
 _SEGMENT_BITS = 16
 _TABLE_BITS = 12
-_MOST_PLACES = 60
+_MOST_SHIFT = 60
 
 
 def _of_channels(values, x):
     """Constants as a vector over the channels; None if they differ within a channel or broadcast the stream."""
-    array, rank = np.asarray(values, np.int64), len(x.shape) + 1
-    values_ = array.reshape(*[1] * (rank - array.ndim), *array.shape)
-    if values_.ndim > rank or any(size != 1 for axis, size in enumerate(values_.shape) if axis != 1):
-        return None
-    return np.broadcast_to(values_.ravel(), x.shape[0]) if values_.size in (1, x.shape[0]) else None
+    array = np.asarray(values, np.int64)
+    fits = channel_entries(array.shape, len(x.shape) + 1) in (1, x.shape[0])
+    return np.broadcast_to(array.ravel(), x.shape[0]) if fits else None
 
 
 def _scaled(x, gains, terms, fraction=0):
@@ -47,7 +46,7 @@ def _scaled(x, gains, terms, fraction=0):
     return affine(x, gain=gains, bias=terms, element=element)
 
 
-def _places(values):
+def _exponents(values):
     """Exponents of powers of two; None if an entry is not one."""
     powers = [int(v).bit_length() - 1 for v in values]
     return np.array(powers) if all(v > 0 and v == 1 << p for v, p in zip(values, powers, strict=True)) else None
@@ -66,27 +65,28 @@ def map_rescale(x):
     gains, terms, shifts = (
         np.broadcast_to(np.asarray(v, np.int64), channels) for v in (scaled.multiplier, scaled.addend, scaled.shift)
     )
-    powers = _places(gains)
+    powers = _exponents(gains)
     if powers is not None and not terms.any():
         wide, shifts = x, shifts - powers
     else:
         wide = _scaled(x, gains, terms)
         if isinstance(wide, str):
             return decline(wide, at=scaled)
-    if shifts.max() > _MOST_PLACES or wide.type.element.width - shifts.min() > _MOST_PLACES:
-        return decline(f"its shifts of {shifts.min()} to {shifts.max()} need more than {_MOST_PLACES} bits", at=scaled)
+    if shifts.max() > _MOST_SHIFT or wide.type.element.width - shifts.min() > _MOST_SHIFT:
+        return decline(f"its shifts of {shifts.min()} to {shifts.max()} need more than {_MOST_SHIFT} bits", at=scaled)
     shift = int(shifts[0]) if len(set(shifts.tolist())) == 1 else tuple(shifts.tolist())
     low, high = limits(scaled.element, scaled.low, scaled.high)
     if low > high:
         return decline(f"its limits {scaled.low} to {scaled.high} exclude every number", at=scaled)
-    further = {k: getattr(scaled, k) for k in ("offset", "rounding") if getattr(scaled, k) not in (0, "half_even")}
-    further |= {k: v for k, v in (("low", low), ("high", high)) if getattr(scaled, k) is not None}
-    return leave(requantise(wide, shift=shift, element=scaled.element, **further))
+    # Defaults are left out, as the text of the graph shows attributes that are given.
+    options = {k: getattr(scaled, k) for k in ("offset", "rounding") if getattr(scaled, k) not in (0, "half_even")}
+    options |= {k: v for k, v in (("low", low), ("high", high)) if getattr(scaled, k) is not None}
+    return leave(requantise(wide, shift=shift, element=scaled.element, **options))
 
 
 @rule(shared="keep", kind="lowering")
 def map_threshold(x, levels: Constant):
-    """How many thresholds a number has reached is counted lane by lane."""
+    """The thresholds that a number has reached are counted lane by lane."""
     count = op.integer_threshold(leave(x), levels)
     yield count
     if reason := too_wide(x, count):

@@ -13,7 +13,7 @@ from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hdl.buffering import insert_fifos, insert_forks
 from graphrewrite.hdl.component import Component, Site, streams
 from graphrewrite.hdl.components import COMPONENTS
-from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, ParallelismError, origins_text
+from graphrewrite.lowering.errors import MOST_NAMED, LoweringError, ParallelismError, declined_reasons, origins_text
 from graphrewrite.lowering.folding.folder import Limits, fold
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_partition import forget_names_of_axes, partition
@@ -41,7 +41,7 @@ LOWER_TO_STREAM = (*MAP_LAYERS, *MAP_LANES, *MAP_SCALING, *MAP_SOURCES, *MAP_MOV
 @pass_
 def drop_bridges(graph: Graph) -> list[str]:
     """Make inputs and outputs streams where a tensor only enters or leaves."""
-    gone = []
+    removed = []
     for node in graph.in_order():
         kind = graph.nodes[node]["type"]
         if kind == "enter":
@@ -53,8 +53,8 @@ def drop_bridges(graph: Graph) -> list[str]:
         else:
             continue
         graph.remove_node(node)
-        gone.append(node)
-    return gone
+        removed.append(node)
+    return removed
 
 
 def to_stream(
@@ -85,8 +85,7 @@ def to_stream(
     max_multipliers, max_memory_bits : int, optional
         For the whole design: the interval is as short as they allow.
     stages : int
-        Ranks of registers that cut each computation, where it is long enough: more give a faster clock and a longer
-        latency.
+        Pipeline stages of each computation, where it is long enough: more give a faster clock and a longer latency.
     shift_add : bool
         Whether products of fully unrolled layers become additions of shifted numbers, with shared subexpressions.
     rules : sequence of Rule
@@ -215,14 +214,11 @@ def _check_lowered(graph: Graph, rules: Sequence[Rule]) -> None:
 
 def _reason_of(graph: Graph, node: str, left: Sequence[str], rules: Sequence[Rule]) -> str:
     """The reason why no rule mapped a node to a component."""
-    reasons: list[str] = [
-        r.explain(graph, at=node) for r in rules if graph.nodes[node]["type"] in (r.definition.root_kinds or ())
-    ]
+    fitting = [r for r in rules if graph.nodes[node]["type"] in (r.definition.root_kinds or ())]
     # The last of the rules that fit is the most general one.
-    declined = [reason.partition("declined: ")[2].rstrip(".") for reason in reasons if "declined: " in reason]
-    if declined:
+    if declined := declined_reasons(graph, node, fitting):
         return declined[-1]
     before = [o.node for o in graph.operands(node) if o.node in left]
     if before:
         return f"it reads {origins_text(graph, before[0])}"
-    return (reasons or [f"no component computes {graph.nodes[node]['type']}"])[0]
+    return fitting[0].explain(graph, at=node) if fitting else f"no component computes {graph.nodes[node]['type']}"
