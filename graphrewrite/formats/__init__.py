@@ -8,14 +8,38 @@ Examples
 True
 """
 
-from graphrewrite.formats.json.decode_graph import from_dict
-from graphrewrite.formats.json.encode_graph import to_dict
-from graphrewrite.formats.json_file import load, save
-from graphrewrite.formats.text.graph_parser import parse, parse_module
-from graphrewrite.formats.text.graph_printer import to_text
-from graphrewrite.formats.text_file import read_text, write_text
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphrewrite.formats.json.decode_graph import from_dict
+    from graphrewrite.formats.json.encode_graph import to_dict
+    from graphrewrite.formats.json_file import load, save
+    from graphrewrite.formats.text.graph_parser import parse, parse_module
+    from graphrewrite.formats.text.graph_printer import to_text
+    from graphrewrite.formats.text_file import read_text, write_text
 
 __all__ = ["from_dict", "load", "parse", "parse_module", "read_text", "save", "to_dict", "to_text", "write_text"]
+
+_HOMES = {
+    "from_dict": "json.decode_graph",
+    "load": "json_file",
+    "parse": "text.graph_parser",
+    "parse_module": "text.graph_parser",
+    "read_text": "text_file",
+    "save": "json_file",
+    "to_dict": "json.encode_graph",
+    "to_text": "text.graph_printer",
+    "write_text": "text_file",
+}
+"""The module of each public name, loaded when it is asked for: messages of the engine need the printer only."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -71,7 +70,7 @@ def replaced(files: Mapping[Path, bytes]) -> None:
     written: list[tuple[Path, Path]] = []
     try:
         for path, data in files.items():
-            temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
+            temporary = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")
             # O_EXCL never follows a link. The mode is that of any new file, less the umask.
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
             handle = os.open(temporary, flags, 0o666)
