@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any, overload
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
@@ -58,16 +58,18 @@ def elementwise(*types: Tensor, **_: Any) -> Tensor:
 
 
 def _with_defaults(infer: Infer, attributes: Mapping[str, Any]) -> Infer:
-    """An inference that may ask for attributes without naming their defaults again."""
-    asked = inspect.signature(infer).parameters.values()
-    missing = {
-        p.name: attributes[p.name]
-        for p in asked
-        if p.kind == p.KEYWORD_ONLY
-        and p.default is p.empty
-        and attributes.get(p.name, inspect.Parameter.empty) is not inspect.Parameter.empty
+    """Return an inference that gets the op's defaults of attributes for which it has no default of its own."""
+    parameters = inspect.signature(infer).parameters.values()
+    takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    open_ = {p.name for p in parameters if p.kind == p.KEYWORD_ONLY and p.default is p.empty}
+    own = {p.name for p in parameters if p.default is not p.empty}
+    defaults = {
+        name: default
+        for name, default in attributes.items()
+        if default is not inspect.Parameter.empty and (name in open_ or (takes_all and name not in own))
     }
-    return partial(infer, **missing) if missing else infer
+    # Wrapped, so that the constants in its code, such as the words of an attribute, are found by inspection.
+    return update_wrapper(partial(infer, **defaults), infer) if defaults else infer
 
 
 def _check_derived(derived: Mapping[str, str | Callable[[Any], Any]], names: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ _ENTRIES = 1 << 12
 _WIDEST = 24
 
 
-def check_exponentials(given: FixedPoint, table: ArrayLike, shift: int, element: FixedPoint) -> None:
+def check_exponentials(operand: FixedPoint, table: ArrayLike, shift: int, element: FixedPoint) -> None:
     """Raise unless a table holds exponentials, for an operand and a result of some formats.
 
     Parameters
@@ -39,8 +39,8 @@ def check_exponentials(given: FixedPoint, table: ArrayLike, shift: int, element:
             f"exponentials of {entries.min()} to {entries.max()}, the first one {entries[0]}: give integers from 0 to "
             f"{(1 << _WIDEST) - 1} that begin with the greatest, which is not zero"
         )
-    if not 0 <= shift <= given.width:
-        raise TypeMismatchError(f"shift={shift} of {given}: give 0 to {given.width}")
+    if not 0 <= shift <= operand.width:
+        raise TypeMismatchError(f"shift={shift} of {operand}: give 0 to {operand.width}")
     if element.signed or not 1 <= element.fraction <= min(element.width, _WIDEST):
         raise TypeMismatchError(
             f"{element} is not a format for probabilities; give an unsigned one of 1 to {_WIDEST} bits right of the "
@@ -89,20 +89,21 @@ def _infer_interpolate(
     rest: int,
     shift: int,
     element: FixedPoint,
-    low: int = 0,
-    bound: int | None = None,
+    low: int,
+    bound: int | None,
 ) -> Tensor:
-    given, starts, slopes = _format(x), np.asarray(base, np.int64), np.asarray(slope, np.int64)
+    operand, starts, slopes = _format(x), np.asarray(base, np.int64), np.asarray(slope, np.int64)
     fits = starts.ndim > 0 and slopes.shape == starts.shape and starts.shape[:-1] in ((), x.shape[1:2])
-    if not fits or rest < 0 or starts.shape[-1] << rest != 1 << given.width:
+    if not fits or rest < 0 or starts.shape[-1] << rest != 1 << operand.width:
         raise TypeMismatchError(
             f"{starts.shape} bases and {slopes.shape} slopes of segments of {rest} bits do not cover the range of "
-            f"{given}; give one of each for each value of the bits above, or a row of them for each channel"
+            f"{operand}; give one of each for each value of the bits above, or a row of them for each channel"
         )
     if bound is not None and bound < 0:
         raise TypeMismatchError(f"bound={bound}: an error bound is at least 0 units in the last place")
-    if low != given.minimum or not 0 <= shift <= 62:
-        raise TypeMismatchError(f"low={low}, shift={shift}: give low={given.minimum} and a shift of 0 to 62")
+    if low != operand.minimum or not 0 <= shift <= 62:
+        raise TypeMismatchError(f"low={low}, shift={shift}: give low={operand.minimum} and a shift of 0 to 62")
+    # A straight line has its extremes at the ends of its segment.
     ends = starts >> shift, (starts + slopes * ((1 << rest) - 1)) >> shift
     least, most = int(np.minimum(*ends).min()), int(np.maximum(*ends).max())
     if least < element.minimum or most > element.maximum:
@@ -134,10 +135,9 @@ def integer_interpolate(
     >>> integer_interpolate(x, base=(0, 64), slope=(0, 1), rest=7, shift=1, element=FixedPoint(False, 8), low=-128)
     array([[ 0,  0, 32, 95]], dtype=uint8)
     """
-    place = x.astype(np.int64) - low
-    segment, within = place >> rest, place & ((1 << rest) - 1)
+    index = x.astype(np.int64) - low
+    segment, within = index >> rest, index & ((1 << rest) - 1)
     starts, slopes = np.asarray(base, np.int64), np.asarray(slope, np.int64)
     channel = np.arange(len(starts)).reshape(-1, *[1] * (x.ndim - 2))
-    at = (segment,) if starts.ndim == 1 else (channel, segment)
-    lines = starts[at] + slopes[at] * within
-    return np.asarray(lines >> shift).astype(element.dtype)
+    line = (segment,) if starts.ndim == 1 else (channel, segment)
+    return np.asarray((starts[line] + slopes[line] * within) >> shift).astype(element.dtype)

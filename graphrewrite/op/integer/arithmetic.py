@@ -60,7 +60,7 @@ def round_shift(x: np.ndarray, shift: int | np.ndarray) -> np.ndarray:
     down, up = np.maximum(shift, 0), np.maximum(np.negative(shift), 0)
     half = np.where(down > 0, np.left_shift(1, np.maximum(down - 1, 0)), 0)
     whole = np.right_shift(x, down)
-    rest = x - np.left_shift(whole, down)  # from 0 on: nothing here is larger than x, which may be the greatest number
+    rest = x - np.left_shift(whole, down)  # not negative, and no step exceeds x, which may be the greatest int64
     rounded = whole + np.where(rest > half - (whole & 1), 1, 0)
     return np.asarray(np.left_shift(np.where(down > 0, rounded, whole), up), np.int64)
 
@@ -75,7 +75,7 @@ def narrowed(x: np.ndarray, shift: int | np.ndarray, low: int, high: int) -> np.
     """
     numbers = (np.minimum(x, np.uint64(_MOST)) if x.dtype == np.uint64 else x).astype(np.int64)
     up = np.maximum(np.negative(shift), 0)
-    if np.any(up):  # what is beyond the limits now is beyond them later, and must not be shifted out of the word
+    if np.any(up):  # numbers beyond the limits stay beyond them: limited first, they are not shifted out of the word
         least = np.where(up > 0, np.right_shift(low, up), -_MOST - 1)
         most = np.where(up > 0, np.right_shift(high, up) + 1, _MOST)
         numbers = np.clip(numbers, least, most)
@@ -107,7 +107,7 @@ def integer_linear(x: np.ndarray, w: np.ndarray, b: np.ndarray, *, element: Fixe
 
 
 def _accumulate(products: np.ndarray, b: np.ndarray, element: FixedPoint) -> np.ndarray:
-    # The sum with the bias fits the accumulator, and each of its formats up to 53 bits fits float64.
+    # The sum with the bias fits the accumulator, up to 24 bits of which are exact in float32, and up to 53 in float64.
     wide = products if products.dtype == np.int64 or element.width <= 24 else products.astype(np.float64)
     return (wide + b.astype(wide.dtype)).astype(element.dtype)
 
@@ -183,7 +183,7 @@ def _infer_requantise(x: Tensor, *, shift: int | Sequence[int], element: FixedPo
         channels = x.shape[1] if len(x.shape) > 1 and (x.layout or "NC")[1] == "C" else "no"
         if len(shift) != channels:
             raise TypeMismatchError(f"{len(shift)} shifts do not fit the {channels} channels of {x}")
-        if not all(isinstance(places, int) for places in shift):
+        if not all(isinstance(bits, int) for bits in shift):
             raise TypeMismatchError(f"shifts are integers, got {list(shift)}")
     return Tensor(element, x.shape)
 

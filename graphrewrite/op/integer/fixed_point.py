@@ -24,7 +24,7 @@ def _steps(element: FixedPoint, fractions: Sequence[int] | None, axis: int, rank
 
 
 def limits(element: FixedPoint, low: int | None = None, high: int | None = None) -> tuple[int, int]:
-    """Return the limits of a format's mantissas, some tighter ones given.
+    """Return the limits of a format's mantissas, perhaps tighter ones.
 
     Returns
     -------
@@ -36,11 +36,9 @@ def limits(element: FixedPoint, low: int | None = None, high: int | None = None)
     >>> limits(FixedPoint(False, 4), -1, 9), limits(FixedPoint(False, 4), 99)
     ((0, 9), (15, 15))
     """
-    least, most = element.minimum, element.maximum
-    return (
-        least if low is None else min(max(low, least), most),
-        most if high is None else min(max(high, least), most),
-    )
+    bounds = (element.minimum if low is None else low, element.maximum if high is None else high)
+    least, most = (min(max(bound, element.minimum), element.maximum) for bound in bounds)
+    return least, most
 
 
 def mantissas(
@@ -75,7 +73,7 @@ def mantissas(
     least = math.nextafter(least, math.inf) if least < ends[0] else least
     most = math.nextafter(most, -math.inf) if most > ends[1] else most
     scaled = np.asarray(x, np.float64) / _steps(element, fractions, axis, np.ndim(x))
-    return np.clip(np.rint(scaled) + 0.0, least, most)  # + 0.0: a mantissa has one zero
+    return np.clip(np.rint(scaled) + 0.0, least, most)  # -0.0 + 0.0 is 0.0: a mantissa has one zero
 
 
 def _infer_quantise(
@@ -86,7 +84,7 @@ def _infer_quantise(
     if not all(isinstance(fraction, int) for fraction in fractions or ()):
         raise TypeMismatchError(f"fractions are integers, got {list(fractions or ())}")
     for fraction in fractions or ():
-        FixedPoint(element.signed, element.width, fraction)  # says what is wrong with it
+        FixedPoint(element.signed, element.width, fraction)  # raises for an invalid fraction
     return x
 
 

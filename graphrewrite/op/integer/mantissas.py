@@ -21,7 +21,7 @@ _ROUNDINGS = ("half_even", "half_up", "down", "to_zero")
 
 
 def _range(kind: Tensor) -> tuple[int, int]:
-    """The least and the greatest number of an element type of whole numbers."""
+    """Return the least and the greatest number of an element type of whole numbers."""
     element = kind.element
     if isinstance(element, FixedPoint):
         return element.minimum, element.maximum
@@ -29,7 +29,7 @@ def _range(kind: Tensor) -> tuple[int, int]:
 
 
 def _holding(x: Tensor, y: Tensor, results: Sequence[int], element: FixedPoint | None) -> Tensor:
-    """The type of exact results: of the given format, or of the narrowest that holds them all."""
+    """Return the type of exact results: of a format, or of the narrowest that holds them all."""
     need = FixedPoint.holding(min(results), max(results), 0 if element is None else element.fraction)
     if element is not None and not element.minimum <= min(results) <= max(results) <= element.maximum:
         raise TypeMismatchError(f"results range from {min(results)} to {max(results)}, beyond {element}; give {need}")
@@ -134,20 +134,16 @@ def integer_threshold(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return reached.sum(axis=-1, dtype=FixedPoint.holding(0, levels.shape[1]).dtype)
 
 
-def _check_each(x: Tensor, name: str, given: int | Sequence[int]) -> None:
-    """Raise unless there is one whole number, or one a channel."""
-    if isinstance(given, int):
-        return
+def _extremes(x: Tensor, name: str, numbers: int | Sequence[int]) -> tuple[int, int]:
+    """Return the least and the greatest of numbers; raise unless there is one integer, or one per channel."""
+    if isinstance(numbers, int):
+        return numbers, numbers
     channels = x.shape[1] if len(x.shape) > 1 and (x.layout or "NC")[1] == "C" else "no"
-    if len(given) != channels or not all(isinstance(each, int) for each in given):
+    if len(numbers) != channels or not all(isinstance(number, int) for number in numbers):
         raise TypeMismatchError(
-            f"{name} is one integer, or one for each of the {channels} channels of {x}, got {list(given)}"
+            f"{name} is one integer, or one for each of the {channels} channels of {x}, got {list(numbers)}"
         )
-
-
-def _extremes(given: int | Sequence[int]) -> tuple[int, int]:
-    """The least and the greatest of numbers, or of one."""
-    return (given, given) if isinstance(given, int) else (min(given, default=0), max(given, default=0))
+    return min(numbers, default=0), max(numbers, default=0)
 
 
 def _infer_rescale(
@@ -156,21 +152,17 @@ def _infer_rescale(
     multiplier: int | Sequence[int],
     shift: int | Sequence[int],
     element: FixedPoint,
-    addend: int | Sequence[int] = 0,
-    offset: int = 0,
-    rounding: str = "half_even",
-    saturate: bool = True,
+    addend: int | Sequence[int],
+    rounding: str,
     **_: object,
 ) -> Tensor:
     if not isinstance(element, FixedPoint):
         raise TypeMismatchError(f"the element must be a FixedPoint format, got {element!r}")
     if rounding not in _ROUNDINGS:
         raise TypeMismatchError(f"rounding is {', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}, got {rounding!r}")
-    _check_each(x, "multiplier", multiplier)
-    _check_each(x, "addend", addend)
-    _check_each(x, "shift", shift)
-    factors, terms, places = _extremes(multiplier), _extremes(addend), _extremes(shift)
-    if not 0 <= places[0] <= places[1] <= 62 or not -1 << 32 < factors[0] <= factors[1] < 1 << 32:
+    factors, terms = _extremes(x, "multiplier", multiplier), _extremes(x, "addend", addend)
+    shifts = _extremes(x, "shift", shift)
+    if not 0 <= shifts[0] <= shifts[1] <= 62 or not -1 << 32 < factors[0] <= factors[1] < 1 << 32:
         raise TypeMismatchError(f"multipliers have 1 to 32 bits and shifts are 0 to 62, got {multiplier} and {shift}")
     low, high = _range(x)
     if max(abs(low), high) * max(map(abs, factors)) + max(map(abs, terms)) >= 1 << 62:
@@ -198,7 +190,7 @@ def rescale(
     Multiplier, addend and shift are one number, or one a channel (axis 1); the quotient is rounded ``"half_even"``,
     ``"half_up"``, ``"down"`` or ``"to_zero"``; the offset is a zero point (Jacob et al. 2018, section 2.2). ``low`` and
     ``high`` are tighter limits, where it saturates. A ``bound`` says how far the results are at most, in units of the
-    last place, from those of a function that the scale stands for.
+    last place, from those of the function that the scale approximates.
 
     Examples
     --------
@@ -213,25 +205,24 @@ def rescale(
     [[9, 0]]
     """
     product = x.astype(np.int64) * _per_channel(multiplier, x.ndim) + _per_channel(addend, x.ndim)
-    places = _per_channel(shift, x.ndim)
-    whole = product >> places
-    rest = product - (whole << places)
-    half = (np.int64(1) << places) >> 1
+    bits = _per_channel(shift, x.ndim)
+    whole = product >> bits  # rounded down; the remainder is not negative
+    remainder = product - (whole << bits)
+    half = (np.int64(1) << bits) >> 1
     if rounding == "half_up":
-        whole = whole + (places > 0) * (rest >= half)
+        whole = whole + (bits > 0) * (remainder >= half)
     elif rounding == "half_even":
-        whole = whole + (places > 0) * ((rest > half) | ((rest == half) & (whole & 1 == 1)))
+        whole = whole + (bits > 0) * ((remainder > half) | ((remainder == half) & (whole & 1 == 1)))
     elif rounding == "to_zero":
-        whole = whole + ((product < 0) & (rest != 0))
-    moved = whole + offset
+        whole = whole + ((product < 0) & (remainder != 0))
     if saturate:
-        return np.clip(moved, *limits(element, low, high)).astype(element.dtype)
-    wrapped = moved & ((1 << element.width) - 1)
+        return np.clip(whole + offset, *limits(element, low, high)).astype(element.dtype)
+    wrapped = (whole + offset) & ((1 << element.width) - 1)
     sign = element.signed * (1 << (element.width - 1))
-    return ((wrapped ^ sign) - sign).astype(element.dtype)
+    return ((wrapped ^ sign) - sign).astype(element.dtype)  # the sign bit is extended
 
 
-def _per_channel(given: int | Sequence[int], rank: int) -> np.ndarray:
-    """One number, or one a channel, to be broadcast against an array of so many axes."""
-    values = np.asarray(given, np.int64)
+def _per_channel(numbers: int | Sequence[int], rank: int) -> np.ndarray:
+    """Return one number, or one per channel, for broadcasting against an array of so many axes."""
+    values = np.asarray(numbers, np.int64)
     return values if values.ndim == 0 else values.reshape(-1, *[1] * (rank - 2))

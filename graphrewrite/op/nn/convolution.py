@@ -15,9 +15,10 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.nn.correlation import correlate, is_fast
+from graphrewrite.op.tensor.linear_algebra import check_bias
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["conv", "convolve", "depthwise_conv", "pad_spatial", "per_axis", "spatial_sizes"]
+__all__ = ["check_ranks", "conv", "convolve", "depthwise_conv", "pad_spatial", "per_axis", "spatial_sizes"]
 
 
 def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]:
@@ -28,10 +29,8 @@ def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]
     >>> per_axis((1, 1), 3, neutral=1), per_axis((2, 2), 3, neutral=1)
     ((1, 1, 1), (2, 2))
     """
-    if len(values) == count:
-        return tuple(values)
-    serves = len(values) == (2 if neutral else 4) and all(value == neutral for value in values)
-    return (neutral,) * count if serves else tuple(values)
+    is_default = len(values) == (2 if neutral else 4) and all(value == neutral for value in values)
+    return (neutral,) * count if is_default else tuple(values)
 
 
 def spatial_sizes(
@@ -86,15 +85,16 @@ def _spatial_sizes(
     for axis, size in enumerate(sizes):
         if isinstance(size, str):
             raise TypeMismatchError(f"spatial size {size!r} is symbolic; give it a number when importing the model")
-        room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (kernel[axis] - 1) - 1
-        if room < 0 or strides[axis] < 1:
+        padded = size + pads[axis] + pads[rank + axis]
+        last_start = padded - dilations[axis] * (kernel[axis] - 1) - 1
+        if last_start < 0 or strides[axis] < 1:
             raise TypeMismatchError(
-                f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size "
-                f"{size + pads[axis] + pads[rank + axis]}"
+                f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size {padded}"
             )
-        steps = -(-room // strides[axis]) if ceil_mode else room // strides[axis]
-        starts_behind = ceil_mode and steps * strides[axis] >= max(size + pads[axis], 1)
-        result.append(steps if starts_behind else steps + 1)
+        steps = -(-last_start // strides[axis]) if ceil_mode else last_start // strides[axis]
+        # ONNX drops a last window that starts in the padding at the end, although it would be rounded up to.
+        starts_in_padding = ceil_mode and steps * strides[axis] >= max(size + pads[axis], 1)
+        result.append(steps if starts_in_padding else steps + 1)
     return tuple(result)
 
 
@@ -135,16 +135,10 @@ def convolve(
         pads = per_axis(pads, 2 * rank, 0)
         return correlate(x, w, b, results=sizes, strides=strides, pads=pads, dilations=dilations, groups=groups)
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
-    axes = tuple(range(2, 2 + rank))
-    windows = sliding_window_view(pad_spatial(x, pads), reach, axis=axes)
-    pick = (
-        slice(None),
-        slice(None),
-        *(slice(None, None, s) for s in strides),
-        *(slice(None, None, d) for d in dilations),
-    )
-    windows = np.moveaxis(windows[pick], 1, 1 + rank)  # N, positions, C, kernel
-    batch, positions = windows.shape[0], windows.shape[1 : 1 + rank]
+    windows = sliding_window_view(pad_spatial(x, pads), reach, axis=tuple(range(2, 2 + rank)))
+    steps = [slice(None, None, step) for step in (1, 1, *strides, *dilations)]
+    windows = np.moveaxis(windows[tuple(steps)], 1, 1 + rank)  # N, positions, C, kernel
+    batch, *positions = windows.shape[: 1 + rank]
     inner, outer = w.shape[1], w.shape[0] // groups
     rows = batch * int(np.prod(positions))
     parts = []
@@ -156,30 +150,25 @@ def convolve(
     return y if b is None else y + b.reshape(-1, *[1] * rank)
 
 
-def infer_conv(
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None = None,
-    *,
-    strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
-    dilations: Sequence[int] = (1, 1),
-    groups: int = 1,
-) -> Tensor:
-    """Infer the type of a convolution and check that weights, bias and groups fit."""
+def check_ranks(x: Tensor, w: Tensor, groups: int) -> None:
+    """Raise unless a convolution has as many axes in its weights as in its input, and at least one group."""
     if len(x.shape) != len(w.shape) or len(x.shape) < 3:
         raise TypeMismatchError("input and weights need the same rank, batch and channels first, at least 3")
     if groups < 1:
         raise TypeMismatchError(f"groups={groups} is not positive; give at least 1")
+
+
+def infer_conv(x: Tensor, w: Tensor, b: Tensor | None = None, *, groups: int, **windows: Any) -> Tensor:
+    """Infer the type of a convolution and check that weights, bias and groups fit."""
+    check_ranks(x, w, groups)
     channels, outer = x.shape[1], w.shape[0]
     if not isinstance(channels, int) or not isinstance(outer, int) or w.shape[1] != channels / groups or outer % groups:
         raise TypeMismatchError(
             f"{channels} channels in {groups} groups need weights [O,{channels}/{groups},…], got {w}"
         )
-    if b is not None and b.shape != (outer,):
-        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{outer}]")
+    check_bias(b, outer)
     kernel = [int(k) for k in w.shape[2:]]
-    return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], kernel, strides, pads, dilations)))
+    return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], kernel, **windows)))
 
 
 def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, **attributes: Any) -> Tensor:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
-from graphrewrite.op.nn.activation import hard_sigmoid, leaky_relu, relu, sigmoid, threshold
+from graphrewrite.op.nn.activation import hard_sigmoid, leaky_relu, relu, sigmoid, tanh, threshold
 from graphrewrite.op.nn.smooth_activation import elu, softplus, softsign
 
 __all__ = ["Gate", "gates"]
@@ -17,56 +17,36 @@ Gate = Callable[[np.ndarray], np.ndarray]
 """Element-wise."""
 
 
-class _Kind(NamedTuple):
-    """A function of an array and as many numbers as there are defaults: alpha, and beta."""
-
-    function: Callable[..., np.ndarray]
-    alpha: float | None = None
-    beta: float | None = None
-
-
-def _affine(x: np.ndarray, alpha: float, beta: float) -> np.ndarray:
+def _affine(x: np.ndarray, *, alpha: float, beta: float) -> np.ndarray:
     return x * x.dtype.type(alpha) + x.dtype.type(beta)
 
 
-def _scaled_tanh(x: np.ndarray, alpha: float, beta: float) -> np.ndarray:
+def _scaled_tanh(x: np.ndarray, *, alpha: float, beta: float) -> np.ndarray:
     return np.tanh(x * x.dtype.type(beta)) * x.dtype.type(alpha)
 
 
-_KINDS = {
-    "affine": _Kind(_affine, 1.0, 0.0),
-    "elu": _Kind(lambda x, alpha: elu.function(x, alpha=alpha), 1.0),
-    "hard_sigmoid": _Kind(lambda x, alpha, beta: hard_sigmoid.function(x, alpha=alpha, beta=beta), 0.2, 0.5),
-    "leaky_relu": _Kind(lambda x, alpha: leaky_relu.function(x, alpha=alpha), 0.01),
-    "relu": _Kind(relu.function),
-    "scaled_tanh": _Kind(_scaled_tanh, 1.0, 1.0),
-    "sigmoid": _Kind(sigmoid.function),
-    "softplus": _Kind(softplus.function),
-    "softsign": _Kind(softsign.function),
-    "tanh": _Kind(np.tanh),
-    "thresholded_relu": _Kind(lambda x, alpha: threshold.function(x, alpha=alpha), 1.0),
+_OPS = (elu, hard_sigmoid, leaky_relu, relu, sigmoid, softplus, softsign, tanh)
+_KINDS: Mapping[str, tuple[Callable[..., np.ndarray], Mapping[str, float]]] = {
+    "affine": (_affine, {"alpha": 1.0, "beta": 0.0}),
+    "scaled_tanh": (_scaled_tanh, {"alpha": 1.0, "beta": 1.0}),
+    "thresholded_relu": (threshold.function, threshold.attributes),
+    **{op.name: (op.function, op.attributes) for op in _OPS},
 }
-_WRITTEN = {name.replace("_", ""): name for name in _KINDS}
+"""Functions by name, each with the defaults of its parameters."""
 
 
-def _kind(name: Any) -> _Kind:
-    found = _WRITTEN.get(str(name).lower().replace("_", ""))
-    if found is None:
+def _gate(name: Any, numbers: Mapping[str, list[float]]) -> Gate:
+    """Return an activation, which takes the next of the numbers for its parameters, or else its defaults."""
+    by_name = {known.replace("_", ""): kind for known, kind in _KINDS.items()}
+    kind = by_name.get(str(name).lower().replace("_", ""))
+    if kind is None:
         raise TypeMismatchError(
             f"unknown activation of a recurrent layer {name!r}{did_you_mean(str(name).lower(), _KINDS)}; "
-            f"known are {', '.join(_KINDS)}"
+            f"known are {', '.join(sorted(_KINDS))}"
         )
-    return _KINDS[found]
-
-
-def _bound(kind: _Kind, alphas: list[float], betas: list[float]) -> Gate:
-    """Take the next numbers, where the activation has any, or else its defaults."""
-    numbers = [
-        given.pop(0) if given else default
-        for default, given in ((kind.alpha, alphas), (kind.beta, betas))
-        if default is not None
-    ]
-    return lambda x: kind.function(x, *numbers)
+    function, defaults = kind
+    parameters = {key: numbers[key].pop(0) if numbers[key] else default for key, default in defaults.items()}
+    return lambda x: function(x, **parameters)
 
 
 def gates(
@@ -90,12 +70,8 @@ def gates(
         raise TypeMismatchError(
             f"takes {count} activations per direction, got {len(names)}: {', '.join(map(str, names))}"
         )
-    alphas, betas = list(alpha), list(beta)
-    found = [_bound(_kind(name), alphas, betas) for name in names]
-    if alphas or betas:
-        raise TypeMismatchError(
-            f"{len(alphas) + len(betas)} numbers in activation_alpha and activation_beta that no activation takes"
-        )
-    if len(found) == count:
-        return [found] * directions
-    return [found[:count], found[count:]]
+    numbers = {"alpha": list(alpha), "beta": list(beta)}
+    functions = [_gate(name, numbers) for name in names]
+    if surplus := sum(map(len, numbers.values())):
+        raise TypeMismatchError(f"{surplus} numbers in activation_alpha and activation_beta that no activation takes")
+    return [functions] * directions if len(functions) == count else [functions[:count], functions[count:]]

@@ -1,6 +1,6 @@
 """Interpolation along an axis: the entries (taps) that make an entry of the result, and their weights.
 
-For each entry of the result there is a place between entries of the operand, and around it some of these, the taps.
+Each entry of the result has a coordinate between entries of the operand; those around it are its taps.
 The definitions are those of the ONNX specification, Resize; the cubic weights are those of Keys (1981).
 """
 
@@ -22,11 +22,11 @@ COORDINATES = (
     "tf_half_pixel_for_nn",
     "tf_crop_and_resize",
 )
-"""Where an entry of the result lies in the operand."""
+"""Transformations of the index of an entry of the result to a coordinate of the operand."""
 MODES = ("nearest", "linear", "cubic")
-"""How many entries around that place there are, and how they count."""
+"""The number of entries around that coordinate, and their weights."""
 NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
-"""Which entry is taken as the nearest one."""
+"""Choices of the nearest entry."""
 
 
 class Sampling(NamedTuple):
@@ -37,9 +37,9 @@ class Sampling(NamedTuple):
     coordinates, mode, nearest : str
         One of `COORDINATES`, of `MODES` and of `NEAREST`.
     cubic : float
-        The slope that cubic weights have at 1.
+        Slope of the cubic weights at 1.
     exclude_outside : bool
-        Whether taps outside of the axis weigh nothing; else the last entry is there.
+        Whether taps outside of the axis weigh nothing; otherwise the axis continues with its last entry.
     antialias : bool
         Whether a smaller result has more taps.
     """
@@ -53,16 +53,16 @@ class Sampling(NamedTuple):
 
 
 class Taps(NamedTuple):
-    """What makes the entries of a result.
+    """The entries of an operand that make those of a result.
 
     Attributes
     ----------
     indices : ndarray of int
         Of the entries of the operand, [taps, size of the result].
     weights : ndarray of float, optional
-        Of these; None where there is one tap, which counts as it is.
+        Weights of these; None for a single tap of weight 1.
     outside : ndarray of bool
-        Of each entry of the result, whether it lies outside of a crop.
+        Whether each entry of the result lies outside of a crop.
     """
 
     indices: np.ndarray
@@ -70,7 +70,7 @@ class Taps(NamedTuple):
     outside: np.ndarray
 
 
-def taps(how: Sampling, own: int, size: int, scale: float, part: tuple[float, float]) -> Taps:
+def taps(sampling: Sampling, own: int, size: int, scale: float, part: tuple[float, float]) -> Taps:
     """Return the taps of an axis.
 
     Parameters
@@ -78,39 +78,39 @@ def taps(how: Sampling, own: int, size: int, scale: float, part: tuple[float, fl
     own, size : int
         Size of the axis in the operand and in the result.
     scale : float
-        Of the axis, which the sizes need not have exactly.
+        Requested scale; the ratio of the sizes may differ by rounding.
     part : tuple of float
-        Which part of the axis a crop takes; the whole is from 0 to 1.
+        Start and end of a crop; the whole axis is from 0 to 1.
 
     Examples
     --------
     >>> linear = Sampling("half_pixel", "linear", "floor", -0.75, False, False)
-    >>> found = taps(linear, 2, 4, 2.0, (0.0, 1.0))
-    >>> found.indices.tolist(), found.weights.tolist()
+    >>> t = taps(linear, 2, 4, 2.0, (0.0, 1.0))
+    >>> t.indices.tolist(), t.weights.tolist()
     ([[0, 0, 0, 1], [0, 1, 1, 1]], [[0.25, 0.75, 0.25, 0.75], [0.75, 0.25, 0.75, 0.25]])
     """
-    places = _places(how.coordinates, own, size, scale, part)
+    positions = _positions(sampling.coordinates, own, size, scale, part)
     outside = np.zeros(size, np.bool_)
-    if how.coordinates == "tf_crop_and_resize":
-        outside = (places < 0) | (places > own - 1)
-    # The tap to the left of a place is never the place itself, so that what is behind it is in (0, 1].
-    left = np.ceil(places) - 1
-    ratio = places - left
+    if sampling.coordinates == "tf_crop_and_resize":
+        outside = (positions < 0) | (positions > own - 1)
+    # The left tap is strictly less than the coordinate, so that the ratio lies in (0, 1]: 1 means exactly on an entry.
+    left = np.ceil(positions) - 1
+    ratio = positions - left
     base = np.clip(left, -(2**31), 2**31).astype(np.int64)
-    if how.mode == "nearest":
-        chosen = base + _rounds_up(how.nearest, ratio)
+    if sampling.mode == "nearest":
+        chosen = base + _rounds_up(sampling.nearest, ratio)
         return Taps(np.clip(chosen, 0, own - 1)[None], None, outside)
-    offsets, weights = _weights(how, ratio, scale)
+    offsets, weights = _weights(sampling, ratio, scale)
     indices = base + offsets[:, None]
     inside = (indices >= 0) & (indices < own)
-    if how.exclude_outside:
+    if sampling.exclude_outside:
         kept = np.where(inside, weights, 0)
         total = kept.sum(axis=0)
         weights = np.where(total == 0, weights, kept / np.where(total == 0, 1, total))
     return Taps(np.clip(indices, 0, own - 1), weights, outside)
 
 
-def _places(coordinates: str, own: int, size: int, scale: float, part: tuple[float, float]) -> np.ndarray:
+def _positions(coordinates: str, own: int, size: int, scale: float, part: tuple[float, float]) -> np.ndarray:
     i = np.arange(size, dtype=np.float64)
     width = scale * own  # of the result, before it was rounded
     last = own - 1
@@ -124,12 +124,12 @@ def _places(coordinates: str, own: int, size: int, scale: float, part: tuple[flo
         return i / scale
     if coordinates == "tf_half_pixel_for_nn":
         return (i + 0.5) / scale
-    places: np.ndarray = (i + 0.5) / scale - 0.5
+    positions: np.ndarray = (i + 0.5) / scale - 0.5
     if coordinates == "half_pixel_symmetric":
-        return places + own / 2 * (1 - size / width)
+        return positions + own / 2 * (1 - size / width)
     if coordinates == "pytorch_half_pixel" and width == 1:
         return np.full(size, -0.5)
-    return places
+    return positions
 
 
 def _rounds_up(nearest: str, ratio: np.ndarray) -> np.ndarray:
@@ -142,15 +142,15 @@ def _rounds_up(nearest: str, ratio: np.ndarray) -> np.ndarray:
     return up.astype(np.int64)
 
 
-def _weights(how: Sampling, ratio: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def _weights(sampling: Sampling, ratio: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Offsets of the taps from the left one, and their weights."""
-    narrowing = min(scale, 1.0) if how.antialias else 1.0
-    reach = 1 if how.mode == "linear" else 2
+    narrowing = min(scale, 1.0) if sampling.antialias else 1.0
+    reach = 1 if sampling.mode == "linear" else 2
     first = math.floor(-reach / narrowing) + 1
     offsets = np.arange(first, 2 - first)
     distance = np.abs(offsets[:, None] - ratio) * narrowing
-    weights = np.clip(1 - distance, 0, 1) if how.mode == "linear" else _cubic(distance, how.cubic)
-    if how.antialias:
+    weights = np.clip(1 - distance, 0, 1) if sampling.mode == "linear" else _cubic(distance, sampling.cubic)
+    if sampling.antialias:
         weights = weights / weights.sum(axis=0)
     return offsets, weights
 
@@ -159,5 +159,5 @@ def _cubic(x: np.ndarray, a: float) -> np.ndarray:
     """Keys (1981), equation 15, with any slope at 1."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    found: np.ndarray = np.where(x <= 1, near, np.where(x < 2, far, 0.0))
-    return found
+    values: np.ndarray = np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+    return values

@@ -34,7 +34,7 @@ def has_window_in_border(
     dilations: Sequence[int] = (1, 1),
     ceil_mode: bool = False,
 ) -> bool:
-    """Tell whether a window of a pooling reads nothing of an axis that it moves along.
+    """Tell whether a window of a pooling lies in the padding only, along some axis.
 
     Examples
     --------
@@ -49,10 +49,10 @@ def has_window_in_border(
         if isinstance(size, str):
             continue
         (count,) = spatial_sizes((size,), (width,), (stride,), (before, after), (step,), ceil_mode=ceil_mode)
-        if step == 1:
+        if step == 1:  # only the first and the last window can lie outside
             if before >= width or (count - 1) * stride >= size + before:
                 return True
-        else:
+        else:  # the taps of any window may all miss the axis
             reads = np.arange(count)[:, None] * stride + np.arange(width) * step - before
             if not ((reads >= 0) & (reads < size)).any(axis=1).all():
                 return True
@@ -65,19 +65,10 @@ def check_positions(x: Tensor) -> None:
         raise TypeMismatchError(f"pooling needs a batch, channels and at least one spatial axis, got {x}")
 
 
-def infer_windows(
-    x: Tensor,
-    *,
-    kernel: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
-    dilations: Sequence[int] = (1, 1),
-    ceil_mode: bool = False,
-) -> Tensor:
+def infer_windows(x: Tensor, **windows: Any) -> Tensor:
     """Infer the type of a pooling over windows."""
     check_positions(x)
-    sizes = spatial_sizes(x.shape[2:], kernel, strides, pads, dilations, ceil_mode=ceil_mode)
-    return Tensor(x.element, (*x.shape[:2], *sizes))
+    return Tensor(x.element, (*x.shape[:2], *spatial_sizes(x.shape[2:], **windows)))
 
 
 def taps(
@@ -103,23 +94,24 @@ def taps(
     if ceil_mode:
         pads = covering_pads(x.shape[2:], sizes, kernel, strides, pads, dilations)
     padded = pad_spatial(x, per_axis(pads, 2 * rank, 0), fill)
-    everything = slice(None)
-    picks: list[tuple[slice, ...]] = [
-        (
-            everything,
-            everything,
-            *(
-                slice(t * d, t * d + s * (n - 1) + 1, s)
-                for t, d, s, n in zip(tap, dilations, strides, sizes, strict=True)
-            ),
-        )
-        for tap in itertools.product(*map(range, kernel))
-    ]
-    return [padded[pick] for pick in picks]
+    views = []
+    for tap in itertools.product(*map(range, kernel)):
+        axes = zip(tap, dilations, strides, sizes, strict=True)
+        pick = (slice(t * d, t * d + s * (n - 1) + 1, s) for t, d, s, n in axes)
+        views.append(padded[(slice(None), slice(None), *pick)])
+    return views
+
+
+def summed(views: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the sum of arrays of one shape."""
+    total = np.array(views[0])
+    for view in views[1:]:
+        total += view
+    return total
 
 
 def check_windows(x: Tensor, kernel: Sequence[int], pads: Sequence[int], **windows: Any) -> None:
-    """Raise if a window of a pooling reads nothing but the border."""
+    """Raise if a window of a pooling lies in the padding only."""
     if has_window_in_border(x.shape[2:], kernel, pads=pads, **windows):
         raise TypeMismatchError(
             f"a window of {list(kernel)} lies entirely in the border of {list(pads)}, and {x.element} has no number "
@@ -127,41 +119,28 @@ def check_windows(x: Tensor, kernel: Sequence[int], pads: Sequence[int], **windo
         )
 
 
-def _infer_average(
-    x: Tensor,
-    *,
-    kernel: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
-    dilations: Sequence[int] = (1, 1),
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-) -> Tensor:
-    windows = {"strides": strides, "dilations": dilations, "ceil_mode": ceil_mode}
-    result = infer_windows(x, kernel=kernel, pads=pads, **windows)  # type: ignore[arg-type]  # as they came
+def _infer_average(x: Tensor, *, count_include_pad: bool, **windows: Any) -> Tensor:
+    result = infer_windows(x, **windows)
     if element_kind(x.element) != "float" and not count_include_pad:
-        check_windows(x, kernel, pads, **windows)
+        check_windows(x, **windows)
     return result
 
 
-def _infer_max(
-    x: Tensor,
-    *,
-    kernel: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
-    **windows: Any,
-) -> Tensor:
+def _check_one_scale(x: Tensor) -> None:
     if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
         raise TypeMismatchError(f"windows of {x} mix channels of different scales; op.from_quantised dequantises first")
-    result = infer_windows(x, kernel=kernel, strides=strides, pads=pads, **windows)
+
+
+def _infer_max(x: Tensor, **windows: Any) -> Tensor:
+    _check_one_scale(x)
+    result = infer_windows(x, **windows)
     if isinstance(x.element, FixedPoint):
-        check_windows(x, kernel, pads, strides=strides, **windows)
+        check_windows(x, **windows)
     return result
 
 
 def least_of(dtype: np.dtype[Any]) -> float | int:
-    """Return the number of a dtype that never is a maximum of others."""
+    """Return the least number of a dtype, which pads a maximum."""
     return -np.inf if np.issubdtype(dtype, np.floating) else int(np.iinfo(dtype).min)
 
 
@@ -190,7 +169,7 @@ def max_pool(
     if ceil_mode:
         pads = covering_pads(x.shape[2:], sizes, kernel, strides, pads, dilations)
     result = pad_spatial(x, per_axis(pads, 2 * rank, 0), least_of(x.dtype))
-    for axis in range(rank):  # the rows first: their taps are long runs, and the columns have less left to do
+    for axis in range(rank):  # rows first: their taps are contiguous runs, and they leave fewer columns to compare
         lead, reach = (slice(None),) * (2 + axis), strides[axis] * (sizes[axis] - 1) + 1
         first, *rest = [
             result[(*lead, slice(start, start + reach, strides[axis]))]
@@ -215,24 +194,21 @@ def average_pool(
 ) -> np.ndarray:
     """Mean over windows; the border counts only where asked (ONNX specification, AveragePool).
 
-    What lies beyond the border, which ``ceil_mode`` lets a last window read, never counts.
+    Entries beyond the border, which ``ceil_mode`` lets a last window read, never count.
 
     Examples
     --------
     >>> average_pool(np.arange(4.0).reshape(1, 1, 2, 2), kernel=(2, 2)).tolist()
     [[[[1.5]]]]
     """
-    read = taps(x, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
-    counts: np.ndarray | int = len(read)
+    views = taps(x, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
+    counts: np.ndarray | int = len(views)
     if ceil_mode or (any(pads) and not count_include_pad):
-        sizes = read[0].shape[2:]
-        within = window_counts(x.shape[2:], sizes, kernel, strides, pads, dilations, border=count_include_pad)
-        counts = within.astype(x.dtype) if x.dtype.kind == "f" else within
-    total = np.array(read[0])
-    for tap in read[1:]:
-        total += tap
-    with np.errstate(invalid="ignore"):  # NaN where a window lies wholly in the border
-        return (total / counts).astype(x.dtype)
+        sizes = views[0].shape[2:]
+        inside = window_counts(x.shape[2:], sizes, kernel, strides, pads, dilations, border=count_include_pad)
+        counts = inside.astype(x.dtype) if x.dtype.kind == "f" else inside
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN where a window lies in the padding only
+        return (summed(views) / counts).astype(x.dtype)
 
 
 def infer_global(x: Tensor) -> Tensor:
@@ -257,8 +233,7 @@ def _infer_global_max(x: Tensor) -> Tensor:
     result = infer_global(x)
     if 0 in x.shape[2:]:
         raise TypeMismatchError(f"{x} has no positions, so that there is no maximum")
-    if isinstance(x.element, Quantised) and (x.element.axis or 0) > 1:
-        raise TypeMismatchError(f"windows of {x} mix channels of different scales; op.from_quantised dequantises first")
+    _check_one_scale(x)
     return result
 
 

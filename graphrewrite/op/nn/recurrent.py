@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.nn.gates import gates
-from graphrewrite.op.nn.sequences import Step, along_sequences, infer_sequences, limited, of_sequences
-from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.nn.sequences import Step, along_sequences, check_shape, infer_sequences, limited, of_sequences
+from graphrewrite.op.precision import widened
 from graphrewrite.types import Tensor
 
 __all__ = ["gru", "lstm", "rnn"]
@@ -27,61 +26,28 @@ def _infer(gate_count: int, activation_count: int, state_count: int) -> Callable
         r: Tensor,
         b: Tensor,
         *others: Tensor,
-        hidden_size: int,
-        direction: str = "forward",
         activations: Sequence[str],
-        activation_alpha: Sequence[float] = (),
-        activation_beta: Sequence[float] = (),
-        clip: float | None = None,
-        layout: int = 0,
-        **_: Any,
+        activation_alpha: Sequence[float],
+        activation_beta: Sequence[float],
+        **attributes: Any,
     ) -> tuple[Tensor, ...]:
         states, peepholes = others[:state_count], others[state_count : state_count + (gate_count == 4)]
         lengths = others[state_count + len(peepholes) :]
-        found = infer_sequences(
-            x,
-            w,
-            r,
-            b,
-            states,
-            lengths[0] if lengths else None,
-            gates=gate_count,
-            hidden_size=hidden_size,
-            direction=direction,
-            clip=clip,
-            layout=layout,
-        )
+        results = infer_sequences((x, w, r, b), states, lengths[0] if lengths else None, gates=gate_count, **attributes)
         for p in peepholes:
             one_element(x, p)
-            if p.shape != (w.shape[0], 3 * hidden_size):
-                raise TypeMismatchError(f"peepholes must have the shape [{w.shape[0]},{3 * hidden_size}], got {p}")
-        directions = int(direction == "bidirectional") + 1
+            check_shape("peepholes", p, w.shape[0], 3 * attributes["hidden_size"])
+        directions = int(attributes["direction"] == "bidirectional") + 1
         gates(activations, activation_alpha, activation_beta, count=activation_count, directions=directions)
-        return found
+        return results
 
     return infer
-
-
-def _computed(
-    operands: Sequence[np.ndarray], initial: Sequence[np.ndarray], sequence_lens: np.ndarray | None, **keywords: Any
-) -> tuple[np.ndarray, ...]:
-    x, w, bias = operands
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        found = along_sequences(
-            widened(x), widened(w), bias, [widened(state) for state in initial], sequence_lens, **keywords
-        )
-    return tuple(narrowed(each, x) for each in found)
 
 
 def _biases(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the biases of the input and of the state, [D, gates * H] each."""
     of_input, of_state = np.split(widened(b), 2, axis=1)
     return of_input, of_state
-
-
-def _bias(b: np.ndarray) -> np.ndarray:
-    """Return what both biases are together."""
-    return np.add(*_biases(b))
 
 
 @define_op(infer=_infer(1, 1, 1), elements=NUMBERS, results=2, cost=of_sequences)
@@ -119,10 +85,9 @@ def rnn(
 
     def step_of(i: int) -> Step:
         (f,), inner = functions[i], widened(r[i]).T
-        return lambda given, states: (f(limited(given + states[0] @ inner, clip)),)
+        return lambda product, states: (f(limited(product + states[0] @ inner, clip)),)
 
-    steps = [step_of(i) for i in range(len(w))]
-    y, last = _computed((x, w, _bias(b)), [initial_h], sequence_lens, steps=steps, direction=direction, layout=layout)
+    y, last = along_sequences(x, w, np.add(*_biases(b)), [initial_h], sequence_lens, step_of, direction, layout)
     return y, last
 
 
@@ -169,18 +134,17 @@ def gru(
         (f, g), inner, outer = functions[i], widened(r[i]).T, 2 * hidden_size
         first, second, added = inner[:, :outer], inner[:, outer:], inside[i, outer:]
 
-        def step(given: np.ndarray, states: _States) -> _States:
+        def step(product: np.ndarray, states: _States) -> _States:
             (h,) = states
-            update, reset = np.split(f(limited(given[:, :outer] + h @ first, clip)), 2, axis=1)
+            update, reset = np.split(f(limited(product[:, :outer] + h @ first, clip)), 2, axis=1)
             hidden = reset * (h @ second + added) if linear_before_reset else (reset * h) @ second
-            new = g(limited(given[:, outer:] + hidden, clip))
+            new = g(limited(product[:, outer:] + hidden, clip))
             return ((1 - update) * new + update * h,)
 
         return step
 
-    steps = [step_of(i) for i in range(len(w))]
     bias = of_input + of_state - inside
-    y, last = _computed((x, w, bias), [initial_h], sequence_lens, steps=steps, direction=direction, layout=layout)
+    y, last = along_sequences(x, w, bias, [initial_h], sequence_lens, step_of, direction, layout)
     return y, last
 
 
@@ -225,9 +189,9 @@ def lstm(
         (f, g, final), inner = functions[i], widened(r[i]).T
         of_input, of_output, of_forget = np.split(widened(p[i]), 3)
 
-        def step(given: np.ndarray, states: _States) -> _States:
+        def step(product: np.ndarray, states: _States) -> _States:
             h, c = states
-            enter, leave, forget, new = np.split(given + h @ inner, 4, axis=1)
+            enter, leave, forget, new = np.split(product + h @ inner, 4, axis=1)
             enter = f(limited(enter + of_input * c, clip))
             forget = 1 - enter if input_forget else f(limited(forget + of_forget * c, clip))
             cell = forget * c + enter * g(limited(new, clip))
@@ -235,8 +199,6 @@ def lstm(
 
         return step
 
-    steps = [step_of(i) for i in range(len(w))]
-    y, last, cell = _computed(
-        (x, w, _bias(b)), [initial_h, initial_c], sequence_lens, steps=steps, direction=direction, layout=layout
-    )
+    bias, initial = np.add(*_biases(b)), [initial_h, initial_c]
+    y, last, cell = along_sequences(x, w, bias, initial, sequence_lens, step_of, direction, layout)
     return y, last, cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,79 +21,82 @@ __all__ = ["resize"]
 _POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
-class _Line(NamedTuple):
-    """What becomes of one axis: its scale, as asked for, and its new size."""
+class _Resized(NamedTuple):
+    """An axis of the result: its scale, as requested, and its size."""
 
     scale: float
     size: Dimension
 
 
-def _lines(
+def _resized(
     own: Sequence[Dimension],
     axes: Sequence[int],
     sizes: Sequence[Dimension] | None,
     scales: Sequence[float] | None,
     policy: str,
-) -> list[_Line]:
-    """One an axis of the operand, whose sizes are known where they are resized."""
-    found = [_Line(1.0, d) for d in own]
+) -> list[_Resized]:
+    """Return the axes of the result; only axes of known size are resized."""
+    result = [_Resized(1.0, d) for d in own]
     if scales is not None:
         for axis, scale in zip(axes, scales, strict=True):
             d = own[axis]
-            found[axis] = _Line(float(scale), d if isinstance(d, str) else math.floor(d * float(scale)))
-        return found
-    known = [(axis, d, s) for axis, s in zip(axes, sizes or (), strict=True) if isinstance(d := own[axis], int) and d]
-    ratios = [s / d for _, d, s in known if isinstance(s, int)]
+            result[axis] = _Resized(float(scale), d if isinstance(d, str) else math.floor(d * float(scale)))
+        return result
+    sized = [
+        (axis, d, wanted)
+        for axis, wanted in zip(axes, sizes or (), strict=True)
+        if isinstance(d := own[axis], int) and d and isinstance(wanted, int)
+    ]
+    ratios = [wanted / d for _, d, wanted in sized]
     common = None if policy == "stretch" or not ratios else (min if policy == "not_larger" else max)(ratios)
-    for axis, d, wanted in known:
-        if isinstance(wanted, int):
-            found[axis] = _Line(wanted / d, wanted) if common is None else _Line(common, math.floor(d * common + 0.5))
-    return found
+    for axis, d, wanted in sized:
+        # With one scale for all axes, ONNX rounds sizes half up, not half to even.
+        result[axis] = (
+            _Resized(wanted / d, wanted) if common is None else _Resized(common, math.floor(d * common + 0.5))
+        )
+    return result
 
 
 def _check_words(mode: str, coordinates: str, nearest_mode: str, policy: str) -> None:
-    for given, known, what in (
+    for word, words, what in (
         (mode, MODES, "mode"),
         (coordinates, COORDINATES, "coordinate transformation"),
         (nearest_mode, NEAREST, "way to round"),
         (policy, _POLICIES, "policy"),
     ):
-        if given not in known:
-            raise TypeMismatchError(f"unknown {what} {given!r}; known are {', '.join(known)}")
+        if word not in words:
+            raise TypeMismatchError(f"unknown {what} {word!r}; known are {', '.join(words)}")
 
 
 def _infer_resize(
     x: Tensor,
     *,
-    sizes: Sequence[Dimension] | None = None,
-    scales: Sequence[float] | None = None,
-    mode: str = "nearest",
-    coordinate_transformation_mode: str = "half_pixel",
-    nearest_mode: str = "round_prefer_floor",
-    cubic_coeff_a: float = -0.75,
-    exclude_outside: bool = False,
-    extrapolation_value: float = 0.0,
-    roi: Sequence[float] | None = None,
-    antialias: bool = False,
-    keep_aspect_ratio_policy: str = "stretch",
-    axes: Sequence[int] | None = None,
+    sizes: Sequence[Dimension] | None,
+    scales: Sequence[float] | None,
+    mode: str,
+    coordinate_transformation_mode: str,
+    nearest_mode: str,
+    roi: Sequence[float] | None,
+    keep_aspect_ratio_policy: str,
+    axes: Sequence[int] | None,
+    **_: Any,
 ) -> Tensor:
     _check_words(mode, coordinate_transformation_mode, nearest_mode, keep_aspect_ratio_policy)
-    named = distinct_axes(x, range(len(x.shape)) if axes is None else axes)
-    given = sizes if scales is None else scales
-    if (sizes is None) == (scales is None) or given is None or len(given) != len(named):
+    resized = distinct_axes(x, range(len(x.shape)) if axes is None else axes)
+    numbers = sizes if scales is None else scales
+    if (sizes is None) == (scales is None) or numbers is None or len(numbers) != len(resized):
         raise TypeMismatchError(
-            f"{x} is resized to one size or by one scale per axis: give {len(named)} sizes or scales"
+            f"{x} is resized to one size or by one scale per axis: give {len(resized)} sizes or scales"
         )
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
-    if roi is not None and len(roi) != 2 * len(named):
-        raise TypeMismatchError(f"a crop has {2 * len(named)} bounds, all starts and then all ends, got {list(roi)}")
+    if roi is not None and len(roi) != 2 * len(resized):
+        raise TypeMismatchError(f"a crop has {2 * len(resized)} bounds, all starts and then all ends, got {list(roi)}")
     check_elements(ANY if mode == "nearest" and not crops else NUMBERS, [x])
-    for axis, wanted in zip(named, given, strict=True):
+    for axis, wanted in zip(resized, numbers, strict=True):
         _check_size(x, axis, wanted, scaled=scales is not None)
-    lines = _lines(x.shape, named, sizes, scales, keep_aspect_ratio_policy)
-    check_whole_channels(x, [i for i, line in enumerate(lines) if line.size != x.shape[i]])
-    return Tensor(x.element, tuple(line.size for line in lines), x.layout)
+    shape = tuple(d.size for d in _resized(x.shape, resized, sizes, scales, keep_aspect_ratio_policy))
+    check_whole_channels(x, [i for i, size in enumerate(shape) if size != x.shape[i]])
+    return Tensor(x.element, shape, x.layout)
 
 
 def _check_size(x: Tensor, axis: int, wanted: Dimension | float, *, scaled: bool) -> None:
@@ -129,14 +132,14 @@ def resize(
 ) -> np.ndarray:
     """Other sizes of some axes, all where not given: interpolated along one axis after the other.
 
-    The entry at i of the result is that of the operand around a place: ``(i + 1/2) / scale - 1/2`` ("half_pixel"), or
-    one that another transformation gives: "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+    Entry i of the result lies at the coordinate ``(i + 1/2) / scale - 1/2`` of the operand ("half_pixel"), or at that
+    of another transformation: "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
     "tf_half_pixel_for_nn", "tf_crop_and_resize", which maps a part of the operand, ``roi``, and gives
     ``extrapolation_value`` outside of it. There, the "nearest" entry is taken, or two ("linear") or four ("cubic",
     Keys 1981) are weighted, more where a smaller result is to be smooth (``antialias``). Ties of the nearest are
-    decided by "round_prefer_floor" or "round_prefer_ceil"; "floor" and "ceil" do not look which is nearer. Instead of
-    "stretch", one scale for all axes makes a result that is "not_larger" or "not_smaller" than the sizes (ONNX
-    specification, Resize).
+    decided by "round_prefer_floor" or "round_prefer_ceil"; "floor" and "ceil" always round the coordinate down or up.
+    Instead of "stretch", one scale for all axes makes a result that is "not_larger" or "not_smaller" than the sizes
+    (ONNX specification, Resize).
 
     Examples
     --------
@@ -146,37 +149,29 @@ def resize(
     [1.0, 1.25, 1.75, 2.0]
     """
     named = [axis % x.ndim for axis in (range(x.ndim) if axes is None else axes)]
-    lines = _lines(x.shape, named, sizes, scales, keep_aspect_ratio_policy)
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
+    sampling = Sampling(coordinate_transformation_mode, mode, nearest_mode, cubic_coeff_a, exclude_outside, antialias)
     result, outside = x, np.zeros((1,) * x.ndim, np.bool_)
-    for axis, (scale, size) in enumerate(lines):
+    for axis, (scale, size) in enumerate(_resized(x.shape, named, sizes, scales, keep_aspect_ratio_policy)):
         part = (0.0, 1.0)
         if crops and roi is not None and axis in named:
-            at = named.index(axis)
-            part = (float(roi[at]), float(roi[len(named) + at]))
+            index = named.index(axis)
+            part = (float(roi[index]), float(roi[len(named) + index]))
         if isinstance(size, str) or (scale == 1 and size == x.shape[axis] and part == (0.0, 1.0)):
             continue
-        how = Sampling(coordinate_transformation_mode, mode, nearest_mode, cubic_coeff_a, exclude_outside, antialias)
-        found = taps(how, x.shape[axis], size, scale, part)
-        result = _along(result, axis, found.indices, found.weights)
-        outside = outside | found.outside.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-    return _finished(result, outside, extrapolation_value, x.dtype)
+        along = taps(sampling, x.shape[axis], size, scale, part)
+        result = _along(result, axis, along.indices, along.weights)
+        outside = outside | along.outside.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    with np.errstate(all="ignore"):
+        return (np.where(outside, extrapolation_value, result) if outside.any() else result).astype(x.dtype, copy=False)
 
 
 def _along(x: np.ndarray, axis: int, indices: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Weighted sums of entries: one row of indices and of weights a tap."""
+    """Return weighted sums of entries: one row of indices and of weights a tap."""
     if weights is None:
         return np.asarray(np.take(x, indices[0], axis=axis))
-    behind = (1,) * (x.ndim - 1 - axis)
     total = np.zeros(1)
     with np.errstate(all="ignore"):
         for row, factors in zip(indices, weights, strict=True):
-            total = total + np.take(x, row, axis=axis) * factors.reshape(-1, *behind)
+            total = total + np.take(x, row, axis=axis) * factors.reshape(-1, *[1] * (x.ndim - 1 - axis))
     return total
-
-
-def _finished(result: np.ndarray, outside: np.ndarray, value: float, dtype: np.dtype) -> np.ndarray:
-    if outside.any():
-        result = np.where(outside, value, result)
-    with np.errstate(all="ignore"):
-        return result.astype(dtype, copy=False)

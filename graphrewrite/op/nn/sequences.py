@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.cost import entries
 from graphrewrite.op.domain import FLOATS, check_elements, one_element
+from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.types import Dimension, Tensor, element_kind
 
-__all__ = ["Step", "along_sequences", "infer_sequences", "limited", "of_sequences"]
+__all__ = ["Step", "along_sequences", "check_shape", "infer_sequences", "limited", "of_sequences"]
 
 Step = Callable[[np.ndarray, tuple[np.ndarray, ...]], tuple[np.ndarray, ...]]
 """Takes the products of one step's inputs [N, gates * H] and the states [N, H]; returns the new states."""
@@ -20,25 +21,10 @@ Step = Callable[[np.ndarray, tuple[np.ndarray, ...]], tuple[np.ndarray, ...]]
 _DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
-class _Given(NamedTuple):
-    """An operand and the shape that it must have."""
-
-    name: str
-    kind: Tensor
-    shape: tuple[Dimension, ...]
-
-
-def _check_shape(given: _Given) -> None:
-    if given.kind.shape != given.shape:
-        shown = ",".join(map(str, given.shape))
-        raise TypeMismatchError(f"{given.name} must have the shape [{shown}], got {given.kind}")
-
-
-def _check_state(given: _Given, batch: int) -> None:
-    """A state may be the same for the whole batch."""
-    same = tuple(1 if axis == batch else size for axis, size in enumerate(given.shape))
-    if given.kind.shape != same:
-        _check_shape(given)
+def check_shape(name: str, kind: Tensor, *shape: Dimension) -> None:
+    """Raise unless an operand has a shape."""
+    if kind.shape != shape:
+        raise TypeMismatchError(f"{name} must have the shape [{','.join(map(str, shape))}], got {kind}")
 
 
 def _check_attributes(hidden_size: int, direction: str, clip: float | None, layout: int) -> None:
@@ -56,10 +42,7 @@ def _check_attributes(hidden_size: int, direction: str, clip: float | None, layo
 
 
 def infer_sequences(
-    x: Tensor,
-    w: Tensor,
-    r: Tensor,
-    b: Tensor,
+    operands: Sequence[Tensor],
     states: Sequence[Tensor],
     sequence_lens: Tensor | None,
     *,
@@ -68,14 +51,18 @@ def infer_sequences(
     direction: str,
     clip: float | None,
     layout: int,
+    **_: Any,
 ) -> tuple[Tensor, ...]:
     """Return the result types of a recurrent layer: all outputs, and the last of each state.
 
     Parameters
     ----------
+    operands : sequence of Tensor
+        The input, its weights, the recurrent weights and the bias.
     sequence_lens : Tensor, optional
-        How many steps each sample has.
+        Numbers of steps of the samples.
     """
+    x, w, r, b = operands
     check_elements(FLOATS, [x])
     one_element(x, w, r, b, *states)
     _check_attributes(hidden_size, direction, clip, layout)
@@ -83,19 +70,17 @@ def infer_sequences(
         raise TypeMismatchError(f"the input is [{'N,T,I' if layout else 'T,N,I'}], steps of a batch, got {x}")
     steps, batch = (x.shape[1], x.shape[0]) if layout else (x.shape[0], x.shape[1])
     count, rows = _DIRECTIONS[direction], gates * hidden_size
-    for name, kind, shape in (
-        ("the weights", w, (count, rows, x.shape[2])),
-        ("the recurrent weights", r, (count, rows, hidden_size)),
-        ("the bias", b, (count, 2 * rows)),
-    ):
-        _check_shape(_Given(name, kind, shape))
+    check_shape("the weights", w, count, rows, x.shape[2])
+    check_shape("the recurrent weights", r, count, rows, hidden_size)
+    check_shape("the bias", b, count, 2 * rows)
     last = (batch, count, hidden_size) if layout else (count, batch, hidden_size)
     for state in states:
-        _check_state(_Given("an initial state", state, last), 0 if layout else 1)
+        if state.shape != ((1, *last[1:]) if layout else (count, 1, hidden_size)):  # one state for the whole batch
+            check_shape("an initial state", state, *last)
     if sequence_lens is not None:
         if element_kind(sequence_lens.element) != "integer":
             raise TypeMismatchError(f"sequence lengths are integers, got {sequence_lens}")
-        _check_shape(_Given("the lengths", sequence_lens, (batch,)))
+        check_shape("the lengths", sequence_lens, batch)
     every = (batch, steps, count, hidden_size) if layout else (steps, count, batch, hidden_size)
     return Tensor(x.element, every), *(Tensor(x.element, last) for _ in states)
 
@@ -118,7 +103,7 @@ def of_sequences(types: Sequence[Any], result: Any, attributes: Mapping[str, Any
 
 
 def _backwards(x: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:
-    """Return steps in the opposite order, of each sequence as many as it has; done twice it is undone."""
+    """Return the steps of each sequence in opposite order, padding at its place; done twice it is undone."""
     if lengths is None:
         return np.flip(x, 0)
     step = np.arange(len(x))[:, None]
@@ -129,10 +114,10 @@ def _backwards(x: np.ndarray, lengths: np.ndarray | None) -> np.ndarray:
 def _one_direction(
     products: np.ndarray, states: tuple[np.ndarray, ...], lengths: np.ndarray | None, step: Step
 ) -> tuple[np.ndarray, ...]:
-    """Return all outputs [T, N, H] and the last states [N, H]: behind its end a sequence gives zeros."""
+    """Return all outputs [T, N, H] and the last states [N, H]: after its end a sequence gives zeros."""
     outputs = np.empty((len(products), *states[0].shape), products.dtype)
-    for i, given in enumerate(products):
-        new = step(given, states)
+    for i, product in enumerate(products):
+        new = step(product, states)
         if lengths is not None:
             runs = (i < lengths)[:, None]
             outputs[i] = np.where(runs, new[0], products.dtype.type(0))
@@ -149,12 +134,11 @@ def along_sequences(
     bias: np.ndarray,
     initial: Sequence[np.ndarray],
     sequence_lens: np.ndarray | None,
-    steps: Sequence[Step],
-    *,
+    step_of: Callable[[int], Step],
     direction: str,
     layout: int,
 ) -> tuple[np.ndarray, ...]:
-    """Return what a recurrent layer makes of sequences: all outputs, and the last of each state.
+    """Return the results of a recurrent layer: all outputs, and the last of each state.
 
     Parameters
     ----------
@@ -165,23 +149,27 @@ def along_sequences(
     initial : sequence of ndarray
         States before the first step, [D, N, H], or [N, D, H] in layout 1; N may be 1.
     sequence_lens : ndarray, optional
-        How many steps each sample has.
+        Numbers of steps of the samples.
+    step_of : callable
+        One step of each direction.
     layout : int
         0 for the steps first, 1 for the batch first.
     """
+    wide, weights, initial = widened(x), widened(w), [widened(state) for state in initial]
     if layout:
-        x, initial = np.swapaxes(x, 0, 1), [np.swapaxes(state, 0, 1) for state in initial]
-    count, batch, inputs = x.shape
+        wide, initial = np.swapaxes(wide, 0, 1), [np.swapaxes(state, 0, 1) for state in initial]
+    count, batch, inputs = wide.shape
     lengths = None if sequence_lens is None else np.clip(sequence_lens, 0, count).astype(np.intp)
-    found = []
-    for i, step in enumerate(steps):
-        reverse = direction == "reverse" or i == 1
-        ordered = _backwards(x, lengths) if reverse else x
-        flat = ordered.reshape(count * batch, inputs) @ w[i].T + bias[i]
-        states = tuple(np.broadcast_to(state[i], (batch, state.shape[-1])) for state in initial)
-        outputs, *last = _one_direction(flat.reshape(count, batch, w.shape[1]), states, lengths, step)
-        found.append((_backwards(outputs, lengths) if reverse else outputs, *last))
-    every, *lasts = (np.stack(parts, axis=1 if k == 0 else 0) for k, parts in enumerate(zip(*found, strict=True)))
+    directions = []
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for i in range(len(w)):
+            is_reverse = direction == "reverse" or i == 1
+            ordered = _backwards(wide, lengths) if is_reverse else wide
+            flat = ordered.reshape(count * batch, inputs) @ weights[i].T + bias[i]
+            states = tuple(np.broadcast_to(state[i], (batch, state.shape[-1])) for state in initial)
+            outputs, *last = _one_direction(flat.reshape(count, batch, w.shape[1]), states, lengths, step_of(i))
+            directions.append((_backwards(outputs, lengths) if is_reverse else outputs, *last))
+    every, *lasts = (np.stack(p, axis=1 if k == 0 else 0) for k, p in enumerate(zip(*directions, strict=True)))
     if layout:  # [T, D, N, H] and [D, N, H]
-        return np.transpose(every, (2, 0, 1, 3)), *(np.swapaxes(last, 0, 1) for last in lasts)
-    return every, *lasts
+        every, lasts = np.transpose(every, (2, 0, 1, 3)), [np.swapaxes(last, 0, 1) for last in lasts]
+    return narrowed(every, x), *(narrowed(last, x) for last in lasts)

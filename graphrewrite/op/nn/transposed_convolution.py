@@ -1,4 +1,4 @@
-"""Transposed convolutions: what a convolution does to gradients, used for making images larger."""
+"""Transposed convolutions: the gradients of convolutions, used for making images larger."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from graphrewrite.op.cost import entries
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import TRANSPOSED_CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
-from graphrewrite.op.nn.convolution import per_axis
+from graphrewrite.op.nn.convolution import check_ranks, per_axis
+from graphrewrite.op.tensor.linear_algebra import check_bias
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["conv_transpose", "transposed_pads", "transposed_sizes"]
@@ -22,9 +23,14 @@ __all__ = ["conv_transpose", "transposed_pads", "transposed_sizes"]
 def _per_axis(
     rank: int, strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int], output_padding: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Strides, pads, dilations and output paddings; those that change nothing serve any number of axes."""
-    more = (0,) * rank if len(output_padding) == 2 and not any(output_padding) else tuple(output_padding)
-    return per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1), more
+    """Return strides, pads, dilations and output paddings; defaults fit any number of axes."""
+    extra = (0,) * rank if len(output_padding) == 2 and not any(output_padding) else tuple(output_padding)
+    return per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1), extra
+
+
+def _uncropped(size: int, kernel: int, stride: int, dilation: int, extra: int) -> int:
+    """Return the size of a result before pads are cut off."""
+    return stride * (size - 1) + extra + dilation * (kernel - 1) + 1
 
 
 def transposed_sizes(
@@ -43,22 +49,22 @@ def transposed_sizes(
     (6, 6)
     """
     rank = len(sizes)
-    strides, pads, dilations, more = _per_axis(rank, strides, pads, dilations, output_padding)
-    if not (len(kernel) == len(strides) == len(dilations) == len(more) == rank and len(pads) == 2 * rank):
+    strides, pads, dilations, extra = _per_axis(rank, strides, pads, dilations, output_padding)
+    if not (len(kernel) == len(strides) == len(dilations) == len(extra) == rank and len(pads) == 2 * rank):
         raise TypeMismatchError(
             f"{rank} spatial axes need {rank} kernel sizes, strides, dilations, output paddings and {2 * rank} pads, "
-            f"got {len(kernel)}, {len(strides)}, {len(dilations)}, {len(more)} and {len(pads)}"
+            f"got {len(kernel)}, {len(strides)}, {len(dilations)}, {len(extra)} and {len(pads)}"
         )
-    if min((*kernel, *dilations, *strides), default=1) < 1 or min(more, default=0) < 0:
+    if min((*kernel, *dilations, *strides), default=1) < 1 or min(extra, default=0) < 0:
         raise TypeMismatchError(
             f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} must be positive, "
-            f"output_padding {list(more)} not negative"
+            f"output_padding {list(extra)} not negative"
         )
     result = []
     for axis, size in enumerate(sizes):
         if isinstance(size, str):
             raise TypeMismatchError(f"spatial size {size!r} is symbolic; give it a number when importing the model")
-        whole = strides[axis] * (size - 1) + more[axis] + dilations[axis] * (kernel[axis] - 1) + 1
+        whole = _uncropped(size, kernel[axis], strides[axis], dilations[axis], extra[axis])
         result.append(whole - pads[axis] - pads[rank + axis])
         if size < 1 or result[-1] < 1:
             raise TypeMismatchError(f"pads {list(pads)} leave nothing of an axis of {size} that becomes {whole}")
@@ -97,35 +103,24 @@ def transposed_pads(
     (0, 1)
     """
     rank = len(sizes)
-    strides, _, dilations, more = _per_axis(rank, strides, (), dilations, output_padding)
+    strides, _, dilations, extra = _per_axis(rank, strides, (), dilations, output_padding)
     begins, ends = [], []
-    for size, k, stride, step, extra, target in zip(sizes, kernel, strides, dilations, more, wanted, strict=True):
-        total = stride * (size - 1) + extra + step * (k - 1) + 1 - target
+    for *axis, target in zip(sizes, kernel, strides, dilations, extra, wanted, strict=True):
+        total = _uncropped(*axis) - target
         begins.append(max(total, 0) // 2 if upper else (max(total, 0) + 1) // 2)
         ends.append(total - begins[-1])
     return (*begins, *ends)
 
 
-def _infer(
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None = None,
-    *,
-    groups: int = 1,
-    **windows: Any,
-) -> Tensor:
+def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, *, groups: int, **windows: Any) -> Tensor:
     one_element(x, w, b)
-    if len(x.shape) != len(w.shape) or len(x.shape) < 3:
-        raise TypeMismatchError("input and weights need the same rank, batch and channels first, at least 3")
-    if groups < 1:
-        raise TypeMismatchError(f"groups={groups} is not positive; give at least 1")
+    check_ranks(x, w, groups)
     channels, inner = x.shape[1], w.shape[1]
     if not isinstance(channels, int) or not isinstance(inner, int) or w.shape[0] != channels or channels % groups:
         raise TypeMismatchError(
             f"{channels} channels in {groups} groups need weights [{channels},O/{groups},…], got {w}"
         )
-    if b is not None and b.shape != (inner * groups,):
-        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{inner * groups}]")
+    check_bias(b, inner * groups)
     kernel = [int(k) for k in w.shape[2:]]
     return Tensor(x.element, (x.shape[0], inner * groups, *transposed_sizes(x.shape[2:], kernel, **windows)))
 
@@ -160,27 +155,24 @@ def conv_transpose(
     rank, sizes = x.ndim - 2, x.shape[2:]
     kernel, inner = w.shape[2:], w.shape[1]
     wanted = transposed_sizes(sizes, kernel, strides, pads, dilations, output_padding)
-    strides, pads, dilations, more = _per_axis(rank, strides, pads, dilations, output_padding)
-    whole = [
-        s * (n - 1) + m + d * (k - 1) + 1 for s, n, m, d, k in zip(strides, sizes, more, dilations, kernel, strict=True)
-    ]
-    # Room for zeros at either end, where a pad is negative.
-    left = [max(-p, 0) for p in pads[:rank]]
-    room = [a + n + max(-p, 0) for a, n, p in zip(left, whole, pads[rank:], strict=True)]
-    y = np.zeros((x.shape[0], inner * groups, *room), x.dtype)
+    strides, pads, dilations, _ = _per_axis(rank, strides, pads, dilations, output_padding)
+    # A negative pad crops nothing: zeros are added there instead.
+    before = [max(-p, 0) for p in pads[:rank]]
+    whole = [a + p + n + max(q, 0) for a, p, n, q in zip(before, pads[:rank], wanted, pads[rank:], strict=True)]
+    y = np.zeros((x.shape[0], inner * groups, *whole), x.dtype)
     channels = x.shape[1] // groups
     rows = np.moveaxis(x, 1, -1).reshape(-1, x.shape[1])
     for g in range(groups):
-        mine = slice(g * channels, (g + 1) * channels)
-        columns = np.matmul(rows[:, mine], w[mine].reshape(channels, -1))
+        group = slice(g * channels, (g + 1) * channels)
+        columns = np.matmul(rows[:, group], w[group].reshape(channels, -1))
         parts = np.moveaxis(columns.reshape(x.shape[0], *sizes, inner, *kernel), 1 + rank, 1)
         result = y[:, g * inner : (g + 1) * inner]
         for tap in itertools.product(*map(range, kernel)):
-            place = tuple(
+            window = tuple(
                 slice(a + t * d, a + t * d + s * (n - 1) + 1, s)
-                for a, t, d, s, n in zip(left, tap, dilations, strides, sizes, strict=True)
+                for a, t, d, s, n in zip(before, tap, dilations, strides, sizes, strict=True)
             )
-            result[(slice(None), slice(None), *place)] += parts[(..., *tap)]
-    kept = tuple(slice(a + p, a + p + n) for a, p, n in zip(left, pads[:rank], wanted, strict=True))
+            result[(slice(None), slice(None), *window)] += parts[(..., *tap)]
+    kept = tuple(slice(a + p, a + p + n) for a, p, n in zip(before, pads[:rank], wanted, strict=True))
     y = y[(slice(None), slice(None), *kept)]
     return np.ascontiguousarray(y) if b is None else y + b.reshape(-1, *[1] * rank)

@@ -12,18 +12,17 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import FLOATS, ORDERED
 from graphrewrite.op.nn.convolution import pad_spatial
-from graphrewrite.op.nn.pooling import check_windows, infer_global, infer_windows, least_of, taps
+from graphrewrite.op.nn.pooling import check_windows, infer_global, infer_windows, least_of, summed, taps
 from graphrewrite.types import Tensor
 
 __all__ = ["global_lp_pool", "lp_pool", "lrn", "max_pool_with_indices"]
 
 
-def _infer_with_indices(x: Tensor, *, storage_order: int = 0, **windows: Any) -> tuple[Tensor, Tensor]:
+def _infer_with_indices(x: Tensor, *, storage_order: int, **windows: Any) -> tuple[Tensor, Tensor]:
     if storage_order not in (0, 1):
         raise TypeMismatchError(f"storage_order is 0 (rows first) or 1 (columns first), got {storage_order!r}")
     result = infer_windows(x, **windows)
-    around = {"strides": (1, 1), "pads": (0, 0, 0, 0), **windows}
-    check_windows(x, around.pop("kernel"), around.pop("pads"), **around)
+    check_windows(x, **windows)
     return result, Tensor("i64", result.shape)
 
 
@@ -53,20 +52,20 @@ def max_pool_with_indices(
     sizes = x.shape[2:]
     count = int(np.prod(sizes))
     ordered = np.arange(count).reshape(sizes[::-1]).T if storage_order else np.arange(count).reshape(sizes)
-    positions = ordered[None, None]
-    # -1 marks the border, which is never the first nor greater than what was found.
-    read = taps(x, *windows, least_of(x.dtype), dilations=dilations, ceil_mode=ceil_mode)
-    where = taps(positions, *windows, -1, dilations=dilations, ceil_mode=ceil_mode)
-    best, place = np.array(read[0]), np.array(np.broadcast_to(where[0], read[0].shape))
-    for tap, at in zip(read[1:], where[1:], strict=True):
-        new = (at >= 0) & ((place < 0) | (tap > best) | ((tap != tap) & (best == best)))
-        np.copyto(best, tap, where=new)
-        np.copyto(place, np.broadcast_to(at, place.shape), where=new)
+    # The index -1 marks padding, which never replaces an entry and is always replaced by one.
+    views = taps(x, *windows, least_of(x.dtype), dilations=dilations, ceil_mode=ceil_mode)
+    indices = taps(ordered[None, None], *windows, -1, dilations=dilations, ceil_mode=ceil_mode)
+    best, index = np.array(views[0]), np.array(np.broadcast_to(indices[0], views[0].shape))
+    for tap, at in zip(views[1:], indices[1:], strict=True):
+        # The first maximum wins; NaN, which is not equal to itself, wins against any number.
+        replaces = (at >= 0) & ((index < 0) | (tap > best) | ((tap != tap) & (best == best)))
+        np.copyto(best, tap, where=replaces)
+        np.copyto(index, np.broadcast_to(at, index.shape), where=replaces)
     channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(sizes))
-    return best, place + channels * count
+    return best, index + channels * count
 
 
-def _infer_norm(x: Tensor, *, p: int = 2, **windows: Any) -> Tensor:
+def _infer_norm(x: Tensor, *, p: int, **windows: Any) -> Tensor:
     _check_power(p)
     return infer_windows(x, **windows)
 
@@ -95,12 +94,8 @@ def lp_pool(
     [[[5.0, 4.0]]]
     """
     with np.errstate(over="ignore", under="ignore"):
-        powers = _powers(x, p)
-        first, *rest = taps(powers, kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
-        total = np.array(first)
-        for tap in rest:
-            total += tap
-        return _root(total, p).astype(x.dtype)
+        views = taps(_powers(x, p), kernel, strides, pads, 0, dilations=dilations, ceil_mode=ceil_mode)
+        return _root(summed(views), p).astype(x.dtype)
 
 
 def _powers(x: np.ndarray, p: int) -> np.ndarray:
@@ -114,7 +109,7 @@ def _root(total: np.ndarray, p: int) -> np.ndarray:
     return np.asarray(np.power(total, total.dtype.type(1 / p)))
 
 
-def _infer_global_norm(x: Tensor, *, p: int = 2) -> Tensor:
+def _infer_global_norm(x: Tensor, *, p: int) -> Tensor:
     _check_power(p)
     return infer_global(x)
 
@@ -155,10 +150,9 @@ def lrn(x: np.ndarray, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bi
     wide = x.astype(np.promote_types(x.dtype, np.float32))
     before, after = (size - 1) // 2, size // 2
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        # The channels are the one axis that windows move along.
-        squares = pad_spatial(np.square(wide)[:, None], (before, *[0] * (x.ndim - 2), after, *[0] * (x.ndim - 2)))[:, 0]
-        total = np.zeros_like(wide)
-        for place in range(size):
-            total += squares[:, place : place + x.shape[1]]
+        # Windows move along the channels, which therefore stand where the first spatial axis does.
+        none = (0,) * (x.ndim - 2)
+        squares = pad_spatial(np.square(wide)[:, None], (before, *none, after, *none))[:, 0]
+        total = summed([squares[:, start : start + x.shape[1]] for start in range(size)])
         kind = wide.dtype.type
         return (wide / (kind(bias) + kind(alpha / size) * total) ** kind(beta)).astype(x.dtype)

@@ -19,7 +19,7 @@ def covering_pads(
     pads: Sequence[int],
     dilations: Sequence[int],
 ) -> tuple[int, ...]:
-    """Return pads, and after them what the last windows read beyond.
+    """Return pads whose ends are long enough for the last windows.
 
     Examples
     --------
@@ -28,13 +28,13 @@ def covering_pads(
     """
     rank = len(kernel)
     strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
-    beyond = [
+    ends = [
         max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
         for size, count, stride, width, step, before, after in zip(
             sizes, results, strides, kernel, dilations, pads[:rank], pads[rank:], strict=True
         )
     ]
-    return (*pads[:rank], *beyond)
+    return (*pads[:rank], *ends)
 
 
 def window_counts(
@@ -47,7 +47,7 @@ def window_counts(
     *,
     border: bool,
 ) -> np.ndarray:
-    """Return how many numbers each window reads: the product of what it reads of each axis.
+    """Return how many numbers each window reads: the product of the counts along each axis.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def window_counts(
         zip(sizes, results, kernel, strides, dilations, strict=True)
     ):
         before, after = pads[axis], pads[rank + axis]
-        places = np.arange(count)[:, None] * stride + np.arange(width) * step - before
+        positions = np.arange(count)[:, None] * stride + np.arange(width) * step - before
         low, high = (-before, size + after) if border else (0, size)
-        counts = counts[..., None] * ((places >= low) & (places < high)).sum(axis=1)
+        counts = counts[..., None] * ((positions >= low) & (positions < high)).sum(axis=1)
     return counts

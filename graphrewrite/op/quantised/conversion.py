@@ -15,7 +15,7 @@ __all__ = ["from_quantised", "to_quantised"]
 
 
 def _per_channel(element: Quantised, rank: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Scales and zero points, to be broadcast against an array of that many axes."""
+    """Return scales and zero points for broadcasting against an array of so many axes."""
     shape = () if element.axis is None else tuple(-1 if i == element.axis else 1 for i in range(rank))
     scales, zero_points = zip(*element.channels, strict=True)
     return np.asarray(scales, dtype).reshape(shape), np.asarray(zero_points, np.int64).reshape(shape)
@@ -40,7 +40,7 @@ def to_quantised(x: np.ndarray, *, element: Quantised) -> np.ndarray:
     """
     kind = np.promote_types(x.dtype, np.float32)
     scale, zero_point = _per_channel(element, x.ndim, kind)
-    with np.errstate(over="ignore", under="ignore"):  # what is beyond the floats saturates
+    with np.errstate(over="ignore", under="ignore"):  # quotients beyond the floats are infinite, and saturate
         whole = np.rint(np.asarray(x, kind) / scale).astype(np.float64)
     if np.isnan(whole).any():
         raise EvaluationError("NaN has no quantised value; remove such samples, or find where they come from")

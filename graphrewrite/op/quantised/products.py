@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.op.cost import entries, of_weights
+from graphrewrite.op.cost import entries, of_matrices, of_weights
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import NUMBERS
@@ -22,14 +22,24 @@ __all__ = ["conv_integer", "matmul_integer", "qlinear_conv", "qlinear_matmul"]
 _INTEGERS = frozenset({"integer"})
 
 
-def _shifted(x: np.ndarray, zero_point: np.ndarray | None) -> np.ndarray:
-    """The distance of stored numbers from their zero, in int64, or in float32 for stored floats."""
+_ROWS, _COLUMNS = (-1, 1), (-1,)
+"""Shapes in which one number per row, or per column, is broadcast against a matrix."""
+
+
+def _spread(values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    """Return one number as a scalar, and a vector in a shape for broadcasting."""
+    values = np.asarray(values)
+    return values.reshape(()) if values.size == 1 else values.reshape(shape) if values.ndim == 1 else values
+
+
+def _shifted(x: np.ndarray, zero_point: np.ndarray | None, shape: Sequence[int]) -> np.ndarray:
+    """Return stored numbers less their zero points, in int64, or in float32 for stored floats."""
     kind = np.float32 if x.dtype.kind == "f" else np.int64
-    return x.astype(kind) if zero_point is None else x.astype(kind) - zero_point.astype(kind)
+    return x.astype(kind) if zero_point is None else x.astype(kind) - _spread(zero_point, shape).astype(kind)
 
 
 def _carrier(a: np.ndarray, b: np.ndarray, count: int) -> Any:
-    """The fastest dtype in which every partial sum of so many products is exact, in whatever order (IEEE 754-2019)."""
+    """Return the fastest dtype in which every partial sum of so many products is exact, in any order (IEEE 754)."""
     if "f" in (a.dtype.kind, b.dtype.kind):
         return np.float32
     largest = [float(np.abs(v.astype(np.float64)).max(initial=0)) for v in (a, b)]
@@ -38,55 +48,41 @@ def _carrier(a: np.ndarray, b: np.ndarray, count: int) -> Any:
 
 
 def _products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The matrix product of shifted numbers."""
+    """Return the matrix product of shifted numbers."""
     kind = _carrier(a, b, a.shape[-1])
     return np.asarray(np.matmul(a.astype(kind), b.astype(kind)))
 
 
-def _windows(x: np.ndarray, w: np.ndarray, attributes: dict[str, Any]) -> np.ndarray:
-    """The convolution of shifted numbers; the border is zero, as a zero point is."""
+def _convolved(x: np.ndarray, w: np.ndarray, **attributes: Any) -> np.ndarray:
+    """Return the convolution of shifted numbers; zero padding then stands for the zero point."""
     kind = _carrier(x, w, int(np.prod(w.shape[1:])))
     return convolve(x.astype(kind), w.astype(kind), **attributes)
 
 
 def _wrapped(y: np.ndarray) -> np.ndarray:
-    """To 32 bits, of which the upper ones are dropped."""
+    """Return the lower 32 bits."""
     return y.astype(np.int64).astype(np.int32)
 
 
-def _rows(values: np.ndarray) -> np.ndarray:
-    """One number, or one a row of a matrix."""
-    values = np.asarray(values)
-    return values.reshape(()) if values.size == 1 else values[:, None] if values.ndim == 1 else values
-
-
-def _columns(values: np.ndarray) -> np.ndarray:
-    """One number, or one a column of a matrix."""
-    values = np.asarray(values)
-    return values.reshape(()) if values.size == 1 else values
-
-
-def _outputs(values: np.ndarray, rank: int) -> np.ndarray:
-    """One number, or one an output of a convolution: the first axis of its weights."""
-    values = np.asarray(values)
-    return values.reshape(()) if values.size == 1 else values.reshape(-1, *[1] * (rank - 1))
-
-
 def _infer_product(a: Tensor, b: Tensor) -> Tensor:
-    """The shape of a matrix product of operands that need not have one element type."""
-    (found,) = matmul.infer(Tensor("f32", a.shape), Tensor("f32", b.shape))
-    return found  # type: ignore[return-value]  # a tensor
+    """Return the type of a matrix product of operands that need not have one element type."""
+    (product,) = matmul.infer(Tensor("f32", a.shape), Tensor("f32", b.shape))
+    return product  # type: ignore[return-value]  # a tensor
+
+
+_ONE: tuple[tuple[int, ...], ...] = ((), (1,))
+"""Shapes of a single number."""
 
 
 def _check_single(role: str, *kinds: Tensor | None) -> None:
     for kind in kinds:
-        if kind is not None and kind.shape not in ((), (1,)):
+        if kind is not None and kind.shape not in _ONE:
             raise TypeMismatchError(f"{role} is one number, got {kind}")
 
 
 def _check_side(role: str, kind: Tensor | None, matrix: Tensor, *, row: bool) -> None:
-    """Raise unless there is one number, one a row of the first matrix, or one a column of the second."""
-    if kind is None or kind.shape in ((), (1,)):
+    """Raise unless there is one number, one per row of the first matrix, or one per column of the second."""
+    if kind is None or kind.shape in _ONE:
         return
     rank = len(matrix.shape)
     size = matrix.shape[-2 if row else -1] if rank > 1 else None
@@ -98,7 +94,7 @@ def _check_side(role: str, kind: Tensor | None, matrix: Tensor, *, row: bool) ->
 
 
 def _check_outputs(role: str, kind: Tensor | None, w: Tensor) -> None:
-    if kind is not None and kind.shape not in ((), (1,), w.shape[:1]):
+    if kind is not None and kind.shape not in (*_ONE, w.shape[:1]):
         raise TypeMismatchError(f"{role} is one number, or one per output of {w}, got {kind}")
 
 
@@ -117,11 +113,7 @@ def _infer_matmul_integer(
     return Tensor("i32", _infer_product(a, b).shape)
 
 
-def _matrix_cost(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
-    return entries(result.shape) * entries(types[0].shape[-1:])
-
-
-@define_op(infer=_infer_matmul_integer, elements=_INTEGERS, cost=_matrix_cost)
+@define_op(infer=_infer_matmul_integer, elements=_INTEGERS, cost=of_matrices)
 def matmul_integer(
     a: np.ndarray, b: np.ndarray, a_zero_point: np.ndarray | None = None, b_zero_point: np.ndarray | None = None
 ) -> np.ndarray:
@@ -134,8 +126,7 @@ def matmul_integer(
     >>> matmul_integer(np.array([[11, 7]], np.uint8), np.array([[1], [4]], np.uint8), np.array(12, np.uint8)).tolist()
     [[-21]]
     """
-    first = _shifted(a, None if a_zero_point is None else _rows(a_zero_point))
-    return _wrapped(_products(first, _shifted(b, None if b_zero_point is None else _columns(b_zero_point))))
+    return _wrapped(_products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS)))
 
 
 def _infer_conv_integer(
@@ -171,13 +162,12 @@ def conv_integer(
     >>> conv_integer(np.array([[[2, 3, 4]]], np.uint8), np.array([[[1, 1]]], np.uint8), np.array(1, np.uint8)).tolist()
     [[[3, 5]]]
     """
-    attributes = {"strides": strides, "pads": pads, "dilations": dilations, "groups": groups}
-    weights = _shifted(w, None if w_zero_point is None else _outputs(w_zero_point, w.ndim))
-    return _wrapped(_windows(_shifted(x, None if x_zero_point is None else _rows(x_zero_point)), weights, attributes))
+    inputs, weights = _shifted(x, x_zero_point, ()), _shifted(w, w_zero_point, (-1, *[1] * (w.ndim - 1)))
+    return _wrapped(_convolved(inputs, weights, strides=strides, pads=pads, dilations=dilations, groups=groups))
 
 
 def _scaled(sums: np.ndarray, factor: np.ndarray, zero_point: np.ndarray, element: str | None) -> np.ndarray:
-    """Sums in the scale of the result: rounded half to even, shifted and saturated."""
+    """Return sums in the scale of the result: rounded half to even, shifted and saturated."""
     target = stored_element(element_of(zero_point.dtype), None) if element is None else element
     kind = np.float32 if target in SMALL_FLOATS else np.float64
     with np.errstate(all="ignore"):
@@ -216,11 +206,7 @@ def _infer_qlinear_matmul(
     return _infer_stored(result.shape, y_zero_point, element, a_scale, b_scale, y_scale)
 
 
-def _qlinear_matrix_cost(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:
-    return entries(result.shape) * entries(types[0].shape[-1:])
-
-
-@define_op(infer=_infer_qlinear_matmul, elements=NUMBERS, cost=_qlinear_matrix_cost)
+@define_op(infer=_infer_qlinear_matmul, elements=NUMBERS, cost=of_matrices)
 def qlinear_matmul(
     a: np.ndarray,
     a_scale: np.ndarray,
@@ -244,10 +230,10 @@ def qlinear_matmul(
     >>> qlinear_matmul(a, np.array(0.5), one, a.T, np.array(0.5), one, np.array(1.0), one).tolist()
     [[9]]
     """
-    factor = _rows(a_scale) * _columns(b_scale) / _rows(y_scale)
-    sums = _products(_shifted(a, _rows(a_zero_point)), _shifted(b, _columns(b_zero_point)))
-    sums = sums if sums.dtype.kind == "f" and "f" in (a.dtype.kind, b.dtype.kind) else _wrapped(sums)
-    return _scaled(sums, factor, _rows(y_zero_point), element)
+    factor = _spread(a_scale, _ROWS) * _spread(b_scale, _COLUMNS) / _spread(y_scale, _ROWS)
+    sums = _products(_shifted(a, a_zero_point, _ROWS), _shifted(b, b_zero_point, _COLUMNS))
+    sums = sums if "f" in (a.dtype.kind, b.dtype.kind) else _wrapped(sums)
+    return _scaled(sums, factor, _spread(y_zero_point, _ROWS), element)
 
 
 def _infer_qlinear_conv(
@@ -311,9 +297,10 @@ def qlinear_conv(
     >>> qlinear_conv(x, np.array(0.5), zero, w, np.array(1.0), zero, np.array(2.0), zero).tolist()
     [[[2, 3]]]
     """
-    attributes = {"strides": strides, "pads": pads, "dilations": dilations, "groups": groups}
-    sums = _wrapped(_windows(_shifted(x, _rows(x_zero_point)), _shifted(w, _outputs(w_zero_point, w.ndim)), attributes))
+    outputs = (-1, *[1] * (w.ndim - 2))  # of the result, whose batch stands in front; weights have one axis more
+    inputs, weights = _shifted(x, x_zero_point, ()), _shifted(w, w_zero_point, (*outputs, 1))
+    sums = _wrapped(_convolved(inputs, weights, strides=strides, pads=pads, dilations=dilations, groups=groups))
     if b is not None:
-        sums = sums + _outputs(b, w.ndim - 1).astype(np.int32)
-    factor = _rows(x_scale) * _outputs(w_scale, w.ndim - 1) / _rows(y_scale)
-    return _scaled(sums, factor, _rows(y_zero_point), element)
+        sums = sums + _spread(b, outputs).astype(np.int32)
+    factor = _spread(x_scale, ()) * _spread(w_scale, outputs) / _spread(y_scale, ())
+    return _scaled(sums, factor, _spread(y_zero_point, ()), element)

@@ -23,10 +23,10 @@ ROUNDING: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "HALF_UP": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
     "HALF_DOWN": lambda x: np.copysign(np.ceil(np.abs(x) - 0.5), x),
 }
-"""How numbers become whole, by the names of QONNX: up and down are away from zero and towards it."""
+"""Rounding by the names of QONNX: up is away from zero, down is towards it."""
 
 
-def _check(x: Tensor, others: tuple[Tensor, ...], rounding_mode: str = "ROUND") -> Tensor:
+def _infer(x: Tensor, *parameters: Tensor, rounding_mode: str = "ROUND", **_: object) -> Tensor:
     if element_kind(x.element) != "float":
         raise TypeMismatchError(f"does not compute with {x.element}; op.cast(x, element='f32') gives floats first")
     if rounding_mode.upper() not in ROUNDING:
@@ -34,27 +34,21 @@ def _check(x: Tensor, others: tuple[Tensor, ...], rounding_mode: str = "ROUND") 
             f"the rounding mode is one of {', '.join(ROUNDING)}, got {rounding_mode!r}"
             f"{did_you_mean(rounding_mode.upper(), ROUNDING)}"
         )
-    for other in others:
-        if broadcast_shape(x.shape, other.shape) != x.shape:
-            raise TypeMismatchError(f"the parameter {other} does not broadcast to {x}")
+    for parameter in parameters:
+        if broadcast_shape(x.shape, parameter.shape) != x.shape:
+            raise TypeMismatchError(f"the parameter {parameter} does not broadcast to {x}")
     return Tensor(x.element, x.shape, x.layout)
 
 
-def _infer_quant(
-    x: Tensor, scale: Tensor, zero_point: Tensor, bit_width: Tensor, *, rounding_mode: str = "ROUND", **_: object
-) -> Tensor:
-    return _check(x, (scale, zero_point, bit_width), rounding_mode)
-
-
 def _limited(y: np.ndarray, bits: np.ndarray, *, signed: bool, narrow: bool) -> np.ndarray:
-    """Numbers within those that so many bits hold, of which a narrow range leaves out one."""
+    """Return numbers limited to the range of so many bits; a narrow range is one shorter."""
     whole = np.exp2(bits.astype(np.float64))
     low = (-whole / 2 + narrow) if signed else np.zeros_like(whole)
     high = whole / 2 - 1 if signed else whole - 1 - narrow
     return np.minimum(np.maximum(y, low.astype(y.dtype)), high.astype(y.dtype))
 
 
-@define_op(infer=_infer_quant, elements=NUMBERS)
+@define_op(infer=_infer, elements=NUMBERS)
 def quant(
     x: np.ndarray,
     scale: np.ndarray,
@@ -81,16 +75,12 @@ def quant(
     with np.errstate(all="ignore"):
         y = np.asarray(x, kind) / step + zero
         whole = ROUNDING[rounding_mode.upper()](_limited(y, bits, signed=signed, narrow=narrow))
-        if signed:
+        if signed:  # one bit with a sign is bipolar: -1 or 1, not -1 or 0
             whole = np.where(bits == 1, np.where(y >= 0, kind.type(1), kind.type(-1)), whole)
         return ((whole - zero) * step).astype(x.dtype)
 
 
-def _infer_bipolar(x: Tensor, scale: Tensor) -> Tensor:
-    return _check(x, (scale,))
-
-
-@define_op(infer=_infer_bipolar, elements=NUMBERS)
+@define_op(infer=_infer, elements=NUMBERS)
 def bipolar_quant(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The scale where a number is not negative, and its opposite elsewhere (QONNX, BipolarQuant).
 
@@ -103,22 +93,7 @@ def bipolar_quant(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
     return np.where(x >= 0, step, -step)
 
 
-def _infer_trunc(
-    x: Tensor,
-    scale: Tensor,
-    zero_point: Tensor,
-    in_bit_width: Tensor,
-    out_bit_width: Tensor,
-    out_scale: Tensor | None = None,
-    *,
-    rounding_mode: str = "FLOOR",
-    **_: object,
-) -> Tensor:
-    more = () if out_scale is None else (out_scale,)
-    return _check(x, (scale, zero_point, in_bit_width, out_bit_width, *more), rounding_mode)
-
-
-@define_op(infer=_infer_trunc, elements=NUMBERS)
+@define_op(infer=_infer, elements=NUMBERS)
 def trunc(
     x: np.ndarray,
     scale: np.ndarray,
@@ -204,7 +179,7 @@ def multi_threshold(
     else:
         for channel, row in enumerate(rows):
             counts[channel] = np.searchsorted(row, moved[channel], side="right")
-    counts[np.isnan(moved)] = 0  # which reaches nothing
+    counts[np.isnan(moved)] = 0  # searchsorted puts NaN after all thresholds, but it reaches none
     kind = x.dtype.type
     with np.errstate(over="ignore"):
         return np.moveaxis(counts * kind(out_scale) + kind(out_bias), 0, _channel_axis(data_layout, x.ndim))

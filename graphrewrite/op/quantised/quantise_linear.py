@@ -43,17 +43,18 @@ def stored_element(zero_point: Element | None, element: Element | None) -> str:
     >>> stored_element("i8", None), stored_element(None, "f8e5m2"), stored_element(None, None)
     ('i8', 'f8e5m2', 'u8')
     """
-    found = zero_point if element is None else element
-    found = "u8" if found is None else found
-    if isinstance(found, str):
-        check_element(found)
-    if not isinstance(found, str) or not _stores(found):
-        raise TypeMismatchError(f"the stored type is an integer of up to {_WIDEST} bits or a small float, got {found}")
-    if zero_point is not None and zero_point != found:
-        raise TypeMismatchError(f"the zero point is {zero_point}, and element={found!r}; both must be equal")
-    if element is None and found in HELD_WIDER:
-        raise TypeMismatchError(f"give element={found!r} as well: the dtype {element_dtype(found)} does not tell")
-    return found
+    storage = "u8" if zero_point is None and element is None else zero_point if element is None else element
+    if isinstance(storage, str):
+        check_element(storage)
+    if not isinstance(storage, str) or not _stores(storage):
+        raise TypeMismatchError(
+            f"the stored type is an integer of up to {_WIDEST} bits or a small float, got {storage}"
+        )
+    if zero_point is not None and zero_point != storage:
+        raise TypeMismatchError(f"the zero point is {zero_point}, and element={storage!r}; both must be equal")
+    if element is None and storage in HELD_WIDER:
+        raise TypeMismatchError(f"give element={storage!r} as well: the dtype {element_dtype(storage)} does not tell")
+    return storage
 
 
 def _stores(name: str) -> bool:
@@ -68,7 +69,7 @@ def _element_of(zero_point: np.ndarray | None, element: str | None) -> str:
 
 
 def _spread(values: np.ndarray, shape: tuple[int, ...], axis: int, block_size: int) -> np.ndarray:
-    """Scales or zero points, to be broadcast against an array."""
+    """Return scales or zero points for broadcasting against an array."""
     values = np.asarray(values)
     if block_size:
         return np.repeat(values, block_size, axis)[(slice(None),) * (axis % len(shape)) + (slice(shape[axis]),)]
@@ -107,9 +108,9 @@ def _infer_quantize(
     scale: Tensor,
     zero_point: Tensor | None = None,
     *,
-    axis: int = 1,
-    block_size: int = 0,
-    element: Element | None = None,
+    axis: int,
+    block_size: int,
+    element: Element | None,
     **_: object,
 ) -> Tensor:
     if x.element != "i32" and element_kind(x.element) != "float":
@@ -136,12 +137,12 @@ def stored(values: np.ndarray, zero_point: Any, element: str, *, saturate: bool 
     [3, 5, 127]
     """
     if element in SMALL_FLOATS:
-        moved = values + np.asarray(zero_point, values.dtype)
-        return nearest_small(element, narrowed(moved), saturate=saturate, infinities=not saturate)
+        shifted = values + np.asarray(zero_point, values.dtype)
+        return nearest_small(element, narrowed(shifted), saturate=saturate, infinities=not saturate)
     low, high = integer_limits(element) or (0, 0)
     whole = np.rint(values).astype(np.float64)
-    moved = np.where(np.isnan(whole), 0.0, whole) + np.asarray(zero_point, np.float64)
-    return np.clip(moved, low, high).astype(element_dtype(element))
+    shifted = np.where(np.isnan(whole), 0.0, whole) + np.asarray(zero_point, np.float64)
+    return np.clip(shifted, low, high).astype(element_dtype(element))
 
 
 @define_op(infer=_infer_quantize, elements=NUMBERS)
@@ -168,20 +169,14 @@ def quantize_linear(
     """
     x, scale = np.asarray(x), np.asarray(scale)
     target = _element_of(zero_point, element)
-    with np.errstate(all="ignore"):  # what is beyond the floats saturates
+    with np.errstate(all="ignore"):  # quotients beyond the floats are infinite, and saturate
         ratio = x / _spread(scale, x.shape, axis, block_size)
         zero = 0 if zero_point is None else _spread(zero_point, x.shape, axis, block_size)
         return stored(ratio, zero, target, saturate=saturate)
 
 
 def _infer_dequantize(
-    x: Tensor,
-    scale: Tensor,
-    zero_point: Tensor | None = None,
-    *,
-    axis: int = 1,
-    block_size: int = 0,
-    element: Element | None = None,
+    x: Tensor, scale: Tensor, zero_point: Tensor | None = None, *, axis: int, block_size: int, element: Element | None
 ) -> Tensor:
     if not isinstance(x.element, str) or not _stores(x.element):
         raise TypeMismatchError(
@@ -193,11 +188,11 @@ def _infer_dequantize(
             f"the zero point is {zero_point.element} and the operand {x.element}; both must be equal"
         )
     _check_scale(x, scale, zero_point, axis, block_size)
-    found = scale.element if element is None else element
-    check_element(found)
-    if element_kind(found) != "float":
-        raise TypeMismatchError(f"dequantisation gives floats, not {found}; convert them with op.cast(x, element=…)")
-    return Tensor(found, x.shape, x.layout)
+    result = scale.element if element is None else element
+    check_element(result)
+    if element_kind(result) != "float":
+        raise TypeMismatchError(f"dequantisation gives floats, not {result}; convert them with op.cast(x, element=…)")
+    return Tensor(result, x.shape, x.layout)
 
 
 @define_op(infer=_infer_dequantize, elements=NUMBERS)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import Dimension, Element, Quantised, Tensor
 
-__all__ = ["concatenated", "on_axes", "reshaped"]
+__all__ = ["concatenated", "factors", "on_axes", "reshaped"]
 
 
 def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
@@ -18,7 +18,7 @@ def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
     Returns
     -------
     Tensor
-        Without a layout: which of its axes are which, a shape does not say.
+        Without a layout: a shape does not say which axes are which.
 
     Examples
     --------
@@ -28,18 +28,19 @@ def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
     """
     element = x.element
     if isinstance(element, Quantised) and element.axis is not None:
-        before, size = _product(x.shape[: element.axis]), x.shape[element.axis]
-        places = [i for i, d in enumerate(shape) if d == size and _product(shape[:i]) == before]
-        if not places:
+        before, size = factors(x.shape[: element.axis]), x.shape[element.axis]
+        axis = next((i for i, d in enumerate(shape) if d == size and factors(shape[:i]) == before), None)
+        if axis is None:
             raise TypeMismatchError(
                 f"the channels of {x} do not become an axis of [{','.join(map(str, shape))}]; "
                 "op.from_quantised dequantises first"
             )
-        element = element.at_axis(places[0])
+        element = element.at_axis(axis)
     return Tensor(element, tuple(shape))
 
 
-def _product(sizes: Sequence[Dimension]) -> tuple[int, Counter[str]]:
+def factors(sizes: Sequence[Dimension]) -> tuple[int, Counter[str]]:
+    """Return the product of the sizes that are numbers, and the other ones."""
     return math.prod(d for d in sizes if isinstance(d, int)), Counter(d for d in sizes if isinstance(d, str))
 
 

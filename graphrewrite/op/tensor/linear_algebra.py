@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
@@ -9,9 +11,9 @@ from graphrewrite.op.cost import of_matrices, of_weights
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
 from graphrewrite.op.domain import NUMBERS, one_element
-from graphrewrite.types import Tensor
+from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["gemm", "infer_linear", "linear", "matmul", "scaled"]
+__all__ = ["check_bias", "gemm", "infer_linear", "linear", "matmul", "scaled"]
 
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -19,8 +21,8 @@ def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
     if not x.shape or not y.shape:
         raise TypeMismatchError(f"expected vectors or matrices, got {x} and {y}; use op.mul for scalars")
     if x.shape[-1] != y.shape[-2:][0]:
-        place = "last but one" if len(y.shape) > 1 else "size"
-        raise TypeMismatchError(f"the last size of {x} must be the {place} of {y}")
+        which = "last but one" if len(y.shape) > 1 else "size"
+        raise TypeMismatchError(f"the last size of {x} must be the {which} of {y}")
     rows, columns = x.shape[:-1][-1:], y.shape[-1:] if len(y.shape) > 1 else ()
     return Tensor(x.element, (*broadcast_shape(x.shape[:-2], y.shape[:-2]), *rows, *columns))
 
@@ -39,12 +41,17 @@ def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.matmul(x, y)
 
 
+def check_bias(b: Tensor | None, size: Dimension) -> None:
+    """Raise unless a layer has no bias, or one entry of it per output."""
+    if b is not None and b.shape != (size,):
+        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{size}]")
+
+
 def infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     """Infer the type of a fully-connected layer."""
     if len(x.shape) != 2 or len(w.shape) != 2 or x.shape[1] != w.shape[1]:
         raise TypeMismatchError(f"input [N,I] needs weights [O,I], got {x} and {w}; flatten the input first")
-    if b is not None and b.shape != (w.shape[0],):
-        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{w.shape[0]}]")
+    check_bias(b, w.shape[0])
     return Tensor(x.element, (x.shape[0], w.shape[0]))
 
 
@@ -66,16 +73,7 @@ def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndar
     return y if b is None else y + b
 
 
-def _infer_gemm(
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None = None,
-    *,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    trans_a: bool = False,
-    trans_b: bool = False,
-) -> Tensor:
+def _infer_gemm(x: Tensor, w: Tensor, b: Tensor | None = None, *, trans_a: bool, trans_b: bool, **_: Any) -> Tensor:
     if len(x.shape) != 2 or len(w.shape) != 2:
         raise TypeMismatchError(f"gemm multiplies two matrices, got {x} and {w}; op.matmul takes more axes")
     one_element(x, w, b)
@@ -107,8 +105,7 @@ def gemm(
     >>> gemm(np.eye(2), np.array([[1.0, 2.0]]), trans_b=True, alpha=2.0).tolist()
     [[2.0], [4.0]]
     """
-    y = np.matmul(x.T if trans_a else x, w.T if trans_b else w)
-    y = scaled(y, alpha)
+    y = scaled(np.matmul(x.T if trans_a else x, w.T if trans_b else w), alpha)
     return y if b is None else y + scaled(b, beta)
 
 

@@ -12,7 +12,8 @@ from graphrewrite.op.axes import common_layout
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS, PADDED
 from graphrewrite.op.domain import ORDERED
-from graphrewrite.op.tensor.channels import concatenated, on_axes, reshaped
+from graphrewrite.op.tensor.along import axis_of
+from graphrewrite.op.tensor.channels import concatenated, factors, on_axes, reshaped
 from graphrewrite.types import Dimension, FixedPoint, Tensor
 
 __all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transpose", "unsqueeze"]
@@ -31,37 +32,32 @@ def identity(x: np.ndarray) -> np.ndarray:
 
 
 def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = False) -> Tensor:
-    """Sizes as in ONNX: 0 keeps the size of that axis, one -1 takes what is left."""
-    if sum(isinstance(d, str) or d == -1 for d in shape) > 1:
+    """Infer sizes as in ONNX: 0 copies the size of the same axis, one -1 takes the rest."""
+    open_ = [d for d in shape if isinstance(d, str) or d == -1]
+    if len(open_) > 1:
         raise TypeMismatchError(
             f"the shape {list(shape)} leaves several sizes open, of which only one can follow; "
             "0 keeps the size of an axis"
         )
     kept = range(0 if allow_zero else len(x.shape))
-    wanted: list[Dimension] = [x.shape[i] if d == 0 and i in kept else d for i, d in enumerate(shape)]
-    symbols = [d for d in x.shape if isinstance(d, str)]
-    whole = math.prod(d for d in x.shape if isinstance(d, int))
-    unsaid = [d for d in shape if isinstance(d, str) or d == -1]
-    if whole == 0 and unsaid:
-        raise TypeMismatchError(f"{x} has no entries, so that {unsaid[0]} is undetermined in the shape {list(shape)}")
-    for size in wanted:
-        if isinstance(size, str) and wanted.count(size) > symbols.count(size):
-            raise TypeMismatchError(
-                f"the shape {list(shape)} has the symbolic size {size!r}, but {x} does not; give a number"
-            )
-    for symbol in symbols:
-        if symbol in wanted:
-            continue
-        if -1 in wanted and math.prod(d for d in wanted if isinstance(d, int) and d != -1) == whole:
-            wanted[wanted.index(-1)] = symbol
-        else:
-            raise TypeMismatchError(f"the symbolic size {symbol!r} of {x} is missing from the shape {list(shape)}")
-    known = math.prod(d for d in wanted if isinstance(d, int) and d != -1)
-    if wanted.count(-1) == 1 and known and whole % known == 0:
-        wanted[wanted.index(-1)] = whole // known
-    elif known != whole or -1 in wanted:
+    wanted = [x.shape[i] if d == 0 and i in kept else d for i, d in enumerate(shape)]
+    # A symbolic size is any number, so that both shapes must have the same symbols, and as often: N * N is not 1 * N.
+    (whole, symbols), (known, named) = factors(x.shape), factors([d for d in wanted if d != -1])
+    if whole == 0 and open_:
+        raise TypeMismatchError(f"{x} has no entries, so that {open_[0]} is undetermined in the shape {list(shape)}")
+    if surplus := list(named - symbols):
+        raise TypeMismatchError(
+            f"the shape {list(shape)} has the symbolic size {surplus[0]!r}, but {x} does not; give a number"
+        )
+    missing = list((symbols - named).elements())
+    is_open = -1 in wanted
+    fits = known > 0 and whole % known == 0 if is_open and not missing else known == whole
+    if len(missing) > is_open or (missing and not fits):
+        raise TypeMismatchError(f"the symbolic size {missing[0]!r} of {x} is missing from the shape {list(shape)}")
+    if not fits:
         raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {known} entries")
-    return reshaped(x, wanted)
+    rest = missing[0] if missing else whole // (known or 1)
+    return reshaped(x, [rest if d == -1 else d for d in wanted])
 
 
 @define_op(infer=_infer_reshape)
@@ -80,7 +76,7 @@ def reshape(x: np.ndarray, *, shape: Sequence[Dimension], allow_zero: bool = Fal
 
 
 def _axis_to_flatten(axis: int, rank: int) -> int:
-    """Counted from the front: from -rank, the first, to rank, behind the last."""
+    """Return an axis counted from the front; ONNX allows from -rank to rank, which is after the last."""
     if not -rank <= axis <= rank:
         raise TypeMismatchError(f"axis {axis} is out of range for a tensor of {rank} axes; give {-rank} to {rank}")
     return axis + rank if axis < 0 else axis
@@ -88,11 +84,10 @@ def _axis_to_flatten(axis: int, rank: int) -> int:
 
 def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
     def product(sizes: Sequence[Dimension]) -> Dimension:
-        symbols = [d for d in sizes if isinstance(d, str)]
-        whole = math.prod(d for d in sizes if isinstance(d, int))
-        if symbols and (len(symbols) > 1 or whole != 1):
+        whole, symbols = factors(sizes)
+        if symbols and (symbols.total() > 1 or whole != 1):
             raise TypeMismatchError(f"flattening {x} at axis {axis} would multiply a symbolic size; give it a number")
-        return symbols[0] if symbols else whole
+        return next(iter(symbols), whole)
 
     axis = _axis_to_flatten(axis, len(x.shape))
     return reshaped(x, (product(x.shape[:axis]), product(x.shape[axis:])))
@@ -175,11 +170,7 @@ def unsqueeze(x: np.ndarray, *, axes: Sequence[int]) -> np.ndarray:
 
 
 def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
-    first = xs[0]
-    rank = len(first.shape)
-    if not -rank <= axis < rank:
-        raise TypeMismatchError(f"axis {axis} is outside of {first}")
-    at = axis % rank
+    first, at = xs[0], axis_of(xs[0], axis)
     for x in xs:
         if [*x.shape[:at], *x.shape[at + 1 :]] != [*first.shape[:at], *first.shape[at + 1 :]]:
             raise TypeMismatchError(f"{first} and {x} differ in more than the size of axis {axis}")
@@ -187,7 +178,7 @@ def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
     if any(isinstance(s, str) for s in sizes):
         raise TypeMismatchError(f"axis {axis} has a symbolic size")
     shape = (*first.shape[:at], sum(int(s) for s in sizes), *first.shape[at + 1 :])
-    return Tensor(concatenated([x.element for x in xs], at), shape, common_layout(xs, rank))
+    return Tensor(concatenated([x.element for x in xs], at), shape, common_layout(xs, len(shape)))
 
 
 @define_op(infer=_infer_concat, derived=ALONG_AXIS)
@@ -227,18 +218,17 @@ def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0, mode: str =
 def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0, mode: str = "constant") -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad).
 
-    Of another mode than "constant", it holds what is inside: mirrored at the outermost entries ("reflect"), these alone
-    ("edge"), or what is at the other end ("wrap").
+    In other modes than "constant", it holds entries of the operand: mirrored at the outermost ones ("reflect"), these
+    alone ("edge"), or those of the other end ("wrap").
 
     Examples
     --------
     >>> pad(np.array([[1.0]]), pads=(0, 1, 0, 0)).tolist()
     [[0.0, 1.0]]
     """
-    rank = x.ndim
     if not any(pads):
         return x
-    begins, ends = pads[:rank], pads[rank:]
+    begins, ends = pads[: x.ndim], pads[x.ndim :]
     cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
     widths = [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)]
     if mode != "constant":

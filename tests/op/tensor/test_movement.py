@@ -322,3 +322,24 @@ def test_sizes_of_zero_and_axes_that_are_not_named():
     assert op.squeeze(np.zeros((1, 3, 1))).shape == (3,)
     with pytest.raises(TypeMismatchError, match=r"a symbolic size .* may be 1 at run time"):
         op.squeeze.infer(Tensor("f32", ("N", 1)))
+
+
+@pytest.mark.parametrize("shape", [(1, 0), (0,), (0, 1), (1, "N"), (0, 2), (-1, 2), (-1,)])
+def test_reshaping_keeps_each_of_several_equal_symbolic_sizes(shape):
+    with pytest.raises(TypeMismatchError, match="the symbolic size 'N' of .* is missing from the shape"):
+        op.reshape.infer(Tensor("f32", ("N", "N")), shape=shape)
+
+
+@pytest.mark.parametrize(
+    ("own", "shape", "expected"),
+    [
+        (("N", "N"), (0, 0), ("N", "N")),
+        (("N", "N"), (-1, 0), ("N", "N")),
+        (("N", "N"), (0, 1, "N"), ("N", 1, "N")),
+        (("N", "N", 6), (0, 0, -1, 2), ("N", "N", 3, 2)),
+        (("N", 6), (-1, 6), ("N", 6)),
+        (("N", 0), (0, 0), ("N", 0)),
+    ],
+)
+def test_a_zero_of_a_shape_copies_the_axis_of_its_index(own, shape, expected):
+    assert op.reshape.infer(Tensor("f32", own), shape=shape)[0].shape == expected
