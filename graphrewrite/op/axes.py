@@ -113,7 +113,7 @@ class Axes(NamedTuple):
         >>> Axes.of("NC* -> NC*").arrangement([Tensor("f32", ("N", 5, 6, 8), "NHWC")])
         Arrangement(operand=(0, 3, 1, 2), result=(0, 2, 3, 1))
         """
-        found = None
+        arrangement = None
         for position, (wanted, kind) in enumerate(zip(self.operands, types, strict=False)):
             layout = kind.layout if isinstance(kind, Tensor) else None
             if layout is None or len(wanted) == 1:
@@ -127,20 +127,18 @@ class Axes(NamedTuple):
                     f"cast the layout with op.transpose(x, perm={permutation(layout, order)})"
                 )
             result = permutation(canonical(self.result, layout), layout)
-            found = Arrangement(permutation(layout, order), result)
-        return found
+            arrangement = Arrangement(permutation(layout, order), result)
+        return arrangement
 
     def in_order(self, types: Sequence[Type]) -> tuple[Type, ...]:
         """Return operand types with the first one's axes in the order in which the function has them."""
         arrangement, first = self.arrangement(types), types[0]
-        return (
-            (first.permuted(arrangement.operand), *types[1:])
-            if arrangement and isinstance(first, Tensor)
-            else (*types,)
-        )
+        if arrangement is None or not isinstance(first, Tensor):
+            return tuple(types)
+        return first.permuted(arrangement.operand), *types[1:]
 
     def as_given(self, result: Type, types: Sequence[Type]) -> Type:
-        """Return a result's type, inferred for operands in order, in the order of the first operand as it was given."""
+        """Return a result's type, inferred for operands in the function's order, in the order of the first operand."""
         first = types[0] if types else None
         if not isinstance(first, Tensor) or first.layout is None or not isinstance(result, Tensor):
             return result
@@ -162,9 +160,9 @@ def common_layout(types: Sequence[Tensor], rank: int) -> str | None:
     >>> common_layout([Tensor("f32", ("N", 5, 6, 8), "NHWC"), Tensor("f32", (8,), "C")], 4)
     'NHWC'
     """
-    known = sorted({t.layout for t in types if t.layout is not None}, key=lambda layout: (-len(layout), layout))
-    for shorter in known[1:]:
-        longest = known[0]
+    layouts = sorted({t.layout for t in types if t.layout is not None}, key=lambda layout: (-len(layout), layout))
+    for shorter in layouts[1:]:
+        longest = layouts[0]
         if longest[-len(shorter) :] == shorter:
             continue
         if sorted(longest) == sorted(shorter):
@@ -173,4 +171,4 @@ def common_layout(types: Sequence[Tensor], rank: int) -> str | None:
         else:
             advice = "cast the layout with op.transpose(x, perm=…), or name other axes with op.name_axes(x, layout=…)"
         raise TypeMismatchError(f"the layouts {longest} and {shorter} do not agree; {advice}")
-    return known[0] if known and len(known[0]) == rank else None
+    return layouts[0] if layouts and len(layouts[0]) == rank else None

@@ -124,12 +124,12 @@ def define_op(
     function : callable
         The meaning in numpy, vectorised over the batch.
     name : str, optional
-        The ``type`` of its nodes; the function's name where not given.
+        The ``type`` of its nodes; the function's name if not given.
     level : str
         ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
         levels.
     infer : callable, optional
-        Result type(s) from operand types and attributes; element-wise where not given.
+        Result type(s) from operand types and attributes; element-wise if not given.
     commutative : bool
         Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
@@ -138,18 +138,18 @@ def define_op(
         Number of results, or a function that gives it for a mapping of attributes.
     elements : set of str, optional
         Kinds of element types that it computes with: "float", "integer", "fixed", "bool", "quantised"; sets of them are
-        in `graphrewrite.op.domain`. All others are refused with advice. Where not given, ``infer`` decides; without
+        in `graphrewrite.op.domain`. All others are refused with advice. If not given, ``infer`` decides; without
         that either, it computes with numbers and bool.
     axes : str, optional
         The order in which the function has the axes of its operands and results, as in ``"NC*, OI*, O -> NC*"``: a
-        first operand whose layout is another is computed with between transposes. Where not given, ``infer`` sees
+        first operand whose layout is another is computed with between transposes. If not given, ``infer`` sees
         the layouts and says the result's.
     derived : mapping, optional
         Further names that the view of a node has: a word is another name of an operand or attribute, a function takes
         the view and computes; see `graphrewrite.graph.node.Node`.
     cost : callable, optional
         Multiply-accumulates for one sample: a function of the operand types, the first result's type and the
-        attributes (`graphrewrite.op.cost` has the usual ones). None where not given.
+        attributes (`graphrewrite.op.cost` has the usual ones). None if not given.
 
     Returns
     -------

@@ -38,8 +38,7 @@ def check_kinds(kinds: Iterable[str]) -> None:
     """
     for kind in kinds:
         if kind not in ANY:
-            known = ", ".join(sorted(ANY))
-            raise TypeMismatchError(f"{kind!r} is not a kind of element type; known are {known}")
+            raise TypeMismatchError(f"{kind!r} is not a kind of element type; known are {', '.join(sorted(ANY))}")
 
 
 def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:
@@ -55,9 +54,9 @@ def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:
     graphrewrite.errors.TypeMismatchError: does not compute with i8; op.cast(x, element='f32') gives floats first
     """
     for kind in types:
-        found = element_kind(kind.element)
-        if found not in accepted:
-            raise TypeMismatchError(f"does not compute with {kind.element}; {_ADVICE[found]}")
+        element = element_kind(kind.element)
+        if element not in accepted:
+            raise TypeMismatchError(f"does not compute with {kind.element}; {_ADVICE[element]}")
 
 
 def one_element(*types: Tensor | None) -> None:
@@ -67,9 +66,9 @@ def one_element(*types: Tensor | None) -> None:
     --------
     >>> one_element(Tensor("f32", ("N",)), None, Tensor("f32", ()))
     """
-    given = [kind.element for kind in types if kind is not None]
-    if any(element != given[0] for element in given):
+    elements = [kind.element for kind in types if kind is not None]
+    if any(element != elements[0] for element in elements):
         raise TypeMismatchError(
-            f"operands have different element types {' and '.join(map(str, given))}; "
+            f"operands have different element types {' and '.join(map(str, elements))}; "
             "cast one of them with op.cast(x, element=…)"
         )

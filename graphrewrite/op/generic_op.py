@@ -77,13 +77,13 @@ def generic(name: str, results: int = 1) -> Generic:
         )
 
     def infer(*types: Type, result: Any = None, **_: Any) -> Any:
-        found = (types[0] if types else None) if result is None else result
-        if found is None:
+        stated = (types[0] if types else None) if result is None else result
+        if stated is None:
             raise TypeMismatchError("has no result type and no operand to take it from; pass result=Tensor(…)")
-        given = tuple(found) if isinstance(found, tuple | list) else (found,) * results
-        if len(given) != results:
-            raise TypeMismatchError(f"has {results} results, and result= lists {len(given)} types")
-        return given
+        listed = tuple(stated) if isinstance(stated, tuple | list) else (stated,) * results
+        if len(listed) != results:
+            raise TypeMismatchError(f"has {results} results, and result= lists {len(listed)} types")
+        return listed
 
     return Generic(
         name=name,

@@ -50,10 +50,10 @@ _MODULES = (
 )
 
 LIBRARY: dict[str, Op] = {
-    found.name: found
+    op.name: op
     for module in _MODULES
-    for found in vars(import_module(f"graphrewrite.op.{module}")).values()
-    if isinstance(found, Op)
+    for op in vars(import_module(f"graphrewrite.op.{module}")).values()
+    if isinstance(op, Op)
 }
 """Every op of the library by name."""
 

@@ -49,14 +49,14 @@ def as_constant(value: Any, like: Type | None = None) -> np.ndarray:
 
 
 def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Tensor:
-    """Return the type of a literal operand that `as_constant` has made an array of.
+    """Return the type of a literal operand, whose array comes from `as_constant`.
 
     Parameters
     ----------
     array : ndarray
         The array.
     value : array-like
-        What it was made of: a bare number has the element type of the values that it meets, as a mantissa of those of
+        The literal: a bare number has the element type of the values that it meets, as a mantissa of those of
         fixed point, and so has an array in the dtype in which bf16, i4, u4, i2 and u2 are held.
     like : Tensor or Stream, optional
         The type of another operand.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ class Op(Signature):
     derived : mapping
         Further names in the view of a node (`graphrewrite.graph.Node`): of an operand or attribute, or functions of it.
     cost : callable, optional
-        Multiply-accumulates for one sample, from operand types, result type and attributes; none where not given.
+        Multiply-accumulates for one sample, from operand types, result type and attributes; none if not given.
     """
 
     function: Callable[..., Any]
@@ -138,13 +139,11 @@ class Op(Signature):
         try:
             if self.elements is not None:
                 check_elements(self.elements, types)
-            found = self.infer_types(*(types if self.axes is None else self.axes.in_order(types)), **attributes)
-            if self.axes is not None:
-                named = (found,) if not isinstance(found, tuple) else found
-                found = tuple(self.axes.as_given(t, types) for t in named)
+            inferred = self.infer_types(*(types if self.axes is None else self.axes.in_order(types)), **attributes)
+            results = inferred if isinstance(inferred, tuple) else (inferred,)
+            return results if self.axes is None else tuple(self.axes.as_given(t, types) for t in results)
         except TypeMismatchError as error:
             raise TypeMismatchError(f"{self.name}({', '.join(map(str, types))}): {error}") from None
-        return found if isinstance(found, tuple) else (found,)
 
     def arrangement(self, types: Sequence[Type]) -> Arrangement | None:
         """Return the transposes that the function needs around it for operands of some types, if any.
@@ -189,12 +188,12 @@ class Op(Signature):
         >>> op.max_pool.compute([np.arange(4.0).reshape(1, 4, 1)], sizes, order)
         (array([[[3.]]]),)
         """
+        if arrangement is not None:
+            arrays = (np.transpose(arrays[0], arrangement.operand), *arrays[1:])
+        computed = self.function(*arrays, **attributes)
+        results = computed if isinstance(computed, tuple) else (computed,)
         if arrangement is None:
-            found = self.function(*arrays, **attributes)
-            return tuple(map(np.asarray, found)) if isinstance(found, tuple) else (np.asarray(found),)
-        first, *others = arrays
-        found = self.function(np.transpose(first, arrangement.operand), *others, **attributes)
-        results = found if isinstance(found, tuple) else (found,)
+            return tuple(map(np.asarray, results))
         return tuple(np.transpose(array, arrangement.result) for array in results)
 
     def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,15 +221,15 @@ class Op(Signature):
         """
         try:
             key = (types, tuple(attributes.items()))
-            found = self.remembered.get(key)
+            results = self.remembered.get(key)
         except TypeError:  # an attribute that cannot be hashed, such as an array
             return self.infer(*types, **attributes)
-        if found is None:
-            found = tuple(one_object(t) for t in self.infer(*types, **attributes))
+        if results is None:
+            results = tuple(one_object(t) for t in self.infer(*types, **attributes))
             if len(self.remembered) >= _REMEMBERED:
                 self.remembered.clear()
-            self.remembered[key] = found
-        return found
+            self.remembered[key] = results
+        return results
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -270,8 +269,6 @@ class Alternatives:
 
 
 def _find_op(module: str, name: str) -> Op:
-    import importlib
-
-    found = getattr(importlib.import_module(module), name.rpartition(".")[2])
-    assert isinstance(found, Op)
-    return found
+    op = getattr(import_module(module), name.rpartition(".")[2])
+    assert isinstance(op, Op)
+    return op

@@ -1,4 +1,4 @@
-"""Precision of computation: half precision has too few digits, and too small a range, for sums and squares."""
+"""Ranges of dtypes, and precision: half precision has too few digits, and too small a range, for sums and squares."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["narrowed", "truncated", "widened"]
+__all__ = ["greatest_of", "least_of", "narrowed", "truncated", "widened"]
 
 
 def widened(x: np.ndarray) -> np.ndarray:
@@ -39,6 +39,16 @@ def narrowed(y: np.ndarray, like: np.ndarray) -> np.ndarray:
         return np.asarray(y).astype(like.dtype)
 
 
+def least_of(dtype: np.dtype[Any]) -> Any:
+    """Return the least value of a dtype, which changes no maximum."""
+    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def greatest_of(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest value of a dtype, which changes no minimum."""
+    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
+
+
 def truncated(y: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """Return floats as integers, rounded towards zero.
 
@@ -54,7 +64,8 @@ def truncated(y: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """
     limits, kind = np.iinfo(dtype), dtype.type
     whole = np.trunc(y).astype(np.float64)
-    inside = (whole >= limits.min) & (whole < float(limits.max + 1))  # a power of two, and so a float64
+    # The maximum of a wide type is no float64, but one more is a power of two, and so exact.
+    inside = (whole >= limits.min) & (whole < float(limits.max + 1))
     exact = np.where(inside, whole, 0.0).astype(dtype)
     limit = np.where(whole > 0, kind(limits.max), kind(limits.min))
     return np.where(inside | np.isnan(whole), exact, limit)

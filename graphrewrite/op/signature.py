@@ -23,7 +23,7 @@ class Signature:
     operands : tuple of str
         Names of the positional operands.
     required : int
-        How many of them must be given.
+        Number of operands that must be present.
     variadic : bool
         Whether any number may follow.
     attributes : mapping
@@ -31,7 +31,7 @@ class Signature:
     commutative : bool
         Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     results : int
-        How many results it has; 0 where its attributes say it, see `number_of_results`.
+        Number of results; 0 if it depends on attributes, see `number_of_results`.
     results_of : callable, optional
         Gives the number of results for the attributes, where that is not fixed.
     """
@@ -87,7 +87,7 @@ class Signature:
         Raises
         ------
         TypeMismatchError
-            If one is left out before one that is given: a node has its operands in a row.
+            If an operand is missing before another one: the operands of a node have no gaps.
 
         Examples
         --------
@@ -96,14 +96,14 @@ class Signature:
         ['x', 'w']
         """
         every = list(operands)
-        given = [x for x in every if x is not None]
-        missing = next((i for i, x in enumerate(every[: len(given)]) if x is None), None)
+        present = [x for x in every if x is not None]
+        missing = next((i for i, x in enumerate(every[: len(present)]) if x is None), None)
         if missing is not None:
             name = self.operands[missing] if missing < len(self.operands) else missing
             raise TypeMismatchError(
                 f"{self.name}: the operand {name!r} is missing although a later one is given; pass a neutral value"
             )
-        return given
+        return present
 
     def number_of_results(self, attributes: Mapping[str, Any]) -> int:
         """Return how many results a node with some attributes has.
@@ -111,7 +111,7 @@ class Signature:
         Raises
         ------
         TypeMismatchError
-            If an attribute that says it is missing, or not yet known.
+            If an attribute on which the number depends is missing, or not yet known.
 
         Examples
         --------

@@ -8,8 +8,8 @@ from typing import Any
 __all__ = ["CURRENT", "Symbolic"]
 
 CURRENT: ContextVar[Any] = ContextVar("CURRENT", default=None)
-"""What the upper half of a rule that is running makes patterns with, or has matched: ops whose operands are all
-literals, or missing from this match, find no other way to it."""
+"""The run of the upper half of a rule: ops whose operands are all literals, or missing from a match, have no symbolic
+operand to ask for it."""
 
 
 class Symbolic:

@@ -12,14 +12,14 @@ import numpy as np
 __all__ = ["correlate", "is_fast"]
 
 _CACHE = 1 << 19
-"""Bytes of columns at a time: half of a usual second-level cache, for they are written and then read."""
+"""Bytes of columns at a time: half of a typical second-level cache, since they are written and then read."""
 
 _WASTE = 1.4
-"""So many times as many columns may be computed as are needed, if they can be copied in long runs."""
+"""Maximum ratio of computed to needed columns: superfluous ones pay off because all are copied in long runs."""
 
 
 def is_fast(x: np.ndarray, w: np.ndarray) -> bool:
-    """Tell whether `correlate` takes operands: arrays of one dtype for which there are fast matrix products."""
+    """Tell whether `correlate` takes operands: arrays of one dtype that BLAS multiplies."""
     return type(x) is np.ndarray and type(w) is np.ndarray and x.dtype == w.dtype and x.dtype.char in "fd"
 
 
@@ -39,7 +39,7 @@ def correlate(
     Parameters
     ----------
     results, strides, pads, dilations : tuple of int
-        Sizes of the result, and as for `op.conv`; one entry an axis (pads: two).
+        Sizes of the result, and attributes of `op.conv`; one entry per axis (pads: two).
 
     Examples
     --------
@@ -54,14 +54,14 @@ def correlate(
     bias = None if b is None else b.reshape(-1, *[1] * len(results))
     weights = w.reshape(groups, len(w) // groups, -1)
     windows = _windows(x.shape[1:], w.shape[2:], results, strides, pads, dilations, x.itemsize)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # also of windows that nobody reads
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # also of superfluous windows
         if windows is None:
-            found = result.reshape(batch, groups, len(w) // groups, -1)
-            np.matmul(weights, x.reshape(batch, groups, channels // groups, -1), out=found)
+            grouped = result.reshape(batch, groups, len(w) // groups, -1)
+            np.matmul(weights, x.reshape(batch, groups, channels // groups, -1), out=grouped)
             return result if bias is None else np.add(result, bias, out=result)
-        room = windows.room(min(windows.samples, batch), x.dtype)
+        buffer = windows.buffer(min(windows.samples, batch), x.dtype)
         for first in range(0, batch, windows.samples):
-            source = windows.padded(x[first : first + windows.samples], room)
+            source = windows.padded(x[first : first + windows.samples], buffer)
             for row in range(0, results[0], windows.rows):
                 part = result[first : first + windows.samples, :, row : row + windows.rows]
                 windows.multiply(source, weights, bias, row, part)
@@ -69,13 +69,12 @@ def correlate(
 
 
 class _Windows(NamedTuple):
-    """Where windows lie in a padded input, whose axes behind the channels are seen as one.
+    """The layout of windows in a padded input, whose axes after the channels are one.
 
-    With strides of 1, window (i, j) begins at ``i * width + j``: the columns of all of them are runs of the input, from
-    one row of windows to the next, if one puts up with windows that reach over the end of a row.
+    With strides of 1, window (i, j) begins at ``i * width + j``: the columns of all windows, also of superfluous ones
+    that reach over the end of a row, are contiguous runs of the input.
     """
 
-    results: tuple[int, ...]
     between: tuple[int, ...]
     """Bytes from one window to the next, by axis."""
     columns: tuple[int, ...]
@@ -84,29 +83,29 @@ class _Windows(NamedTuple):
     """Bytes from one channel, and from one tap, to the next, by axis."""
     in_runs: bool
     sizes: tuple[int, ...]
-    """Channels and positions of the input in its border."""
+    """Channels and positions of the padded input."""
     inside: tuple[slice, ...] | None
-    """Where the input lies in its border; None if there is no border."""
+    """Part of the padded input that is not padding; None if there is no padding."""
     samples: int
     rows: int
-    """How many samples, or else rows of windows of one, make a piece."""
+    """Numbers of samples, or else of rows of windows of one sample, per piece."""
 
-    def room(self, samples: int, dtype: np.dtype) -> np.ndarray | None:
-        """Room for some samples in their border, which is written once."""
+    def buffer(self, samples: int, dtype: np.dtype) -> np.ndarray | None:
+        """Return zeros for padded samples; the padding is written only once."""
         return None if self.inside is None else np.zeros((samples, *self.sizes), dtype)
 
-    def padded(self, x: np.ndarray, room: np.ndarray | None) -> np.ndarray:
-        """Some samples in their border, contiguous."""
-        if room is None or self.inside is None:
+    def padded(self, x: np.ndarray, buffer: np.ndarray | None) -> np.ndarray:
+        """Return padded samples, contiguous."""
+        if buffer is None or self.inside is None:
             return np.ascontiguousarray(x)
-        room = room[: len(x)]
-        room[self.inside] = x
-        return room
+        buffer = buffer[: len(x)]
+        buffer[self.inside] = x
+        return buffer
 
     def multiply(
         self, source: np.ndarray, weights: np.ndarray, bias: np.ndarray | None, row: int, result: np.ndarray
     ) -> None:
-        """Compute the rows of the result from one on."""
+        """Compute rows of the result, the first of which is `row`."""
         samples, kind, item = len(result), source.dtype, source.itemsize
         count, steps = result.shape[2:], self.between
         if self.in_runs:
@@ -114,16 +113,16 @@ class _Windows(NamedTuple):
         strides = (source.strides[0], *self.taps, *steps)
         columns = np.empty((samples, *self.columns, *count), kind)
         columns[...] = np.ndarray(columns.shape, kind, source, row * self.between[0], strides)
-        found = np.matmul(weights, columns.reshape(samples, len(weights), weights.shape[-1], -1))
-        if self.in_runs:
-            apart = found.strides[2]
-            found = np.ndarray(result.shape, kind, found, 0, (apart * result.shape[1], apart, *self.between))
+        products = np.matmul(weights, columns.reshape(samples, len(weights), weights.shape[-1], -1))
+        if self.in_runs:  # a view without the superfluous windows
+            channel = products.strides[2]
+            products = np.ndarray(result.shape, kind, products, 0, (channel * result.shape[1], channel, *self.between))
         else:
-            found = found.reshape(result.shape)
+            products = products.reshape(result.shape)
         if bias is None:
-            result[...] = found
+            result[...] = products
         else:
-            np.add(found, bias, out=result)
+            np.add(products, bias, out=result)
 
 
 @lru_cache(maxsize=1024)
@@ -136,7 +135,7 @@ def _windows(
     dilations: tuple[int, ...],
     item: int,
 ) -> _Windows | None:
-    """Where the windows of an input of some channels and sizes lie; None if they are its positions, as they lie."""
+    """Return the layout of the windows; None if each window is one position of the input itself."""
     if {*kernel, *strides} == {1} and not any(pads):
         return None
     channels, *inner = sizes
@@ -146,15 +145,14 @@ def _windows(
     between = tuple(p * s for p, s in zip(pitch, strides, strict=True))
     taps = (item * math.prod(padded), *(p * d for p, d in zip(pitch, dilations, strict=True)))
     in_runs = set(strides) == {1} and _reach(results, pitch) + item <= _WASTE * math.prod(results) * item
-    every = slice(None)
-    inside = (every, every, *(slice(p, p + size) for p, size in zip(pads, inner, strict=False)))
+    inside = (slice(None), slice(None), *(slice(p, p + size) for p, size in zip(pads, inner, strict=False)))
     row = channels * math.prod(kernel) * (between[0] if in_runs else item * math.prod(results[1:]))
     rows = max(1, _CACHE // row)
     samples, rows = (rows // results[0], results[0]) if rows >= results[0] else (1, rows)
     columns, border = (channels, *kernel), inside if any(pads) else None
-    return _Windows(results, between, columns, taps, in_runs, (channels, *padded), border, samples, rows)
+    return _Windows(between, columns, taps, in_runs, (channels, *padded), border, samples, rows)
 
 
 def _reach(sizes: Sequence[int], steps: Sequence[int]) -> int:
-    """How far the last of an array of windows is from the first."""
-    return sum([(size - 1) * step for size, step in zip(sizes, steps, strict=True)])
+    """Return the distance from the first to the last of an array of windows."""
+    return sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))

@@ -115,8 +115,8 @@ def batch_norm_training(
 
 def _is_broadcast(shape: Sequence[Dimension], whole: Sequence[Dimension]) -> bool:
     """Tell whether entries of a shape give those of the whole one by being repeated."""
-    behind = whole[len(whole) - len(shape) :] if len(shape) <= len(whole) else ()
-    return len(behind) == len(shape) and all(size in (1, wanted) for size, wanted in zip(shape, behind, strict=True))
+    last = whole[len(whole) - len(shape) :]
+    return len(shape) <= len(whole) and all(size in (1, wanted) for size, wanted in zip(shape, last, strict=True))
 
 
 def _infer_affine(

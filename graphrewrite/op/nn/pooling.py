@@ -14,6 +14,7 @@ from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import ORDERED
 from graphrewrite.op.nn.convolution import pad_spatial, per_axis, spatial_sizes
 from graphrewrite.op.nn.windows import covering_pads, window_counts
+from graphrewrite.op.precision import least_of
 from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor, element_kind
 
 __all__ = [
@@ -137,11 +138,6 @@ def _infer_max(x: Tensor, **windows: Any) -> Tensor:
     if isinstance(x.element, FixedPoint):
         check_windows(x, **windows)
     return result
-
-
-def least_of(dtype: np.dtype[Any]) -> float | int:
-    """Return the least number of a dtype, which pads a maximum."""
-    return -np.inf if np.issubdtype(dtype, np.floating) else int(np.iinfo(dtype).min)
 
 
 @define_op(infer=_infer_max, elements=ORDERED | {"quantised"}, axes="NC* -> NC*", derived=POOL)

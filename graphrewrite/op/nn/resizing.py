@@ -130,7 +130,7 @@ def resize(
     keep_aspect_ratio_policy: str = "stretch",
     axes: Sequence[int] | None = None,
 ) -> np.ndarray:
-    """Other sizes of some axes, all where not given: interpolated along one axis after the other.
+    """Other sizes of some axes, all if not given: interpolated along one axis after the other.
 
     Entry i of the result lies at the coordinate ``(i + 1/2) / scale - 1/2`` of the operand ("half_pixel"), or at that
     of another transformation: "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",

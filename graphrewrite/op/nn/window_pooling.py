@@ -12,7 +12,8 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import GLOBAL_POOL, POOL
 from graphrewrite.op.domain import FLOATS, ORDERED
 from graphrewrite.op.nn.convolution import pad_spatial
-from graphrewrite.op.nn.pooling import check_windows, infer_global, infer_windows, least_of, summed, taps
+from graphrewrite.op.nn.pooling import check_windows, infer_global, infer_windows, summed, taps
+from graphrewrite.op.precision import least_of
 from graphrewrite.types import Tensor
 
 __all__ = ["global_lp_pool", "lp_pool", "lrn", "max_pool_with_indices"]
@@ -37,15 +38,15 @@ def max_pool_with_indices(
     ceil_mode: bool = False,
     storage_order: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Maximum over windows, and its place in the flattened operand (ONNX specification, MaxPool).
+    """Maximum over windows, and its index in the flattened operand (ONNX specification, MaxPool).
 
     Of equal numbers the first one of the window counts. Places are counted over batch, channels and positions, in that
     order whatever the layout; with ``storage_order=1`` the first axis of the positions runs fastest.
 
     Examples
     --------
-    >>> y, places = max_pool_with_indices(np.array([[[1.0, 5.0, 3.0]]]), kernel=(2,))
-    >>> y.tolist(), places.tolist()
+    >>> y, indices = max_pool_with_indices(np.array([[[1.0, 5.0, 3.0]]]), kernel=(2,))
+    >>> y.tolist(), indices.tolist()
     ([[[5.0, 5.0]]], [[[1, 1]]])
     """
     windows = (kernel, strides, pads)

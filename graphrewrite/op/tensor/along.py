@@ -25,17 +25,17 @@ def axis_of(x: Tensor, axis: int) -> int:
 
 
 def distinct_axes(x: Tensor, axes: Sequence[int]) -> list[int]:
-    """Return axes counted from the front, in the order in which they are given.
+    """Return axes counted from the front, in the same order.
 
     Examples
     --------
     >>> distinct_axes(Tensor("f32", ("N", 3)), (-1, 0))
     [1, 0]
     """
-    found = [axis_of(x, axis) for axis in axes]
-    if len(set(found)) != len(found):
+    counted = [axis_of(x, axis) for axis in axes]
+    if len(set(counted)) != len(counted):
         raise TypeMismatchError(f"the axes {list(axes)} contain an axis of {x} twice")
-    return found
+    return counted
 
 
 def chosen_axes(x: Tensor, axes: Sequence[int] | None) -> tuple[int, ...]:

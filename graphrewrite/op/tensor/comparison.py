@@ -16,8 +16,8 @@ __all__ = ["equal", "greater", "greater_or_equal", "is_inf", "is_nan", "less", "
 
 
 def _truth(*types: Tensor, **_: Any) -> Tensor:
-    found = elementwise(*types)
-    return Tensor("bool", found.shape, found.layout)
+    common = elementwise(*types)
+    return Tensor("bool", common.shape, common.layout)
 
 
 @define_op(infer=_truth, elements=ORDERED | {"bool"}, commutative=True)

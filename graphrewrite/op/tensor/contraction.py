@@ -47,15 +47,15 @@ def _sizes(term: str, x: Tensor) -> tuple[dict[str, Dimension], tuple[Dimension,
         raise TypeMismatchError(f"{term.replace('*', _REST)!r} does not name the axes of {x}")
     at = term.find("*") if "*" in term else len(term)
     rest = x.shape[at : at + unnamed]
-    found: dict[str, Dimension] = {}
+    sizes: dict[str, Dimension] = {}
     for letter, size in zip(term.replace("*", ""), (*x.shape[:at], *x.shape[at + unnamed :]), strict=True):
-        if found.setdefault(letter, size) != size:  # sizes of 1 broadcast between operands only
-            raise TypeMismatchError(f"the axis {letter!r} of {x} has sizes {found[letter]} and {size}")
-    return found, rest
+        if sizes.setdefault(letter, size) != size:  # sizes of 1 broadcast between operands only
+            raise TypeMismatchError(f"the axis {letter!r} of {x} has sizes {sizes[letter]} and {size}")
+    return sizes, rest
 
 
 def _agreed(letter: str, one: Dimension, other: Dimension) -> Dimension:
-    """Return the size that a letter has in two places; a size of 1 broadcasts."""
+    """Return the common size of a letter in two operands; a size of 1 broadcasts."""
     if one != other and 1 not in (one, other):
         raise TypeMismatchError(f"the axis {letter!r} has sizes {one} and {other}")
     return other if one == 1 else one
@@ -68,9 +68,9 @@ def _all_sizes(xs: Sequence[Tensor], equation: str) -> tuple[dict[str, Dimension
     sizes: dict[str, Dimension] = {}
     rests: list[tuple[Dimension, ...]] = []
     for term, x in zip(terms, xs, strict=True):
-        found, rest = _sizes(term, x)
+        named, rest = _sizes(term, x)
         rests.append(rest)
-        for letter, size in found.items():
+        for letter, size in named.items():
             sizes[letter] = _agreed(letter, sizes.get(letter, size), size)
     rest = broadcast_shape(*rests)
     if rest and "*" not in result:
@@ -96,7 +96,7 @@ def einsum(*xs: np.ndarray, equation: str) -> np.ndarray:
     """Sum of products in Einstein's notation: over each letter that the result has not (numpy.einsum; ONNX Einsum).
 
     A letter is an axis, the same letter the same axis, and ``...`` are axes without a name, which broadcast. Without an
-    arrow, the result has the letters that stand once, in alphabetical order behind those without a name.
+    arrow, the result has the letters that occur once, in alphabetical order after the axes without a name.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def einsum(*xs: np.ndarray, equation: str) -> np.ndarray:
     >>> einsum(np.array([[1, 2], [3, 4]]), equation="ii").tolist()
     5
     """
-    plain = all(isinstance(x, np.ndarray) for x in xs)  # what is symbolic has no matrix products to be made of
+    plain = all(isinstance(x, np.ndarray) for x in xs)  # symbolic arrays of the test kit take no optimize=
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = np.einsum(equation.replace(" ", ""), *xs, optimize=plain and len(xs) > 1)
-    return np.asarray(found, xs[0].dtype)
+        result = np.einsum(equation.replace(" ", ""), *xs, optimize=plain and len(xs) > 1)
+    return np.asarray(result, xs[0].dtype)

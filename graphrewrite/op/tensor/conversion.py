@@ -7,6 +7,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY
+from graphrewrite.op.precision import truncated
 from graphrewrite.types import (
     SHORT_INTEGERS,
     SMALL_FLOATS,
@@ -15,6 +16,7 @@ from graphrewrite.types import (
     Quantised,
     Tensor,
     check_element,
+    element_dtype,
     hold,
     integer_limits,
     narrowed,
@@ -68,18 +70,10 @@ def cast(x: np.ndarray, *, element: str, saturate: bool = True, round_mode: str 
         return nearest_small(element, narrowed(x), saturate=saturate, infinities=not saturate, mode=round_mode)
     if element == "bool":
         return np.asarray(x != 0)
-    limits = integer_limits("i64" if element in SHORT_INTEGERS else element)
-    with np.errstate(over="ignore", under="ignore"):  # a float beyond the others is infinite
-        return hold(element, x if limits is None or x.dtype.kind != "f" else _truncated(x, *limits))
-
-
-def _truncated(x: np.ndarray, low: int, high: int) -> np.ndarray:
-    whole = np.trunc(x).astype(np.float64)
-    # high + 1 is a power of two, and so a float64, which high may not be.
-    inside = np.where((whole >= low) & (whole < high + 1), whole, 0.0)
-    kind = np.int64 if low else np.uint64
-    exact = inside.astype(kind)
-    return np.where(whole < low, kind(low), np.where(whole >= high + 1, kind(high), exact))
+    if x.dtype.kind == "f" and integer_limits(element) is not None:
+        x = truncated(x, np.dtype(np.int64) if element in SHORT_INTEGERS else element_dtype(element))
+    with np.errstate(over="ignore", under="ignore"):  # a number beyond the range of a float type becomes infinite
+        return hold(element, x)
 
 
 def _infer_name_axes(x: Tensor, *, layout: str | None) -> Tensor:
@@ -92,7 +86,7 @@ def _infer_name_axes(x: Tensor, *, layout: str | None) -> Tensor:
 
 @define_op(infer=_infer_name_axes, elements=ANY)
 def name_axes(x: np.ndarray, *, layout: str | None) -> np.ndarray:
-    """The operand itself, with names of its axes where they were not known; ``layout=None`` forgets them.
+    """The operand itself, with names of its axes if they have none; ``layout=None`` removes them.
 
     Examples
     --------

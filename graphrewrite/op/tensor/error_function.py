@@ -66,7 +66,7 @@ _LARGE = (
 _ONE_OVER_ROOT_PI = 5.6418958354775628695e-1
 _BORDERS = (0.46875, 4.0)
 _BEYOND = 6.0
-"""From there on the error function is 1 in float64."""
+"""From this number on the error function is 1 in float64."""
 
 
 def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], y: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ def _infer_gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
 
 @define_op(infer=_infer_gather, derived=ALONG_AXIS)
 def gather(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.ndarray:
-    """Slices of an axis, one an index: the axes of the indices take its place (ONNX specification, Gather).
+    """Slices of an axis, one per index: the axes of the indices replace it (ONNX specification, Gather).
 
     Negative indices count from the back; one that is outside raises.
 
@@ -57,12 +57,11 @@ def gather(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.ndarray:
     >>> gather(np.array([[1, 2], [3, 4], [5, 6]]), np.array([-1, 0])).tolist()
     [[5, 6], [1, 2]]
     """
-    found: np.ndarray = np.take(x, check_bounds(np.asarray(indices), x.shape[axis], axis), axis=axis)
-    return found
+    return np.asarray(np.take(x, check_bounds(np.asarray(indices), x.shape[axis], axis), axis=axis))
 
 
 def indices_fit(x: Tensor, indices: Tensor, axis: int) -> int:
-    """Return an axis counted from the front, if indices have as many axes as a tensor and are not larger but there.
+    """Return an axis counted from the front; raise if indices exceed a tensor along any other axis.
 
     Examples
     --------
@@ -90,7 +89,7 @@ def _infer_gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tens
 
 @define_op(infer=_infer_gather_elements, derived=ALONG_AXIS)
 def gather_elements(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.ndarray:
-    """An entry an index, from the index's own place but along one axis (ONNX specification, GatherElements).
+    """One entry per index, at the position of the index except along one axis (ONNX specification, GatherElements).
 
     Of two axes, ``y[i, j] = x[indices[i, j], j]`` along the first one.
 
@@ -99,12 +98,11 @@ def gather_elements(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.
     >>> gather_elements(np.array([[1, 2], [3, 4]]), np.array([[0, 0], [1, 0]]), axis=1).tolist()
     [[1, 1], [4, 3]]
     """
-    found: np.ndarray = x[places(x, indices, axis)]
-    return found
+    return np.asarray(x[positions_of(x, indices, axis)])
 
 
-def places(x: np.ndarray, indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
-    """Return the places in an array that indices along one axis name."""
+def positions_of(x: np.ndarray, indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
+    """Return the positions in an array to which indices along one axis refer."""
     at = axis % x.ndim
     grid = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
     grid[at] = check_bounds(np.asarray(indices), x.shape[at], axis)
@@ -125,7 +123,7 @@ def _infer_gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tens
 
 @define_op(infer=_infer_gather_nd)
 def gather_nd(x: np.ndarray, indices: np.ndarray, *, batch_dims: int = 0) -> np.ndarray:
-    """Slices at places that the last axis of the indices names, axis by axis (ONNX specification, GatherND).
+    """Slices at positions that the last axis of the indices states, axis by axis (ONNX specification, GatherND).
 
     The first ``batch_dims`` axes are those of both operands.
 
@@ -138,5 +136,4 @@ def gather_nd(x: np.ndarray, indices: np.ndarray, *, batch_dims: int = 0) -> np.
     grid = np.ogrid[tuple(slice(size) for size in indices.shape[:-1])][:batch_dims] if indices.ndim > 1 else []
     parts = np.moveaxis(np.asarray(indices), -1, 0)
     named = [check_bounds(part, sizes[i], batch_dims + i) for i, part in enumerate(parts)]
-    found: np.ndarray = x[(*grid, *named)]
-    return found
+    return np.asarray(x[(*grid, *named)])

@@ -1,4 +1,4 @@
-"""Tensors that are made: of sizes, of numbers in a row, of one value; and ones at places that indices name."""
+"""Tensors of sizes, of a range of numbers, of one value; and one-hot tensors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _infer_shape(x: Tensor, *, start: int = 0, end: int | None = None) -> Tensor
 
 @define_op(infer=_infer_shape, elements=ANY)
 def shape(x: np.ndarray, *, start: int = 0, end: int | None = None) -> np.ndarray:
-    """The sizes of the axes from one to before another, which is the last where not given (ONNX specification, Shape).
+    """The sizes of the axes from one to before another, which is the last if not given (ONNX specification, Shape).
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _infer_eye_like(x: Tensor, *, k: int = 0, element: str | None = None) -> Ten
 def eye_like(x: np.ndarray, *, k: int = 0, element: str | None = None) -> np.ndarray:
     """Ones on a diagonal, zeros elsewhere, in the shape of the operand (ONNX specification, EyeLike).
 
-    The diagonal lies ``k`` columns to the right of the main one; the element type is the operand's where not given.
+    The diagonal lies ``k`` columns to the right of the main one; the element type is the operand's if not given.
 
     Examples
     --------
@@ -162,12 +162,11 @@ def one_hot(indices: np.ndarray, values: np.ndarray, *, depth: int, axis: int = 
     >>> one_hot(np.array([1, -1, 7]), np.array([0.0, 5.0]), depth=3).tolist()
     [[0.0, 5.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0]]
     """
-    known = np.asarray(indices)
-    if known.dtype == np.uint64:
-        known = np.minimum(known, np.uint64(2**62))
-    whole = np.trunc(known) if known.dtype.kind == "f" else known.astype(np.int64)
+    indices = np.asarray(indices)
+    if indices.dtype == np.uint64:  # int64 would wrap around; the axis is shorter than 2**62 anyway
+        indices = np.minimum(indices, np.uint64(2**62))
+    whole = np.trunc(indices) if indices.dtype.kind == "f" else indices.astype(np.int64)
     chosen = np.expand_dims(np.where(whole < 0, whole + depth, whole), axis)
-    rank = known.ndim + 1
+    rank = indices.ndim + 1
     numbers = np.arange(depth).reshape([depth if i == axis % rank else 1 for i in range(rank)])
-    found: np.ndarray = np.where(chosen == numbers, values[1], values[0])
-    return found
+    return np.asarray(np.where(chosen == numbers, values[1], values[0]))

@@ -1,4 +1,4 @@
-"""Ops that put entries in other places: between channels and positions, in time, above and below the diagonal."""
+"""Ops that rearrange entries: between channels and positions, in time, above and below the diagonal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from graphrewrite.types import Dimension, Tensor
 __all__ = ["channel_shuffle", "depth_to_space", "reverse_sequence", "space_to_depth", "trilu"]
 
 _ORDERS = {"DCR": ((1, 2), (0, 3, 4, 1, 5, 2)), "CRD": ((2, 3), (0, 1, 4, 2, 5, 3))}
-"""By mode, where the two axes of a block's positions are among the channels, and the order that brings them behind
-the rows and columns."""
+"""By mode, the two axes of a block's positions among the split channels, and the order that moves them after the rows
+and columns."""
 _BACK = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
-"""By mode, the order that brings them in front of the channels, or behind them."""
+"""By mode, the order that moves them before the channels, or after them."""
 
 
 def _image(x: Tensor, block_size: int) -> tuple[Dimension, int, int, int]:
@@ -132,23 +132,23 @@ def reverse_sequence(
 ) -> np.ndarray:
     """The first entries of each sequence backwards, as many as its length (ONNX specification, ReverseSequence).
 
-    Lengths are [N] for N sequences along ``batch_axis``; what is behind them stays.
+    Lengths are [N] for N sequences along ``batch_axis``; entries after them stay.
 
     Examples
     --------
     >>> reverse_sequence(np.array([[1, 2], [3, 4]]), np.array([2, 1])).tolist()
     [[3, 2], [1, 4]]
     """
-    moved = np.moveaxis(x, (batch_axis, time_axis), (0, 1))
-    size = moved.shape[1]
+    sequences = np.moveaxis(x, (batch_axis, time_axis), (0, 1))
+    size = sequences.shape[1]
     lengths = np.asarray(sequence_lens)
     wrong = (lengths < 0) | (lengths > size)
     if wrong.any():
         raise EvaluationError(f"a length of {lengths[wrong][0]} exceeds sequences of {size} entries; give 0 to {size}")
     time, until = np.arange(size)[None], lengths.astype(np.int64)[:, None]
     sources = np.where(time < until, until - 1 - time, time)
-    found = moved[np.arange(len(moved))[:, None], sources]
-    return np.moveaxis(found, (0, 1), (batch_axis, time_axis))
+    result = sequences[np.arange(len(sequences))[:, None], sources]
+    return np.moveaxis(result, (0, 1), (batch_axis, time_axis))
 
 
 def _infer_trilu(x: Tensor, *, k: int = 0, upper: bool = True) -> Tensor:

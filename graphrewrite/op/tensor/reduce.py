@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, NUMBERS
-from graphrewrite.op.precision import narrowed, truncated, widened
+from graphrewrite.op.precision import greatest_of, least_of, narrowed, truncated, widened
 from graphrewrite.op.tensor.along import chosen_axes, without_axes
 from graphrewrite.op.tensor.numpy_arithmetic import quotient
 from graphrewrite.types import Tensor
@@ -60,7 +60,7 @@ def _squares(x: np.ndarray) -> np.ndarray:
 
 @define_op(infer=_infer, elements=NUMBERS)
 def reduce_sum(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Sum of the entries along some axes, all where none are named, and 0 of none (ONNX specification, ReduceSum).
+    """Sum of the entries along some axes, all if none are named, and 0 of none (ONNX specification, ReduceSum).
 
     Examples
     --------
@@ -72,7 +72,7 @@ def reduce_sum(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
 
 @define_op(infer=_infer, elements=NUMBERS)
 def reduce_mean(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Mean of the entries along some axes, all where none are named; NaN of none (ONNX specification, ReduceMean).
+    """Mean of the entries along some axes, all if none are named; NaN of none (ONNX specification, ReduceMean).
 
     Of integers the whole part, and 0 of none.
 
@@ -82,7 +82,7 @@ def reduce_mean(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: 
     [1.5, 4.0]
     """
     wide = widened(x)
-    if x.dtype.kind != "f":  # a sum of small integers has more digits
+    if x.dtype.kind != "f":  # a sum of small integers may overflow their type
         wide = x.astype(np.int64 if x.dtype.kind == "i" else np.uint64)
     total = _folded(np.add, wide, axes, keep_dims)
     return narrowed(quotient(total, np.asarray(_count(x, axes), wide.dtype)), x)
@@ -90,7 +90,7 @@ def reduce_mean(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: 
 
 @define_op(infer=_infer, elements=NUMBERS)
 def reduce_prod(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Product of the entries along some axes, all where none are named, and 1 of none (ONNX ReduceProd).
+    """Product of the entries along some axes, all if none are named, and 1 of none (ONNX ReduceProd).
 
     Examples
     --------
@@ -100,17 +100,9 @@ def reduce_prod(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: 
     return _folded(np.multiply, x, axes, keep_dims)
 
 
-def _least(dtype: np.dtype[Any]) -> Any:
-    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
-
-
-def _greatest(dtype: np.dtype[Any]) -> Any:
-    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
-
-
 @define_op(infer=_infer_extreme, elements=NUMBERS | {"bool"})
 def reduce_max(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Greatest entry along some axes, all where none are named; NaN if there is one (ONNX ReduceMax).
+    """Greatest entry along some axes, all if none are named; NaN if there is one (ONNX ReduceMax).
 
     Of none the least number of the type: negative infinity of floats.
 
@@ -119,13 +111,13 @@ def reduce_max(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
     >>> reduce_max(np.array([[1, 2], [3, 4]]), axes=(0,)).tolist()
     [[3, 4]]
     """
-    none = {} if _count(x, axes) else {"initial": _least(x.dtype)}
+    none = {} if _count(x, axes) else {"initial": least_of(x.dtype)}
     return _folded(np.maximum, x, axes, keep_dims, **none)
 
 
 @define_op(infer=_infer_extreme, elements=NUMBERS | {"bool"})
 def reduce_min(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Least entry along some axes, all where none are named; NaN if there is one (ONNX ReduceMin).
+    """Least entry along some axes, all if none are named; NaN if there is one (ONNX ReduceMin).
 
     Of none the greatest number of the type: infinity of floats.
 
@@ -134,13 +126,13 @@ def reduce_min(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: b
     >>> reduce_min(np.array([[1, 2], [3, 4]]), axes=(0,)).tolist()
     [[1, 2]]
     """
-    none = {} if _count(x, axes) else {"initial": _greatest(x.dtype)}
+    none = {} if _count(x, axes) else {"initial": greatest_of(x.dtype)}
     return _folded(np.minimum, x, axes, keep_dims, **none)
 
 
 @define_op(infer=_infer, elements=NUMBERS)
 def reduce_l1(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Sum of the absolute values along some axes, all where none are named (ONNX specification, ReduceL1).
+    """Sum of the absolute values along some axes, all if none are named (ONNX specification, ReduceL1).
 
     Examples
     --------
@@ -152,7 +144,7 @@ def reduce_l1(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bo
 
 @define_op(infer=_infer, elements=NUMBERS)
 def reduce_sum_square(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Sum of the squares along some axes, all where none are named (ONNX specification, ReduceSumSquare).
+    """Sum of the squares along some axes, all if none are named (ONNX specification, ReduceSumSquare).
 
     Examples
     --------
@@ -164,7 +156,7 @@ def reduce_sum_square(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_
 
 @define_op(infer=_infer, elements=NUMBERS)
 def reduce_l2(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Root of the sum of the squares along some axes, all where none are named (ONNX specification, ReduceL2).
+    """Root of the sum of the squares along some axes, all if none are named (ONNX specification, ReduceL2).
 
     Of integers the whole part.
 
@@ -180,7 +172,7 @@ def reduce_l2(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bo
 
 @define_op(infer=_infer, elements=FLOATS)
 def reduce_log_sum(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Logarithm of the sum along some axes, all where none are named (ONNX specification, ReduceLogSum).
+    """Logarithm of the sum along some axes, all if none are named (ONNX specification, ReduceLogSum).
 
     Examples
     --------
@@ -193,7 +185,7 @@ def reduce_log_sum(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dim
 
 @define_op(infer=_infer, elements=FLOATS)
 def reduce_log_sum_exp(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> np.ndarray:
-    """Logarithm of the sum of the exponentials along some axes, all where none are named, without overflow.
+    """Logarithm of the sum of the exponentials along some axes, all if none are named, without overflow.
 
     It is ``max + log(sum(exp(x - max)))`` (ONNX specification, ReduceLogSumExp), and negative infinity of no entries.
 
@@ -204,9 +196,9 @@ def reduce_log_sum_exp(x: np.ndarray, *, axes: Sequence[int] | None = None, keep
     """
     wide = widened(x)
     most = _folded(np.maximum, wide, axes, True, initial=-np.inf)
-    most = np.where(np.isfinite(most), most, most.dtype.type(0))  # of infinities there is no difference
+    most = np.where(np.isfinite(most), most, most.dtype.type(0))  # inf - inf would be NaN
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        found = np.log(_folded(np.add, np.exp(wide - most), axes, True)) + most
-    if keep_dims:
-        return narrowed(found, x)
-    return narrowed(np.squeeze(found, None if axes is None else tuple(axes)), x)
+        logarithm = np.log(_folded(np.add, np.exp(wide - most), axes, True)) + most
+    if not keep_dims:
+        logarithm = np.squeeze(logarithm, None if axes is None else tuple(axes))
+    return narrowed(logarithm, x)

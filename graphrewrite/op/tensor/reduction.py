@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
@@ -10,7 +12,8 @@ from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.domain import ANY, FLOATS, NUMBERS, ORDERED
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.tensor.along import axis_of, without_axes
-from graphrewrite.types import Dimension, FixedPoint, Quantised, Tensor
+from graphrewrite.op.tensor.cutting import check_whole_channels
+from graphrewrite.types import Dimension, FixedPoint, Tensor
 
 __all__ = [
     "arg_max",
@@ -28,19 +31,22 @@ __all__ = [
 def _infer_place(x: Tensor, *, axis: int = -1, keep_dims: bool = True, select_last_index: bool = False) -> Tensor:
     at = axis_of(x, axis)
     size = x.shape[at]
-    if isinstance(x.element, Quantised) and x.element.axis == at:
-        raise TypeMismatchError(
-            f"the entries along axis {at} have different scales; op.from_quantised dequantises first"
-        )
+    check_whole_channels(x, [at])
     if size == 0:
         raise TypeMismatchError(f"{x} has no entries along axis {axis}, and so no extremum")
-    fixed = isinstance(x.element, FixedPoint) and isinstance(size, int)
+    fixed = isinstance(x.element, FixedPoint)
     element = FixedPoint.holding(0, size - 1) if fixed and isinstance(size, int) else "i64"
     return without_axes(x, (at,), keep_dims=keep_dims, element=element)
 
 
-def _from_the_end(places: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
-    return x.shape[axis] - 1 - places
+def _extremum(find: Callable[..., np.ndarray], x: np.ndarray, axis: int, keep_dims: bool, last: bool) -> np.ndarray:
+    if not last:
+        return find(x, axis=axis, keepdims=keep_dims)
+    return _from_the_end(find(np.flip(x, axis), axis=axis, keepdims=keep_dims), x, axis)
+
+
+def _from_the_end(indices: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
+    return x.shape[axis] - 1 - indices
 
 
 @define_op(infer=_infer_place, elements=ANY, derived=ALONG_AXIS)
@@ -54,9 +60,7 @@ def arg_max(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_las
     >>> arg_max(np.array([[1.0, 5.0, 5.0]]), select_last_index=True).tolist()
     [[2]]
     """
-    if select_last_index:
-        return _from_the_end(np.argmax(np.flip(x, axis), axis=axis, keepdims=keep_dims), x, axis)
-    return np.argmax(x, axis=axis, keepdims=keep_dims)
+    return _extremum(np.argmax, x, axis, keep_dims, select_last_index)
 
 
 @define_op(infer=_infer_place, elements=ANY, derived=ALONG_AXIS)
@@ -68,9 +72,7 @@ def arg_min(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_las
     >>> arg_min(np.array([[5.0, 1.0, 1.0]])).tolist()
     [[1]]
     """
-    if select_last_index:
-        return _from_the_end(np.argmin(np.flip(x, axis), axis=axis, keepdims=keep_dims), x, axis)
-    return np.argmin(x, axis=axis, keepdims=keep_dims)
+    return _extremum(np.argmin, x, axis, keep_dims, select_last_index)
 
 
 def _infer_top_k(
@@ -97,26 +99,26 @@ def top_k(
 
     Examples
     --------
-    >>> values, places = top_k(np.array([3, 1, 4, 1, 5]), k=2)
-    >>> values.tolist(), places.tolist()
+    >>> values, indices = top_k(np.array([3, 1, 4, 1, 5]), k=2)
+    >>> values.tolist(), indices.tolist()
     ([5, 4], [4, 2])
     """
-    if largest:  # the other way round, so that of equal entries the first comes last before all are turned
-        places = np.flip(_from_the_end(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), x, axis), axis)
+    if largest:  # ascending from the end and then flipped, so that equal entries stay in order, as ONNX asks
+        order = np.flip(_from_the_end(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), x, axis), axis)
     else:
-        places = np.argsort(x, axis=axis, kind="stable")
-    chosen = np.take(places, np.arange(k), axis=axis)
+        order = np.argsort(x, axis=axis, kind="stable")
+    chosen = np.take(order, np.arange(k), axis=axis)
     return np.take_along_axis(x, chosen, axis), chosen
 
 
-def _infer_along(x: Tensor, *, axis: int = -1) -> Tensor:
+def _infer_along(x: Tensor, *, axis: int, **_: object) -> Tensor:
     axis_of(x, axis)
     return x
 
 
 def _shifted(x: np.ndarray, axis: int) -> np.ndarray:
     """Return entries less the greatest, so that no exponential overflows."""
-    with np.errstate(invalid="ignore", over="ignore"):  # of infinities there is no difference
+    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN
         return x - x.max(axis=axis, keepdims=True) if x.size else x
 
 
@@ -172,27 +174,22 @@ def hardmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """
     if not x.size:
         return x
-    places = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
-    return (places == np.argmax(x, axis=axis, keepdims=True)).astype(x.dtype)
-
-
-def _infer_running(x: Tensor, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Tensor:
-    axis_of(x, axis)
-    return x
+    indices = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    return (indices == np.argmax(x, axis=axis, keepdims=True)).astype(x.dtype)
 
 
 def _running(fold: np.ufunc, x: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
     wide = widened(np.flip(x, axis) if reverse else x)
-    if exclusive:  # what is before the first entry, and the last one is no part of anything
+    if exclusive:  # the neutral element comes first, and the last entry is left out
         shape = [1 if i == axis % x.ndim else size for i, size in enumerate(x.shape)]
         before = np.full(shape, fold.identity, wide.dtype)
         wide = np.take(np.concatenate([before, wide], axis), np.arange(x.shape[axis]), axis=axis)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = narrowed(fold.accumulate(wide, axis=axis, dtype=wide.dtype), x)
-    return np.flip(found, axis) if reverse else found
+        result = narrowed(fold.accumulate(wide, axis=axis, dtype=wide.dtype), x)
+    return np.flip(result, axis) if reverse else result
 
 
-@define_op(infer=_infer_running, elements=NUMBERS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=NUMBERS, derived=ALONG_AXIS)
 def cum_sum(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
     """Sums of all entries up to each, or before each, or from each to the last (ONNX specification, CumSum).
 
@@ -206,7 +203,7 @@ def cum_sum(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool 
     return _running(np.add, x, axis, exclusive, reverse)
 
 
-@define_op(infer=_infer_running, elements=NUMBERS, derived=ALONG_AXIS)
+@define_op(infer=_infer_along, elements=NUMBERS, derived=ALONG_AXIS)
 def cum_prod(x: np.ndarray, *, axis: int, exclusive: bool = False, reverse: bool = False) -> np.ndarray:
     """Products of all entries up to each, or before each, or from each to the last (ONNX specification, CumProd).
 

@@ -1,4 +1,4 @@
-"""Entries written to places that run time gives."""
+"""Entries written to positions that are known at run time only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.domain import NUMBERS, ORDERED, check_elements, one_element
 from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels
-from graphrewrite.op.tensor.gathering import check_bounds, indices_fit, places
+from graphrewrite.op.tensor.gathering import check_bounds, indices_fit, positions_of
 from graphrewrite.types import Tensor
 
 __all__ = ["scatter_elements", "scatter_nd"]
@@ -57,9 +57,9 @@ def _infer_elements(x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 
 def scatter_elements(
     x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, axis: int = 0, reduction: str = "none"
 ) -> np.ndarray:
-    """The operand with an update written an index, at the index's own place but along one axis.
+    """The operand with one update per index, written at the position of the index except along one axis.
 
-    What is there is replaced by the last of them ("none"), or joined with all of them: "add", "mul", "max", "min"
+    The entry there is replaced by the last of them ("none"), or combined with all of them: "add", "mul", "max", "min"
     (ONNX specification, ScatterElements).
 
     Examples
@@ -67,7 +67,7 @@ def scatter_elements(
     >>> scatter_elements(np.zeros(3), np.array([2, 0, 2]), np.ones(3), reduction="add").tolist()
     [1.0, 0.0, 2.0]
     """
-    return _write(x, places(x, indices, axis), updates, reduction)
+    return _write(x, positions_of(x, indices, axis), updates, reduction)
 
 
 def _infer_nd(x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none") -> Tensor:
@@ -87,9 +87,9 @@ def _infer_nd(x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "
 
 @define_op(infer=_infer_nd)
 def scatter_nd(x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, reduction: str = "none") -> np.ndarray:
-    """The operand with slices written to places that the last axis of the indices names.
+    """The operand with slices written to positions that the last axis of the indices states.
 
-    What is there is replaced by the last of them ("none"), or joined with all of them: "add", "mul", "max", "min"
+    The entry there is replaced by the last of them ("none"), or combined with all of them: "add", "mul", "max", "min"
     (ONNX specification, ScatterND).
 
     Examples

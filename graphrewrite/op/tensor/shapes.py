@@ -138,7 +138,7 @@ def _infer_squeeze(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
 
 @define_op(infer=_infer_squeeze)
 def squeeze(x: np.ndarray, *, axes: Sequence[int] | None = None) -> np.ndarray:
-    """Without the given axes of size 1; without all of that size where none are given.
+    """Without the given axes of size 1; without all of that size if none are given.
 
     Examples
     --------

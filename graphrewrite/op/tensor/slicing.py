@@ -80,7 +80,7 @@ def _infer_slice(
 
 
 def _picked(size: int, start: int, end: int, step: int) -> slice:
-    """Python's slice of an axis, but for backwards ones that start before it: these start at its first entry."""
+    """Return a Python slice of an axis; ONNX lets one that goes backwards from before the axis start at entry 0."""
     return slice(max(start, -size) if step < 0 else start, end, step)
 
 
@@ -122,15 +122,15 @@ def slice_(
 
 def _infer_expand(x: Tensor, *, shape: Sequence[Dimension]) -> Tensor:
     sizes = broadcast_shape(x.shape, tuple(shape))
-    behind = len(sizes) - len(x.shape)
-    for size, own in zip(sizes, (1,) * behind + x.shape, strict=True):
+    added = len(sizes) - len(x.shape)
+    for size, own in zip(sizes, (1,) * added + x.shape, strict=True):
         if isinstance(size, str) and size != own:
             raise TypeMismatchError(f"{x} does not have the symbolic size {size!r}; give a number")
     at = getattr(x.element, "axis", None)
-    if at is not None and sizes[at + behind] != x.shape[at]:
+    if at is not None and sizes[at + added] != x.shape[at]:
         check_whole_channels(x, [at])
-    element = x.element if at is None else x.element.at_axis(at + behind)  # type: ignore[union-attr]
-    return Tensor(element, sizes, x.layout if not behind else None)
+    element = x.element if at is None else x.element.at_axis(at + added)  # type: ignore[union-attr]
+    return Tensor(element, sizes, x.layout if not added else None)
 
 
 @define_op(infer=_infer_expand)

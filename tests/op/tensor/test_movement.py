@@ -326,7 +326,7 @@ def test_sizes_of_zero_and_axes_that_are_not_named():
 
 @pytest.mark.parametrize("shape", [(1, 0), (0,), (0, 1), (1, "N"), (0, 2), (-1, 2), (-1,)])
 def test_reshaping_keeps_each_of_several_equal_symbolic_sizes(shape):
-    with pytest.raises(TypeMismatchError, match="the symbolic size 'N' of .* is missing from the shape"):
+    with pytest.raises(TypeMismatchError, match=r"the symbolic size 'N' of .* is missing from the shape"):
         op.reshape.infer(Tensor("f32", ("N", "N")), shape=shape)
 
 
