@@ -11,10 +11,8 @@ import z3
 
 from graphrewrite.testing.proof.choice import choice, magnitude, of_truth
 from graphrewrite.testing.proof.holding import bits_of, rounded, truncated
-from graphrewrite.testing.proof.number import Number, aligned
+from graphrewrite.testing.proof.number import Number, Untranslatable, aligned, width_of
 from graphrewrite.testing.proof.sign import agreed, both, opposite
-from graphrewrite.testing.proof.untranslatable import Untranslatable
-from graphrewrite.testing.proof.width import width_of
 
 __all__ = ["ELEMENTWISE", "maximum", "minimum"]
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.testing.proof.holding import converted
-from graphrewrite.testing.proof.number import Number
-from graphrewrite.testing.proof.untranslatable import Untranslatable
+from graphrewrite.testing.proof.number import Number, Untranslatable
 
 __all__ = ["SymbolicArray", "entries_of", "known"]
 
@@ -29,7 +28,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     Examples
     --------
-    >>> from graphrewrite.testing.proof.unknown import unknown_number
+    >>> from graphrewrite.testing.proof.number import unknown_number
     >>> x = SymbolicArray(np.array([unknown_number("a", -8, 7), Number(-2, -2)], object), np.int8)
     >>> y = np.maximum(x, 0) << 1
     >>> y

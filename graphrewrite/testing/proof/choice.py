@@ -7,10 +7,8 @@ from typing import Any
 
 import z3
 
-from graphrewrite.testing.proof.number import Number, aligned
+from graphrewrite.testing.proof.number import Number, Untranslatable, aligned, width_of
 from graphrewrite.testing.proof.sign import chosen
-from graphrewrite.testing.proof.untranslatable import Untranslatable
-from graphrewrite.testing.proof.width import width_of
 
 __all__ = ["choice", "magnitude", "of_truth"]
 

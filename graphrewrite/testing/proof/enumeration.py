@@ -1,14 +1,14 @@
-"""Every choice that a generator has, in order: first those that differ from the simplest in one place, then in two.
+"""Enumeration of the choices of a generator: first runs that differ from the simplest in one choice, then in two.
 
-Harvey and Ginsberg (1995), "Limited discrepancy search", for generators that shall be covered and not sampled. What
-needs many changes at once is met by runs that are spread evenly over all choices (Weyl 1916, multiples of
-irrationals), and by runs that draw them.
+Harvey and Ginsberg (1995), "Limited discrepancy search". Cases that need many changes at once are reached by runs that
+are spread evenly over all choices (Weyl 1916, multiples of irrationals), and by runs at random. A generator takes a
+function that chooses, and raises `Unfit` if choices do not fit each other.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -20,16 +20,11 @@ Made = TypeVar("Made")
 _WHOLE, _GOLDEN = 1 << 32, 2654435769
 """The golden ratio's fractional part, of 32 bits."""
 _DEEPEST = 60
-"""Choices of one run that are varied; later ones are second attempts of what did not fit at first."""
+"""Choices of one run that are varied; later ones are second attempts after a misfit."""
 
 
 def enumerated(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
-    """Yield what a generator makes of different choices, the simplest first.
-
-    Parameters
-    ----------
-    make : callable
-        Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
+    """Yield the results of a generator for different choices, the simplest first.
 
     Examples
     --------
@@ -44,7 +39,7 @@ def enumerated(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
             prefix = next(source, None)
             if prefix is None:
                 continue
-            level.append(source)  # the others in turn: a few from each are worth more than all from the first
+            level.append(source)  # in turn: a few variants of each run reach more than all variants of the first
             if not runs:
                 return
             runs -= 1
@@ -56,25 +51,18 @@ def enumerated(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
 
 
 def spread(make: Callable[[Pick], Made], runs: int) -> Iterator[Made]:
-    """Yield what a generator makes of choices that differ in many places, spread evenly over all that there are.
-
-    Parameters
-    ----------
-    make : callable
-        Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
+    """Yield the results of a generator for runs that are spread evenly over all choices.
 
     Examples
     --------
     >>> list(spread(lambda pick: (pick("ab"), pick("xyz")), 5))
     [('b', 'x'), ('b', 'x'), ('b', 'x'), ('a', 'y'), ('a', 'y')]
     """
-    for run in range(1, runs + 1):
-        with suppress(Unfit):
-            yield make(_Spread(run))
+    return _fitting(make, map(_Spread, range(1, runs + 1)))
 
 
 class _Spread:
-    """Chooses by the fractional part of a multiple of an irrational, another one for each choice."""
+    """Choose by the fractional part of a multiple of an irrational, which differs for each choice."""
 
     def __init__(self, run: int) -> None:
         self.run, self.count = run, 0
@@ -86,25 +74,24 @@ class _Spread:
 
 
 def drawn(make: Callable[[Pick], Made], runs: int, *, first: int = 0) -> Iterator[Made]:
-    """Yield what a generator makes of choices that are drawn, run by run from another seed.
-
-    Parameters
-    ----------
-    make : callable
-        Takes a function that chooses; raises `Unfit` where the choices do not fit each other.
+    """Yield the results of a generator for random choices, from one seed per run.
 
     Examples
     --------
     >>> list(drawn(lambda pick: (pick("ab"), pick("xyz")), 5))
     [('b', 'y'), ('a', 'z'), ('a', 'x'), ('a', 'z'), ('a', 'y')]
     """
-    for seed in range(first, first + runs):
+    return _fitting(make, map(seeded, range(first, first + runs)))
+
+
+def _fitting(make: Callable[[Pick], Made], picks: Iterable[Pick]) -> Iterator[Made]:
+    for pick in picks:
         with suppress(Unfit):
-            yield make(seeded(seed))
+            yield make(pick)
 
 
 class _Choices:
-    """Chooses as it is told, and then the first."""
+    """Choose as stated, and the first option after that."""
 
     def __init__(self, prefix: tuple[int, ...]) -> None:
         self.prefix, self.counts = prefix, list[int]()
@@ -118,7 +105,7 @@ class _Choices:
 
 
 def _changed(prefix: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """One more choice that is not the first."""
+    """Yield a run with one more choice that is not the first option."""
     for index in range(len(prefix), min(len(counts), _DEEPEST)):
         for other in range(1, counts[index]):
             yield (*prefix, *(0,) * (index - len(prefix)), other)

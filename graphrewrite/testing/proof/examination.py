@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,18 +13,17 @@ from graphrewrite.graph import Graph
 from graphrewrite.testing.comparison import compare
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.proof.array import SymbolicArray
-from graphrewrite.testing.proof.formats import overflows
-from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.number import Number, RoundedSum, Undefined, Untranslatable
 from graphrewrite.testing.proof.proof import Instance
 from graphrewrite.testing.proof.refutation import Refutation
 from graphrewrite.testing.proof.rounding import roundings
 from graphrewrite.testing.proof.sign import both, opposite, same_sign
 from graphrewrite.testing.proof.solver import Question, possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
-from graphrewrite.testing.proof.untranslatable import RoundedSum, Undefined, Untranslatable
 from graphrewrite.testing.snapshot import interface
+from graphrewrite.types import FixedPoint
 
-__all__ = ["ReplayError", "examined"]
+__all__ = ["ReplayError", "examined", "overflows"]
 
 
 class ReplayError(GraphRewriteError):
@@ -159,3 +159,34 @@ def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> 
         verdict = "left out" if keeps == "assumes" else "unknown"
         return Instance(pair.before, verdict, "it keeps its result within rounding only, and bits do differ")
     return Instance(pair.before, "refuted", counterexample=Refutation.of(found, pair.rules))
+
+
+def overflows(graph: Graph, values: Mapping[str, tuple[Any, ...]]) -> Iterator[Any]:
+    r"""Yield the condition under which an entry exceeds the format of its node, or True, for each entry that may.
+
+    Numpy holds such mantissas, hardware does not.
+
+    Parameters
+    ----------
+    values : mapping of str to tuple
+        The results of nodes, as `graphrewrite.testing.proof.translation.Translation` gives them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphrewrite.testing.proof.number import unknown_number
+    >>> g = Graph.parse("graph g\nx = input() : s4f0[1]\na = relu(x)\ny = output(a)")
+    >>> a = SymbolicArray(np.array([unknown_number("a", -8, 9)]), np.dtype(np.int8))
+    >>> list(overflows(g, {"a": (a,)}))
+    [7 < a]
+    """
+    for node, results in values.items():
+        if node not in graph or graph.nodes[node]["type"] == "output":
+            continue
+        for index, array in enumerate(results):
+            element = graph.result_type(node, index).element
+            if not isinstance(element, FixedPoint) or not isinstance(array, SymbolicArray):
+                continue
+            least, most = Number.of(element.minimum), Number.of(element.maximum)
+            for number in array.entries.reshape(-1):
+                yield from (beyond for beyond in (most.less(number), number.less(least)) if beyond is not False)

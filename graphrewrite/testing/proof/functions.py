@@ -10,9 +10,8 @@ import numpy as np
 
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to, entries_of, known
 from graphrewrite.testing.proof.choice import choice
-from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.number import Number, Untranslatable
 from graphrewrite.testing.proof.ufuncs import applied, contracted, sample
-from graphrewrite.testing.proof.untranslatable import Untranslatable
 
 __all__ = ["METHODS", "called"]
 

@@ -10,9 +10,8 @@ import numpy as np
 import z3
 
 from graphrewrite.testing.proof.choice import choice, of_truth
-from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.number import Number, RoundedSum, Undefined, Untranslatable
 from graphrewrite.testing.proof.rounding import nearest_float
-from graphrewrite.testing.proof.untranslatable import RoundedSum, Undefined, Untranslatable
 
 __all__ = ["bits_of", "check_sums", "converted", "held", "rounded", "truncated"]
 

@@ -11,10 +11,47 @@ from typing import Any
 import z3
 
 from graphrewrite.testing.proof.sign import both, either, opposite
-from graphrewrite.testing.proof.untranslatable import Untranslatable
-from graphrewrite.testing.proof.width import width_of
 
-__all__ = ["Number", "aligned"]
+__all__ = [
+    "Number",
+    "RoundedSum",
+    "Undefined",
+    "Untranslatable",
+    "aligned",
+    "unknown_float",
+    "unknown_number",
+    "width_of",
+]
+
+_STORED = {"bf16": 16}
+"""Types whose dtype has more bits than they have: theirs are the first ones."""
+
+
+class Untranslatable(Exception):
+    """A computation has no form in bit-vectors; the verdict is then "unknown", with this reason.
+
+    An inner signal: `prove` never raises it. It is no ``TypeError`` or ``ValueError``, so that no op takes it for one
+    of its own.
+    """
+
+
+class Undefined(Untranslatable):
+    """For some inputs, numpy leaves the result undefined, so that no rule can keep it."""
+
+
+class RoundedSum(Untranslatable):
+    """A sum of floats may be rounded, in an order that numpy leaves open."""
+
+
+def width_of(low: int, high: int) -> int:
+    """Return the bits that a signed bit-vector needs for all whole numbers from one to another.
+
+    Examples
+    --------
+    >>> width_of(-8, 7), width_of(0, 7), width_of(0, 8), width_of(0, 0)
+    (4, 4, 5, 1)
+    """
+    return max((low if low >= 0 else ~low).bit_length(), (high if high >= 0 else ~high).bit_length()) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +81,7 @@ class Number:
 
     Examples
     --------
-    >>> from graphrewrite.testing.proof.unknown import unknown_number
+    >>> from graphrewrite.testing.proof.number import unknown_number
     >>> x = unknown_number("x", -8, 7)
     >>> y = x * Number.of(0.75) + x
     >>> y.low, y.high, y.point
@@ -322,3 +359,37 @@ def aligned(a: Number, b: Number) -> tuple[Number, Number]:
 def _zeros(mantissa: int) -> int:
     """Zeros behind its last digit that is not."""
     return (mantissa & -mantissa).bit_length() - 1 if mantissa else 0
+
+
+def unknown_number(name: str, low: int, high: int) -> Number:
+    """Return an unknown whole number.
+
+    Parameters
+    ----------
+    low, high : int
+        Its bounds, for which a constraint is needed unless all values of its bits lie within them.
+
+    Examples
+    --------
+    >>> unknown_number("x", 0, 15).term
+    ZeroExt(1, x)
+    """
+    if low == high:
+        return Number(low, high)
+    width = width_of(low, high)
+    if low == 0 and high == (1 << (width - 1)) - 1:
+        return Number(low, high, z3.ZeroExt(1, z3.BitVec(name, width - 1)))
+    return Number(low, high, z3.BitVec(name, width))
+
+
+def unknown_float(name: str, width: int, element: str) -> Number:
+    """Return any float, NaN and infinities included, as so many bits: it can be moved, but not computed with.
+
+    Examples
+    --------
+    >>> unknown_float("x", 32, "f32").opaque
+    'f32'
+    """
+    bits = z3.BitVec(name, _STORED.get(element, width))
+    term = bits if bits.size() == width else z3.Concat(bits, z3.BitVecVal(0, width - bits.size()))
+    return Number(0, 0, term, opaque=element)

@@ -11,7 +11,7 @@ import z3
 
 from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.choice import choice
-from graphrewrite.testing.proof.untranslatable import Untranslatable
+from graphrewrite.testing.proof.number import Untranslatable
 
 __all__ = ["decided", "followed"]
 

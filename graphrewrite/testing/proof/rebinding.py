@@ -96,7 +96,7 @@ class Rebinding:
     --------
     >>> def double(x):
     ...     return np.asarray(x, np.int64) * 2
-    >>> from graphrewrite.testing.proof.unknown import unknown_number
+    >>> from graphrewrite.testing.proof.number import unknown_number
     >>> Rebinding()(double)(SymbolicArray(unknown_number("a", -128, 127), np.int8))
     <int64[] of numbers that are not known>
     """

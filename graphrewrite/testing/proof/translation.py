@@ -15,11 +15,9 @@ from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op.op import Op
 from graphrewrite.testing.proof.array import SymbolicArray
-from graphrewrite.testing.proof.number import Number
+from graphrewrite.testing.proof.number import Number, Untranslatable, unknown_float, unknown_number
 from graphrewrite.testing.proof.paths import followed
 from graphrewrite.testing.proof.rebinding import Rebinding
-from graphrewrite.testing.proof.unknown import unknown_float, unknown_number
-from graphrewrite.testing.proof.untranslatable import Untranslatable
 from graphrewrite.types import (
     Dimension,
     Element,

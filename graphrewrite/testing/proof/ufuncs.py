@@ -13,8 +13,7 @@ import numpy as np
 from graphrewrite.testing.proof.arithmetic import ELEMENTWISE
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to, entries_of, known
 from graphrewrite.testing.proof.holding import check_sums, held
-from graphrewrite.testing.proof.number import Number
-from graphrewrite.testing.proof.untranslatable import Untranslatable
+from graphrewrite.testing.proof.number import Number, Untranslatable
 
 __all__ = ["applied", "contracted", "sample"]
 

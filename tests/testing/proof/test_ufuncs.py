@@ -9,8 +9,7 @@ import pytest
 
 from graphrewrite.testing.proof.arithmetic import ELEMENTWISE
 from graphrewrite.testing.proof.array import SymbolicArray, known
-from graphrewrite.testing.proof.unknown import unknown_number
-from graphrewrite.testing.proof.untranslatable import Untranslatable
+from graphrewrite.testing.proof.number import Untranslatable, unknown_number
 from tests.testing.proof.values import values_of
 
 WHOLE = [np.dtype(f"{kind}int{bits}") for kind in ("", "u") for bits in (8, 16, 32, 64)]
