@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,8 @@ def partition(graph: Graph) -> Partition:
     before = _part(graph, (), {n: (n, 0) for n in entries}, ins)
     core = _part(graph, entries, {e: fixed[e] for e in exits}, outs, ins)
     cut = {fixed[e].node: outs[e] for e in exits}
-    after = _part(
-        graph, list(cut), {o: graph.operands(o)[0] for o in graph.outputs}, {o: o for o in graph.outputs}, cut
-    )
+    ends_after = {output: graph.operands(output)[0] for output in graph.outputs}
+    after = _part(graph, list(cut), ends_after, {output: output for output in graph.outputs}, cut)
     return Partition(before, core, after, graph.outputs)
 
 
@@ -143,21 +143,23 @@ def _names(graph: Graph, nodes: list[str], ports: list[list[str]]) -> dict[str, 
 def _part(
     graph: Graph,
     cut: Sequence[str],
-    ends: dict[str, tuple[str, int]],
+    ends: Mapping[str, tuple[str, int]],
     names: dict[str, str],
-    starts: dict[str, str] | None = None,
+    starts: Mapping[str, str] = MappingProxyType({}),
 ) -> Graph:
     """Copy the part between cut nodes, which become inputs, and ends, which become outputs; both keep their order."""
     part = Graph(graph.name, ops=graph.ops.values())
     part.graph.update(graph.graph)
     values: dict[str, Value | tuple[Value, ...]] = {}
+    # From the ends upwards, as far as the cut: all else belongs to another part.
     needed = {node for node, _ in ends.values()}
     order = graph.in_order()
     for node in reversed(order):
         if node in needed and node not in cut:
             needed.update(o.node for o in graph.operands(node))
-    values.update({n: part.input((starts or {})[n], graph.result_type(n)) for n in cut})
-    taken = set(names.values()) | set((starts or {}).values())
+    values.update({n: part.input(starts[n], graph.result_type(n)) for n in cut})
+    # The parts' ports have the names of the model's; nodes leave these free.
+    reserved = set(names.values()) | set(starts.values())
     for node in order:
         data = graph.nodes[node]
         if node in values or node not in needed or data["type"] == "output":
@@ -165,26 +167,21 @@ def _part(
         if data["type"] == "input":
             values[node] = part.input(node, graph.result_type(node))
         elif data["type"] == "constant":
-            values[node] = part.constant(
-                data["value"],
-                name=_free(part, node, taken),
-                type=graph.result_type(node),
-                origin=data.get("origin", ()),
-            )
+            name, kind = _free(part, node, reserved), graph.result_type(node)
+            values[node] = part.constant(data["value"], name=name, type=kind, origin=data.get("origin", ()))
         else:
             operands = [_pick(values[o.node], o.result) for o in graph.operands(node)]
             attributes = {k: v for k, v in data.items() if k in graph.op(node).attributes}
-            values[node] = part.add(
-                graph.op(node), operands, attributes, name=_free(part, node, taken), origin=data.get("origin", ())
-            )
+            name = _free(part, node, reserved)
+            values[node] = part.add(graph.op(node), operands, attributes, name=name, origin=data.get("origin", ()))
     for end, (node, result) in ends.items():
         name = names[end] if names[end] not in part else part.fresh(names[end])
         part.output(name, _pick(values[node], result))
     return eliminate_dead_nodes(part)
 
 
-def _free(part: Graph, name: str, taken: set[str]) -> str:
-    return name if name not in taken and name not in part else part.fresh(_stem(name))
+def _free(part: Graph, name: str, reserved: set[str]) -> str:
+    return name if name not in reserved and name not in part else part.fresh(_stem(name))
 
 
 def _stem(name: str) -> str:

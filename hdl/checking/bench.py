@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from graphrewrite.hdl.checking.case import Case, payloads
+from graphrewrite.hdl.checking.case import Case
 from graphrewrite.hdl.emission.entity import check_entity, ports, sources_of, template
+from graphrewrite.hdl.emission.vectors import payloads
 from graphrewrite.hdl.generics import literal
 
 __all__ = ["write_bench"]
@@ -38,10 +39,7 @@ def write_bench(
 def _write_frames(case: Case, number: int, folder: Path) -> None:
     for index, (name, stream, takes) in enumerate(ports(case.site)):
         if takes:
-            digits = (stream.payload_width + 3) // 4
-            runs = (
-                "".join(f"{word:0{digits}x}\n" for word in payloads(stream, run.inputs[index])) for run in case.runs
-            )
+            runs = ("".join(f"{word}\n" for word in payloads(stream, run.inputs[index])) for run in case.runs)
             (folder / f"case_{number}_{name}.txt").write_text("\n".join(runs))
 
 

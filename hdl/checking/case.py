@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from graphrewrite.hdl.checking.definition import next_open, transfers
 from graphrewrite.hdl.component import Component, Site
 from graphrewrite.hdl.emission.entity import asked, ports
+from graphrewrite.hdl.emission.vectors import packed
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["Beat", "Case", "Run", "draw_case", "payloads"]
+__all__ = ["Beat", "Case", "Run", "draw_case"]
 
 Beat = tuple[int, int]
 """The cycle of a transfer, and the payload."""
@@ -118,7 +119,7 @@ class Case:
         for stream, output in zip(self.site.results, outputs, strict=True):
             batch = self._checked(stream, output, sum(counts))
             parts = np.split(batch, np.cumsum(counts)[:-1])
-            values.append([payloads(stream, part) for part in parts])
+            values.append([packed(stream, part) for part in parts])
         return tuple(values)
 
     def _checked(self, stream: Stream, output: object, frames: int) -> NDArray[np.int64]:
@@ -168,7 +169,7 @@ class Case:
             beats[name] = []
             for r, (run, (taken, left), end) in enumerate(zip(self.runs, self._transfers, self.cycles, strict=True)):
                 at = taken[index] if takes else left[index - operands]
-                words = payloads(stream, run.inputs[index]) if takes else self.values[index - operands][r]
+                words = packed(stream, run.inputs[index]) if takes else self.values[index - operands][r]
                 beats[name].append([(cycle, word) for cycle, word in zip(at, words, strict=False) if cycle < end])
         return beats
 
@@ -176,20 +177,6 @@ class Case:
 def _short(value: object) -> str:
     text = str(value.tolist() if isinstance(value, np.ndarray) else value)
     return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
-
-
-def payloads(stream: Stream, values: NDArray[np.integer]) -> list[int]:
-    """Return each beat of a batch as one number, lane 0 in the lowest bits.
-
-    Examples
-    --------
-    >>> payloads(Stream(FixedPoint(True, 4), (2,)), np.array([[1, -1]]))
-    [241]
-    """
-    beats = stream.to_beats(values).reshape(-1, stream.lanes).tolist()
-    width = stream.element.width
-    mask = (1 << width) - 1
-    return [sum((number & mask) << (lane * width) for lane, number in enumerate(beat)) for beat in beats]
 
 
 def draw_case(component: Component, site: Site, rng: np.random.Generator) -> Case:

@@ -26,11 +26,7 @@ class StoppedError(ContractError):
 
 
 def simulate_cases(
-    cases: Sequence[Case],
-    *,
-    entities: Sequence[str] = (),
-    extra: Sequence[Path] = (),
-    timeout: float | None = None,
+    cases: Sequence[Case], *, entities: Sequence[str] = (), extra: Sequence[Path] = (), timeout: float | None = None
 ) -> list[dict[str, list[list[Beat]]]]:
     """Run all configurations in one simulation; return for each, by port, the beats of each run.
 

@@ -5,16 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.arithmetic.channelwise import check_range, check_stages, number_width, varying_bits
-from graphrewrite.hdl.component import (
-    LANE_BITS,
-    Generic,
-    Resources,
-    Site,
-    buffered,
-    counter_bits,
-    per_beat,
-    streams,
-)
+from graphrewrite.hdl.component import LANE_BITS, Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule

@@ -63,13 +63,7 @@ def _schedule(site: Site) -> Schedule:
 def _generics(site: Site) -> dict[str, Generic]:
     row_times, width, times = _rows(site)
     x = site.operands[0]
-    return {
-        "BEAT_WIDTH": x.payload_width,
-        "FOLDS": x.folds,
-        "WIDTH": width,
-        "ROW_TIMES": row_times,
-        "TIMES": times,
-    }
+    return {"BEAT_WIDTH": x.payload_width, "FOLDS": x.folds, "WIDTH": width, "ROW_TIMES": row_times, "TIMES": times}
 
 
 def _resources(site: Site) -> Resources:

@@ -18,7 +18,7 @@ from graphrewrite.hdl.emission.names import NameTable, comment, telling
 from graphrewrite.hdl.emission.vectors import Vectors, make_vectors, payloads
 from graphrewrite.hdl.errors import ComponentError
 from graphrewrite.hdl.generics import literal
-from graphrewrite.hdl.netlist import Instance, Netlist, netlist, stream_graph
+from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
 from graphrewrite.hdl.simulation.simulation import Gates
 from graphrewrite.types import Stream
 
@@ -107,9 +107,8 @@ class _Emitter:
             if len(i.site.results) > 1
             for result in range(len(i.site.results))
         }
-        self.packages = {
-            node: files.give(f"{self.labels[node]}_rom") for node, i in net.instances.items() if self.long(i)
-        }
+        self.values = {node: i.component.generics(i.site) for node, i in net.instances.items()}
+        self.packages = {node: files.give(f"{self.labels[node]}_rom") for node in net.instances if self.long(node)}
 
     # ------------------------------------------------------------------ the project
 
@@ -147,33 +146,30 @@ class _Emitter:
     def origin(self, node: str) -> str:
         return comment(f"{node}, from {', '.join(self.net.instances[node].origin)}")
 
-    @staticmethod
-    def long(instance: Instance) -> list[str]:
-        generics = instance.component.generics(instance.site)
-        return [name for name, value in generics.items() if isinstance(value, np.ndarray) and value.size > _INLINE]
+    def long(self, node: str) -> list[str]:
+        """Names of the generics that stand in a package: read-only memories, which would bury the instance."""
+        values = self.values[node].items()
+        return [name for name, value in values if isinstance(value, np.ndarray) and value.size > _INLINE]
 
     def constant_name(self, node: str, generic: str) -> str:
         return f"{self.packages[node]}_{generic.lower()}"
 
     def constants(self, node: str) -> list[dict[str, Any]]:
-        instance = self.net.instances[node]
-        values = instance.component.generics(instance.site)
+        values = self.values[node]
         return [
             {
                 "name": self.constant_name(node, name),
                 "size": np.size(values[name]),
                 "value": literal(values[name], indent=4),
             }
-            for name in self.long(instance)
+            for name in self.long(node)
         ]
 
     def generics(self, node: str) -> list[dict[str, str]]:
-        instance = self.net.instances[node]
-        long = self.long(instance)
-        values = instance.component.generics(instance.site)
+        long = self.long(node)
         return [
             {"name": n, "value": self.constant_name(node, n) if n in long else literal(v, indent=8)}
-            for n, v in values.items()
+            for n, v in self.values[node].items()
         ]
 
     # ------------------------------------------------------------------ the top level

@@ -14,7 +14,7 @@ from graphrewrite.hdl.netlist import Netlist
 from graphrewrite.hdl.simulation.simulation import Gates, Simulation, simulate
 from graphrewrite.types import Stream
 
-__all__ = ["Vectors", "make_vectors", "random_frames", "random_gates"]
+__all__ = ["Vectors", "make_vectors", "packed", "payloads", "random_frames", "random_gates"]
 
 _PATTERN = 61  # cycles of a stall pattern: prime, so that it drifts against the period of every frame
 
@@ -84,17 +84,29 @@ def random_gates(net: Netlist, seed: int) -> dict[str, tuple[int, ...]]:
     return gates
 
 
-def payloads(stream: Stream, values: NDArray[np.integer]) -> list[str]:
-    """Return each beat of a batch as a hexadecimal number, lane 0 in the lowest bits.
+def packed(stream: Stream, values: NDArray[np.integer]) -> list[int]:
+    """Return each beat of a batch as one number, lane 0 in the lowest bits.
 
     Examples
     --------
     >>> from graphrewrite.types import FixedPoint
-    >>> payloads(Stream(FixedPoint(True, 4), (2,)), np.array([[1, -1]]))
-    ['f1']
+    >>> packed(Stream(FixedPoint(True, 4), (2,)), np.array([[1, -1]]))
+    [241]
     """
     width, mask = stream.element.width, (1 << stream.element.width) - 1
+    beats = stream.to_beats(values).reshape(-1, stream.lanes).tolist()
+    # Python's integers: a payload is as wide as all lanes together.
+    return [sum((number & mask) << (lane * width) for lane, number in enumerate(beat)) for beat in beats]
+
+
+def payloads(stream: Stream, values: NDArray[np.integer]) -> list[str]:
+    """Return each beat of a batch in hexadecimal digits, as the test benches read and write them.
+
+    Examples
+    --------
+    >>> from graphrewrite.types import FixedPoint
+    >>> payloads(Stream(FixedPoint(True, 4), (3,)), np.array([[1, -1, 0]]))
+    ['0f1']
+    """
     digits = (stream.payload_width + 3) // 4
-    numbers = stream.to_beats(values).reshape(-1, stream.lanes).tolist()
-    packed = (sum((number & mask) << (lane * width) for lane, number in enumerate(beat)) for beat in numbers)
-    return [f"{number:0{digits}x}" for number in packed]
+    return [f"{payload:0{digits}x}" for payload in packed(stream, values)]

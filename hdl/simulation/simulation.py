@@ -72,11 +72,7 @@ class Simulation(Displayed, shown_by="simulation.show_simulation"):
 
 
 def predict(
-    graph: Graph | Netlist,
-    frames: int,
-    *,
-    gates: Gates | None = None,
-    components: tuple[Component, ...] = COMPONENTS,
+    graph: Graph | Netlist, frames: int, *, gates: Gates | None = None, components: tuple[Component, ...] = COMPONENTS
 ) -> Cycles:
     """Return the cycle of every event for a number of frames; values do not matter for it.
 

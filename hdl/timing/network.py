@@ -79,8 +79,7 @@ class Network:
         for name in self.outputs:
             if name not in reached:
                 raise NetlistError(
-                    "depends on no input: it is the same in every frame and never ends; drop this output",
-                    node=name,
+                    "depends on no input: it is the same in every frame and never ends; drop this output", node=name
                 )
 
     def beats(self, link: Link) -> int:

@@ -127,10 +127,5 @@ def write_hardmax_by_arg_max(x):
     return op.cast(op.equal(op.arg_max(x, axis=axis), indices), element=x.type.element)
 
 
-LOWER_SHARES = (
-    write_softmin_by_softmax,
-    write_softmax_by_exp,
-    write_log_softmax_by_exp,
-    write_hardmax_by_arg_max,
-)
+LOWER_SHARES = (write_softmin_by_softmax, write_softmax_by_exp, write_log_softmax_by_exp, write_hardmax_by_arg_max)
 """Softmaxes by exponentials, sums and maxima."""

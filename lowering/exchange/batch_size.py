@@ -41,6 +41,7 @@ def _infer_again(old: Graph, new: Graph, node: str, batch: str) -> None:
     data = new.nodes[node]
     types = [new.result_type(o.node, o.result) for o in new.operands(node)]
     before = [old.result_type(o.node, o.result) for o in old.operands(node)]
+    # Attributes that were computed from the exported batch, such as a shape, are generalised with it.
     if types != before:
         data.update(_general(data, before[0], batch))
     if isinstance(new.op(node), Generic):

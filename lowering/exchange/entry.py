@@ -96,7 +96,7 @@ class Entry:
 
         Parameters
         ----------
-        given : mapping
+        attributes : mapping
             ONNX's.
         used : int
             How many outputs the node has.
@@ -119,16 +119,9 @@ class Entry:
         most = self.op.results or used if isinstance(self.op, Op) else self.outputs
         if used > most:
             raise Unfit(f"its {used} outputs are not supported, only the first {most}")
-        wrong = next(
-            (
-                n
-                for n, (ours, *_) in self.attributes.items()
-                if ours == self.counted and attributes.get(n, used) != used
-            ),
-            None,
-        )
-        if wrong is not None:
-            raise Unfit(f"{wrong}={attributes[wrong]}, and it has {used} outputs")
+        for name, (ours, *_) in self.attributes.items():
+            if ours == self.counted and attributes.get(name, used) != used:
+                raise Unfit(f"{name}={attributes[name]}, and it has {used} outputs")
         read = {
             ours: convert(attributes[name])
             for name, (ours, convert, *_) in self.attributes.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
 from graphrewrite.lowering.exchange.importer import COPY
 from graphrewrite.lowering.exchange.metadata import write_metadata
 from graphrewrite.lowering.exchange.model_file import OURS
-from graphrewrite.lowering.exchange.onnx_functions import FUNCTIONS
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, Type, element_dtype, element_of
@@ -49,6 +48,7 @@ class Exporter:
     def run(self) -> onnx.ModelProto:
         """Return the model."""
         inputs = [self.declared(name, self.graph.result_type(name)) for name in self.graph.inputs]
+        # Outputs come first, since they name values; the copies that they need are the last nodes of the model.
         outputs = [self.output(name) for name in self.graph.outputs]
         copies, self.nodes = self.nodes, []
         for node in self.graph.in_order():
@@ -60,15 +60,15 @@ class Exporter:
             )
         nodes = [*self.nodes, *copies]
         read = {name for node in nodes for name in node.input}
-        kept = [tensor for tensor in self.constants if tensor.name in read or not self.is_left_out(tensor.name)]
-        graph = self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, kept)
+        constants = [tensor for tensor in self.constants if tensor.name in read or not self.is_left_out(tensor.name)]
+        graph = self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, constants)
         imports = [self.onnx.helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         model: onnx.ModelProto = self.onnx.helper.make_model(
             graph,
             producer_name="graphrewrite",
             opset_imports=imports,
             ir_version=self.onnx.helper.find_min_ir_version_for(imports[:1]),
-            functions=[FUNCTIONS[name](self.opset) for name in sorted(self.functions)],
+            functions=[_FUNCTIONS[name](self.opset) for name in sorted(self.functions)],
         )
         write_metadata(self.graph, model)
         return model
@@ -96,6 +96,7 @@ class Exporter:
         """Return the name of a value in the model."""
         name = self.names.get((node, result))
         if name is None:
+            # No node is called like that, unless it was imported from a model that uses colons itself.
             name = node if result == 0 else f"{node}:{result}"
             while result and name in self.graph:
                 name += "_"
@@ -148,7 +149,7 @@ class Exporter:
                 self.add_by(entry, node)
                 return
             except Unfit:
-                if entry is entries[-1]:
+                if entry is entries[-1]:  # the most general one, whose reason is told
                     raise
 
     def add_by(self, entry: Entry, node: str) -> None:
@@ -166,6 +167,7 @@ class Exporter:
             attributes = entry.shown(dict(attributes), tensors)
         domain, _, name = entry.onnx.rpartition(".")
         schema = self.schema(name, domain)
+        # From one opset to the next, attributes of ONNX became inputs, as the axes of a reduction: the schema decides.
         indices = entry.operands or tuple(
             i for i in range(len(operands) + len(entry.constants)) if i not in entry.constants
         )
@@ -225,6 +227,7 @@ class Exporter:
             raise Unfit(f"the symbolic size in {written} cannot be expressed in ONNX")
         array = np.asarray(written)
         kind: Element
+        # A scalar of an op on numbers has the type of its operand, everything else the type that ONNX wants: int64.
         if isinstance(written, np.generic):
             kind = element_of(written.dtype)
         elif named[1] is scalar and types:
@@ -276,3 +279,31 @@ def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
 def _typed(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out empty lists, whose type onnx cannot tell."""
     return {key: value for key, value in attributes.items() if not (isinstance(value, list) and not value)}
+
+
+def _linear(opset: int) -> onnx.FunctionProto:
+    from onnx import helper
+
+    body = [helper.make_node("Gemm", ["x", "w", "b"], ["y"], transB=1)]
+    return helper.make_function(OURS, "linear", ["x", "w", "b"], ["y"], body, [helper.make_opsetid("", opset)])
+
+
+def _fma(opset: int) -> onnx.FunctionProto:
+    from onnx import helper
+
+    body = [helper.make_node("Mul", ["x", "y"], ["product"]), helper.make_node("Add", ["product", "z"], ["sum"])]
+    return helper.make_function(OURS, "fma", ["x", "y", "z"], ["sum"], body, [helper.make_opsetid("", opset)])
+
+
+def _softmin(opset: int) -> onnx.FunctionProto:
+    from onnx import AttributeProto, helper
+
+    softmax = helper.make_node("Softmax", ["negative"], ["y"])
+    axis = AttributeProto(name="axis", type=AttributeProto.INT, ref_attr_name="axis")
+    softmax.attribute.append(axis)
+    body = [helper.make_node("Neg", ["x"], ["negative"]), softmax]
+    return helper.make_function(OURS, "softmin", ["x"], ["y"], body, [helper.make_opsetid("", opset)], ["axis"])
+
+
+_FUNCTIONS: dict[str, Callable[[int], onnx.FunctionProto]] = {"fma": _fma, "linear": _linear, "softmin": _softmin}
+"""Function builders by name; each takes the opset of its body."""

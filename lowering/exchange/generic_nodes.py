@@ -57,6 +57,7 @@ class GenericNodes:
         if not tensor_type.elem_type or not tensor_type.HasField("shape"):
             return None
         shape: list[int | str] = []
+        # A batch without a name is called N; any other size without a name makes the type unknown.
         for axis, d in enumerate(tensor_type.shape.dim):
             if d.HasField("dim_value"):
                 shape.append(d.dim_value)

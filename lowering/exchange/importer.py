@@ -52,6 +52,7 @@ class Importer:
         self.values: dict[str, Value] = {}
         self.unknown = GenericNodes(proto, table, self.inner)
         self.known = StaticValues(self.graph)
+        # Nodes leave the names of inputs and outputs free: these are the interface that callers know.
         weight_names = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
         self.reserved = ({i.name for i in proto.graph.input} - weight_names) | {o.name for o in proto.graph.output}
         self.consumed: list[str] = []
@@ -76,9 +77,9 @@ class Importer:
                 self.values[info.name] = self.graph.input(info.name, self.input_type(info))
         for node in nodes:
             self.node(node)
-        for wanted in self.proto.graph.output:
-            name = wanted.name if wanted.name not in self.graph else self.graph.fresh(wanted.name)
-            self.graph.output(name, self.value(wanted.name, "the output"))
+        for output in self.proto.graph.output:
+            name = output.name if output.name not in self.graph else self.graph.fresh(output.name)
+            self.graph.output(name, self.value(output.name, "the output"))
         self.remove_consumed()
         keep_metadata(self.proto, self.graph, COPY)
         return self.graph
@@ -183,6 +184,7 @@ class Importer:
     def meaning(self, node: Any, onnx_attributes: dict[str, Any], inputs: list[Value | None], label: str) -> Any:
         """Translate a node by the first entry that fits; if none does, raise why the last one does not."""
         used = max((i + 1 for i, name in enumerate(node.output) if name), default=0)
+        # Values that must be known on import are the reason that helps most: another entry would not need them.
         hindrance: Exception | None = None
         for entry in self.table[kind_of(node)]:
             try:
@@ -219,19 +221,18 @@ class Importer:
             if value is not None:
                 attributes[ours] = convert(self.static(value, index, ours))
         attributes = {ours: value for ours, value in attributes.items() if value is not None}
-        chosen = entry.operands or tuple(i for i in range(len(inputs)) if i not in entry.constants)
-        operands: list[Any] = [inputs[i] if i < len(inputs) else None for i in chosen]
-        types = [None if x is None else x.type for x in (inputs[i] if i < len(inputs) else None for i in chosen)]
-        given_types = [kind if isinstance(kind, Tensor) else None for kind in types]
-        present = [kind for kind in given_types if kind is not None]
+        indices = entry.operands or tuple(i for i in range(len(inputs)) if i not in entry.constants)
+        operands: list[Any] = [inputs[i] if i < len(inputs) else None for i in indices]
+        types = [x.type if x is not None and isinstance(x.type, Tensor) else None for x in operands]
+        present = [kind for kind in types if kind is not None]
         if entry.complete is not None:
             attributes = entry.complete(attributes, present)
         reason = entry.fits(attributes, present) if entry.fits is not None else None
         if reason is not None:
             raise Unfit(reason)
-        for position, index in enumerate(chosen):
+        for position, index in enumerate(indices):
             if operands[position] is None and index in entry.neutral:
-                operands[position] = entry.neutral[index](attributes, given_types)
+                operands[position] = entry.neutral[index](attributes, types)
         while operands and operands[-1] is None:
             operands.pop()
         needed = entry.op.required if isinstance(entry.op, Op) else 0
@@ -265,7 +266,7 @@ class Importer:
         return array
 
     def remove_consumed(self) -> None:
-        """Remove nodes that were only used to compute attributes."""
+        """Remove nodes that were only used to compute attributes, as exporters write shapes for a reshape."""
         pending = list(self.consumed)
         while pending:
             node = pending.pop()

@@ -36,6 +36,7 @@ def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict
 
     The model keeps no functions but the library's own; its large constants are inputs of it.
     """
+    # The order matters: functions are inlined in their own opset, and only then are all nodes converted to another.
     whole, name = _parsed(model)
     proto, weights = without_weights(whole)
     _check(proto, name)

@@ -23,24 +23,25 @@ class StaticValues:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.found: dict[str, tuple[np.ndarray, ...] | None] = {}
+        self.computed: dict[str, tuple[np.ndarray, ...] | None] = {}
 
     def array(self, value: Value) -> np.ndarray | None:
         """Return the array of a value, symbolic sizes as objects; None where it depends on an input."""
+        # Depth first with a stack of its own: exporters write chains of shapes that are longer than Python's stack.
         pending = [value.node]
         while pending:
             node = pending[-1]
-            if node in self.found:
+            if node in self.computed:
                 pending.pop()
                 continue
             sources = [] if self.graph.nodes[node]["type"] == "shape" else self._sources(node)
-            missing = [source for source in sources if source not in self.found]
+            missing = [source for source in sources if source not in self.computed]
             if missing:
                 pending += missing
             else:
-                self.found[node] = self._compute(node)
+                self.computed[node] = self._compute(node)
                 pending.pop()
-        arrays = self.found[value.node]
+        arrays = self.computed[value.node]
         return None if arrays is None else arrays[value.result]
 
     def inputs(self, value: Value) -> list[str]:
@@ -70,7 +71,7 @@ class StaticValues:
             return None
         arrays = []
         for operand in self.graph.operands(node):
-            values = self.found[operand.node]
+            values = self.computed[operand.node]
             if values is None:
                 return None
             arrays.append(values[operand.result])
@@ -82,11 +83,11 @@ class StaticValues:
 
     @staticmethod
     def _shape(kind: Type, *, start: int, end: int | None) -> np.ndarray:
-        chosen = kind.shape[slice(start, end)]
-        if all(isinstance(size, int) for size in chosen):
-            return np.asarray(chosen, np.int64)
-        array = np.empty(len(chosen), object)
-        array[:] = [Symbol(size) if isinstance(size, str) else size for size in chosen]
+        sizes = kind.shape[slice(start, end)]
+        if all(isinstance(size, int) for size in sizes):
+            return np.asarray(sizes, np.int64)
+        array = np.empty(len(sizes), object)
+        array[:] = [Symbol(size) if isinstance(size, str) else size for size in sizes]
         return array
 
 

@@ -27,6 +27,7 @@ def _filled(attributes: dict[str, Any], x: Tensor, kernel: Sequence[int]) -> dic
     dilations = attributes.get("dilations", (1,) * rank)
     filled = {"strides": (1,) * rank, "pads": (0,) * (2 * rank), **attributes}
     if mode.startswith("SAME"):
+        # SAME gives as many results as strides fit into the size; an odd border has its extra entry at one of the ends.
         begins, ends = [], []
         for size, k, s, d in zip(x.shape[2:], kernel, filled["strides"], dilations, strict=True):
             total = max((-(-int(size) // s) - 1) * s + d * (k - 1) + 1 - int(size), 0)

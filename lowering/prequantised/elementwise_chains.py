@@ -15,16 +15,7 @@ from graphrewrite.lowering.composite.axes import channel_entries
 from graphrewrite.lowering.matched_operands import first_operand
 from graphrewrite.types import element_kind
 
-__all__ = [
-    "ELEMENTWISE",
-    "ONE_BY_ONE",
-    "Chain",
-    "chain_of",
-    "channels_of",
-    "link",
-    "traced",
-    "way",
-]
+__all__ = ["ELEMENTWISE", "ONE_BY_ONE", "Chain", "chain_of", "channels_of", "link", "traced", "way"]
 
 _RISING = (
     *("relu", "clip", "hard_tanh", "hard_sigmoid", "identity", "round", "floor", "ceil", "name_axes"),

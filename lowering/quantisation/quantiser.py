@@ -234,10 +234,7 @@ class _Quantiser:
     def insert(self, point: str, element: FixedPoint) -> str:
         """Insert a quantise node before all readers of a value; return it."""
         quantised = self.graph.add(
-            op.quantise,
-            [self.graph.value(point)],
-            {"element": element},
-            origin=self.graph.origin(point),
+            op.quantise, [self.graph.value(point)], {"element": element}, origin=self.graph.origin(point)
         )
         self.formats[quantised.node] = element
         rewire(self.graph, point, Operand(quantised.node))

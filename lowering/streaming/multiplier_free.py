@@ -190,11 +190,5 @@ def count_signs_in_windows(y):
     return _as_bits(y, signs, windows, product)
 
 
-MAP_COUNTING = (
-    count_agreements,
-    recognise_signs,
-    recognise_signs_in_windows,
-    count_signs,
-    count_signs_in_windows,
-)
+MAP_COUNTING = (count_agreements, recognise_signs, recognise_signs_in_windows, count_signs, count_signs_in_windows)
 """Products as counts."""

@@ -56,8 +56,8 @@ def _with_statistics(x: Any, gain: Any, shift: Any = None, *, axis: int = -1, ep
 
 def _masked(x: Any, *, ratio: float = 0.5) -> tuple[Any, Any]:
     """In inference dropout keeps all: its mask is true everywhere."""
-    any_ = op.is_nan(x)
-    return op.dropout(x, ratio=ratio), op.logical_or(any_, op.logical_not(any_))
+    some = op.is_nan(x)
+    return op.dropout(x, ratio=ratio), op.logical_or(some, op.logical_not(some))
 
 
 _UNTRAINED: dict[int, Any] = {1: ("ratio", scalar), 2: ("training", truth)}
@@ -126,13 +126,7 @@ LAYERS: tuple[Entry, ...] = (
     Entry("GlobalAveragePool", op.global_average_pool),
     Entry("GlobalLpPool", op.global_lp_pool, {"p": ("p", whole)}),
     Entry("GlobalMaxPool", op.global_max_pool),
-    Entry(
-        "GroupNormalization",
-        op.group_norm,
-        _GROUPS,
-        fits=_by_channel,
-        ignored=("stash_type",),
-    ),
+    Entry("GroupNormalization", op.group_norm, _GROUPS, fits=_by_channel, ignored=("stash_type",)),
     Entry("GroupNormalization", _group_norm_by_group, _GROUPS, ignored=("stash_type",)),
     Entry("InstanceNormalization", op.instance_norm, _EPSILON),
     Entry("LRN", op.lrn, {**same_names(whole, "size"), **same_names(number, "alpha", "beta", "bias")}),

@@ -139,12 +139,7 @@ MOVEMENT: tuple[Entry, ...] = (
         shown=_as_tensor,
     ),
     Entry("DepthToSpace", op.depth_to_space, {"blocksize": ("block_size", whole), "mode": ("mode", word)}),
-    Entry(
-        "EyeLike",
-        op.eye_like,
-        {"dtype": ("element", element, data_type), "k": ("k", whole)},
-        complete=_same_kind,
-    ),
+    Entry("EyeLike", op.eye_like, {"dtype": ("element", element, data_type), "k": ("k", whole)}, complete=_same_kind),
     Entry("Expand", op.expand, constants={1: ("shape", sizes)}),
     Entry("Flatten", op.flatten, _AXIS),
     Entry("Gather", op.gather, _AXIS),
@@ -165,13 +160,7 @@ MOVEMENT: tuple[Entry, ...] = (
         complete=_typed_range,
         shown=_range_in_type,
     ),
-    Entry(
-        "Reshape",
-        op.reshape,
-        {"allowzero": ("allow_zero", truth)},
-        {1: ("shape", sizes)},
-        complete=_kept_sizes,
-    ),
+    Entry("Reshape", op.reshape, {"allowzero": ("allow_zero", truth)}, {1: ("shape", sizes)}, complete=_kept_sizes),
     Entry(
         "Resize",
         op.resize,

@@ -39,8 +39,8 @@ def _or_undefined(value: str | None) -> int:
 
 def _stored(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     """Store the result as the zero point; the element type is explicit where numpy lacks it."""
-    own = len(types) > 2 and types[2].element in HELD_WIDER
-    return {"element": types[2].element, **attributes} if own else attributes
+    is_held_wider = len(types) > 2 and types[2].element in HELD_WIDER
+    return {"element": types[2].element, **attributes} if is_held_wider else attributes
 
 
 def _has_no_output_scale(_: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
@@ -96,11 +96,7 @@ QUANTISED: tuple[Entry, ...] = (
     Entry(
         "QuantizeLinear",
         op.quantize_linear,
-        {
-            **BLOCKED,
-            "saturate": ("saturate", truth),
-            "output_dtype": ("element", _element_or_none, _or_undefined),
-        },
+        {**BLOCKED, "saturate": ("saturate", truth), "output_dtype": ("element", _element_or_none, _or_undefined)},
         complete=_stored,
         required={"precision": (0, 1)},
     ),

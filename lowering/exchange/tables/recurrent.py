@@ -79,8 +79,8 @@ def _sized(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
     """The hidden size is that of the recurrence weights; equal activations of two directions are said once."""
     names = attributes.get("activations", ())
     half = names[: len(names) // 2]
-    twice = bool(half) and attributes.get("direction") == "bidirectional" and names == half * 2
-    if twice and not attributes.get("activation_alpha"):
+    is_repeated = bool(half) and attributes.get("direction") == "bidirectional" and names == half * 2
+    if is_repeated and not attributes.get("activation_alpha"):
         attributes = {**attributes, "activations": half}
     return {"hidden_size": int(types[2].shape[2]), **attributes}
 

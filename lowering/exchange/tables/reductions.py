@@ -17,12 +17,9 @@ _REDUCED = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Su
 
 def _axes(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
     """No axes mean all, unless the node has noop_with_empty_axes."""
-    nothing = attributes.pop("noop_with_empty_axes", False)
-    if not attributes.get("axes") and not nothing:
-        attributes.pop("axes", None)
-    elif not attributes.get("axes"):
-        attributes["axes"] = ()
-    return attributes
+    is_identity = attributes.pop("noop_with_empty_axes", False)
+    axes = attributes.pop("axes", ())
+    return {**attributes, "axes": axes} if axes or is_identity else attributes
 
 
 def _empty_axes(attributes: dict[str, Any], _: object) -> dict[str, Any]:
