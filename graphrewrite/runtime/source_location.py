@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["located"]
+from graphrewrite.errors import RuleError
+
+__all__ = ["located", "rule_error"]
 
 
 def located(file: str, line: int) -> str:
@@ -30,3 +32,8 @@ def located(file: str, line: int) -> str:
     format_name = getattr(getattr(shell, "compile", None), "format_code_name", None)
     cell = format_name(file) if format_name is not None else None
     return f"{cell[1] if cell else file}:{line}"
+
+
+def rule_error(name: str, file: str, line: int, message: str) -> RuleError:
+    """Return an error about how a rule is written, which names the rule and its source location."""
+    return RuleError(f"rule {name!r} ({located(file, line)}): {message}")

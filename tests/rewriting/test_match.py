@@ -77,7 +77,7 @@ def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
     """Compare what the engine tries, by whatever way is fastest, with what is found; and what it would change."""
     tested, graph = pair.rule, pair.graph
     wanted = list(map(identity, at_nodes))
-    for entry in entries_of(tested, tested.pattern):
+    for entry in entries_of(tested):
         tried = [identity(match) for match, _ in attempts(entry, graph.copy())]
         if entry.root == 0 and not isinstance(tested.pattern.roots[0], Every):
             assert tried == wanted, f"the engine tries other matches\n\n{pair}\n\n{tried}\n\nand not\n\n{wanted}"
@@ -86,7 +86,7 @@ def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
         )
     if at_nodes:
         one, other = graph.copy(), graph.copy()
-        _, first = next(attempts(next(iter(entries_of(tested, tested.pattern))), one))
+        _, first = next(attempts(entries_of(tested)[0], one))
         planned = tested.edit(other, at_nodes[0])
         assert isinstance(first, Declined) == isinstance(planned, Declined), pair
         if not isinstance(first, Declined):
@@ -97,7 +97,7 @@ def check_attempts(pair: Pair, at_nodes: list[Any]) -> None:
 
 def attempts(entry: Entry, graph: Graph) -> Iterator[tuple[Any, Any]]:
     """What the engine tries in a graph that does not change."""
-    index, attempt = Index([entry]), attempt_of(entry, graph)
+    index, attempt = Index([entry]), attempt_of(entry, graph, {})
     for node in graph.in_order():
         if index.at(graph.nodes[node]["type"], graph.pred[node], graph.nodes):
             yield from attempt(node)

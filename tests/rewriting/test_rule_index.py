@@ -72,7 +72,7 @@ def test_an_operand_without_a_type_is_of_any():
 )
 def test_a_rule_is_entered_at_each_of_its_roots_and_needs_its_deepest_operand(source, expected):
     tested = rule_of(f"@rule\n{source}")
-    found = list(entries_of(tested, tested.pattern))
+    found = entries_of(tested)
     assert [(set(e.kinds), set(e.needs), e.root) for e in found] == expected
     assert all(e.member is tested and e.attempt is None for e in found)
 
@@ -83,5 +83,5 @@ def test_depth_counts_nodes_and_no_variables():
         yield op.add(op.sub(op.neg(x), y), op.mul(x, op.abs(op.relu(y))))
         return x
 
-    (entry,) = entries_of(deep, deep.pattern)
+    (entry,) = entries_of(deep)
     assert entry.needs == {"mul"}

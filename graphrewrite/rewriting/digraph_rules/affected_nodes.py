@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, TypeAlias
 
+import networkx as nx
+
 from graphrewrite.graph.edit import Edit
 from graphrewrite.rewriting.digraph_rules.plan import Routes
 from graphrewrite.rewriting.digraph_rules.search import Search
+from graphrewrite.rewriting.engine.affected_nodes import nodes_near
 
 __all__ = ["enabled_by"]
 
@@ -16,7 +19,9 @@ Start: TypeAlias = tuple[Hashable, Any]
 """A name of the pattern, and a node that it may stand for."""
 
 
-def enabled_by(search: Search, routes: Routes, new_edges: Iterable[Edge] | None, radius: int, edit: Edit) -> list[Any]:
+def enabled_by(
+    search: Search, graph: nx.DiGraph, routes: Routes, new_edges: Iterable[Edge] | None, radius: int, edit: Edit
+) -> list[Any]:
     """Return the nodes at which a rule may match that did not match before an edit, or declined.
 
     A match that is new holds something that changed: an edge that was added, an interior node that lost a neighbour.
@@ -24,9 +29,9 @@ def enabled_by(search: Search, routes: Routes, new_edges: Iterable[Edge] | None,
     nothing.
     """
     if search.pattern.without:
-        return _nearby(search, radius, edit)
+        return list(nodes_near(graph, edit, radius))  # the forbidden part may have gone from anywhere nearby
     steps = {step.name: step for step in search.plan.steps}
-    found: dict[Any, None] = {}
+    anchors: dict[Any, None] = {}
     for name, node in dict.fromkeys(_starts(search, routes, new_edges, edit)):
         if node not in search.node or not search.is_possible(steps[name], node):
             continue
@@ -35,28 +40,30 @@ def enabled_by(search: Search, routes: Routes, new_edges: Iterable[Edge] | None,
             _, name, forward = routes[name]
             near = search.succ if forward else search.pred
             layer = dict.fromkeys(m for n in layer for m in near[n] if search.is_possible(steps[name], m))
-        found.update(dict.fromkeys(layer))
-    return list(found)
+        anchors.update(dict.fromkeys(layer))
+    return list(anchors)
 
 
 def _starts(search: Search, routes: Routes, new_edges: Iterable[Edge] | None, edit: Edit) -> Iterator[Start]:
-    """Yield what the nodes at a change can stand for."""
+    """Yield nodes at a change, each with a node of the pattern that it can stand for."""
     pattern, nodes = search.pattern, search.node
     for node, _ in edit.changed:
         for name in pattern.graph:
             yield from _standing(search, name, node)
     if len(pattern.single) == 1:  # where the pattern has edges, a match with a new node has a new edge
         yield from ((pattern.single[0], node) for node, _ in edit.added)
+    # Edges that are new, or carry other data: an edge of the pattern.
     linked = [(a, b) for a, b, _ in edit.linked if a in nodes and b in nodes]
-    moved = [*linked, *(edge for edge in edit.unlinked if edge[0] in nodes and edge[1] in nodes)]
     for p, q in pattern.graph.edges:
         if p in routes and q in routes:
             for a, b in linked:
                 if (a == b) == (p == q):
                     yield (p, a) if routes[p].distance <= routes[q].distance else (q, b)
+    # Edges that came or went between matched nodes: they decide what the replacement would change, and, of an induced
+    # pattern, whether it matches. Either end will do; of the one with fewer edges, fewer are looked at.
+    moved = [*linked, *(edge for edge in edit.unlinked if edge[0] in nodes and edge[1] in nodes)]
     for p, q in new_edges or ():
         for a, b in moved:
-            # Either end will do; of the one with fewer edges, fewer are looked at.
             first = q not in routes or (p in routes and _edges(search, a) <= _edges(search, b))
             yield from _standing(search, p, a) if first else _standing(search, q, b)
     for name in pattern.graph if new_edges is None or pattern.induced else ():
@@ -65,10 +72,11 @@ def _starts(search: Search, routes: Routes, new_edges: Iterable[Edge] | None, ed
                 yield from _standing(search, name, a)
             if pattern.groups or _edges(search, a) > _edges(search, b):
                 yield from _standing(search, name, b)
-    bare_in = [reader for _, _, _, readers in _gone(edit) for reader in readers if reader in nodes]
-    bare_out = [source for _, _, sources, _ in _gone(edit) for source in sources if source in nodes]
+    # An interior node has fewer outside neighbours, or, where they are a group, others.
+    removed = [entry for entry in edit.lost if len(entry) == 4]
+    bare_in = [reader for _, _, _, readers in removed for reader in readers if reader in nodes]
+    bare_out = [source for _, _, sources, _ in removed for source in sources if source in nodes]
     for side in search.sides:
-        # An interior node has fewer outside neighbours, or, where they are a group, others.
         yield from ((side.name, node) for node in (bare_out if side.forward else bare_in))
         for a, b in moved if side.group is not None else edit.unlinked:
             yield side.name, a if side.forward else b
@@ -79,7 +87,7 @@ def _edges(search: Search, node: Any) -> int:
 
 
 def _standing(search: Search, name: Hashable, node: Any) -> Iterator[Start]:
-    """Yield what a node stands for under a name: that, or, in a group, its neighbour for its neighbour."""
+    """Yield a node under a name; under the name of a group, its neighbours that the group surrounds."""
     if name not in search.pattern.groups:
         yield name, node
         return
@@ -87,21 +95,3 @@ def _standing(search: Search, name: Hashable, node: Any) -> Iterator[Start]:
         if side.group == name:
             near = (search.pred if side.forward else search.succ).get(node, ())
             yield from ((side.name, other) for other in near)
-
-
-def _nearby(search: Search, radius: int, edit: Edit) -> list[Any]:
-    """Return all nodes around a change: what must not be there may have gone anywhere among them."""
-    touched = [name for name, _ in (*edit.added, *edit.changed)]
-    touched += [end for source, destination, *_ in (*edit.linked, *edit.unlinked) for end in (source, destination)]
-    touched += [end for _, _, sources, readers in _gone(edit) for end in (*sources, *readers)]
-    found = dict.fromkeys(node for node in touched if node in search.node)
-    layer = list(found)
-    for _ in range(radius):
-        layer = [m for n in layer for near in (search.succ[n], search.pred[n]) for m in near if m not in found]
-        found.update(dict.fromkeys(layer))
-    return list(found)
-
-
-def _gone(edit: Edit) -> list[tuple[Any, ...]]:
-    """What an edit that was carried out has removed: each node with its data, and its edges."""
-    return [entry for entry in edit.lost if len(entry) == 4]

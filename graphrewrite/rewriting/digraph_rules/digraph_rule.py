@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import networkx as nx
 
-from graphrewrite.errors import GraphError, RuleError, not_there
+from graphrewrite.errors import RuleError, not_there
 from graphrewrite.graph import Graph
+from graphrewrite.graph.arguments import check_digraph
 from graphrewrite.graph.dataflow import Dataflow
 from graphrewrite.graph.edit import Edit
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules.affected_nodes import enabled_by
 from graphrewrite.rewriting.digraph_rules.change import Change, check_replacement, loses_operands, plan_change
-from graphrewrite.rewriting.digraph_rules.faults import in_context
-from graphrewrite.rewriting.digraph_rules.fits import DataTest, PredicateError
-from graphrewrite.rewriting.digraph_rules.found import GraphMatch
+from graphrewrite.rewriting.digraph_rules.match import GraphMatch
 from graphrewrite.rewriting.digraph_rules.naming import Names, in_order
 from graphrewrite.rewriting.digraph_rules.pattern import GraphPattern, copy_digraph
 from graphrewrite.rewriting.digraph_rules.plan import (
@@ -31,6 +31,7 @@ from graphrewrite.rewriting.digraph_rules.plan import (
     radius_of,
     routes_of,
 )
+from graphrewrite.rewriting.digraph_rules.requirements import DataTest, PredicateError, in_context
 from graphrewrite.rewriting.digraph_rules.search import Search
 from graphrewrite.rewriting.engine.entry import rewrite
 from graphrewrite.rewriting.match import Obstacle
@@ -38,14 +39,14 @@ from graphrewrite.rewriting.pattern.condition import Where
 from graphrewrite.rewriting.rule.explanation import Explanation
 from graphrewrite.rewriting.rule.replacement import Declined
 from graphrewrite.runtime.display import Displayed
-from graphrewrite.runtime.source_location import located
+from graphrewrite.runtime.source_location import rule_error
 
 __all__ = ["GraphRule", "Replacement", "from_graphs"]
 
-_STARTS = 32  # so many nodes of a pattern are tried when someone asks why a node does not match
+_STARTS = 32  # so many nodes of a pattern are tried to explain why a node does not match
 
 Replacement: TypeAlias = nx.DiGraph | Callable[[GraphMatch], nx.DiGraph | Declined]
-"""What takes the place of a match, or a function that makes it of the match."""
+"""The graph that replaces a match, or a function from a match to it."""
 
 
 class GraphRule(Displayed):
@@ -54,35 +55,30 @@ class GraphRule(Displayed):
     Attributes
     ----------
     name : str
-        What it is called in messages and traces.
+        Its name in messages and traces.
     pattern : GraphPattern
-        What it looks for.
+        The graph that it looks for.
     replacement : networkx.DiGraph or callable
-        What takes its place.
+        The graph that replaces it.
     keeps : str
         ``"exact"``, ``"rounding"`` or ``"assumes"``, as for any rule.
     file, line : str, int
-        Where it is written.
+        Its source location.
     anchor : hashable
         The node of the pattern at which matches are looked for.
     kinds : frozenset of str or None
         The types that the anchor can have; None for any.
     radius : int or None
-        How many edges away from the anchor a node can be that decides about a match; None for any number.
+        The greatest distance from the anchor at which a node decides about a match; None if unbounded.
     """
 
     def __init__(
         self,
         name: str,
-        pattern: nx.DiGraph,
+        pattern: GraphPattern,
         replacement: Replacement,
         *,
-        interface: Iterable[Hashable],
-        groups: Iterable[Hashable],
-        induced: bool,
-        without: Iterable[nx.DiGraph],
-        condition: Where | Callable[[GraphMatch], Any] | None,
-        keeps: str,
+        keeps: str = "exact",
         file: str,
         line: int,
     ) -> None:
@@ -91,15 +87,15 @@ class GraphRule(Displayed):
             raise self.complain("its name is empty; write name='fuse'")
         if keeps not in ("exact", "rounding", "assumes"):
             raise self.complain("keeps is 'exact', 'rounding' or 'assumes'")
-        self.pattern = GraphPattern.of(pattern, interface, groups, induced, without, condition, self.complain)
+        self.pattern = pattern
         self.replacement: Replacement = replacement
-        self._difference: Change | None = None
+        self._change: Change | None = None
         self._ops: tuple[Op, ...] = ()
         if isinstance(replacement, nx.Graph) or not callable(replacement):
             self.replacement = copy_digraph(replacement, "its replacement", self.complain)
             self._ops = _ops_of(replacement)
-            self._difference = self._compare(self.replacement)
-            if self._difference.is_empty:
+            self._change = self._compare(self.replacement)
+            if self._change.is_empty:
                 raise self.complain("its replacement is its pattern; change an attribute, a node or an edge")
         self.anchor = choose_anchor(self.pattern)
         self.kinds = kinds_of(self.pattern, self.anchor)
@@ -107,19 +103,19 @@ class GraphRule(Displayed):
         self._routes = routes_of(self.pattern, self.anchor)
         self.radius = radius_of(self.pattern, self._routes, self._absences)
         self._sides = plan_sides(self.pattern)
-        self._watched = None if self._difference is None else self._difference.inside(self.pattern)
+        self._watched = None if self._change is None else self._change.inside(self.pattern)
         self._plans: dict[Hashable, Plan] = {}
         self._names: WeakKeyDictionary[nx.DiGraph, Names] = WeakKeyDictionary()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_plans": {}, "_names": None}  # what is remembered of graphs is found again
+        return {**self.__dict__, "_plans": {}, "_names": None}  # caches of graphs stay behind
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _names=WeakKeyDictionary())
 
     def complain(self, message: str) -> RuleError:
-        """Return an error that names this rule and its place."""
-        return RuleError(f"rule {self.name!r} ({located(self.file, self.line)}): {message}")
+        """Return an error that names this rule and its source location."""
+        return rule_error(self.name, self.file, self.line, message)
 
     # ------------------------------------------------------------------ using it
 
@@ -134,13 +130,13 @@ class GraphRule(Displayed):
         Returns
         -------
         list of GraphMatch
-            By the anchor's place in topological order, then by the names of the others.
+            By the anchor's position in topological order, then by the names of the others.
         """
-        _check_digraph(graph)
+        check_digraph(graph, "that graph rules work on")
         kinds, data = self.kinds, graph._node
         anchors = [n for n in in_order(graph) if kinds is None or data[n].get("type") in kinds]
-        found = self._matches(graph, self.anchor, anchors, None)
-        return [match for match in found if not isinstance(self.edit(graph, match), Declined)]
+        matches = self._matches(graph, self.anchor, anchors, None)
+        return [match for match in matches if not isinstance(self.edit(graph, match), Declined)]
 
     def matches_at(self, graph: nx.DiGraph, node: Any, obstacle: Obstacle | None = None) -> Iterator[GraphMatch]:
         """Yield the matches whose anchor is a node; the rule may still decline them.
@@ -154,12 +150,12 @@ class GraphRule(Displayed):
         names = self._names.get(graph)
         if names is None:
             names = self._names[graph] = Names(graph._node)
-        difference = self._difference or self._computed(match)
-        if isinstance(difference, Declined):
-            return difference
+        change = self._change or self._computed(match)
+        if isinstance(change, Declined):
+            return change
         for op in self._ops if isinstance(graph, Graph) else ():
             graph.adopt(op)
-        planned = plan_change(difference, self.pattern, graph, match.bindings, names)
+        planned = plan_change(change, self.pattern, graph, match.bindings, names)
         if isinstance(planned, Edit) and isinstance(graph, Dataflow) and (node := loses_operands(graph, planned)):
             return Declined("its operands would be missing or collide; a rule made of ops knows which is which", node)
         return planned
@@ -167,12 +163,12 @@ class GraphRule(Displayed):
     def enabled_by(self, graph: nx.DiGraph, edit: Edit) -> list[Any]:
         """Return the nodes at which the rule may match, or no longer decline, since an edit; and possibly others.
 
-        None where `radius` is None, for then it can be anywhere.
+        An empty list where `radius` is None: then the engine looks at all nodes again.
         """
         if self.radius is None:
             return []
         search = Search(self.pattern, self._plan(self.anchor), self._sides, self._absences, graph)
-        return enabled_by(search, self._routes, self._watched, self.radius, edit)
+        return enabled_by(search, graph, self._routes, self._watched, self.radius, edit)
 
     def explain(self, graph: nx.DiGraph, *, at: Any) -> Explanation:
         """Say in one sentence why the rule does or does not apply at a node, as any of the pattern's first 32 nodes.
@@ -189,7 +185,7 @@ class GraphRule(Displayed):
         Returns
         -------
         Explanation
-            The sentence, which knows what fitted and what did not.
+            The sentence, with the nodes that fitted and the node that did not.
 
         Examples
         --------
@@ -201,9 +197,10 @@ class GraphRule(Displayed):
         drop does not match at 'b' as x: with x='b', s='a', e='c', 'b' has an edge to the outside of the match,
         'd' -> 'b', and x is no interface node.
         """
-        _check_digraph(graph)
+        check_digraph(graph, "that graph rules work on")
         if at not in graph:
             raise not_there(at, graph)
+        # Which node of the pattern the user has in mind is not said: try each, and explain the one that came furthest.
         tried: dict[Hashable, tuple[bool, int, Obstacle]] = {}
         about: dict[str, Any] = {"rule": self, "graph": graph, "at": at}
         for name in sorted(self.pattern.single, key=lambda name: name != self.anchor)[:_STARTS]:
@@ -218,13 +215,13 @@ class GraphRule(Displayed):
             likely = bool(required.required) and required.failing(graph.nodes[at], at) is None
             tried[name] = (likely, obstacle.progress, obstacle)
         start = max(tried, key=lambda name: tried[name][:2])  # of equal ones, the anchor, which comes first
-        found = tried[start][2]
-        reason = in_context(found.images, found.reason)
+        obstacle = tried[start][2]
+        reason = in_context(obstacle.images, obstacle.reason)
         sentence = f"{self.name} does not match at {at!r} as {start}: {reason}."
-        about.update(node=at if found.node is None else found.node, reason=reason, term=found.term)
+        about.update(node=at if obstacle.node is None else obstacle.node, reason=reason, term=obstacle.term)
         groups = self.pattern.groups
-        fitting = [node for name, image in found.images.items() for node in (image if name in groups else (image,))]
-        return Explanation(sentence, fits=found.images, nodes=dict.fromkeys(fitting), **about)
+        fitting = [node for name, image in obstacle.images.items() for node in (image if name in groups else (image,))]
+        return Explanation(sentence, fits=obstacle.images, nodes=dict.fromkeys(fitting), **about)
 
     def __call__(self, graph: nx.DiGraph) -> nx.DiGraph:
         """Return the graph with this rule applied until nothing matches; the argument is untouched."""
@@ -257,21 +254,21 @@ class GraphRule(Displayed):
                     obstacle.note(len(plan.steps) + 2, None, reason, images=bindings)
         except PredicateError as failure:
             raise self.complain(
-                f"{failure.subject} fails at {failure.place!r}: {type(failure.error).__name__}: {failure.error}"
+                f"{failure.subject} fails at {failure.site!r}: {type(failure.error).__name__}: {failure.error}"
             ) from failure.error
 
     def _computed(self, match: GraphMatch) -> Change | Declined:
-        """Return what the replacement that a function makes of a match changes."""
+        """Return the change of a replacement that a function computes from a match."""
         try:
-            made = self.replacement(match)
+            new = self.replacement(match)
         except Exception as error:
-            where = match.roots[0]
-            raise self.complain(f"its replacement fails at {where!r}: {type(error).__name__}: {error}") from error
-        if isinstance(made, Declined):
-            return made
-        for op in _ops_of(made) if isinstance(match._graph, Graph) else ():
+            anchor = match.roots[0]
+            raise self.complain(f"its replacement fails at {anchor!r}: {type(error).__name__}: {error}") from error
+        if isinstance(new, Declined):
+            return new
+        for op in _ops_of(new) if isinstance(match._graph, Graph) else ():
             match._graph.adopt(op)
-        return self._compare(copy_digraph(made, "what its replacement returns", self.complain))
+        return self._compare(copy_digraph(new, "what its replacement returns", self.complain))
 
     def _compare(self, new: nx.DiGraph) -> Change:
         check_replacement(self.pattern, new, self.complain)
@@ -296,26 +293,26 @@ def from_graphs(
     condition: Where | Callable[[GraphMatch], Any] | None = None,
     keeps: str = "exact",
 ) -> GraphRule:
-    """Make a rule of two graphs, for digraphs of any kind: what is found as the first becomes the second.
+    """Make a rule of two graphs, for digraphs of any kind: each match of the first is replaced by the second.
 
     A match assigns a different node to each node of the pattern, and has its edges. An attribute in the pattern must be
-    equal; a set or a range of values means one of them, `rule.where` a predicate; what is absent may be anything. Nodes
+    equal; a set or a range of values means one of them, `rule.where` a predicate; other attributes are free. Nodes
     that are no interface must have no edges to the outside of the match.
 
-    What both graphs have, by name, stays with its attributes; interface nodes must be in both. What only the pattern
-    has goes; what only the replacement has is new. Attributes that the replacement gives are set. A new edge takes over
-    the attributes of the edges that its destination loses, or, where that is new itself, those that its source loses;
-    if they differ, the match is declined. New nodes are named as in the replacement, with a number after it if that
-    is taken.
+    Nodes and edges of both graphs, by name, stay with their attributes; interface nodes must be in both. Those of the
+    pattern alone are removed; those of the replacement alone are new. Attributes of the replacement are set. A new edge
+    takes over the attributes of the edges that its destination loses, or, where that is new itself, those that its
+    source loses; if they differ, the match is declined. New nodes are named as in the replacement, with a number after
+    it if that is taken.
 
     Parameters
     ----------
     pattern : networkx.DiGraph
-        What to look for.
+        The graph to look for.
     replacement : networkx.DiGraph or callable
-        What takes its place; or a function from the match to that graph, or to ``decline(reason)``.
+        The graph that replaces it; or a function from the match to that graph, or to ``decline(reason)``.
     name : str
-        What to call the rule.
+        Name of the rule.
     interface : iterable of hashable
         Nodes of the pattern that stay, and may have edges to the outside.
     groups : iterable of hashable
@@ -324,11 +321,11 @@ def from_graphs(
     induced : bool
         Whether matched nodes must have no edges between them but those of the pattern, to themselves included.
     without : iterable of networkx.DiGraph
-        Each is what must not be there beside a match; nodes named as in the pattern are those.
+        Graphs that must not be there beside a match; their nodes that are named as in the pattern are those.
     condition : Where or callable
-        What the whole match must fulfil, decided by what is matched alone.
+        A condition on the whole match, decided by what is matched alone.
     keeps : {"exact", "rounding", "assumes"}
-        What the rewrite keeps.
+        What the rewrite preserves.
 
     Raises
     ------
@@ -350,26 +347,12 @@ def from_graphs(
     [('x', 'mac'), ('mac', 'y'), ('mac', 'z')]
     """
     caller = sys._getframe(1)
-    return GraphRule(
-        name,
-        pattern,
-        replacement,
-        interface=interface,
-        groups=groups,
-        induced=induced,
-        without=without,
-        condition=condition,
-        keeps=keeps,
-        file=caller.f_code.co_filename,
-        line=caller.f_lineno,
-    )
+    file, line = caller.f_code.co_filename, caller.f_lineno
+    complain = partial(rule_error, name, file, line)
+    checked = GraphPattern.of(pattern, interface, groups, induced, without, condition, complain)
+    return GraphRule(name, checked, replacement, keeps=keeps, file=file, line=line)
 
 
 def _ops_of(replacement: Any) -> tuple[Op, ...]:
-    """Return the ops that a replacement knows, which the nodes that it makes may be of."""
+    """Return the ops beside the library's that new nodes of a replacement may name."""
     return tuple(replacement.ops.values()) if isinstance(replacement, Graph) else ()
-
-
-def _check_digraph(graph: Any) -> None:
-    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise GraphError(f"a {type(graph).__name__} is no networkx.DiGraph; graph rules work on those")

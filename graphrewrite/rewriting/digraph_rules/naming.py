@@ -14,19 +14,19 @@ __all__ = ["Names", "fresh_name", "in_order", "order_key"]
 
 
 def fresh_name(taken: Collection[Hashable], request: Hashable) -> Hashable:
-    """Return a name as near to a wish as can be: the wish itself, or its stem with the next number.
+    """Return a requested name if it is free, else its stem with the next number.
 
     Parameters
     ----------
     taken : collection of hashable
         Names that are in use.
     request : hashable
-        The wish. ``"conv_1"`` is taken for a numbered ``"conv"``.
+        The requested name. ``"conv_1"`` counts as a numbered ``"conv"``.
 
     Returns
     -------
     hashable
-        The wish where it is free; otherwise a string whose number is the greatest of that stem plus one.
+        The request where it is free; otherwise a string whose number is the greatest of that stem plus one.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Names:
         count = self.greatest[stem] + 1
         while (name := f"{stem}_{count}") in self.taken:
             count += 1
-        self.greatest[stem] = count - 1  # what is only planned may never be taken
+        self.greatest[stem] = count - 1  # names of `more` are only planned, and may never be taken
         while name in self.taken or name in more:
             count += 1
             name = f"{stem}_{count}"
@@ -69,7 +69,7 @@ class Names:
 
 
 def order_key(node: Any) -> tuple[str, int, str]:
-    """Return what nodes of any kind are sorted by: the name of their type, then the number or the text.
+    """Return a sort key for nodes of any kind: the name of their type, then the number or the text.
 
     Examples
     --------
@@ -93,15 +93,16 @@ def in_order(graph: nx.DiGraph) -> list[Any]:
     rank = {node: index for index, node in enumerate(names)}
     waiting = {node: sum(source != node for source in graph._pred[node]) for node in names}
     ready = [rank[node] for node in names if not waiting[node]]  # sorted, so it is a heap
-    found: dict[Any, None] = {}
+    ordered: dict[Any, None] = {}
     rest = iter(names)
-    while len(found) < len(names):
-        node = names[heapq.heappop(ready)] if ready else next(n for n in rest if n not in found)
-        if node in found:
+    while len(ordered) < len(names):
+        # networkx's own lexicographical sort raises here, where only cycles are left.
+        node = names[heapq.heappop(ready)] if ready else next(n for n in rest if n not in ordered)
+        if node in ordered:
             continue
-        found[node] = None
+        ordered[node] = None
         for reader in graph._succ[node]:
             waiting[reader] -= reader != node
-            if not waiting[reader] and reader not in found:
+            if not waiting[reader] and reader not in ordered:
                 heapq.heappush(ready, rank[reader])
-    return list(found)
+    return list(ordered)

@@ -1,4 +1,4 @@
-"""The pattern of a graph rule: a graph, and what its nodes stand for."""
+"""The pattern of a graph rule: a graph, and the roles of its nodes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 import networkx as nx
 
 from graphrewrite.errors import did_you_mean
-from graphrewrite.rewriting.digraph_rules.fits import in_words
+from graphrewrite.rewriting.digraph_rules.requirements import in_words
 from graphrewrite.rewriting.pattern.condition import Where, same
 
 __all__ = ["Complain", "GraphPattern", "copy_digraph", "same_requirement"]
 
 Complain = Callable[[str], Exception]
-"""Makes an error that names a rule and its place."""
+"""Makes an error that names a rule and its source location."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphPattern:
-    """What a graph rule looks for.
+    """The graph that a graph rule looks for.
 
     Attributes
     ----------
     graph : networkx.DiGraph
-        Its nodes, edges and what is required of their attributes; frozen.
+        Nodes, edges and the requirements on their attributes; frozen.
     interface : tuple of hashable
         Nodes that stay, and may have edges to the outside; groups included.
     groups : tuple of hashable
@@ -34,9 +34,9 @@ class GraphPattern:
     induced : bool
         Whether matched nodes have no edges between them but those of the pattern.
     without : tuple of networkx.DiGraph
-        What must not be there beside a match.
+        Graphs that must not be there beside a match.
     condition : Where, optional
-        What a whole match must fulfil.
+        A condition on a whole match.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class GraphPattern:
         condition: Any,
         complain: Complain,
     ) -> GraphPattern:
-        """Check what a pattern is made of, and make it; see `graphrewrite.rewriting.digraph_rules.from_graphs`."""
+        """Check the arguments of `graphrewrite.rewriting.digraph_rules.from_graphs`, and make the pattern."""
         frozen = copy_digraph(graph, "its pattern", complain)
         if not len(frozen):
             raise complain("its pattern is empty; give it at least one node")
@@ -81,7 +81,7 @@ class GraphPattern:
                     raise complain(f"{what} names {name!r}, which the pattern does not have{known}")
         if isinstance(without, nx.Graph):
             raise complain("without is a collection of graphs; write without=[graph]")
-        made = cls(
+        pattern = cls(
             frozen,
             tuple(n for n in frozen if n in named["interface"] or n in named["groups"]),
             tuple(n for n in frozen if n in named["groups"]),
@@ -89,10 +89,10 @@ class GraphPattern:
             tuple(copy_digraph(g, f"without[{i}]", complain) for i, g in enumerate(without)),
             _as_where(condition, complain),
         )
-        made.check_groups(complain)
-        for index, absent in enumerate(made.without):
-            made.check_without(index, absent, complain)
-        return made
+        pattern.check_groups(complain)
+        for index, absent in enumerate(pattern.without):
+            pattern.check_without(index, absent, complain)
+        return pattern
 
     @cached_property
     def single(self) -> tuple[Hashable, ...]:
@@ -128,9 +128,11 @@ class GraphPattern:
                 )
         for name in self.interior:
             for near, verb in ((self.graph.pred[name], "feed"), (self.graph.succ[name], "read")):
-                found = [g for g in self.groups if g in near]
-                if len(found) > 1:
-                    raise complain(f"the groups {found[0]!r} and {found[1]!r} both {verb} {name!r}; one stands for all")
+                groups = [g for g in self.groups if g in near]
+                if len(groups) > 1:
+                    raise complain(
+                        f"the groups {groups[0]!r} and {groups[1]!r} both {verb} {name!r}; one stands for all"
+                    )
 
     def check_without(self, index: int, absent: nx.DiGraph, complain: Complain) -> None:
         """Refuse a negative condition that does not touch the pattern, or that the pattern itself fulfils."""
@@ -165,17 +167,13 @@ def copy_digraph(graph: Any, what: str, complain: Complain) -> nx.DiGraph:
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
         raise complain(f"{what} is a {type(graph).__name__}; it must be a networkx.DiGraph")
     copied = nx.DiGraph()
-    for name, data in graph.nodes(data=True):
-        copied.add_node(name)
-        copied.nodes[name].update(data)
-    for source, destination, data in graph.edges(data=True):
-        copied.add_edge(source, destination)
-        copied.edges[source, destination].update(data)
+    copied.add_nodes_from(graph.nodes(data=True))
+    copied.add_edges_from(graph.edges(data=True))
     return nx.freeze(copied)
 
 
 def same_requirement(data: dict[str, Any], pattern: dict[str, Any]) -> bool:
-    """Tell whether a dictionary of requirements asks for nothing that another does not ask for as well."""
+    """Tell whether each requirement of a dictionary is one of another, too."""
     return all(key in pattern and (value is pattern[key] or same(value, pattern[key])) for key, value in data.items())
 
 
@@ -193,14 +191,14 @@ def _drawn(graph: nx.DiGraph, groups: tuple[Hashable, ...]) -> str:
     written: set[Hashable] = set()
 
     def write_once(name: Hashable) -> str:
-        plain = f"*{name}" if name in groups else str(name)
+        label = f"*{name}" if name in groups else str(name)
         if name in written:
-            return plain
+            return label
         written.add(name)
         data = graph.nodes[name]
         kind = in_words(data["type"]) if "type" in data and not isinstance(data["type"], str) else data.get("type")
         others = ", ".join(f"{key}={in_words(value)}" for key, value in data.items() if key != "type")
-        return plain + (f": {kind}" if kind is not None else "") + (f"({others})" if others else "")
+        return label + (f": {kind}" if kind is not None else "") + (f"({others})" if others else "")
 
     paths: list[str] = []
     # First from nodes that nothing feeds, then from any that still has an unwritten edge, then nodes without edges.

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import networkx as nx
 
-from graphrewrite.rewriting.digraph_rules.fits import DataTest
 from graphrewrite.rewriting.digraph_rules.pattern import GraphPattern
+from graphrewrite.rewriting.digraph_rules.requirements import DataTest
 
 __all__ = [
     "Absence",
@@ -28,7 +28,7 @@ __all__ = [
     "routes_of",
 ]
 
-_MANY = 32  # of so many nodes that could be the anchor, the one nearest to all others is taken
+_MANY = 32  # so many candidates for the anchor are compared: each comparison walks the whole pattern
 
 
 class Hop(NamedTuple):
@@ -52,15 +52,15 @@ class Step:
     name : hashable
         The node of the pattern.
     test : DataTest
-        What its attributes must be.
+        Requirements on its attributes.
     loop : DataTest, optional
-        What the attributes of its edge to itself must be; None where the pattern has none.
+        Requirements on its edge to itself; None where the pattern has none.
     bare : bool
         Whether it must have no edge to itself.
     backs : tuple of (name, forward, DataTest)
         Edges to nodes that are found before; ``forward`` ones come from there.
     apart : tuple of (name, forward)
-        Edges to such nodes that must not be.
+        Edges to such nodes that must not exist.
     least, most : tuple of int
         How many edges come in and go out.
     """
@@ -93,14 +93,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """A negative condition: it is there if all of this is found.
+    """A negative condition: it holds for a match beside which all of this cannot be found.
 
     Attributes
     ----------
     graph : networkx.DiGraph
-        As it was given.
+        The graph that must not be there.
     nodes : tuple of (name, DataTest)
-        What more is asked of matched nodes.
+        Further requirements on matched nodes.
     edges : tuple of (source, destination, DataTest)
         Edges between matched nodes.
     plan : Plan
@@ -115,18 +115,18 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The edges of an interior node on one side, when all nodes are found.
+    """The edges of an interior node on one side, checked when all nodes are found.
 
     Attributes
     ----------
     name : hashable
         The interior node.
     forward : bool
-        Whether it is about the edges that go out.
+        Whether these are the edges that go out.
     group : hashable, optional
-        What outside neighbours belong to; where there is none, there must be none.
+        The group of the outside neighbours; without one, there must be no such neighbours.
     node, edge : DataTest
-        What each of them must be, and its edge.
+        Requirements on each of them, and on its edge.
     """
 
     name: Hashable
@@ -137,7 +137,7 @@ class Side:
 
 
 def plan_sides(pattern: GraphPattern) -> tuple[Side, ...]:
-    """Plan what is looked at around the interior nodes, when all nodes are found."""
+    """Plan the checks of the edges around interior nodes."""
     sides = []
     for name in pattern.interior:
         for forward, group in zip((False, True), pattern.sides(name), strict=True):
@@ -173,7 +173,7 @@ def plan_pattern(pattern: GraphPattern, anchor: Hashable) -> Plan:
 
 
 def plan_absence(pattern: GraphPattern, absent: nx.DiGraph) -> Absence:
-    """Plan how what must not be there is found beside a match."""
+    """Plan the search for a graph that must not be there beside a match."""
     shared = [name for name in absent if name in pattern.graph]
     own = _order(absent, [name for name in absent if name not in pattern.graph], shared, lambda name: 0)
     steps = []
@@ -195,9 +195,9 @@ def choose_anchor(pattern: GraphPattern) -> Hashable:
     An interior node, for those have few edges; one whose type is known; the one nearest to all others; the first.
     """
     interior = set(pattern.interior)
-    best = min((name not in interior, kinds_of(pattern, name) is None) for name in pattern.single)
-    equal = [name for name in pattern.single if (name not in interior, kinds_of(pattern, name) is None) == best]
-    return min(equal[:_MANY], key=lambda name: _reach(routes_of(pattern, name)))
+    ranks = {name: (name not in interior, kinds_of(pattern, name) is None) for name in pattern.single}
+    best = [name for name, rank in ranks.items() if rank == min(ranks.values())]
+    return min(best[:_MANY], key=lambda name: _reach(routes_of(pattern, name)))
 
 
 def kinds_of(pattern: GraphPattern, name: Hashable) -> frozenset[Any] | None:
@@ -211,7 +211,7 @@ def kinds_of(pattern: GraphPattern, name: Hashable) -> frozenset[Any] | None:
 
 
 def radius_of(pattern: GraphPattern, routes: Routes, absences: tuple[Absence, ...]) -> int | None:
-    """Return how many edges away from the anchor a node can be that decides about a match; None for any number."""
+    """Return the greatest distance from the anchor at which a node decides about a match; None if unbounded."""
     if len(routes) < len(pattern.single) or not all(absence.plan.connected for absence in absences):
         return None
     reach = _reach(routes)
@@ -226,18 +226,12 @@ def radius_of(pattern: GraphPattern, routes: Routes, absences: tuple[Absence, ..
 
 def routes_of(pattern: GraphPattern, anchor: Hashable) -> Routes:
     """Return the shortest way to the anchor from each node of a pattern that is connected to it."""
-    graph, single = pattern.graph, set(pattern.single)
+    single = set(pattern.single)
+    undirected = nx.Graph([(a, b) for a, b in pattern.graph.edges if a in single and b in single])
+    undirected.add_node(anchor)
     routes: Routes = {anchor: Hop(0, anchor, True)}
-    layer = [anchor]
-    while layer:
-        reached = []
-        for name in layer:
-            for near, forward in ((graph.pred[name], True), (graph.succ[name], False)):
-                for other in near:
-                    if other in single and other not in routes:
-                        routes[other] = Hop(routes[name].distance + 1, name, forward)
-                        reached.append(other)
-        layer = reached
+    for name, other in nx.bfs_edges(undirected, anchor):
+        routes[other] = Hop(routes[name].distance + 1, name, pattern.graph.has_edge(other, name))
     return routes
 
 
@@ -250,25 +244,25 @@ def _order(
 ) -> list[Hashable]:
     """Return names so that each has edges to as many earlier ones as can be; ties by cost, then as given."""
     position = {name: index for index, name in enumerate(names)}
-    found: dict[Hashable, None] = {}
-    known = dict.fromkeys(names, 0)
+    ordered: dict[Hashable, None] = {}
+    links = dict.fromkeys(names, 0)
     heap: list[tuple[int, Any, int, Hashable]] = []
 
     def reach(name: Hashable) -> None:
         for other in {**graph.pred[name], **graph.succ[name]}:
-            if other in known and other not in found:
-                known[other] += 1
-                heapq.heappush(heap, (-known[other], cost(other), position[other], other))
+            if other in links and other not in ordered:
+                links[other] += 1  # the older, lesser entry of the heap is passed over when it comes up
+                heapq.heappush(heap, (-links[other], cost(other), position[other], other))
 
     for name in placed:
         reach(name)
     rest = iter(sorted(names, key=lambda name: (cost(name), position[name])))
-    while len(found) < len(position):
-        name = heapq.heappop(heap)[3] if heap else next(n for n in rest if n not in found)
-        if name not in found:
-            found[name] = None
+    while len(ordered) < len(position):
+        name = heapq.heappop(heap)[3] if heap else next(n for n in rest if n not in ordered)
+        if name not in ordered:
+            ordered[name] = None
             reach(name)
-    return list(found)
+    return list(ordered)
 
 
 def _step(

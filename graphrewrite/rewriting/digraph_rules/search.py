@@ -7,16 +7,16 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.rewriting.digraph_rules.faults import Fault, blamed_by, reason_of
-from graphrewrite.rewriting.digraph_rules.fits import DataTest, PredicateError
 from graphrewrite.rewriting.digraph_rules.naming import order_key
 from graphrewrite.rewriting.digraph_rules.pattern import GraphPattern
 from graphrewrite.rewriting.digraph_rules.plan import Absence, Plan, Side, Step
+from graphrewrite.rewriting.digraph_rules.requirements import DataTest, Fault, PredicateError, blamed_by, reason_of
 from graphrewrite.rewriting.match import Obstacle
 
 __all__ = ["Search"]
 
-_PATIENCE = 256  # nodes that are tried in vain for each node of the pattern before the hopeless are sorted out
+_PATIENCE = 256
+"""So many nodes are tried in vain for each node of the pattern before `Search.domains_of` filters the others."""
 
 
 class Search:
@@ -38,7 +38,7 @@ class Search:
         self.anywhere: dict[Hashable, list[Any]] = {}
 
     def matches(self, anchors: Iterable[Any]) -> Iterator[dict[Hashable, Any]]:
-        """Yield what each name of the pattern stands for, for every match that has one of some nodes as its anchor."""
+        """Yield the bindings of every match that has one of some nodes as its anchor."""
         firsts = list(anchors)
         for image in self.embeddings(self.plan, firsts, {}, set(), narrow=True):
             fault, members = self.complete(image)
@@ -50,7 +50,11 @@ class Search:
     def embeddings(
         self, plan: Plan, firsts: list[Any] | None, image: dict[Hashable, Any], used: set[Any], narrow: bool = False
     ) -> Iterator[dict[Hashable, Any]]:
-        """Yield every injective assignment that extends a given one by the nodes of a plan: one dictionary, changed."""
+        """Yield every injective assignment that extends `image` by the nodes of a plan: one dictionary, changed.
+
+        A depth-first search. Level ``i`` of the stack holds the candidates for step ``i`` that are not tried yet; the
+        steps below it are in ``image``.
+        """
         steps = plan.steps
         if not steps:
             yield image
@@ -58,14 +62,14 @@ class Search:
         stack = [iter(self.candidates(steps[0], image, used, firsts))]
         while stack:
             name = steps[len(stack) - 1].name
-            if name in image:
+            if name in image:  # back from the levels above it, with nothing found: the next candidate
                 used.remove(image.pop(name))
             for candidate in stack[-1]:
                 if narrow and self.domains is not None and candidate not in self.domains[name]:
                     continue
                 image[name] = candidate
                 if len(stack) == len(steps):
-                    self.patience = self.most_patience
+                    self.patience = self.most_patience  # matches are found: the search is not in vain
                     yield image
                     del image[name]
                     continue
@@ -74,7 +78,7 @@ class Search:
                     self.domains = self.domains_of(plan, firsts or [])
                     placed = steps[: len(stack)]
                     back = next((i for i, s in enumerate(placed) if image[s.name] not in self.domains[s.name]), None)
-                    if back is not None:  # what was placed upon it is hopeless too
+                    if back is not None:  # an earlier node is in no match, so go back to its level at once
                         used.difference_update(image.pop(step.name) for step in placed[back + 1 :])
                         del stack[back + 1 :]
                         break
@@ -84,7 +88,8 @@ class Search:
                 stack.pop()
 
     def candidates(self, step: Step, image: dict[Hashable, Any], used: set[Any], firsts: list[Any] | None) -> list[Any]:
-        """Return the nodes that a step can take, in an order that follows from their names; given ones as given."""
+        """Return the nodes that fit a step, in an order that follows from their names; `firsts` as they are."""
+        # The smallest pool that holds all candidates: the neighbours of one matched node, or, without any, all nodes.
         pool: Any = firsts
         if firsts is None and not step.backs:
             pool = self.anywhere.get(step.name)
@@ -98,13 +103,13 @@ class Search:
         self.patience -= len(pool)
         if self.obstacle is not None:
             self.note(step, image, used, pool)
-        found = [node for node in pool if self.fault(step, node, image, used) is None]
-        if len(found) > 1 and step.backs:
-            found.sort(key=order_key)
-        return found
+        fitting = [node for node in pool if self.fault(step, node, image, used) is None]
+        if len(fitting) > 1 and step.backs:
+            fitting.sort(key=order_key)
+        return fitting
 
     def note(self, step: Step, image: dict[Hashable, Any], used: set[Any], pool: Iterable[Any]) -> None:
-        """Tell the obstacle why no node, or not each, can be taken for a step."""
+        """Note why no node, or not each, fits a step."""
         assert self.obstacle is not None
         free = sorted((node for node in pool if node not in used), key=order_key)
         if not free:
@@ -115,13 +120,13 @@ class Search:
                 self.blame(self.obstacle, len(image), fault, image)
 
     def blame(self, obstacle: Obstacle, progress: int, fault: Fault, image: dict[Hashable, Any]) -> None:
-        """Tell the obstacle what failed first so far into the pattern; other faults are never put into words."""
+        """Note the first fault at this depth of the pattern; no other is put into words."""
         if progress > obstacle.progress:
             name, node = blamed_by(fault, image)
             obstacle.note(progress, node, reason_of(fault), term=name, images=image)
 
     def fault(self, step: Step, node: Any, image: dict[Hashable, Any], used: set[Any]) -> Fault | None:
-        """Return the first thing that forbids a node for a step; None if it fits."""
+        """Return the first fault of a node for a step; None if it fits."""
         if node in used:
             return ("used", step.name, node)
         fault = self.local_fault(step, node)
@@ -129,12 +134,12 @@ class Search:
             return fault
         succ, pred = self.succ[node], self.pred[node]
         for other, forward, test in step.backs:
-            near, found = (pred if forward else succ), image[other]
-            edge = (found, node) if forward else (node, found)
-            if found not in near:
+            near, end = (pred if forward else succ), image[other]
+            edge = (end, node) if forward else (node, end)
+            if end not in near:
                 return ("no edge", (other, step.name) if forward else (step.name, other), edge)
-            if test.required and (key := test.failing(near[found], edge)) is not None:
-                return ("edge", (other, step.name) if forward else (step.name, other), edge, key, near[found], test)
+            if test.required and (key := test.failing(near[end], edge)) is not None:
+                return ("edge", (other, step.name) if forward else (step.name, other), edge, key, near[end], test)
         for other, forward in step.apart:
             if image[other] in (pred if forward else succ):
                 edge = (image[other], node) if forward else (node, image[other])
@@ -142,7 +147,7 @@ class Search:
         return None
 
     def local_fault(self, step: Step, node: Any) -> Fault | None:
-        """Return what forbids a node for a step, whatever the other nodes are."""
+        """Return the first fault of a node for a step that does not depend on the other nodes."""
         key = step.test.failing(self.node[node], node)
         if key is not None:
             return ("node", step.name, node, key, self.node[node], step.test)
@@ -162,7 +167,7 @@ class Search:
         return None
 
     def is_possible(self, step: Step, node: Any) -> bool:
-        """Tell whether a node can be found for a step; a predicate that fails here may never be asked by a search."""
+        """Tell whether a node can fit a step; a predicate that fails here may never be called by a search."""
         try:
             return self.local_fault(step, node) is None
         except PredicateError:
@@ -171,11 +176,11 @@ class Search:
     # ------------------------------------------------------------------ nodes that cannot be part of any match
 
     def domains_of(self, plan: Plan, firsts: Iterable[Any]) -> dict[Hashable, set[Any]]:
-        """Return, for each node of a pattern, nodes of the graph that hold every match's.
+        """Return for each node of a pattern a superset of the nodes that it has in matches: arc consistency.
 
-        Each has an edge, as the pattern wants it, to a node that stays for its neighbour in the pattern. Where the
-        pattern is a tree, a search among them never has to go back but for a node that is used twice. It takes time in
-        proportion to the edges of the graph and of the pattern.
+        Each member has a fitting edge to a member of the domain of each neighbour in the pattern. Where the pattern is
+        a tree, a search in the domains goes back only where a node would be used twice. One pass forwards and one
+        backwards take time in proportion to the edges of the graph times those of the pattern.
         """
         domains: dict[Hashable, set[Any]] = {}
         for step in plan.steps:
@@ -195,20 +200,20 @@ class Search:
     def reached(self, nodes: set[Any], forward: bool, test: DataTest) -> set[Any]:
         """Return the nodes at the other end of fitting edges that go out of some nodes, or come in."""
         near = self.succ if forward else self.pred
-        found = set()
+        ends = set()
         for node in nodes:
             for other, data in near[node].items():
                 try:
                     if test.failing(data, (node, other) if forward else (other, node)) is None:
-                        found.add(other)
-                except PredicateError:  # a search may never ask it
-                    found.add(other)
-        return found
+                        ends.add(other)
+                except PredicateError:  # a search may never call it
+                    ends.add(other)
+        return ends
 
     # ------------------------------------------------------------------ when all nodes are found
 
     def complete(self, image: dict[Hashable, Any]) -> tuple[Fault | None, dict[Hashable, tuple[Any, ...]]]:
-        """Bind the groups, and look for what forbids the whole match."""
+        """Return the first fault of a whole match, if there is one, and the nodes of each group."""
         used = set(image.values())
         members: dict[Hashable, dict[Any, None]] = {group: {} for group in self.pattern.groups}
         for side in self.sides:
@@ -228,16 +233,16 @@ class Search:
                     ends = (side.name, side.group) if side.forward else (side.group, side.name)
                     return ("edge", ends, edge, key, near[other], side.edge), {}
                 members[side.group][other] = None
-        bound = {group: tuple(sorted(found, key=order_key)) for group, found in members.items()}
-        used.update(*bound.values())
+        groups = {group: tuple(sorted(nodes, key=order_key)) for group, nodes in members.items()}
+        used.update(*groups.values())
         for index, absence in enumerate(self.absences):
-            found = self.present(absence, image, used)
-            if found is not None:
-                return ("present", index, found), {}
-        return None, bound
+            forbidden = self.present(absence, image, used)
+            if forbidden is not None:
+                return ("present", index, forbidden), {}
+        return None, groups
 
     def present(self, absence: Absence, image: dict[Hashable, Any], used: set[Any]) -> dict[Hashable, Any] | None:
-        """Return where something is that must not be beside a match; None if it is not there."""
+        """Return the nodes of a graph that must not be there beside a match; None if it is not there."""
         for name, test in absence.nodes:
             if test.failing(self.node[image[name]], image[name]) is not None:
                 return None
@@ -245,9 +250,9 @@ class Search:
             a, b = image[source], image[destination]
             if b not in self.succ[a] or test.failing(self.succ[a][b], (a, b)) is not None:
                 return None
-        obstacle, self.obstacle = self.obstacle, None  # what is missing there is no obstacle
+        obstacle, self.obstacle = self.obstacle, None  # that it is not found is no obstacle
         try:
-            found = next(self.embeddings(absence.plan, None, dict(image), set(used)), None)
+            present = next(self.embeddings(absence.plan, None, dict(image), set(used)), None)
         finally:
             self.obstacle = obstacle
-        return None if found is None else {name: found[name] for name in absence.graph}
+        return None if present is None else {name: present[name] for name in absence.graph}

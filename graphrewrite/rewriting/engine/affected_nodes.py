@@ -26,12 +26,12 @@ from graphrewrite.rewriting.pattern import (
     walk,
 )
 
-__all__ = ["AffectedNodes", "Neighbourhood", "Position", "affected_nodes_of"]
+__all__ = ["AffectedNodes", "Neighbourhood", "Position", "affected_nodes_of", "nodes_near"]
 
 
 @lru_cache(maxsize=64)
 def affected_nodes_of(patterns: tuple[tuple[Pattern, bool], ...], *, is_conjunctive: bool) -> AffectedNodes:
-    """Return the `AffectedNodes` of some patterns: made once for the rules that many graphs are rewritten with."""
+    """Return the `AffectedNodes` of some patterns; cached, for one rule set rewrites many graphs."""
     return AffectedNodes(patterns, is_conjunctive=is_conjunctive)
 
 
@@ -44,7 +44,7 @@ class Position:
     kinds : frozenset of str
         Types of the node that reads it; empty for any.
     above : list of Position
-        Where that node may itself be read; empty where only a root ends the way.
+        The positions at which that node may itself be read; empty for a root that nothing reads.
     is_root : bool
         Whether that node may be a root.
     """
@@ -62,9 +62,10 @@ class AffectedNodes:
     """
 
     def __init__(self, patterns: Iterable[tuple[Pattern, bool]], *, is_conjunctive: bool = False) -> None:
+        # By the type of a node: positions of its readers if it is new, and if it lost a reader.
         self.starts: dict[str, list[Position]] = {}
         self.inner: dict[str, list[Position]] = {}
-        self._same: dict[Any, Position] = {}
+        self._same: dict[Any, Position] = {}  # equal positions of several patterns are one
         self._above: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
         self._beside: dict[str, tuple[frozenset[str], tuple[Position, ...]]] = {}
         self.widest = 0
@@ -78,7 +79,7 @@ class AffectedNodes:
         self.boundless |= any(isinstance(t, Repeated) for t in pattern.terms)
         parents: dict[int, list[tuple[PatternNode, bool]]] = {}
         terms = [t for root in pattern.roots for t in walk(root)]
-        # Where a run may have no links, one that fits no more enables a match.
+        # A run of no links matches where no link fits any more: its nodes enable a match like negated ones.
         denied = {id(n) for t in terms if isinstance(t, Repeated) and not t.least for n in t.unit.nodes}
         for node in (t for t in terms if isinstance(t, PatternNode)):
             for operand in node.operands:
@@ -125,14 +126,14 @@ class AffectedNodes:
                     _extend(self.inner.setdefault(kind, []), above)
 
     def above(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
-        """Return where readers of a new node of some type may stand: types that are roots, and other positions."""
+        """Return the positions of readers of a new node of some type: types of roots, and the other positions."""
         positions = self._above.get(kind)
         if positions is None:
             positions = self._above[kind] = self._split([*self.starts.get(kind, ()), *self.starts.get(ANY, ())])
         return positions
 
     def beside(self, kind: str) -> tuple[frozenset[str], tuple[Position, ...]]:
-        """Return where readers of a node of some type that lost one may stand, as `above` does."""
+        """Return the positions of readers of a node of some type that lost another one, as `above` does."""
         positions = self._beside.get(kind)
         if positions is None:
             positions = self._beside[kind] = self._split([*self.inner.get(kind, ()), *self.inner.get(ANY, ())])
@@ -140,7 +141,7 @@ class AffectedNodes:
 
     @staticmethod
     def _split(positions: list[Position]) -> tuple[frozenset[str], tuple[Position, ...]]:
-        """Tell positions that are nothing but roots of some types from the others."""
+        """Split positions into the types of those that are only roots, and the others."""
         direct = [p for p in positions if p.is_root and p.kinds and not p.above]
         return frozenset(k for p in direct for k in p.kinds), tuple(p for p in positions if p not in direct)
 
@@ -156,7 +157,7 @@ class AffectedNodes:
             if kinds is None or data.get("type", ANY) in kinds:
                 affected[name] = None
         for source, reader, _ in edit.linked:
-            # A match of conjunctive patterns that holds a new node holds a reader of it as well, or the node is a root.
+            # A match of conjunctive patterns with a new node has its reader as well, or the node is a root.
             if not (self.is_conjunctive and reader in new):
                 self.over(graph, source, (reader,), affected)
         for entry in edit.lost:
@@ -169,7 +170,7 @@ class AffectedNodes:
         return affected
 
     def over(self, graph: Any, source: Any, readers: Iterable[Any], affected: dict[Any, None]) -> None:
-        """Add the roots that may have been enabled where readers have a new operand."""
+        """Add the roots of matches that readers with a new operand may have enabled."""
         node = graph._node
         kinds, deep = self.above(node[source].get("type", ANY))
         if kinds:
@@ -178,7 +179,8 @@ class AffectedNodes:
             self.climb(graph, [(position, reader) for position in deep for reader in readers], affected)
 
     def around(self, graph: Any, name: Any, affected: dict[Any, None]) -> None:
-        """Add the roots that may have been enabled where a value lost a reader."""
+        """Add the roots of matches that a value with fewer readers may have enabled."""
+        # Of more readers than the largest pattern has nodes, one is still outside, and blocks any match.
         node, readers = graph._node, graph._succ[name]
         kinds, deep = self.beside(node[name].get("type", ANY))
         if (kinds or deep) and (len(readers) <= self.widest or self.boundless):
@@ -208,7 +210,7 @@ def _extend(positions: list[Position], more: Iterable[Position]) -> None:
 
 
 def _alternatives(term: Any) -> Iterator[Any]:
-    """The terms that may stand for an operand: through alternatives, results and negations."""
+    """Yield the terms that an operand may match: through alternatives, results and negations."""
     yield term
     if isinstance(term, Either):
         for option in term.options:
@@ -222,7 +224,7 @@ def _alternatives(term: Any) -> Iterator[Any]:
 
 
 def _triggers(term: Any, watched: bool, parents: list[tuple[PatternNode, bool]]) -> Iterator[str]:
-    """The types of nodes that, new at a position, can enable a match."""
+    """Yield the types of nodes that, new at a position, can enable a match."""
     if any(negated for _, negated in parents):
         yield ANY
     elif isinstance(term, PatternNode):
@@ -251,13 +253,13 @@ class Neighbourhood:
         self.is_unbounded = False
         self.kinds: frozenset[str] | None = frozenset()
         self.radius = 0
-        self.telling: list[Any] = []
+        self.reporting: list[Any] = []
         for rule in rules:
             radius = rule.definition.radius if isinstance(rule, PatternRule) else rule.radius
             if radius is None:
                 self.is_unbounded = True
             elif not isinstance(rule, PatternRule):
-                self.telling.append(rule)  # it says itself where
+                self.reporting.append(rule)  # it finds the nodes itself
             elif radius:
                 self.radius = max(self.radius, radius)
                 kinds = rule.definition.root_kinds
@@ -266,32 +268,28 @@ class Neighbourhood:
     @property
     def is_asked(self) -> bool:
         """Whether there is any such rule."""
-        return bool(self.radius or self.telling)
+        return bool(self.radius or self.reporting)
 
     def after(self, graph: Any, edit: Edit, affected: dict[Any, None]) -> None:
         """Add the nodes at which an edit may have enabled a match."""
-        for rule in self.telling:
+        for rule in self.reporting:
             affected.update(dict.fromkeys(rule.enabled_by(graph, edit)))
         if not self.radius:
             return
-        node, succ, pred = graph._node, graph._succ, graph._pred
-        seen: dict[Any, None] = dict.fromkeys(n for n in _touched(edit) if n in node)
-        layer = list(seen)
-        for _ in range(self.radius):
-            layer = [m for n in layer for side in (succ[n], pred[n]) for m in side if m not in seen]
-            seen.update(dict.fromkeys(layer))
-        for name in seen:
-            if self.kinds is None or node[name].get("type") in self.kinds:
+        for name in nodes_near(graph, edit, self.radius):
+            if self.kinds is None or graph._node[name].get("type") in self.kinds:
                 affected[name] = None
 
 
-def _touched(edit: Edit) -> Iterable[Any]:
-    for name, _ in (*edit.added, *edit.changed):
-        yield name
-    for source, destination, *_ in (*edit.linked, *edit.unlinked):
-        yield source
-        yield destination
-    for entry in edit.lost:
-        if len(entry) == 4:
-            yield from entry[2]
-            yield from entry[3]
+def nodes_near(graph: Any, edit: Edit, radius: int) -> dict[Any, None]:
+    """Return the nodes, as keys, at most so many edges away from what an edit that was applied has touched."""
+    node, succ, pred = graph._node, graph._succ, graph._pred
+    touched = [name for name, _ in (*edit.added, *edit.changed)]
+    touched += [end for source, destination, *_ in (*edit.linked, *edit.unlinked) for end in (source, destination)]
+    touched += [end for entry in edit.lost if len(entry) == 4 for end in (*entry[2], *entry[3])]
+    near: dict[Any, None] = dict.fromkeys(name for name in touched if name in node)
+    layer = list(near)
+    for _ in range(radius):
+        layer = [m for n in layer for side in (succ[n], pred[n]) for m in side if m not in near]
+        near.update(dict.fromkeys(layer))
+    return near

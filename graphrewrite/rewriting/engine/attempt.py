@@ -1,4 +1,4 @@
-"""One rule at one node on the general path: its matches, and what each of them would change."""
+"""One rule at one node on the general path: its matches, each with its edit."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ from graphrewrite.rewriting.rule.replacement import Declined
 __all__ = ["Attempt", "Change", "attempt_of"]
 
 Attempt = Callable[[Any], Iterator[tuple[Any, Edit | Declined]]]
-"""From a node to its matches, and what each of them would change."""
+"""From a node to its matches, each with the edit that would apply it, or the reason why it is declined."""
 
 
 class Change(NamedTuple):
-    """A step: what was matched, and what was changed."""
+    """A step: a match, and the edit that was applied."""
 
     match: Any
     edit: Edit
 
 
-def attempt_of(entry: Entry, graph: Any, places: dict[Any, list[str]] | None = None) -> Attempt:
+def attempt_of(entry: Entry, graph: Any, candidates: dict[Any, list[str]]) -> Attempt:
     """Return a function that tries a rule at the nodes of a graph, which may change between two tries.
 
-    ``places`` remembers where nodes were looked for; it is to be cleared whenever the graph changes.
+    ``candidates`` is a cache of the search; it is to be cleared whenever the graph changes.
     """
     member = entry.member
     if not isinstance(member, PatternRule):
         return _planned(member, graph)
     compiled = member.definition.matcher if entry.root == 0 else None
-    matches = _searched(member, graph, entry.root, places) if compiled is None else _compiled(member, compiled(graph))
+    if compiled is None:
+        matches = _searched(member, graph, entry.root, candidates)
+    else:
+        matches = _compiled(member, compiled(graph))
 
     def attempt(node: str) -> Iterator[Any]:
         try:
@@ -56,10 +59,10 @@ def _planned(member: Any, graph: Any) -> Attempt:
 
 
 def _searched(
-    rule: PatternRule, graph: Graph, root: int, places: dict[Any, list[str]] | None
+    rule: PatternRule, graph: Graph, root: int, candidates: dict[Any, list[str]]
 ) -> Callable[[str], Iterator[Match]]:
     def matches(node: str) -> Iterator[Match]:
-        options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "places": places}
+        options: dict[str, Any] = {"shared": rule.shared, "entry": root, "leader": False, "cache": candidates}
         for embedding in find_at(rule.pattern, graph, node, **options):
             yield Match(rule, embedding.images, embedding.values)
 

@@ -1,4 +1,4 @@
-"""One rewrite in place: which nodes to look at, which rules to try there, which nodes to look at again."""
+"""One rewrite in place: nodes to look at, rules to try there, nodes to look at again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Engine:
     Parameters
     ----------
     names : collection
-        All names that came in: fresh ones follow from them, those of nodes included that are gone when one is needed.
+        All names before the rewrite: fresh ones follow from them, also where their nodes are gone by then.
     limit : int
         So many steps are too many.
     """
@@ -63,18 +63,19 @@ class Engine:
     ) -> None:
         self.graph, self.rules, self.passes, self.strategy = graph, rules, passes, strategy
         self.limit, self.watcher, self.journal, self.interrupts = limit, watcher, journal, interrupts
-        # A digraph whose types are no ops' is verified where somebody says by which checks.
+        # The types of a plain digraph name no ops: it is verified only by checks that are named.
         wanted = (CHECKS if isinstance(graph, Graph) else ()) if isinstance(verify, bool) else verify
         self.table = Table(wanted) if verify and wanted else None
         groups = [[m] for m in rules] if strategy.first == "rule" else [rules]
-        # Where a node is looked at once, a rule of several roots is entered at the first of them only.
+        # One work list for all rules, or one for each where rules are priorities. Where a node is visited once, a rule
+        # of several roots is entered at the first of them only.
         roots = 1 if strategy.is_single else None
-        self.indices = [Index([e for m in group for e in _entries(m)[:roots]]) for group in groups]
+        self.indices = [Index([e for m in group for e in entries_of(m)[:roots]]) for group in groups]
         is_open = any(index.kinds is None for index in self.indices)
         self.kinds = None if is_open else frozenset().union(*(index.kinds or () for index in self.indices))
         own = [m for m in rules if isinstance(m, PatternRule)]
         self.neighbourhood = Neighbourhood(rules)
-        # Where all patterns are conjunctive, what an edit may have enabled is known from a few types.
+        # Where all patterns are conjunctive, the nodes that an edit affects follow from a few types.
         self.is_conjunctive = (
             len(own) == len(rules)
             and not self.neighbourhood.is_asked
@@ -91,7 +92,7 @@ class Engine:
         )
         if isinstance(graph, Graph):
             graph._fresh = GreatestNumbers(names)
-        self.places: dict[Any, list[str]] = {}
+        self.candidates: dict[Any, list[str]] = {}  # a cache of the search, cleared by every step
         self.steps = 0
         self.last: deque[str] = deque(maxlen=100)
         self.pairs: list[tuple[Index, WorkList]] = []
@@ -103,10 +104,12 @@ class Engine:
             steps = self.steps
             with counting("rewrite") if len(self.graph) >= _LARGE else nullcontext() as report:
                 self.sweep(report)
+            # A rule that looks anywhere in the graph may match again after any step: sweep until nothing changes.
             changed = self.neighbourhood.is_unbounded and self.steps > steps and not self.strategy.is_single
             for member in self.passes:
                 changed |= self.run_pass(member)
             changed &= not self.strategy.is_single
+        # The graph leaves the engine: write origins, let fresh names follow its nodes, drop networkx's stale caches.
         self.provenance.settle()
         if isinstance(self.graph, Graph):
             self.graph._fresh.names = self.graph._node
@@ -118,7 +121,7 @@ class Engine:
         self.provenance.settle()
         if self.watcher is not None:
             self.watcher.passing(self.graph)
-        self.places.clear()
+        self.candidates.clear()
         removed = member.apply_in_place(self.graph)
         if not removed:
             return False
@@ -136,9 +139,10 @@ class Engine:
         """Look at every node, and again at those that an edit affects, until none is left."""
         nodes, pred, interrupts = self.graph._node, self.graph._pred, self.interrupts
         looked = 0
-        self.pairs = [(index, WorkList(self.strategy.places(self.graph, index.kinds))) for index in self.indices]
+        self.pairs = [(index, WorkList(self.strategy.nodes(self.graph, index.kinds))) for index in self.indices]
         while True:
-            for index, work in self.pairs:  # noqa: B007  # the index of the first list that holds a place is used below
+            # The next node, of the first list that holds one; `index` stays that of its list.
+            for index, work in self.pairs:  # noqa: B007
                 node = work.pop()
                 if node is not None:
                     break
@@ -150,13 +154,14 @@ class Engine:
             if interrupts:
                 interrupts.deliver()
             data = nodes.get(node)
-            if data is None:
+            if data is None:  # removed since it was queued
                 continue
+            # The rules that may match there, in order; the first that applies ends the visit.
             kind = data.get("type", ANY)
             always, by_operand = index.by_kind[kind]
             for entry in index.at(kind, pred[node], nodes) if by_operand else always:
                 if (entry.attempt or self.prepare(entry))(node):
-                    self.places.clear()
+                    self.candidates.clear()
                     self.last.append(entry.member.name)
                     self.steps += 1
                     if self.steps > self.limit:
@@ -164,7 +169,7 @@ class Engine:
                     break
 
     def complain(self, node: Any) -> None:
-        """Raise an error that names the rules that do not end."""
+        """Raise an error that names the rules of the last steps."""
         names = ", ".join(f"{name} ({times})" for name, times in Counter(self.last).most_common())
         raise RewriteError(
             f"the rules do not end: more than {self.limit} steps, of the last {len(self.last)} fired {names}; one "
@@ -175,8 +180,9 @@ class Engine:
     # ------------------------------------------------------------------ one rule at one node
 
     def prepare(self, entry: Entry) -> Callable[[Any], Any]:
-        """Return the function that tries a rule at a node: true if it was applied, with all that goes with it."""
+        """Return the function that tries a rule at a node: true if it applied it, and queued the affected nodes."""
         entry.attempt = self.general(entry)
+        # The fast path writes into networkx's dictionaries, and knows no measure.
         rule = entry.member
         if (
             isinstance(rule, PatternRule)
@@ -190,10 +196,11 @@ class Engine:
     def general(self, entry: Entry) -> Callable[[Any], bool]:
         """Return a function that tries a rule on the general path."""
         graph, watcher, strategy, member = self.graph, self.watcher, self.strategy, entry.member
-        planned_at, interrupts = attempt_of(entry, graph, self.places), self.interrupts
+        planned_at, interrupts = attempt_of(entry, graph, self.candidates), self.interrupts
 
         def attempt(node: Any) -> bool:
             outcomes = planned_at(node)
+            # In place, an interrupt waits for the end of a step; while matches are searched it may come at once.
             for match, planned in outcomes if interrupts is None else interrupts.interruptible(outcomes):
                 if strategy.measure is not None and isinstance(planned, Edit):
                     planned = strategy.judge(graph, planned)
@@ -219,7 +226,7 @@ class Engine:
         if bind is None:
             return None
         again = not self.strategy.is_single
-        inline = again and self.is_conjunctive
+        inline = again and self.is_conjunctive  # the generated function queues affected nodes itself
         full = self.watcher is not None or self.table is not None or again != inline
         journal = self.journal
         around = Surroundings(
@@ -266,7 +273,7 @@ class Engine:
         if self.table is not None:
             self.table.verify(self.graph, after=member.name)
 
-    # ------------------------------------------------------------------ what to look at again
+    # ------------------------------------------------------------------ nodes to look at again
 
     def push(self, node: Any, near: Any) -> None:
         """Queue a node."""
@@ -286,7 +293,7 @@ class Engine:
             self.push(node, near)
 
     def above(self, source: Any, readers: dict[Any, Any], near: Any) -> None:
-        """Queue the nodes that new readers of a value can have enabled."""
+        """Queue the nodes at which new readers of a value can have enabled a match."""
         nodes = self.graph._node
         kinds, deep = self.affected.above(nodes[source].get("type", ANY))
         if kinds:
@@ -300,7 +307,7 @@ class Engine:
                 self.push(node, near)
 
     def released(self, name: Any, near: Any) -> None:
-        """Queue the nodes that a value that lost a reader can have enabled."""
+        """Queue the nodes at which a value that lost a reader can have enabled a match."""
         node = self.graph._node.get(name)
         if node is None:
             return
@@ -308,9 +315,3 @@ class Engine:
         self.affected.around(self.graph, name, affected)
         for each in affected:
             self.push(each, near)
-
-
-def _entries(member: Any) -> list[Entry]:
-    if isinstance(member, PatternRule):
-        return list(entries_of(member, member.pattern))
-    return [Entry(member, member.kinds or frozenset())]

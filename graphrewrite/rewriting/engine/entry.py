@@ -1,4 +1,4 @@
-"""The public entry of the engine: apply rules until none matches, at a cost that follows the number of rewrites."""
+"""The entry of the engine: apply rules until none matches, at a cost in proportion to the number of rewrites."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Watcher(Protocol):
     """Observer of every step of a rewrite; `graphrewrite.trace` is one."""
 
     def tried(self, member: Any, node: Any, outcome: Any) -> None:
-        """Note that a rule was tried at a node: None for no match, else what it declined or planned."""
+        """Note that a rule was tried at a node; the outcome is None for no match, else `Declined` or an edit."""
 
     def rewritten(self, graph: Any, member: Any, change: Change | Record) -> None:
-        """Look at the graph just after a match was rewritten; match and edit of the change are made when asked for."""
+        """Look at the graph just after a step; match and edit of the change are computed on access."""
 
     def passing(self, graph: Graph) -> None:
         """Look at the graph just before a pass runs."""
@@ -67,22 +67,22 @@ def rewrite(
     Parameters
     ----------
     graph : Graph, networkx.DiGraph or Module
-        Any graph; what comes out is of its class. Of a module, every graph is rewritten, those included that a rule
+        Any graph; the result is of its class. Of a module, every graph is rewritten, those included that a rule
         brings along as graph ops.
     rules : iterable of Rule and Pass
         A rule set.
     at : node or list of nodes, optional
         Apply rules there only, and at each of them once.
     once : bool
-        Whether to visit each node of the graph once instead of coming back to what has become possible.
+        Whether to visit each node of the graph once instead of coming back to nodes where a step enabled a match.
     order : {"bottom-up", "top-down"}
         From operands to readers, or from outputs to operands.
     first : {"place", "rule"}
         Whether the first node counts, where the first rule that matches is applied; or the first rule, at the first
         node where it matches: rules are then priorities.
     measure : callable, optional
-        From a node's data to a number. A rewrite whose new nodes do not sum up to less than those that go is declined,
-        so that two rules which undo each other come to an end.
+        From a node's data to a number. A rewrite whose new nodes do not sum up to less than the removed ones is
+        declined, so that two rules which undo each other come to an end.
     copy : bool
         Whether to edit a copy. If false, the graph itself is edited and returned, which saves the time and the memory
         of the copy; if anything fails or somebody interrupts it (Ctrl-C, or the button of a notebook), all is
@@ -128,11 +128,12 @@ def rewrite(
         options: dict[str, Any] = {"once": once, "order": order, "first": first, "measure": measure}
         options.update(verify=verify, limit=limit, watcher=watcher)
         return _rewrite_graphs(graph, lambda each: rewrite(each, members, **options))  # type: ignore[return-value]
+    # ---- check the arguments
     check_digraph(graph, "that can be rewritten")
     strategy = Strategy(at=at, once=once, order=order, first=first, measure=measure)
     members = members_of(rules)
     own: list[Any] = [m for m in members if isinstance(m, PatternRule | GraphRewriting)]
-    passes: list[Any] = [m for m in members if not isinstance(m, PatternRule | GraphRewriting)]
+    passes: list[Any] = [m for m in members if m not in own]
     if passes and not copy:
         raise RuleError(
             f"{passes[0].name!r} is a pass, which cannot be undone; rewrite with copy=True, or leave it out"
@@ -140,6 +141,8 @@ def rewrite(
     strategy.check(graph, own, limit)
     most = 1000 + 100 * len(graph) if limit is None else limit
     options = {"verify": verify, "limit": most}
+    # ---- edit a copy, or the graph itself with a journal to undo it by
+    # Rules made of ops, and passes, need a `Graph`: a plain digraph becomes one, and its own class again at the end.
     foreign = not isinstance(graph, Graph) and any(isinstance(m, PatternRule) or m in passes for m in members)
     journal = None
     with nullcontext() if copy else deferred_interrupts() as interrupts:
@@ -154,10 +157,10 @@ def rewrite(
                 if isinstance(follower, RegionTracking):
                     follower.settle()
             if interrupts is not None and foreign:
-                interrupts.deliver()  # as yet, the argument is untouched
+                interrupts.deliver()  # the last moment at which the argument is untouched
         except BaseException:
             if interrupts is not None:
-                interrupts.is_interruptible = False
+                interrupts.is_interruptible = False  # nothing may stop the undoing
             if journal is not None:
                 journal.undo()
             raise
@@ -167,7 +170,7 @@ def rewrite(
 
 
 def _rewrite_graphs(module: Module, rewrite_graph: Callable[[Graph], Graph]) -> Module:
-    """Return a module with every graph rewritten, and with the graphs that this brings along."""
+    """Return a module with every graph rewritten, new ones that rules bring along included."""
     new = module.copy()
     done: set[str] = set()
     most = 1000 + 100 * len(module)
@@ -195,7 +198,7 @@ def _like(original: Any, edited: Graph, copy: bool) -> Any:
     result = original.__class__(**edited.graph) if copy else original
     if not copy:
         result.remove_nodes_from(list(result))
-        result.graph.update(edited.graph)  # views of it have followed
+        result.graph.update(edited.graph)  # with its views, which have been updated
     result.add_nodes_from(edited.nodes(data=True))
     result.add_edges_from(edited.edges(data=True))
     return result

@@ -1,4 +1,4 @@
-"""A journal of steps, from which a graph that is edited in place is brought back to what it was."""
+"""A journal of steps, to undo a rewrite of a graph in place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Journal(list[Any]):
             revert_edit(graph, Record(step, graph).edit if isinstance(step, tuple) else step)
         for key, value in self.kept.items():
             setattr(graph, key, value)
-        if stores_plainly(graph):  # nodes that came back stand where they stood
+        if stores_plainly(graph):  # reverted nodes are added at the end: restore the old order
             for table in (graph._node, graph._pred, graph._succ):
                 entries = [(name, table[name]) for name in self.names]
                 table.clear()

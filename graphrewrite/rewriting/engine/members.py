@@ -20,7 +20,7 @@ __all__ = ["GraphRewriting", "Member", "PatternRule", "Rules", "WholeGraph", "me
 class PatternRule:
     """Base of a member whose pattern is made of ops, which the engine indexes and compiles: of `graphrewrite.Rule`.
 
-    A class and no protocol: it is asked for of every rule in every rewrite, and a protocol's isinstance is slow.
+    A class and no protocol: every rewrite tests each of its rules, and isinstance of a protocol is slow.
     """
 
     name: str
@@ -31,7 +31,7 @@ class PatternRule:
     definition: Definition
 
     def edit(self, graph: Any, match: Match, *, fresh: Callable[[str], str] | None = None) -> Edit | Declined:
-        """Plan the rewrite of a match."""
+        """Return the edit that applies a match."""
         raise NotImplementedError
 
     def named(self, error: GraphRewriteError, *, at: str | None = None) -> GraphRewriteError:
@@ -53,17 +53,17 @@ class GraphRewriting(Protocol):
 
     @property
     def kinds(self) -> frozenset[str] | None:
-        """Types of the node at which a match is found; None for any."""
+        """Types of the nodes at which a match may be found; None for any."""
 
     @property
     def radius(self) -> int | None:
-        """Distance, along edges in either direction, within which a node can decide; None for anywhere."""
+        """Greatest distance at which a node decides about a match, in edges of either direction; None if unbounded."""
 
     def matches_at(self, graph: Any, node: Any, obstacle: Any = None) -> Iterator[Any]:
         """Yield the matches that are found at a node."""
 
     def edit(self, graph: Any, match: Any) -> Edit | Declined:
-        """Plan the rewrite of a match."""
+        """Return the edit that applies a match."""
 
     def enabled_by(self, graph: Any, edit: Edit) -> Iterable[Any]:
         """Return the nodes at which an edit that was applied may have enabled a match."""
@@ -78,7 +78,7 @@ class WholeGraph(Protocol):
         """Name in messages and traces."""
 
     def apply_in_place(self, graph: Graph) -> list[str]:
-        """Change a graph; return the names of the nodes that went."""
+        """Change a graph; return the names of the removed nodes."""
 
 
 Member = PatternRule | GraphRewriting
@@ -86,11 +86,11 @@ Rules = Iterable[PatternRule | GraphRewriting | WholeGraph] | PatternRule | Grap
 """A rule set: rules and passes; or one of them."""
 
 
-def members_of(rules: Rules) -> list[Any]:
+def members_of(rule_set: Rules) -> list[Any]:
     """Return the members of a rule set, each once; one rule is a set of its own."""
     members: dict[int, Any] = {}
     by_name: dict[str, Any] = {}
-    for member in rules if isinstance(rules, Iterable) else (rules,):
+    for member in rule_set if isinstance(rule_set, Iterable) else (rule_set,):
         if hasattr(member, "phases"):
             raise RuleError(f"{member!r} is a pipeline; call it on the graph")
         if not isinstance(member, PatternRule | WholeGraph | GraphRewriting):
@@ -98,9 +98,8 @@ def members_of(rules: Rules) -> list[Any]:
         members[id(member)] = member
         namesake = by_name.setdefault(member.name, member)
         if namesake is not member:
-            locations = ", ".join(
-                located(m.file, m.line) for m in (namesake, member) if isinstance(m, PatternRule | GraphRewriting)
-            )
+            rules = [m for m in (namesake, member) if isinstance(m, PatternRule | GraphRewriting)]
+            locations = ", ".join(located(m.file, m.line) for m in rules)
             raise RuleError(
                 f"two rules of the set are named {member.name!r} ({locations}); rename one, or leave one out"
             )

@@ -1,4 +1,4 @@
-"""From a match and its replacement to an edit: everything that can be refused is refused before the first change."""
+"""From a match and its replacement to an edit: all checks come before the first change."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ __all__ = ["closes_cycle", "plan"]
 
 @dataclass
 class _Plan:
+    """An edit in the making: new nodes, and slots of edges, new and moved, until `finish` makes edges of them."""
+
     graph: Graph
     fresh: Callable[[str], str]
     matched: Sequence[str]
@@ -30,20 +32,20 @@ class _Plan:
     ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
 
     def add_parts(self, parts: Sequence[Any]) -> list[Operand]:
-        """Add what is new of the parts of a replacement, operands first; return where each part is."""
+        """Add the new nodes of the parts of a replacement, operands first; return the value of each part."""
         for part in new_parts(parts):
             if isinstance(part, Known):
                 name = self.fresh("constant")
                 self.add(name, {"type": "constant", "value": part.value, "result": part.type, "origin": ()}, ())
             else:
                 name = self.fresh(part.op.name)
-                self.add(name, new_data(part), [self.where(p) for p in part.operands])
+                self.add(name, new_data(part), [self.value_of(p) for p in part.operands])
                 self.graph.adopt(part.op)
             self.new_names[id(part)] = name
-        return [self.where(part) for part in parts]
+        return [self.value_of(part) for part in parts]
 
-    def where(self, part: Part) -> Operand:
-        """Return where a part is that was there or has been added."""
+    def value_of(self, part: Part) -> Operand:
+        """Return the value of a part that was in the graph or has been added."""
         if isinstance(part, Bound):
             return Operand(self.copy(part.node), part.operand.result) if part.node in self.copies else part.operand
         if isinstance(part, New):
@@ -70,46 +72,48 @@ class _Plan:
 
     def move(self, root: str, result: int | None, target: Operand) -> None:
         """Let the readers of a root read its replacement."""
+        # Slot by slot: a reader may read several results of the root, of which only one is replaced.
         for reader, data in self.graph._succ[root].items():
             kept: list[tuple[int, int]] = []
             moved: list[tuple[int, int]] = []
             for slot, read in self.edges.get((root, reader), data["slots"]):
                 (moved if result is None or read == result else kept).append((slot, read))
             if not moved:
-                if "kind" in data and result is None:  # what comes after the root comes after what replaces it
+                if "kind" in data and result is None:  # a control edge: the replacement comes first instead
                     self.edges[root, reader] = ()
                     self.ordered.append((target.node, reader, data))
                 continue
             self.edges[root, reader] = tuple(kept)
             self.moved.setdefault((target.node, reader), data)
-            there = self.edges.get((target.node, reader))
-            if there is None:
+            own = self.edges.get((target.node, reader))
+            if own is None:
                 edge = self.graph._succ.get(target.node, {}).get(reader)
-                there = edge["slots"] if edge is not None else ()
-            self.edges[target.node, reader] = (*there, *((slot, target.result) for slot, _ in moved))
+                own = edge["slots"] if edge is not None else ()
+            self.edges[target.node, reader] = (*own, *((slot, target.result) for slot, _ in moved))
 
     def finish(self) -> Edit:
-        """Settle the edges, and find out what nothing reads any more."""
+        """Remove the nodes that nothing reads any more, and make edges of the slots."""
         edit, nodes, succ, pred = self.edit, self.graph._node, self.graph._succ, self.graph._pred
-        fed = {source for (source, _), slots in self.edges.items() if slots} | {source for source, _, _ in self.ordered}
+        read = {source for (source, _), slots in self.edges.items() if slots} | {node for node, _, _ in self.ordered}
         gone: set[str] = set()
         candidates = set(self.matched)
+        # From the roots down: a matched node, or a constant, goes when its last reader has gone.
         work = list(reversed(self.matched))
         while work:
             node = work.pop()
-            if node in gone or node in fed:
+            if node in gone or node in read:
                 continue
             if all(reader in gone or self.edges.get((node, reader)) == () for reader in succ[node]):
                 gone.add(node)
                 work += [s for s in pred[node] if s in candidates or nodes[s].get("type") == "constant"]
-        # What was matched goes from the root to the leaves, then what only that has read, by name.
+        # Matched nodes are removed from the root to the leaves, then the constants that only they read, by name.
         left = gone - candidates
         edit.removed = [n for n in reversed(self.matched) if n in gone] + (sorted(left) if left else [])
         for (source, destination), slots in self.edges.items():
             if destination in gone:
                 continue
             if slots:
-                # Whatever else an edge says, it says wherever its reader reads.
+                # Further data of an edge moves with its reader.
                 edge = succ.get(source, {}).get(destination) or self.moved.get((source, destination)) or {}
                 edit.linked.append((source, destination, {**edge, "slots": slots}))
             elif source not in gone:
@@ -124,7 +128,7 @@ class _Plan:
         return edit
 
     def loses_order(self) -> Declined | None:
-        """Refuse an edit that removes a node which comes after another one: nothing says what would come after it."""
+        """Decline an edit that removes a node with a control edge from a node that stays: its order would be lost."""
         gone = set(self.edit.removed)
         for node in self.edit.removed:
             for source, data in self.graph._pred[node].items():
@@ -136,7 +140,7 @@ class _Plan:
 
 
 def new_data(part: New) -> dict[str, Any]:
-    """Return the attribute dictionary of a new node; defaults are not stored."""
+    """Return the data of a new node; defaults of attributes are not stored."""
     data: dict[str, Any] = {"type": part.op.name}
     if part.attributes:
         data.update(part.op.stored(part.attributes))
@@ -158,6 +162,7 @@ def plan(
 
     Each root has one part, or `NOTHING`. ``shared`` decides about a matched node with readers outside of the match.
     """
+    # What must hold, before anything is planned: types stay, no value is lost that somebody reads, no cycle appears.
     replaced = [(root, part) for root, part in zip(roots, parts, strict=True) if part is not NOTHING]
     for (node, result), part in replaced:
         wanted = graph.result_type(node, result or 0)
@@ -174,6 +179,7 @@ def plan(
     moves = [(n, r, p) for (n, r), p in replaced if not (isinstance(p, Bound) and p.operand == (n, r or 0))]
     if not moves and len(replaced) == len(roots):
         return Declined("its replacement is what is there already")
+    # Inner nodes with readers outside stay for these; with "duplicate", the replacement reads copies of them.
     copies: frozenset[str] = frozenset()
     if shared == "duplicate":
         tops = {node for node, _ in roots}
@@ -191,28 +197,30 @@ def plan(
 def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:
     """Tell whether a replacement of several roots would read a value that depends on it.
 
-    One root never does: what a match binds lies above its root.
+    One root never does: all that a match binds lies above its root, among what the root depends on.
     """
     nodes = {node for node, _ in roots}
     if len(nodes) < 2:
         return False
+    # Which root's replacement waits for which other: a cycle of these is one of the new graph. Whether a leaf depends
+    # on a root is searched for only where the match does not say it: operands of the root never do.
     sources = {node: _sources(graph, node, matched) for node in nodes}
     waits: dict[str, set[str]] = {}
-    asked: dict[str, set[str]] = {}
+    dependencies: dict[str, set[str]] = {}
     leaves: dict[int, set[str]] = {}
     for (node, _), part in zip(roots, parts, strict=True):
         if id(part) not in leaves:
             leaves[id(part)] = _leaves(part)
         for leaf in leaves[id(part)]:
-            if leaf not in asked:
+            if leaf not in dependencies:
                 doubtful = {n for n in nodes if n != leaf and leaf not in sources[n]}
-                asked[leaf] = _dependencies(graph, leaf, doubtful, nodes) if doubtful else set()
-            waits.setdefault(node, set()).update(asked[leaf])
+                dependencies[leaf] = _dependencies(graph, leaf, doubtful, nodes) if doubtful else set()
+            waits.setdefault(node, set()).update(dependencies[leaf])
     return not nx.is_directed_acyclic_graph(nx.DiGraph((a, b) for a, others in waits.items() for b in others))
 
 
 def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
-    """What a root reads by way of matched nodes: without a cycle, none of it depends on the root."""
+    """Return the nodes that a root reads by way of matched nodes: without a cycle, none of them depends on the root."""
     sources: set[str] = set()
     work = [root]
     while work:
@@ -224,9 +232,9 @@ def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
 
 
 def _dependencies(graph: Graph, leaf: str, doubtful: set[str], roots: set[str]) -> set[str]:
-    """The roots that a value depends on, by paths on which no other value is replaced.
+    """Return the roots that a value depends on, by paths on which no other value is replaced.
 
-    Looks upwards from the value and downwards from the roots by turns: the smaller side ends the search.
+    A search upwards from the value and downwards from the roots by turns: the smaller side ends it.
     """
     up, above = [leaf], {leaf}
     down, below = list(doubtful), set(doubtful)
@@ -265,6 +273,6 @@ def new_parts(parts: Iterable[Any]) -> list[Any]:
 
 
 def _leaves(part: Part) -> set[str]:
-    """The nodes of the graph that a replacement reads."""
+    """Return the nodes of the graph that a replacement reads."""
     parts = [part, *(p for new in new_parts([part]) if isinstance(new, New) for p in new.operands)]
     return {p.node for p in parts if isinstance(p, Bound)}

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from graphrewrite.rewriting.pattern import Pattern, PatternNode, top_of
+from graphrewrite.rewriting.engine.members import PatternRule
+from graphrewrite.rewriting.pattern import Pattern, PatternNode, height_of, top_of
 
 __all__ = ["ANY", "Entry", "Index", "entries_of"]
 
 ANY = "*"
 """Stands for every type."""
 _FEW = 2
-"""So many rules are tried without a look at the operands: their matchers look at them first."""
+"""So many rules are tried without a look at the operands: their matchers test those first anyway."""
 
 
 @dataclass(eq=False)
 class Entry:
-    """A way into a rule: a type of node, and what to try there.
+    """A way into a rule: a type of node at which to try it.
 
     Attributes
     ----------
@@ -28,9 +29,9 @@ class Entry:
     kinds : frozenset of str
         Types of the node; empty for any.
     needs : frozenset of str
-        One of the node's operands must have one of these types; empty where nothing is known.
+        One of the node's operands must have one of these types; empty for any.
     root : int
-        Which root of the pattern the node is.
+        The index of the root of the pattern that the node is.
     attempt : callable, optional
         Tries the rule at a node; made when it is first needed.
     """
@@ -42,30 +43,27 @@ class Entry:
     attempt: Callable[[Any], bool] | None = None
 
 
-def entries_of(member: Any, pattern: Pattern) -> Iterator[Entry]:
-    """Yield the ways into a rule: a pattern of several roots can be entered at each of them."""
-    for root, (kinds, needs) in enumerate(_ways(pattern)):
-        yield Entry(member, kinds, needs, root)
+def entries_of(member: Any) -> list[Entry]:
+    """Return the ways into a rule: a pattern of several roots can be entered at each of them."""
+    if not isinstance(member, PatternRule):
+        return [Entry(member, member.kinds or frozenset())]
+    return [Entry(member, kinds, needs, root) for root, (kinds, needs) in enumerate(_ways(member.pattern))]
 
 
 @lru_cache(maxsize=1024)
 def _ways(pattern: Pattern) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """Of each root, the types that it may have, and those of which one of its operands must be."""
-    tops = [top_of(root) for root in pattern.roots]
-    needed = [[t for t in top.operands if isinstance(t, PatternNode) and t.ops] for top in tops]
-    # The rarest is not known, the deepest says most.
-    deepest = [max(operands, key=_depth, default=None) for operands in needed]
-    return tuple(
-        (top.kinds, frozenset() if needs is None else needs.kinds) for top, needs in zip(tops, deepest, strict=True)
-    )
-
-
-def _depth(term: Any) -> int:
-    return 1 + max((_depth(t) for t in term.operands if isinstance(t, PatternNode)), default=0)
+    """Return for each root its types, and those of which one of its operands must be."""
+    ways = []
+    for top in map(top_of, pattern.roots):
+        operands = [t for t in top.operands if isinstance(t, PatternNode) and t.ops]
+        # The rarest would rule out most, but is not known; the deepest is the next best.
+        deepest = max(operands, key=height_of, default=None)
+        ways.append((top.kinds, frozenset() if deepest is None else deepest.kinds))
+    return tuple(ways)
 
 
 class _ByKind(dict[str, tuple[tuple[Entry, ...], dict[str, tuple[Entry, ...]]]]):
-    """Type of a node to what is always tried there; and by the type of an operand, each with what is always tried."""
+    """From the type of a node to the entries that are always tried, and to all entries by the type of an operand."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         super().__init__()
@@ -88,9 +86,9 @@ class Index:
     Attributes
     ----------
     kinds : frozenset of str, optional
-        Types of nodes at which there is anything to try; None for all.
+        Types of nodes with any entries; None for all types.
     by_kind : dict
-        Type of a node to what is always tried there, and type of an operand to what is tried where there is one.
+        Type of a node to the entries that are always tried, and to those by the type of an operand.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -111,6 +109,7 @@ class Index:
                     entries = more if entries is always else self._merged(entries, more)
         return entries
 
+    # Entries of different operands are put back into the order of the rules.
     def _merged(self, a: tuple[Entry, ...], b: tuple[Entry, ...]) -> tuple[Entry, ...]:
         together = {id(e) for e in (*a, *b)}
         return tuple(e for e in self.entries if id(e) in together)

@@ -1,4 +1,4 @@
-"""Order and selection of the nodes at which rules are applied, and what a rewrite must gain."""
+"""Order and selection of the nodes at which rules are applied, and the measure that a rewrite must lower."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Strategy:
 
     @property
     def is_single(self) -> bool:
-        """Whether no place is looked at again."""
+        """Whether no node is looked at again."""
         return self.once or self.at is not None
 
     def check(self, graph: Any, rules: Sequence[Any], limit: int | None) -> None:
-        """Refuse what cannot be meant, before anything is done."""
+        """Raise unless the options make sense for a graph and rules."""
         if self.order not in ("bottom-up", "top-down") or self.first not in ("place", "rule"):
             raise RuleError("order is 'bottom-up' or 'top-down', and first is 'place' or 'rule'")
         for node in self.chosen(graph):
@@ -41,29 +41,24 @@ class Strategy:
             return
         for rule in rules:
             if isinstance(rule, PatternRule) and rule.definition.contains_itself:
-                raise RewriteError(
-                    str(
-                        rule.complain(
-                            "its replacement contains its own pattern, so that it never ends; apply it with once=True, "
-                            "give a measure that must fall, or let it decline"
-                        )
-                    )
-                )
+                message = "its replacement contains its own pattern, so that it never ends; apply it with once=True, "
+                message += "give a measure that must fall, or let it decline"
+                raise RewriteError(str(rule.complain(message)))
 
     def chosen(self, graph: Any) -> list[Any]:
-        """The nodes that are named by ``at``."""
+        """Return the nodes that ``at`` names."""
         if self.at is None:
             return []
         several = isinstance(self.at, list | tuple | set | frozenset) and self.at not in graph
         return list(self.at) if several else [self.at]
 
-    def places(self, graph: Any, kinds: frozenset[str] | None) -> list[Any]:
+    def nodes(self, graph: Any, kinds: frozenset[str] | None) -> list[Any]:
         """Return the nodes of some types in the order in which they are looked at."""
         if isinstance(graph, Dataflow):
             try:
                 order = graph.in_layers(kinds)
             except GraphError as error:
-                reason = str(error).removeprefix(f"node {error.node!r}: ")
+                reason = str(error).removeprefix(f"node {error.node!r}: ")  # which the new error has as well
                 raise GraphError(f"{reason}; rules go from operands to readers", node=error.node) from None
         else:
             order = sorted(graph, key=lambda n: (str(graph._node[n].get("type", "")), str(n)))

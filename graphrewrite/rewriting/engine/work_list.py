@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["WorkList"]
 
 _NEAR = 1 << 40
-"""So many nodes may be born near one place."""
+"""Distance of the positions of two nodes: so many new ones fit between them."""
 
 
 class WorkList:
@@ -31,40 +31,37 @@ class WorkList:
     def __init__(self, nodes: Iterable[Any]) -> None:
         self.order = list(nodes)
         self.next = 0
-        self.queued: list[tuple[int, Any]] = []
+        self.queued: list[tuple[int, Any]] = []  # a heap
         self.waiting: set[Any] = set()
-        self.born = 0
+        self.added = 0
 
     @cached_property
-    def place(self) -> dict[Any, int]:
-        """Position of each node; many a rewrite queues none, and needs none."""
+    def position(self) -> dict[Any, int]:
+        """Position of each node; not computed for a rewrite that queues none."""
         return {node: i * _NEAR for i, node in enumerate(self.order)}
 
     def push(self, node: Any, near: Any = None) -> None:
-        """Look at a node again; one that is new stands where the node stood that it came from."""
-        place = self.place.get(node)
-        if place is None:
-            self.born += 1
-            around = self.place.get(near, len(self.order) * _NEAR)
-            place = self.place[node] = around - around % _NEAR + self.born
-        elif place >= self.next * _NEAR and not place % _NEAR:
+        """Look at a node again; a new one gets the position of the node from which it comes."""
+        position = self.position.get(node)
+        if position is None:
+            self.added += 1
+            around = self.position.get(near, len(self.order) * _NEAR)
+            position = self.position[node] = around - around % _NEAR + self.added
+        elif position >= self.next * _NEAR and not position % _NEAR:
             return  # its turn is still to come
         if node in self.waiting:
             return
         self.waiting.add(node)
-        heapq.heappush(self.queued, (place, node))
+        heapq.heappush(self.queued, (position, node))
 
     def pop(self) -> Any:
         """Take the first node; None where there is none left."""
-        if self.queued and self.queued[0][0] <= self.next * _NEAR:
+        is_left = self.next < len(self.order)
+        if self.queued and (not is_left or self.queued[0][0] <= self.next * _NEAR):
             node = heapq.heappop(self.queued)[1]
             self.waiting.discard(node)
             return node
-        if self.next < len(self.order):
-            self.next += 1
-            return self.order[self.next - 1]
-        if self.queued:
-            node = heapq.heappop(self.queued)[1]
-            self.waiting.discard(node)
-            return node
-        return None
+        if not is_left:
+            return None
+        self.next += 1
+        return self.order[self.next - 1]

@@ -21,7 +21,7 @@ _REMEMBERED = 4096
 """So many combinations of types a fused rule tells by their identity."""
 
 Step = Callable[[str], Any]
-"""From a node to None, where nothing matches; to what the general way returns; to a record, or True."""
+"""From a node to None, where nothing matches; to what the general path returns; to a record, or True."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Surroundings:
     Attributes
     ----------
     general : callable
-        The ordinary way: tries the rule at a node, and does all that is to be done.
+        The general path: tries the rule at a node, and applies it with all that follows.
     later, pending : callable, dict
         Of `graphrewrite.graph.provenance.Provenance`.
     push : callable
@@ -113,7 +113,7 @@ def fuse(pattern: Pattern, template: Template) -> Callable[[Any, Graph, Surround
 
 
 def _typer(graph: Graph, template: Template, known: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:
-    """Return what finds the types of new nodes; None where they do not fit, which the general way complains about."""
+    """Return what finds the types of new nodes; None where they do not fit, which the general path complains about."""
     (value,) = template.values
     read = [v for v in [*(v for new in template.nodes for v in new.operands), value] if isinstance(v, Hole)]
     places = list(dict.fromkeys(v.place for v in read))

@@ -1,8 +1,8 @@
-"""The first half of a fused rule: Python source that finds the first match of a plain pattern at a node.
+"""The first half of a fused rule: Python source that finds the first match of a conjunctive pattern at a node.
 
 It reads the dictionaries of the graph as they almost always are: every edge with one slot, every operand the first
 result of its node, every inner node read by its parents in the pattern alone. At anything else it says
-``return general(n0)``, and the ordinary way sees to that node: what is unusual is slow, never wrong.
+``return general(n0)``, and the general path handles that node: unusual cases are slow, never wrong.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variab
 __all__ = ["MatchWriter", "NotPlainError", "slot"]
 
 _MOST_LOOPS = 12
-"""Python nests twenty blocks; a pattern with more commutative nodes is left to the ordinary way."""
+"""Python nests twenty blocks; a pattern with more commutative nodes is left to the general path."""
 _MOST_NODES = 200
 
 
 class NotPlainError(Exception):
-    """The rule is left to the ordinary way."""
+    """The rule is left to the general path."""
 
 
 def slot(index: int) -> tuple[tuple[int, int], ...]:

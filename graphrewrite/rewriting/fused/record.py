@@ -1,4 +1,4 @@
-"""What a fused rule did at one place, from which an edit is made when it is asked for."""
+"""The record of one step of a fused rule, from which an edit is made on access."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Record:
 
     @property
     def rule(self) -> Any:
-        """What was applied."""
+        """The rule."""
         return self.parts[0]
 
     @property
     def match(self) -> Match:
-        """What was matched."""
+        """The match."""
         kinds = self.rule.pattern.kinds
         values = [
             Operand(value) if kind == "value" else value for kind, value in zip(kinds, self.parts[9], strict=True)
@@ -40,7 +40,7 @@ class Record:
 
     @property
     def edit(self) -> Edit:
-        """What was changed, as if it had been planned and carried out."""
+        """The edit, as if it had been planned and applied."""
         if self._edit is None:
             self._edit = self._found()
         return self._edit

@@ -17,7 +17,7 @@ from graphrewrite.runtime.generated_code import compile_function
 __all__ = ["Matcher", "Source", "compile_pattern", "operands_of"]
 
 Matcher = Callable[[str], Iterator[tuple[Any, ...]]]
-"""From a node for the root to the names of the matched nodes and what the variables bind, in one tuple."""
+"""From a node for the root to the names of the matched nodes and the bindings of the variables, in one tuple."""
 
 _MOST_LOOPS = 12
 """Python nests twenty blocks; a pattern with more commutative nodes is left to the search."""
@@ -30,16 +30,16 @@ def operands_of(sources: dict[str, Any]) -> Any:
     """
     try:
         if len(sources) == 2:
-            (a, ahead), (b, behind) = sources.items()
-            ((i, q),), ((j, r),) = ahead["slots"], behind["slots"]
+            (a, first), (b, second) = sources.items()
+            ((i, q),), ((j, r),) = first["slots"], second["slots"]
             return ((a, q), (b, r)) if (i, j) == (0, 1) else ((b, r), (a, q)) if (i, j) == (1, 0) else None
-        found: list[Any] = [None] * len(sources)
+        operands: list[Any] = [None] * len(sources)
         for source, data in sources.items():
             ((slot, result),) = data["slots"]
-            found[slot] = (source, result)
+            operands[slot] = (source, result)
     except (KeyError, ValueError, IndexError, TypeError):
         return None
-    return None if None in found else found
+    return None if None in operands else operands
 
 
 class Source:
@@ -48,17 +48,17 @@ class Source:
     Attributes
     ----------
     lines : list of str
-        What is written so far.
+        The lines so far.
     known : dict
-        Objects that the source names.
+        Objects of the function's namespace.
     names : dict
-        Identity of a term of the pattern to what the source calls it.
+        Identity of a term of the pattern to its name in the source.
     depth : int
-        How far lines are indented.
+        Level of indentation.
     parents : dict
         Identity of a pattern node to those of the nodes that read it.
     failing : str
-        What the function does where something does not fit, outside of its loops.
+        The statement for a mismatch outside of the loops.
     """
 
     failing = "return"
@@ -77,7 +77,7 @@ class Source:
 
     @property
     def stop(self) -> str:
-        """What to do where something does not fit."""
+        """The statement for a mismatch: the next order of a loop, or the end."""
         return "continue" if self.depth > 1 else self.failing
 
     def line(self, text: str) -> None:
@@ -100,13 +100,14 @@ class _Writer(Source):
         self.inside: list[PatternNode] = []
 
     def node(self, term: PatternNode, name: str) -> None:
-        """Write what must hold of a node, and of all below it."""
+        """Write the tests of a node, and of all below it."""
         self.names[id(term)] = name
         self.attributes(term, name)
         self.line(f"o_{name} = operands_of(pred[{name}]) or operands({name})")
         self.line(f"if len(o_{name}) != {len(term.operands)}: {self.stop}")
         count = len(term.operands)
         free = max(op.interchangeable(count) for op in term.ops)
+        # A commutative node is a loop over both orders; a node with one operand twice needs no second try.
         operands = f"o_{name}"
         if free == 2:
             self.line(f"a, b = o_{name}" if count == 2 else f"a, b, *_ = o_{name}")
@@ -126,7 +127,7 @@ class _Writer(Source):
             kinds = below.kinds
             kind = f"!= {next(iter(kinds))!r}" if len(kinds) == 1 else f"not in {self.let(kinds)}"
             readers = len(self.parents.get(id(below), ()))
-            # A reader beyond the parents may be another node of the match, if it has that many.
+            # Readers beyond the pattern's can still be other nodes of the match, but no more than there are.
             most = len(self.pattern.nodes) - 1
             alone = f" or not {readers} <= len(succ[s]) <= {most}" if self.shared == "refuse" else ""
             self.line(f"if r or node[s].get('type') {kind}{alone}: {self.stop}")
@@ -152,10 +153,10 @@ class _Writer(Source):
         return self.pattern.roots
 
     def bind(self, variable: Variable, value: str) -> None:
-        """Write how a variable is bound, or compared with what it binds."""
-        known = self.names.get(id(variable))
-        if known is not None:
-            self.line(f"if {value} != {known}: {self.stop}")
+        """Write the binding of a variable, or the comparison with its earlier one."""
+        bound = self.names.get(id(variable))
+        if bound is not None:
+            self.line(f"if {value} != {bound}: {self.stop}")
             return
         named = self.names[id(variable)] = f"v{len(self.names)}"
         self.line(f"{named} = {value}")
@@ -163,15 +164,15 @@ class _Writer(Source):
             self.line(f"if node[{named}[0]].get('type') != 'constant': {self.stop}")
 
     def attributes(self, term: PatternNode, name: str) -> None:
-        """Write what must hold of the attributes of a node."""
+        """Write the tests of a node's attributes."""
         if term.attributes:
             self.line(f"d = attributes({name})")
         for key, wanted in term.attributes.items():
             self.line(f"if {key!r} not in d: {self.stop}")
             if isinstance(wanted, Variable):
-                known = self.names.get(id(wanted))
-                if known is not None:
-                    self.line(f"if not same(d[{key!r}], {known}): {self.stop}")
+                bound = self.names.get(id(wanted))
+                if bound is not None:
+                    self.line(f"if not same(d[{key!r}], {bound}): {self.stop}")
                 else:
                     named = self.names[id(wanted)] = f"v{len(self.names)}"
                     self.line(f"{named} = d[{key!r}]")
@@ -185,6 +186,7 @@ class _Writer(Source):
         self.node(root, "n0")
         nodes = [self.names[id(t)] for t in self.pattern.terms]
         values = [self.names[id(v)] for v in self.pattern.variables]
+        # Only now are all matched nodes known: an inner one may have no reader outside of them.
         if self.shared == "refuse":
             for term in self.inside:
                 readers = len(self.parents.get(id(term), ()))
@@ -203,12 +205,12 @@ def _commutative(term: PatternNode) -> frozenset[str]:
 
 
 def compile_pattern(pattern: Pattern, shared: str) -> Callable[[Graph], Matcher] | None:
-    """Return what makes a matcher for a graph, or None where the pattern is left to the search."""
+    """Return a function from a graph to its matcher, or None where the pattern is left to the search."""
     swaps = sum(any(op.commutative for op in n.ops) for n in pattern.nodes)
     n_ary = any(op.commutative and op.variadic for n in pattern.nodes for op in n.ops)
-    asked = any(isinstance(w, Where | set | frozenset | range) for n in pattern.nodes for w in n.attributes.values())
+    choices = any(isinstance(w, Where | set | frozenset | range) for n in pattern.nodes for w in n.attributes.values())
     conditional = any(v.condition is not None for v in pattern.variables)
-    if len(pattern.roots) != 1 or swaps > _MOST_LOOPS or n_ary or asked or conditional or len(pattern.nodes) > 200:
+    if len(pattern.roots) != 1 or swaps > _MOST_LOOPS or n_ary or choices or conditional or len(pattern.nodes) > 200:
         return None
     writer = _Writer(pattern, shared)
     code = compile_function(writer.write(), str(pattern))
@@ -225,7 +227,7 @@ def compile_pattern(pattern: Pattern, shared: str) -> Callable[[Graph], Matcher]
             **writer.known,
         }
         exec(code, scope)
-        found: Matcher = scope["find"]
-        return found
+        matcher: Matcher = scope["find"]
+        return matcher
 
     return bind

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrewrite.graph import Operand
-from graphrewrite.rewriting.match.found import UnitMatches
+from graphrewrite.rewriting.match.results import UnitMatches
 from graphrewrite.rewriting.pattern import Every, Repeated, Result
 
 __all__ = ["Match", "Root"]
 
 Root = tuple[str, int | None]
-"""A node whose value is replaced, and which result; None where it goes as a whole."""
+"""A node whose value is replaced, and which result; None for all of them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +26,7 @@ class Match:
     images : tuple
         For each of ``rule.pattern.terms`` a name, an `Operand`, `UnitMatches`, or None where it is not there.
     values : tuple
-        What each parameter of the rule binds.
+        The binding of each parameter of the rule.
     """
 
     rule: Any
@@ -35,7 +35,7 @@ class Match:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """All matched nodes, in the order in which the rule's source makes them."""
+        """All matched nodes, in the order of the terms in the rule's source."""
         names: list[str] = []
         for image in self.images:
             if isinstance(image, str):
@@ -46,7 +46,7 @@ class Match:
 
     @property
     def fits(self) -> dict[Any, Any]:
-        """Terms of the pattern to what they are."""
+        """Terms of the pattern, each with its match."""
         return {t: image for t, image in zip(self.rule.pattern.terms, self.images, strict=True) if image is not None}
 
     @property
@@ -60,7 +60,7 @@ class Match:
         return tuple(dict.fromkeys(node for group in self.replaced() for node, _ in group))
 
     def replaced(self) -> list[list[Root]]:
-        """For each root of the pattern the nodes that it is, and which of their results."""
+        """Return for each root of the pattern its nodes, and which of their results are replaced."""
         pattern = self.rule.pattern
         images = dict(zip(map(id, pattern.terms), self.images, strict=True))
         roots: list[list[Root]] = []
@@ -83,14 +83,14 @@ class Match:
 
     def __str__(self) -> str:
         pattern = self.rule.pattern
-        # Of what must not be there, and of an alternative that was not taken, variables stand for nothing.
+        # Variables of negated terms, and of alternatives that were not taken, are unbound.
         shown = [
             f"{variable.name}={_shown(value)}"
             for variable, kind, value in zip(pattern.variables, pattern.kinds, self.values, strict=True)
             if value is not None or variable.optional or kind == "attribute"
         ]
-        place = f"{self.rule.name} at {', '.join(map(_printable, self.roots))}"
-        return f"{place} with {', '.join(shown)}" if shown else place
+        site = f"{self.rule.name} at {', '.join(map(_printable, self.roots))}"
+        return f"{site} with {', '.join(shown)}" if shown else site
 
 
 def _shown(value: Any) -> str:
@@ -102,5 +102,5 @@ def _shown(value: Any) -> str:
 
 
 def _printable(name: str) -> str:
-    """A name as it is, unless it holds what would steer a terminal."""
+    """Return a name, escaped if it holds control characters: a terminal would obey them."""
     return name if name.isprintable() else repr(name)

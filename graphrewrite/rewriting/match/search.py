@@ -1,8 +1,12 @@
 """Find a pattern in a graph: every embedding, none twice, and the reason where there is none.
 
-The search keeps a list of goals, what it has bound so far, and a trail of what to undo. It does not recurse over the
-terms of a pattern, so the size of a pattern is no limit. `graphrewrite.rewriting.match.compiled` finds the same for
+The search keeps a list of goals, the assignments so far, and a trail to undo them. It does not recurse over the terms
+of a pattern, so that the size of a pattern is no limit. `graphrewrite.rewriting.match.compiled` finds the same for
 conjunctive patterns, faster.
+
+To be read from `Search.solve`, the loop. A goal is a method with its arguments: `match_root` for each root, which leads
+to `match_node` and `match_operands`, and from there over `match_term` to the nodes below; `accept` comes last, for the
+conditions on the whole match. Runs and groups are matched unit by unit, by searches of their own on the same trail.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.rewriting.match.found import Embedding, MatchedValue, Obstacle, UnitMatches
+from graphrewrite.rewriting.match.results import Embedding, MatchedValue, Obstacle, UnitMatches
 from graphrewrite.rewriting.pattern import (
     Either,
     Every,
@@ -38,10 +42,10 @@ __all__ = ["Search", "find_at"]
 Goal = tuple[Any, ...]
 """A method of the search, and its arguments."""
 Options = Iterable[tuple[Goal, ...]]
-"""Ways to go on, each the goals that it takes; a tuple where all are known, else an iterator."""
+"""Alternatives, each the goals that it leads to; a tuple where all are known at once, else an iterator."""
 
 _DONE: tuple[tuple[Goal, ...], ...] = ((),)
-"""One way to go on, with nothing more to do."""
+"""One alternative, with no further goals."""
 _FAILED: tuple[tuple[Goal, ...], ...] = ()
 _ABSENT = object()
 
@@ -55,15 +59,15 @@ def find_at(
     obstacle: Obstacle | None = None,
     entry: int = 0,
     leader: bool = True,
-    places: dict[Any, list[str]] | None = None,
+    cache: dict[Any, list[str]] | None = None,
 ) -> Iterator[Embedding]:
-    """Yield every embedding of a pattern in which the root ``entry`` is a given node, none twice.
+    """Yield every embedding of a pattern in which the root ``entry`` is a node, none twice.
 
     ``shared`` is the rule's: whether a matched node that is no root may have a reader outside of the match. A group is
-    found at its first member only, unless ``leader`` is False. ``places`` remembers candidates for as long as the
+    found at its first member only, unless ``leader`` is False. ``cache`` holds lists of candidates for as long as the
     graph stays as it is.
     """
-    search = Search(pattern, graph, shared, obstacle or Obstacle(), leader, {} if places is None else places)
+    search = Search(pattern, graph, shared, obstacle or Obstacle(), leader, {} if cache is None else cache)
     seen = set()
     for _ in search.embed(entry, node):
         key = search.key()
@@ -75,14 +79,14 @@ def find_at(
 class Search:
     """One search for a pattern in a graph: assignments with a trail, and goals that extend them.
 
-    Most methods meet one goal. They return the ways to go on, each a tuple of further goals, none where the goal fails.
+    Most methods meet one goal. They return the alternatives, each a tuple of further goals, none where the goal fails.
 
     Attributes
     ----------
     images : dict
-        Term of the pattern to what it matches.
+        Term of the pattern to its match.
     bound : dict
-        Variable to what it binds.
+        Variable to its binding.
     used : dict
         Nodes of the graph that are matched.
     denied : dict
@@ -111,18 +115,18 @@ class Search:
         self.empty_runs: dict[Any, Any] = {}
         self.trail: list[tuple[dict[Any, Any], Any, Any]] = []
         self.unfit: dict[tuple[int, str], bool] = {}
-        # Two commutative nodes above others multiply their orders: then it pays to ask first whether a tree can fit.
+        # Commutative nodes above others multiply their orders: from two on it pays to ask first whether a tree can fit.
         self.prunes = sum(_branches(n) for n in pattern.nodes) > 1
 
-    # ------------------------------------------------------------------ what a search yields
+    # ------------------------------------------------------------------ the result
 
     def embedding(self) -> Embedding:
-        """Return what is bound now."""
+        """Return the present assignments."""
         images = tuple(self.images.get(term) for term in self.pattern.terms)
         return Embedding(images, tuple(self.bound.get(v) for v in self.pattern.variables))
 
     def key(self) -> Any:
-        """Return what tells this embedding from others."""
+        """Return a key that is equal for equal embeddings: a choice between alternatives may lead to one twice."""
         nodes = tuple(self.images.get(n) for n in self.pattern.terms if isinstance(n, PatternNode | Repeated | Every))
         return nodes, tuple(
             v if isinstance(v, tuple | None) else repr(v) for v in map(self.bound.get, self.pattern.variables)
@@ -132,27 +136,28 @@ class Search:
 
     def embed(self, entry: int, node: str) -> Iterator[None]:
         """Stop at every embedding, the root ``entry`` being at a node."""
-        order = [entry, *(i for i in range(len(self.pattern.roots)) if i != entry)]
         goals: list[Goal] = [(self.match_root, self.pattern.roots[entry], node)]
-        goals += [(self.match_next_root, self.pattern.roots[i]) for i in order[1:]]
+        goals += [(self.match_next_root, root) for i, root in enumerate(self.pattern.roots) if i != entry]
         goals.append((self.accept,))
         return self.solve(goals)
 
     def solve(self, goals: Iterable[Goal]) -> Iterator[None]:
         """Stop at every way to meet all goals; its assignments then stand, and are undone when it goes on."""
-        rest: Any = None  # a linked list, so that all choices share the goals after them
+        # The goals that are left are a linked list, so that all choices share the goals after them.
+        rest: Any = None
         for goal in reversed(list(goals)):
             rest = (goal, rest)
         choices: list[tuple[Iterator[tuple[Goal, ...]], Any, int]] = []
         bottom = len(self.trail)
         while True:
+            # Forwards: meet goal after goal, until one fails or leaves a choice, or none is left.
             while rest is not None:
                 (step, *arguments), after = rest
                 options = step(*arguments)
                 if isinstance(options, tuple):
                     if not options:
                         break
-                    if len(options) == 1:  # no choice: nothing to come back to
+                    if len(options) == 1:  # no choice to come back to
                         rest = after
                         for goal in reversed(options[0]):
                             rest = (goal, rest)
@@ -161,6 +166,7 @@ class Search:
                 break
             else:
                 yield
+            # Backwards: the next alternative of the latest choice that has one.
             while choices:
                 alternatives, after, checkpoint = choices[-1]
                 self.undo(checkpoint)
@@ -198,10 +204,10 @@ class Search:
         top = top_of(root)
         if top in self.images:
             return _DONE
-        places = self.candidates(top)
-        if not places:
+        candidates = self.candidates(top)
+        if not candidates:
             self.fail(next(iter(self.used)), f"is matched, but no node fits {top!r}", term=top)
-        return (((self.match_root, root, node),) for node in places)
+        return (((self.match_root, root, node),) for node in candidates)
 
     # ------------------------------------------------------------------ terms
 
@@ -218,7 +224,7 @@ class Search:
                 return _DONE if self.admits_literal(term, value) else _FAILED
             case Where():
                 return _DONE if self.meets(term, value) else _FAILED
-            case Either() | Without() if term in self.images:
+            case Either() | Without() if term in self.images:  # a term with two readers: one value for both
                 return _DONE if self.images[term] == value else _FAILED
             case Either():
                 self.assign(self.images, term, value)
@@ -234,13 +240,13 @@ class Search:
         raise RuleError(f"{term!r} is no operand; it can only be yielded")
 
     def match_variable(self, variable: Variable, value: Any, reader: Any = None) -> Options:
-        """Bind a variable to a value, or to the values that a node reads, or compare with what it binds."""
+        """Bind a variable to a value, or to the values that a node reads, or compare with its binding."""
         if variable in self.bound:
-            before = self.bound[variable]
-            if before == value:
+            bound = self.bound[variable]
+            if bound == value:
                 return _DONE
             blamed = value.node if isinstance(value, Operand) else reader
-            self.fail(blamed, _unequal(value, before, variable.name), term=variable)
+            self.fail(blamed, _unequal(value, bound, variable.name), term=variable)
             return _FAILED
         for each in (value,) if isinstance(value, Operand) else value:
             kind = self.graph._node[each.node].get("type")
@@ -304,6 +310,7 @@ class Search:
         if not self.is_available(term, name):
             return _FAILED
         operands = self.graph.operands(name)
+        # Where an obstacle is wanted, the search goes on for a while: deeper down, the reason is more exact.
         if self.prunes and self.cannot_fit(term, name):
             self.fail(name, f"has no operands that the pattern's {term.called} could have", term=term)
             if self.obstacle.patience <= 0:
@@ -335,34 +342,30 @@ class Search:
             if key not in actual:
                 self.fail(name, f"has no attribute {key!r}", term=term)
                 return False
-            found = actual[key]
+            value = actual[key]
             if isinstance(wanted, Variable):
                 if wanted not in self.bound:
-                    if wanted.condition is None or self.call_predicate(wanted.condition, found, name):
-                        self.assign(self.bound, wanted, found)
+                    if wanted.condition is None or self.call_predicate(wanted.condition, value, name):
+                        self.assign(self.bound, wanted, value)
                         continue
-                    reason = f"needs: {wanted.condition.reason}"
-                elif same(self.bound[wanted], found):
+                    reason = f"the pattern needs: {wanted.condition.reason}"
+                elif same(self.bound[wanted], value):
                     continue
                 else:
-                    before = self.bound[wanted]
-                    self.fail(
-                        name, f"{key} is {found!r}, and {wanted.name!r} is already bound to {before!r}", term=term
-                    )
-                    return False
+                    reason = f"{wanted.name!r} is already bound to {self.bound[wanted]!r}"
             elif isinstance(wanted, Where):
-                if self.call_predicate(wanted, found, name):
+                if self.call_predicate(wanted, value, name):
                     continue
-                reason = f"needs: {wanted.reason}"
+                reason = f"the pattern needs: {wanted.reason}"
             elif isinstance(wanted, set | frozenset | range):
-                if any(same(found, w) for w in wanted):
+                if any(same(value, w) for w in wanted):
                     continue
-                reason = f"needs one of {_listed(wanted)}"
-            elif same(wanted, found):
+                reason = f"the pattern needs one of {_listed(wanted)}"
+            elif same(wanted, value):
                 continue
             else:
-                reason = f"needs {wanted!r}"
-            self.fail(name, f"{key} is {found!r}, and the pattern {reason}", term=term)
+                reason = f"the pattern needs {wanted!r}"
+            self.fail(name, f"{key} is {value!r}, and {reason}", term=term)
             return False
         return True
 
@@ -372,6 +375,7 @@ class Search:
         """Match the operands of a node, in every order and split that is allowed."""
         terms = term.operands
         rests, optional = term.loose, term.optional
+        # How many: optional operands are the last ones, and missing ones bind None; `*xs` takes whatever is left.
         missing = 0 if rests else len(terms) - len(values)
         if not 0 <= missing <= optional or (rests and len(values) < len(terms) - len(rests)):
             least = len(terms) - optional - len(rests)
@@ -381,25 +385,22 @@ class Search:
             return _FAILED
         goals: list[Goal] = [(self.bind_missing, t) for t in terms[len(terms) - missing :]]
         terms = terms[: len(terms) - missing]
+        # Which order: the first `free` operands of a commutative op stand in any, two of them most often.
         free = self.graph.op(name).interchangeable(len(values)) if len(values) > 1 else 0
         if free == len(terms) == 2 and not rests:
-            return self.match_both_orders(terms, values)
+            (s, t), (a, b) = terms, values
+            ordered: tuple[Goal, ...] = ((self.match_term, s, a), (self.match_term, t, b))
+            swapped: tuple[Goal, ...] = ((self.match_term, s, b), (self.match_term, t, a))
+            return (ordered,) if a == b else (ordered, swapped)
         if free > 1:
             head = terms if free == len(values) and rests else terms[:free]
             goals += [(self.match_term, t, v) for t, v in zip(terms[len(head) :], values[free:], strict=True)]
-            ordered = tuple(t for t in head if not isinstance(t, Rest))
+            single = tuple(t for t in head if not isinstance(t, Rest))
             rest = next((t for t in head if isinstance(t, Rest)), None)
-            return (((self.match_any_order, ordered, values[:free], rest, name), *goals),)
+            return (((self.match_any_order, single, values[:free], rest, name), *goals),)
         if not rests:
             return ((*((self.match_term, t, v) for t, v in zip(terms, values, strict=True)), *goals),)
         return self.match_splits(terms, rests, values, name)
-
-    def match_both_orders(self, terms: tuple[Term, ...], values: tuple[Operand, ...]) -> Options:
-        """Match two terms with two values in both orders, or in one where the values are equal."""
-        (s, t), (a, b) = terms, values
-        if a == b:
-            return (((self.match_term, s, a), (self.match_term, t, b)),)
-        return ((self.match_term, s, a), (self.match_term, t, b)), ((self.match_term, s, b), (self.match_term, t, a))
 
     def match_any_order(
         self, terms: tuple[Term, ...], values: tuple[Operand, ...], rest: Rest | None, name: str
@@ -433,7 +434,7 @@ class Search:
             yield tuple(goals)
 
     def bind_missing(self, variable: Variable) -> Options:
-        """Bind an optional operand that is not there."""
+        """Bind None to an optional operand that is missing."""
         if self.bound.get(variable) is not None:
             reason = f"is bound to {variable.name!r}, which is missing elsewhere"
             self.fail(_node_of(self.bound[variable]), reason, term=variable)
@@ -444,12 +445,12 @@ class Search:
     def cannot_fit(self, term: PatternNode, name: str) -> bool:
         """Tell whether a tree of a pattern cannot fit below a node, whatever its variables are.
 
-        Remembered for each pair, so that a tree of commutative ops costs its size times that of the graph's, where
+        Memoised for each pair, so that a tree of commutative ops costs its size times that of the graph's, where
         trying all orders of all of them would cost their product.
         """
         key = (id(term), name)
         if key not in self.unfit:
-            self.unfit[key] = False  # while it is being asked
+            self.unfit[key] = False  # while it is computed: on a cycle the question comes back
             kind = self.graph._node[name].get("type")
             values = self.graph.operands(name)
             inner = [(i, t) for i, t in enumerate(term.operands) if isinstance(t, PatternNode)]
@@ -470,10 +471,10 @@ class Search:
     # ------------------------------------------------------------------ runs
 
     def match_run(self, term: Repeated, top: Operand, root: bool) -> Options:
-        """Match a whole run from its top down; then its base, which is all of it where no link is needed and none fits.
+        """Match a whole run from its top down, then its base; a run of no links is its base alone.
 
-        Each link matches in the first way that lets the run go on, and the lowest in every way. What variables of the
-        rule are in it is settled before: each binding that the top link allows has a run of its own.
+        Each link matches in the first way that lets the run go on, and the lowest in every way. Variables of the rule
+        that occur in the unit are bound before: each binding that the top link allows has a run of its own.
         """
         unit = term.unit
         free = [v for v in unit.variables if v not in self.bound]
@@ -499,7 +500,7 @@ class Search:
         return (((self.match_result, unit.top, 0, at), (self.finish_run, term, links, root and not links)),)
 
     def match_empty_run(self, term: Repeated, value: Operand) -> Options:
-        """Match the base where no link may be: as long as a run can be, this one is of none."""
+        """Match the base as a run of no links; that none fits is decided at the end, by `settle_empty_runs`."""
         self.assign(self.images, term, UnitMatches((), (), ()))
         self.assign(self.empty_runs, term, value)
         return (((self.match_term, term.base, value),),)
@@ -511,7 +512,7 @@ class Search:
         return _DONE
 
     def match_next_link(self, unit: Unit, top: Operand, links: list[Any], inside: set[str]) -> Operand | None:
-        """Match a link in the first way that lets the run go on; return where, or nothing at the last."""
+        """Match a link in the first way that lets the run go on; return the value below, or None at the last link."""
         assert unit.hole is not None
         for _ in self.solve([(self.match_result, unit.top, 0, top)]):
             if self.continues_below(unit, self.bound[unit.hole], inside):
@@ -529,7 +530,7 @@ class Search:
         readers = self.graph._succ[lower.node]
         if self.shared == "refuse" and not all(r in mine or r in inside for r in readers):
             return False
-        # What other parts of the pattern match does not end a run: a node in both is no match at all.
+        # Nodes of other parts of the pattern do not end a run: a node in both is no match at all.
         used, self.used = self.used, {}
         checkpoint = len(self.trail)
         self.free_unit(unit)
@@ -539,7 +540,7 @@ class Search:
         return fits
 
     def finish_run(self, term: Repeated, links: list[Any], root: bool) -> Options:
-        """Take the lowest link as it is matched, and match the base."""
+        """Take the lowest link as it is matched now, and match the base."""
         link, value = self.take_unit(term.unit)
         links = [link, *reversed(links)]
         if len(links) < term.least:
@@ -552,7 +553,7 @@ class Search:
         return (((self.match_term, term.base, value),),)
 
     def shared_end(self, unit: Unit, lower: Operand, links: list[Any]) -> str:
-        """Say which reader outside of a run ends it above what could be a link."""
+        """Return the message for a reader outside of a run that ends it above another possible link."""
         mine = {name for nodes, _, _ in links for name in nodes}
         others = [r for r in self.graph._succ[lower.node] if r not in mine]
         if self.shared != "refuse" or not others or lower.result or not self.can_be(unit.top, lower.node):
@@ -579,9 +580,9 @@ class Search:
         return False
 
     def settle_empty_runs(self) -> Options:
-        """Accept runs of no links only where, with all that is bound by now, no link fits."""
+        """Accept runs of no links only where, with all variables bound, no link fits."""
         checkpoint = len(self.trail)
-        used, self.used = self.used, {}  # what other parts of the pattern match is a link as well
+        used, self.used = self.used, {}  # a node of another part of the pattern would be a link as well
         for term, value in list(self.empty_runs.items()):
             if self.can_meet([(self.match_result, term.unit.top, 0, value)]):
                 self.undo(checkpoint)
@@ -594,8 +595,9 @@ class Search:
     # ------------------------------------------------------------------ groups
 
     def match_group(self, term: Every, member: str) -> Options:
-        """Match all readers of a value, one of which was found."""
+        """Match all readers of a value, of which `member` is matched now."""
         unit = term.unit
+        # The member found the value that the group reads; then it is matched again, in its turn.
         for node in unit.nodes:
             self.unassign(self.used, self.images[node])
         self.free_unit(unit)
@@ -631,7 +633,7 @@ class Search:
     # ------------------------------------------------------------------ units
 
     def take_unit(self, unit: Unit) -> tuple[Any, Operand]:
-        """Return what a unit has matched, and the value in its hole; its variables are free again."""
+        """Return the match of a unit, and the value in its hole; its variables are free again."""
         nodes = tuple(self.images[n] for n in unit.nodes)
         values = tuple(self.bound.get(v) for v in unit.own)
         top = self.images[unit.top]
@@ -640,7 +642,7 @@ class Search:
         return (nodes, values, top), lower
 
     def free_unit(self, unit: Unit) -> None:
-        """Free what a unit binds; the nodes that it matched stay taken."""
+        """Free the variables of a unit; its matched nodes stay taken."""
         for node in unit.nodes:
             self.unassign(self.images, node)
         for variable in (*unit.own, *((unit.hole,) if unit.hole is not None else ())):
@@ -691,7 +693,7 @@ class Search:
         return replaced
 
     def settle_denied(self) -> bool:
-        """Tell whether every value that must not be something is not."""
+        """Tell whether no value that must not match a term does."""
         checkpoint = len(self.trail)
         for term, value in list(self.denied.items()):
             if self.can_meet([(self.match_term, term.term_, value), (self.settle_empty_runs,)]):
@@ -701,7 +703,7 @@ class Search:
         return True
 
     def has_forbidden(self) -> bool:
-        """Tell whether a node is there that must not be."""
+        """Tell whether a forbidden node is there."""
         checkpoint = len(self.trail)
         for term in self.pattern.forbidden:
             for name in self.candidates(term):
@@ -715,7 +717,8 @@ class Search:
     # ------------------------------------------------------------------ candidates
 
     def candidates(self, top: PatternNode) -> list[str]:
-        """Return the nodes where a pattern node can be, given what is bound; in the order of their names."""
+        """Return the nodes that a pattern node may match, given the present assignments; by name."""
+        # Breadth-first down the pattern, to the nearest term that is bound: its readers are few, all nodes are many.
         layer: list[Any] = [top]
         for distance in range(1, len(self.pattern.terms) + 2):
             below = [t for node in layer for t in node.operands]
@@ -733,7 +736,7 @@ class Search:
         return self.cache[key]
 
     def value_of(self, term: Any) -> Operand | None:
-        """Return the value that a term is bound to, if it is."""
+        """Return the value that a term is bound to, if any."""
         if isinstance(term, Rest):
             term = term.variable
         image = self.bound.get(term) if isinstance(term, Variable) else self.images.get(term)
@@ -746,7 +749,7 @@ class Search:
         return image[0] if isinstance(image, tuple) and image and isinstance(image[0], Operand) else None
 
     def readers_above(self, name: str, height: int, top: PatternNode) -> list[str]:
-        """Return the nodes at most so many readers above a node that a pattern node could be, by name."""
+        """Return the nodes at most so many readers above a node that a pattern node may match, by name."""
         kinds = top.kinds
         key = (name, height, kinds)
         if key in self.cache:
@@ -768,17 +771,17 @@ class Search:
     # ------------------------------------------------------------------ state and trail
 
     def assign(self, where: dict[Any, Any], key: Any, value: Any) -> None:
-        """Assign, and remember what was there."""
+        """Assign, and put the old value on the trail."""
         self.trail.append((where, key, where.get(key, _ABSENT)))
         where[key] = value
 
     def unassign(self, where: dict[Any, Any], key: Any) -> None:
-        """Take an assignment away, and remember it."""
+        """Remove an assignment, and put it on the trail."""
         if key in where:
             self.trail.append((where, key, where.pop(key)))
 
     def undo(self, checkpoint: int) -> None:
-        """Restore what was when the trail was that long."""
+        """Restore the assignments of the time when the trail was that long."""
         trail = self.trail
         while len(trail) > checkpoint:
             where, key, old = trail.pop()
@@ -788,11 +791,11 @@ class Search:
                 where[key] = old
 
     def fail(self, node: Any, reason: str, *, term: Any = None, beyond: int = 0, **more: Any) -> None:
-        """Note why the search stops here, at a term, or beyond where parts of it already did."""
-        here = len(self.used) + beyond
-        if here >= self.obstacle.progress:
+        """Note why the search stops at a term; `beyond` counts the checks of the whole match as further progress."""
+        progress = len(self.used) + beyond
+        if progress >= self.obstacle.progress:
             self.obstacle.note(
-                here, node, reason, term=term, images=self.images, bound=self.bound, used=self.used, **more
+                progress, node, reason, term=term, images=self.images, bound=self.bound, used=self.used, **more
             )
 
 
@@ -818,7 +821,7 @@ def _node_of(value: Any) -> Any:
 
 
 def _unequal(value: Any, before: Any, name: str) -> str:
-    """Say why a value is not what a variable stands for already; the node that it is of is named before."""
+    """Return the message that a value is not the binding of a variable; the value's node is named before."""
     if isinstance(value, Operand):
         if isinstance(before, Operand) and before.node == value.node:
             return f"gives result {value.result} here, and {name} stands for result {before.result} of it already"
@@ -827,7 +830,7 @@ def _unequal(value: Any, before: Any, name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value in words.
+    """Return the text of a value.
 
     Examples
     --------
@@ -842,7 +845,7 @@ def _shown(value: Any) -> str:
 
 
 def _listed(values: set[Any] | frozenset[Any] | range) -> str:
-    """Return some values in an order that is the same each time."""
+    """Return the text of a set or range, in an order that is the same each time."""
     if isinstance(values, range) and values.step == 1 and len(values) > 2:
         return f"{values[0]} to {values[-1]}"
     return f"{{{', '.join(map(repr, values) if isinstance(values, range) else sorted(map(repr, values)))}}}"

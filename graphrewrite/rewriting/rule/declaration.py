@@ -32,17 +32,17 @@ class Rule(Displayed, PatternRule):
     name : str
         The function's name.
     pattern : Pattern
-        What it looks for.
+        The nodes that it looks for.
     keeps : str
         ``"exact"`` (same bits), ``"rounding"`` (within rounding errors of floats) or ``"assumes"`` (what its
         docstring states).
     shared : str
-        What becomes of a matched node that is no root and has a reader outside of the match: ``"refuse"`` the match,
+        How a matched node is treated that is no root and has a reader outside of the match: ``"refuse"`` the match,
         ``"keep"`` the node for that reader, or ``"duplicate"`` it where the replacement uses it.
     kind : str
         ``"transformation"``, which stays on its level, or ``"lowering"``, which goes to a more specific one.
     file, line : str, int
-        Where it is written.
+        Its source location.
     """
 
     def __init__(
@@ -63,21 +63,21 @@ class Rule(Displayed, PatternRule):
             raise self.complain(wrong)
 
     def complain(self, message: str) -> RuleError:
-        """Return an error that names this rule, its file and its line."""
+        """Return an error that names this rule and its source location."""
         return self.definition.complain(message)
 
     # ------------------------------------------------------------------ using it
 
     def find(self, graph: Graph) -> list[Match]:
         """Return every match that the rule accepts, in topological order of the roots."""
-        places: dict[Any, list[str]] = {}
+        cache: dict[Any, list[str]] = {}
         fresh = _names_for(graph)
         kinds = self.definition.root_kinds
         return [
             match
             for node in graph.in_order()
             if kinds is None or graph._node[node].get("type") in kinds
-            for match in self._matches(graph, node, places=places)
+            for match in self._matches(graph, node, cache=cache)
             if not isinstance(self.edit(graph, match, fresh=fresh), Declined)
         ]
 
@@ -103,9 +103,9 @@ class Rule(Displayed, PatternRule):
         return kind(str(self.complain(str(error) if at is None else f"failed at {at!r}: {error}")))
 
     def edit(self, graph: Graph, match: Match, *, fresh: Callable[[str], str] | None = None) -> Edit | Declined:
-        """Return what rewriting a match would change; nothing is changed.
+        """Return the edit that applies a match; nothing is changed yet.
 
-        ``fresh`` gives a name that is free, from a stem. `graphrewrite.graph.edit.apply_edit` makes the changes.
+        ``fresh`` returns a free name for a stem. `graphrewrite.graph.edit.apply_edit` makes the changes.
 
         Raises
         ------
@@ -114,11 +114,13 @@ class Rule(Displayed, PatternRule):
         RewriteError
             If the replacement would corrupt the graph.
         """
+        # The function runs on the match: above the yield each term recalls its match, below it ops make new parts.
         replay = Replay(graph, self.pattern, match.images, match.values)
         replaced = match.replaced()
         returned = self._run(replay, replaced[0][0][0])
         if isinstance(returned, Declined):
             return returned
+        # What it returns becomes one part for each replaced root, and these an edit.
         roots = [root for group in replaced for root in group]
         try:
             parts = [p if p is NOTHING else replay.part(p) for p in self._aligned(returned, replaced)]
@@ -129,8 +131,8 @@ class Rule(Displayed, PatternRule):
         except GraphRewriteError as error:
             raise self.named(error) from error
 
-    def _run(self, replay: Replay, where: str) -> Any:
-        """Run the function on a match; return what it returns."""
+    def _run(self, replay: Replay, node: str) -> Any:
+        """Run the function on a match at a node; return its result."""
         run = self.function(*replay.arguments())
         try:
             replay.replay_pattern(run)
@@ -142,9 +144,9 @@ class Rule(Displayed, PatternRule):
                 ) from None
             return stop.value
         except GraphRewriteError as error:
-            raise self.complain(f"failed at {where!r}: {error}") from error
+            raise self.complain(f"failed at {node!r}: {error}") from error
         except Exception as error:
-            raise self.complain(f"fails below its yield, at {where!r}: {type(error).__name__}: {error}") from error
+            raise self.complain(f"fails below its yield, at {node!r}: {type(error).__name__}: {error}") from error
         raise self.complain("yields twice; a rule has one yield")
 
     def _aligned(self, returned: Any, replaced: list[list[Root]]) -> list[Any]:
@@ -183,7 +185,7 @@ class Rule(Displayed, PatternRule):
         Returns
         -------
         Explanation
-            The sentence, which knows what fitted and what did not.
+            The sentence, with the nodes that fitted and the node that did not.
         """
         graph.value(at)
         obstacle = Obstacle(patience=1000)
@@ -197,6 +199,7 @@ class Rule(Displayed, PatternRule):
             reason = f"declined: {planned.reason}"
             obstacle.note(len(graph), planned.at or at, reason, images=fits, bound=bound, used=match.nodes)
         sentence = f"{self.name} does not match at {at!r}: {obstacle.node!r} {obstacle.reason}."
+        # A match is found at its first root: a user who asks at another one should hear of it.
         others = (m for i in range(1, len(self.pattern.roots)) for m in self._matches(graph, at, entry=i))
         if (other := next((m for m in others if not isinstance(self.edit(graph, m), Declined)), None)) is not None:
             sentence += f" It is another root of what matches at {other.roots[0]!r}."
@@ -234,11 +237,11 @@ class _Language:
         range of values those, one with ``rule.where(...)`` what meets the condition; one with the default None is an
         operand that may be missing.
     keeps : {"exact", "rounding", "assumes"}
-        What the rewrite keeps: the same bits, the same up to rounding of floats, or the same under a stated assumption.
+        What the rewrite preserves: all bits, values up to rounding of floats, or values under a stated assumption.
     kind : {"transformation", "lowering"}
         Whether it stays on its level, or goes to a more specific one, such as from layers to integer arithmetic.
     shared : {"refuse", "keep", "duplicate"}
-        What to do about an inner node with a reader outside the match: refuse the match, keep the node for that reader,
+        How to treat an inner node with a reader outside the match: refuse the match, keep the node for that reader,
         or duplicate it where the replacement uses it.
 
     Raises

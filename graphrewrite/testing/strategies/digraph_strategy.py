@@ -146,19 +146,7 @@ def _as_rule(given: Any) -> GraphRule:
         return given
     if not isinstance(given, GraphPattern):
         raise RuleError(f"{given!r} is no rule of graphs; of a rule made of ops, graphs(containing=...) has instances")
-    return GraphRule(
-        "instance",
-        given.graph,
-        lambda match: decline("it is only looked for"),
-        interface=given.interface,
-        groups=given.groups,
-        induced=given.induced,
-        without=given.without,
-        condition=given.condition,
-        keeps="exact",
-        file=__file__,
-        line=0,
-    )
+    return GraphRule("instance", given, lambda match: decline("it is only looked for"), file=__file__, line=0)
 
 
 def _joined(listed: list[tuple[Any, ...]], data: dict[Any, Any], *, acyclic: bool, least: int) -> nx.DiGraph:

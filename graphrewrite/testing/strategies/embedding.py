@@ -9,7 +9,7 @@ import networkx as nx
 from hypothesis import strategies as st
 
 from graphrewrite.rewriting.digraph_rules import GraphPattern, GraphRule, fresh_name
-from graphrewrite.rewriting.digraph_rules.fits import DataTest
+from graphrewrite.rewriting.digraph_rules.requirements import DataTest
 from graphrewrite.rewriting.pattern import Where, same
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits, unmet
 from graphrewrite.testing.strategies.picking import picking

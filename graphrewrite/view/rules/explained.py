@@ -9,7 +9,7 @@ import networkx as nx
 
 from graphrewrite.graph import Operand
 from graphrewrite.rewriting.digraph_rules import GraphRule
-from graphrewrite.rewriting.match.found import UnitMatches
+from graphrewrite.rewriting.match.results import UnitMatches
 from graphrewrite.rewriting.pattern import Every, PatternNode, Repeated, Variable
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.explanation import Explanation

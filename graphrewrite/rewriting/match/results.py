@@ -28,7 +28,7 @@ class Embedding:
     images : tuple
         For each of ``pattern.terms`` a node's name, an `Operand`, `UnitMatches`, or None where it is not there.
     values : tuple
-        What each of ``pattern.variables`` binds: an `Operand`, a tuple of them, an attribute's value, or None.
+        The binding of each of ``pattern.variables``: an `Operand`, a tuple of them, an attribute's value, or None.
     """
 
     images: tuple[Any, ...]
@@ -42,11 +42,11 @@ class UnitMatches:
     Attributes
     ----------
     nodes : tuple of tuple of str
-        For each its nodes, in the order of the unit's.
+        The nodes of each, in the order of the unit's.
     values : tuple of tuple
-        For each what the unit's own variables bind.
+        The bindings of the unit's own variables in each.
     tops : tuple of str
-        For each the node that is read from outside.
+        The node of each that is read from outside.
     """
 
     nodes: tuple[tuple[str, ...], ...]
@@ -55,25 +55,25 @@ class UnitMatches:
 
 
 class Obstacle:
-    """Keeps the reason that stopped the search furthest into the pattern, and what was matched up to there.
+    """The reason that stopped a search furthest into the pattern, and the partial match there.
 
     Parameters
     ----------
     patience : int
-        How often the search may go on where it knows that there is no match, to find out what is wrong there.
+        How often the search may go on where it knows that there is no match, to find a more exact reason.
 
     Attributes
     ----------
     progress : int
-        How far the search came.
+        How far the search came: the number of matched nodes.
     node, reason : str
         Where it stopped, and why.
     term : term or None
-        Of the pattern, what the node should have been.
+        The term of the pattern that the node did not match.
     images, bound : dict
-        Terms (of a pattern graph: nodes) and variables of the pattern to what they were matched with.
+        Terms (of a pattern graph: nodes) and variables of the pattern, each with its match.
     used : tuple of str
-        The nodes that were matched.
+        The matched nodes.
     """
 
     def __init__(self, patience: int = 0) -> None:
@@ -90,7 +90,7 @@ class Obstacle:
 
     @property
     def reason(self) -> str:
-        """Why it stopped there; written when it is asked for, as nobody asks most searches."""
+        """Why it stopped there; written on access, for most searches are never asked."""
         is_value = "" if self._value is None else f": it is {abbreviated(self._value, typed=False)}"
         return f"{self._message}{' or '.join(self._wanted)}{is_value}"
 
@@ -107,7 +107,7 @@ class Obstacle:
         bound: Mapping[Any, Any] = _NOTHING,
         used: Iterable[str] = (),
     ) -> None:
-        """Remember a reason if the search came further than before, or what else a node could have been as far in."""
+        """Keep a reason if the search came further than before, or an alternative at the same node."""
         if progress > self.progress:
             self.progress, self.node, self._message, self.term = progress, node, reason, term
             self._wanted, self._value = (wanted,) if wanted else (), value
@@ -125,7 +125,7 @@ class MatchedValue:
 
     @property
     def type(self) -> Type:
-        """What the value carries."""
+        """The type of the value."""
         return self.graph.result_type(*self.operand)
 
     @property

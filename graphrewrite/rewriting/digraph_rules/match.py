@@ -19,7 +19,7 @@ __all__ = ["GraphMatch", "non_overlapping"]
 
 @dataclass(frozen=True, repr=False)
 class GraphMatch:
-    """A place where a graph rule applies.
+    """A site at which a graph rule applies.
 
     Attributes
     ----------
@@ -50,10 +50,8 @@ class GraphMatch:
     def nodes(self) -> tuple[Any, ...]:
         """The matched nodes in the order of the pattern, then those of its groups."""
         pattern = self.rule.pattern
-        found = dict.fromkeys(self.bindings[name] for name in pattern.single)
-        for group in pattern.groups:
-            found.update(dict.fromkeys(self.bindings[group]))
-        return tuple(found)
+        groups = (node for group in pattern.groups for node in self.bindings[group])
+        return tuple(dict.fromkeys([*(self.bindings[name] for name in pattern.single), *groups]))
 
     @property
     def roots(self) -> tuple[Any, ...]:
@@ -66,15 +64,15 @@ class GraphMatch:
         return tuple(self.bindings[name] for name in self.rule.pattern.interior)
 
     def __getitem__(self, name: Hashable) -> Any:
-        """Return the attributes of what a node of the pattern matched; of a group, a tuple of them."""
+        """Return the attributes of the node that a name stands for; of a group, a tuple of them."""
         self._check(name)
-        found, data = self.bindings[name], self._graph.nodes
+        image, data = self.bindings[name], self._graph.nodes
         if name in self.rule.pattern.groups:
-            return tuple(MappingProxyType(data[node]) for node in found)
-        return MappingProxyType(data[found])
+            return tuple(MappingProxyType(data[node]) for node in image)
+        return MappingProxyType(data[image])
 
     def edge(self, source: Hashable, destination: Hashable) -> Any:
-        """Return the attributes of what an edge of the pattern matched.
+        """Return the attributes of the edge that an edge of the pattern stands for.
 
         Parameters
         ----------
@@ -103,22 +101,21 @@ class GraphMatch:
 
     def _check(self, name: Hashable) -> None:
         if name not in self.bindings:
-            known = did_you_mean(str(name), map(str, self.bindings))
-            raise RuleError(f"the pattern of rule {self.rule.name!r} has no node {name!r}{known}")
+            hint = did_you_mean(str(name), map(str, self.bindings))
+            raise RuleError(f"the pattern of rule {self.rule.name!r} has no node {name!r}{hint}")
 
     def __repr__(self) -> str:
         return f"<match: {self}>"
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{name}={found!r}" for name, found in self.bindings.items())
+        shown = ", ".join(f"{name}={image!r}" for name, image in self.bindings.items())
         return f"{self.rule.name} at {self.roots[0]!r} with {shown}"
 
 
 def non_overlapping(matches: Iterable[GraphMatch]) -> list[GraphMatch]:
-    """Keep those matches that can be applied together: the first, and each that no kept one is in the way of.
+    """Keep those matches that can be applied together: the first, and each that overlaps with no kept one.
 
-    Two matches are in each other's way if an interior node of one is matched by the other. They may share interface
-    nodes.
+    Two matches overlap if an interior node of one is matched by the other. They may share interface nodes.
 
     Parameters
     ----------
