@@ -8,7 +8,7 @@ import networkx as nx
 
 from graphrewrite.graph.storage import stores_plainly
 
-__all__ = ["Edit", "apply_edit", "difference", "revert_edit"]
+__all__ = ["Edit", "apply_edit", "difference", "reapply_edit", "revert_edit"]
 
 
 class Edit:
@@ -94,6 +94,13 @@ def apply_edit(graph: nx.DiGraph, edit: Edit) -> None:
         nx._clear_cache(graph)
     else:
         apply_publicly(graph, edit)
+
+
+def reapply_edit(graph: nx.DiGraph, edit: Edit) -> Edit:
+    """Apply a recorded edit to another copy of its graph; return it as applied, for the record stays as it is."""
+    again = Edit(edit.added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched)
+    apply_edit(graph, again)
+    return again
 
 
 def apply_directly(graph: nx.DiGraph, edit: Edit) -> None:

@@ -19,7 +19,7 @@ __all__ = ["Pass", "Pipeline", "pass_"]
 
 @dataclass(frozen=True, eq=False)
 class Pass(Displayed):
-    """A transformation of whole graphs, for what no bounded pattern can say.
+    """A transformation of whole graphs, for changes that no bounded pattern describes.
 
     Made by the decorator `pass_`.
 
@@ -51,12 +51,12 @@ class Pass(Displayed):
         return rewrite(graph, self, once=True)
 
     def apply_in_place(self, graph: Graph) -> list[str]:
-        """Transform a graph that may be changed; return the names of the nodes that went."""
+        """Transform a graph that may be changed; return the names of the removed nodes."""
         before = levels_in(graph)
-        gone = self.function(graph)
-        if gone and (wrong := unlike(self.kind, before.values(), new_levels(before, levels_in(graph)))):
+        removed = self.function(graph)
+        if removed and (wrong := unlike(self.kind, before.values(), new_levels(before, levels_in(graph)))):
             raise RewriteError(f"pass {self.name!r} {wrong}")
-        return gone
+        return removed
 
     def __reduce__(self) -> str:
         return str(self.function.__qualname__)  # as a function, it is copied and pickled by its name
@@ -66,14 +66,14 @@ class Pass(Displayed):
 
 
 def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact", kind: str = "transformation") -> Pass:
-    """Make a pass of a function that changes the graph that it is given and returns the nodes that went.
+    """Make a pass of a function that changes a graph in place and returns the removed nodes.
 
     Parameters
     ----------
     function : callable
         Takes a graph, changes it, returns the names of the nodes that it removed or replaced.
     keeps : {"exact", "rounding", "assumes"}
-        What it keeps.
+        What it preserves.
     kind : {"transformation", "lowering"}
         Whether it stays on its level, or goes to a more specific one.
 
@@ -98,7 +98,7 @@ class Pipeline(Displayed):
     *phases : iterable of Rule and Pass, Rule, Pass or Pipeline
         In order.
     name : str
-        What it is called.
+        Its name in messages.
 
     Examples
     --------

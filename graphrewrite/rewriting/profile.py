@@ -1,4 +1,4 @@
-"""Profiles: how often each rule of a set was tried, matched and declined, why, and in which time."""
+"""Profiles: counts of the tries, matches and refusals of each rule of a set, with reasons and times."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ HEAD = ("rule", "tried", "matched", "declined", "fired", "µs/try")
 
 @dataclass
 class RuleProfile:
-    """What one rule did.
+    """Counts and times of one rule.
 
     Attributes
     ----------
     tried : int
-        How often it was looked for at a node of its root's type.
+        Tries at nodes of its root's type.
     matched : int
-        How many matches were found.
+        Matches.
     declined : Counter
-        How often it refused a match, by reason.
+        Refused matches, by reason.
     fired : int
-        How often it was applied.
+        Applications.
     seconds : float
-        In all of this.
+        Time of all of this.
     """
 
     tried: int = 0
@@ -46,7 +46,7 @@ class RuleProfile:
 
 
 class Profile(Displayed, dict[str, RuleProfile], shown_by="profile_table.show_profile"):
-    """Rule name to what that rule did, in the order of the set.
+    """Rule name to counts and times, in the order of the set.
 
     Examples
     --------
@@ -75,13 +75,13 @@ class Profile(Displayed, dict[str, RuleProfile], shown_by="profile_table.show_pr
 
     @property
     def never_met(self) -> tuple[str, ...]:
-        """Rules whose root was nowhere to be found."""
-        return tuple(name for name, found in self.items() if not found.tried)
+        """Rules that were never tried: no node has the type of their root."""
+        return tuple(name for name, profile in self.items() if not profile.tried)
 
     @property
     def dead(self) -> tuple[str, ...]:
         """Rules that never fired."""
-        return tuple(name for name, found in self.items() if not found.fired)
+        return tuple(name for name, profile in self.items() if not profile.fired)
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
@@ -92,7 +92,7 @@ class Profile(Displayed, dict[str, RuleProfile], shown_by="profile_table.show_pr
         ]
 
     def __repr__(self) -> str:
-        fired = sum(found.fired for found in self.values())
+        fired = sum(profile.fired for profile in self.values())
         rules, steps = ("rule" if len(self) == 1 else "rules"), ("step" if fired == 1 else "steps")
         return f"<profile: {len(self)} {rules}, {fired} {steps}>"
 
@@ -103,6 +103,6 @@ class Profile(Displayed, dict[str, RuleProfile], shown_by="profile_table.show_pr
             "  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
             for row in table
         ]
-        for name, found in self.items():
-            lines += [f"{name} declined {count} times: {reason}" for reason, count in found.declined.most_common()]
+        for name, profile in self.items():
+            lines += [f"{name} declined {count} times: {reason}" for reason, count in profile.declined.most_common()]
         return "\n".join(line.rstrip() for line in lines)

@@ -1,4 +1,4 @@
-"""Rules by their names: ``package.module:RULES``, as commands and the pytest plugin are given them."""
+"""Rules by their names: ``package.module:RULES``, the arguments of commands and of the pytest plugin."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _SHOWN = 8
 
 
 class NamingError(GraphRewriteError):
-    """A name leads to no rule, pass or pipeline; says what is there instead."""
+    """A name denotes no rule, pass or pipeline; the message lists names that do."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """A rule, or what stands for several.
+    """A rule, or a pass, pipeline or function, with its name.
 
     Attributes
     ----------
     target : str
-        The name that led to it.
+        The name in the argument.
     name : str
-        What it is called; of two of one name in a target, the second has a number.
+        Its own name; of two of one name in a target, the second has a number.
     subject : Rule, GraphRule, Pass, Pipeline or callable
-        What it stands for.
+        The rule itself.
     """
 
     target: str
@@ -47,14 +47,13 @@ class Named:
 
 
 def named(targets: Iterable[str], *, folder: Path | None = None) -> list[Named]:
-    """Return what some names stand for, rule by rule.
+    """Return the rules that some names denote, one by one.
 
     Parameters
     ----------
     targets : iterable of str
-        ``package.module:NAME`` of a rule, a pass, a pipeline, a function on graphs, or a tuple or list of them, whose
-        members are given one by one; or ``package.module`` for everything of this kind, but functions, that the module
-        makes or offers.
+        ``package.module:NAME`` of a rule, a pass, a pipeline, a function on graphs, or a tuple or list of them; or
+        ``package.module`` for all rules, passes and pipelines that the module defines or exports.
 
     Raises
     ------
@@ -92,7 +91,7 @@ def _module(module_name: str, target: str, folder: Path | None) -> ModuleType:
             hint = f"; a module is imported: write {dotted}{target[len(module_name) :]}"
         raise NamingError(f"{target!r} is not of the form package.module:RULES{hint}")
     if folder is not None and str(folder) not in sys.path:
-        sys.path.append(str(folder))  # behind all others: nothing that is installed is hidden
+        sys.path.append(str(folder))  # after all others, so that it hides no installed module
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -100,13 +99,13 @@ def _module(module_name: str, target: str, folder: Path | None) -> ModuleType:
         if missing and (module_name == missing or module_name.startswith(f"{missing}.")):
             raise NamingError(_not_found(module_name, missing)) from None
         raise NamingError(f"{module_name!r} needs the module {missing!r}, which is not installed") from error
-    except SyntaxError as error:  # of the module, or of one that it imports
-        where = f"{error.filename}:{error.lineno}"
-        raise NamingError(f"{module_name!r} cannot be imported: SyntaxError: {error.msg} ({where})") from error
-    except (Exception, SystemExit) as error:  # whatever a module of other people does
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{at.filename}:{at.lineno}"
-        raise NamingError(f"{module_name!r} cannot be imported: {type(error).__name__}: {error} ({where})") from error
+    except (Exception, SystemExit) as error:  # user code may raise anything
+        message, at = str(error), traceback.extract_tb(error.__traceback__)[-1]
+        location = f"{at.filename}:{at.lineno}"
+        if isinstance(error, SyntaxError):  # of the module, or of one that it imports
+            message, location = error.msg, f"{error.filename}:{error.lineno}"
+        reason = f"{type(error).__name__}: {message} ({location})"
+        raise NamingError(f"{module_name!r} cannot be imported: {reason}") from error
 
 
 def _not_found(module_name: str, missing: str) -> str:
@@ -137,14 +136,15 @@ def _attribute(module: ModuleType, name: str, target: str) -> Any:
             names = [word for word in dir(thing) if not word.startswith("_")]
             hint = did_you_mean(part, names)
             if not hint and isinstance(thing, ModuleType):
-                here = sorted(word for word in names if _is_subject(getattr(thing, word, None)))
-                hint = f"; there is: {', '.join(here[:8])}{' …' if len(here) > 8 else ''}" if here else ""
+                rules = sorted(word for word in names if _is_subject(getattr(thing, word, None)))
+                more = " …" if len(rules) > _SHOWN else ""
+                hint = f"; there is: {', '.join(rules[:_SHOWN])}{more}" if rules else ""
             raise NamingError(f"{holder!r} has no {part!r}{hint}") from None
     return thing
 
 
 def _members(thing: Any, target: str) -> Iterable[Any]:
-    """The rules of a set, one by one; a pipeline is one thing, as its phases need one another."""
+    """Return the rules of a set; a pipeline counts as one, for its phases depend on each other."""
     if isinstance(thing, Rule | GraphRule | Pass | Pipeline):
         return (thing,)
     if isinstance(thing, ModuleType):
@@ -153,7 +153,7 @@ def _members(thing: Any, target: str) -> Iterable[Any]:
         values = list(thing.values()) if isinstance(thing, dict) else list(thing)
         members = [member for value in values for member in _members(value, target)]
         if isinstance(thing, set | frozenset):
-            members.sort(key=_called)  # sets have no order that can be relied on
+            members.sort(key=_called)  # sets have no stable order
         if not members:
             raise NamingError(f"{target!r} is empty; name another, or put a rule into it")
         return members
@@ -172,7 +172,7 @@ def _is_subject(thing: Any) -> bool:
 
 
 def _all(module: ModuleType, target: str) -> Iterable[Any]:
-    """Rules, passes and pipelines of a module, alone or in tuples: those that it offers, or makes itself."""
+    """Return the rules, passes and pipelines of a module, alone or in tuples: those in `__all__`, or its own."""
     offered = getattr(module, "__all__", None)
     subjects: dict[int, Any] = {}
     for name, thing in vars(module).items():
@@ -189,7 +189,7 @@ def _all(module: ModuleType, target: str) -> Iterable[Any]:
 
 
 def _is_made_in(thing: Any, module: ModuleType) -> bool:
-    """Tell whether a rule or a pass was not only imported by a module; tuples say what they are for."""
+    """Tell whether a rule or a pass is defined in a module rather than imported; tuples count as its own."""
     function = getattr(thing, "function", None)
     return function is None or getattr(function, "__module__", None) == module.__name__
 

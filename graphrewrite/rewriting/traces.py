@@ -15,7 +15,7 @@ from graphrewrite.formats.text import line_of_data
 from graphrewrite.formats.text.literal_printer import quote
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import check_digraph
-from graphrewrite.graph.edit import Edit, apply_edit, difference
+from graphrewrite.graph.edit import Edit, difference, reapply_edit
 from graphrewrite.hierarchy.region_tracking import tracking_regions
 from graphrewrite.rewriting.engine.attempt import Change
 from graphrewrite.rewriting.engine.entry import Rules, rewrite
@@ -39,9 +39,9 @@ class Step:
     source : str
         File and line of the rule, or of the pass's function.
     change : Change or Record
-        What was matched, and what was changed.
+        The match, and the edit.
     seconds : float
-        Time since the step before.
+        Time since the previous step.
     """
 
     rule: str
@@ -54,25 +54,25 @@ class Step:
 
     @property
     def match(self) -> Any:
-        """What it matched; None for a pass."""
+        """The match; None for a pass."""
         return self.change.match
 
     @property
     def edit(self) -> Edit:
-        """What it changed."""
+        """The change."""
         edit: Edit = self.change.edit
         return edit
 
     @property
     def bindings(self) -> str:
-        """What the match bound, in words."""
+        """The bindings of the match, as text."""
         return str(self.match) if self.match is not None else f"{self.rule}: {len(self.removed)} nodes"
 
     @cached_property
     def removed(self) -> dict[str, str]:
-        """Name to line of the text form, of each node that went."""
+        """Name to line of the text form, of each removed node."""
         gone = {entry[0]: entry for entry in self.edit.lost if len(entry) == 4}
-        # A node that went later has lost the edges to those that went before it.
+        # The edges between two removed nodes are recorded with the one that was removed first.
         sources: dict[Any, dict[Any, Any]] = {name: dict(entry[2]) for name, entry in gone.items()}
         for name, entry in gone.items():
             for reader, data in entry[3].items():
@@ -94,7 +94,7 @@ class Step:
 
     @property
     def moved(self) -> list[str]:
-        """What changed of nodes that stay, in a rewrite of a graph that is no dataflow: attributes and edges."""
+        """Changed attributes and edges of nodes that stay, in a digraph that is no dataflow."""
         edit = self.edit
         new = {name for name, _ in edit.added}
         changed = [f"~ {quote(name, strict=False)}: {data}" for name, data in edit.changed]
@@ -119,7 +119,7 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
     Attributes
     ----------
     before, graph : Graph
-        What came in and what came out.
+        The argument and the result.
     profile : Profile
         Tried, matched, declined and fired, of each rule.
     members : dict
@@ -145,7 +145,7 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each rule fired, most often first."""
+        """The number of steps of each rule, the greatest first."""
         return dict(Counter(step.rule for step in self.steps).most_common())
 
     def graph_after(self, steps: int) -> Graph:
@@ -154,12 +154,12 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
         Parameters
         ----------
         steps : int
-            From 0, for the graph that came in, to ``len(trace.steps)``.
+            From 0, for the argument, to ``len(trace.steps)``.
 
         Returns
         -------
         Graph
-            Without the origins of new nodes, which are written down at the end.
+            Without the origins of new nodes, which are written at the end.
         """
         if not 0 <= steps <= len(self.steps):
             raise RewriteError(f"there is no step {steps}; the trace has {len(self.steps)}")
@@ -167,14 +167,11 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
         graph.ops |= self.graph.ops  # those of nodes that rules have made
         views = tracking_regions(graph)
         for step in self.steps[:steps]:
-            edit = step.edit
-            # What a pass has replaced by what, only the wiring before and after tells.
+            # Which node of a pass replaced which one follows only from the wiring before and after.
             old = graph.copy() if views is not None and step.match is None else None
-            added = [(name, dict(data)) for name, data in edit.added]
-            again = Edit(added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched)
-            apply_edit(graph, again)
+            edit = reapply_edit(graph, step.edit)
             if views is not None:
-                views.follow(again, before=old)
+                views.follow(edit, before=old)
         if views is not None:
             views.settle()
         return graph
@@ -261,7 +258,7 @@ def _arrow(sign: str, source: Any, destination: Any) -> str:
 
 
 def _place(member: Any) -> str:
-    """Where a rule is written, or the function of a pass; nothing of what is no Python."""
+    """Return the source location of a rule, or of the function of a pass; empty if it is no Python."""
     if hasattr(member, "file"):
         return located(member.file, member.line)
     code = getattr(getattr(member, "function", member), "__code__", None)
@@ -269,7 +266,7 @@ def _place(member: Any) -> str:
 
 
 class _Recorder:
-    """Notes each step as it happens; the words are found when they are asked for."""
+    """Records each step as it happens; texts are computed on access."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[str, str, Any, float]] = []
@@ -282,7 +279,7 @@ class _Recorder:
     def expect(self, members: list[Any]) -> None:
         """Take note of a rule set that is about to be applied."""
         for member in members:
-            if hasattr(member, "name"):  # whatever has none is refused where it is applied
+            if hasattr(member, "name"):  # anything without one is refused by `rewrite`
                 self.members[member.name] = member
                 self.sources[member.name] = _place(member)
                 if hasattr(member, "matches_at"):

@@ -1,4 +1,4 @@
-"""A hardware design as a page: its instances and what they come from, its ports, its files."""
+"""A hardware design as a page: its instances with their origins, its ports, its files."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Part:
     Attributes
     ----------
     name, entity : str
-        The instance, and the component that it is of.
+        The instance, and its component.
     anchor, code, source : str
-        Where its row is, its place in the top level, and the file of the component; empty where that is not shown.
+        Anchors of its row, of its section in the top level, and of the component's file; empty where not shown.
     node : str
         Its node in the stream graph.
     origin : tuple of str
         The nodes of the model that it comes from.
     streams : str
-        What it takes and gives.
+        Its operands and results.
     generics : tuple of (str, str)
         Names and values.
     latency, steps, occupation : str
-        Cycles from a step to its result, steps a frame, and how much of its time it has something to do.
+        Cycles from a step to its result, steps a frame, and the share of cycles in which it is busy.
     costs : tuple of int
         Multipliers, adders, bits of registers and of memories.
     """
@@ -72,7 +72,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Section:
-    """A piece of a file: its code, its own anchor, and the instance whose it is, with the anchor of that row."""
+    """A piece of a file: its code, its own anchor, and its instance, with the anchor of that row."""
 
     code: str
     anchor: str = ""
@@ -82,7 +82,7 @@ class Section:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A VHDL file: path, anchor, lines, what it is shown of, and the instances that use it, with their anchors."""
+    """A VHDL file: path, anchor, lines, the sections that are shown, and its instances, with their anchors."""
 
     path: str
     anchor: str
@@ -100,7 +100,7 @@ class DesignPage:
     name : str
         Of the top entity.
     told : str
-        Latency, interval and how much there is.
+        Latency, interval and the number of instances.
     ports : Table
     parts : tuple of Part
     totals : tuple of int
@@ -122,7 +122,7 @@ class DesignPage:
 
 
 def show_project(design: Design) -> Display:
-    """Return the page of a design: instances, what they come from, what they cost, and the VHDL."""
+    """Return the page of a design: instances with their origins and costs, and the VHDL."""
     return show_design(design.name, design.files, design.description)
 
 
@@ -139,53 +139,52 @@ def show_design(name: str, files: Mapping[str, str], description: Mapping[str, A
     'entity top is'
     """
     digest = sha256("\0".join([name, *files, *files.values()]).encode("utf-8", "surrogatepass")).hexdigest()
-    place = f"gr-{digest[:10]}"
+    prefix = f"gr-{digest[:10]}"  # anchors stay unique where a notebook shows several designs
     components = list(description.get("components", ()))
-    anchors = {path: f"{place}-f{index}" for index, path in enumerate(p for p in files if p.endswith(".vhd"))}
+    anchors = {path: f"{prefix}-f{index}" for index, path in enumerate(p for p in files if p.endswith(".vhd"))}
     top = f"{name}.vhd"
-    sections = dict(_sections(files.get(top, ""), [str(each["instance"]) for each in components], place))
+    sections = dict(_sections(files.get(top, ""), [str(each["instance"]) for each in components], prefix))
     parts = tuple(
-        _part(each, f"{place}-i{index}", sections, anchors.get(f"components/{each['entity']}.vhd", ""))
+        _part(each, f"{prefix}-i{index}", sections, anchors.get(f"components/{each['entity']}.vhd", ""))
         for index, each in enumerate(components)
     )
     layers: dict[str, list[tuple[str, str]]] = {}
     for part in parts:
         for layer in part.origin:
             layers.setdefault(layer, []).append((part.name, part.anchor))
-    told = [f"{word} {plain(description[word], 40)} cycles" for word in ("latency", "interval") if word in description]
-    told.append(f"{len(parts)} instance{'s' if len(parts) != 1 else ''}")
+    facts = [f"{word} {plain(description[word], 40)} cycles" for word in ("latency", "interval") if word in description]
+    facts.append(f"{len(parts)} instance{'s' if len(parts) != 1 else ''}")
     others = tuple((path, f"{len(text.splitlines()):,}") for path, text in files.items() if path not in anchors)
     data = DesignPage(
         name,
-        ", ".join(told),
+        ", ".join(facts),
         _ports(description),
         parts,
         tuple(sum(part.costs[i] for part in parts) for i in range(len(_COSTS))),
-        tuple(Layer(layer, tuple(found)) for layer, found in layers.items()),
+        tuple(Layer(layer, tuple(instances)) for layer, instances in layers.items()),
         tuple(_files(files, anchors, parts, top, sections)),
         Table(("other file", "lines"), others, frozenset({1})),
     )
     return Display(data, _text(data, files), template="design.html", title=f"{name}: design")
 
 
-def _part(found: Mapping[str, Any], anchor: str, sections: Mapping[str, Section], source: str) -> Part:
-    name, costs = str(found["instance"]), found.get("resources", {})
-    streams = [
-        " + ".join(str(s).removeprefix("stream ") for s in found.get(w, ())) for w in ("streams_in", "streams_out")
-    ]
+def _part(entry: Mapping[str, Any], anchor: str, sections: Mapping[str, Section], source: str) -> Part:
+    name, costs = str(entry["instance"]), entry.get("resources", {})
+    sides = (entry.get("streams_in", ()), entry.get("streams_out", ()))
+    streams = [" + ".join(str(stream).removeprefix("stream ") for stream in side) for side in sides]
     return Part(
         name=name,
-        entity=str(found["entity"]),
+        entity=str(entry["entity"]),
         anchor=anchor,
         code=sections[name].anchor if name in sections else "",
         source=source,
-        node=str(found.get("node", "")),
-        origin=tuple(map(str, found.get("origin", ()))),
+        node=str(entry.get("node", "")),
+        origin=tuple(map(str, entry.get("origin", ()))),
         streams=" → ".join(streams),
-        generics=tuple((str(k), shortened(str(v), _MOST_GENERIC)) for k, v in found.get("generics", {}).items()),
-        latency=str(found.get("latency", "")),
-        steps=str(found.get("steps", "")),
-        occupation=f"{100 * found['occupation']:.0f} %" if "occupation" in found else "",
+        generics=tuple((str(k), shortened(str(v), _MOST_GENERIC)) for k, v in entry.get("generics", {}).items()),
+        latency=str(entry.get("latency", "")),
+        steps=str(entry.get("steps", "")),
+        occupation=f"{100 * entry['occupation']:.0f} %" if "occupation" in entry else "",
         costs=tuple(int(costs.get(word, 0)) for word in _COSTS),
     )
 
@@ -193,22 +192,15 @@ def _part(found: Mapping[str, Any], anchor: str, sections: Mapping[str, Section]
 def _ports(description: Mapping[str, Any]) -> Table:
     rows = []
     for port in description.get("ports", ()):
-        form = port["format"]
-        told = f"{'s' if form['signed'] else 'u'}{form['width']}f{form['fraction']}"
-        shape = ",".join(map(str, port["shape"]))
-        rows.append(
-            (
-                port["name"],
-                port["direction"],
-                f"{told}[{shape}]",
-                *(str(port[k]) for k in ("beats", "lanes", "payload_width")),
-            )
-        )
+        form, shape = port["format"], ",".join(map(str, port["shape"]))
+        frame = f"{'s' if form['signed'] else 'u'}{form['width']}f{form['fraction']}[{shape}]"
+        widths = (str(port[key]) for key in ("beats", "lanes", "payload_width"))
+        rows.append((port["name"], port["direction"], frame, *widths))
     return Table(("port", "", "a frame", "beats", "lanes", "bits a beat"), tuple(rows), frozenset({3, 4, 5}))
 
 
-def _sections(text: str, instances: list[str], place: str) -> Iterator[tuple[str, Section]]:
-    """The pieces of the top level by instance, from the comment above each; what is before and behind as ""."""
+def _sections(text: str, instances: list[str], prefix: str) -> Iterator[tuple[str, Section]]:
+    """Yield the pieces of the top level by instance, from the comment above each; the text before the first as ""."""
     starts = []
     for index, name in enumerate(instances):
         found = re.search(rf"^(?:[ \t]*--[^\n]*\n)?[ \t]*{re.escape(name)} : entity\b", text, re.MULTILINE)
@@ -218,7 +210,7 @@ def _sections(text: str, instances: list[str], place: str) -> Iterator[tuple[str
     ends = [*(start for start, _, _ in starts[1:]), *[len(text)] * bool(starts)]
     yield "", Section(text[: starts[0][0]] if starts else text)
     for (start, index, name), end in zip(starts, ends, strict=True):
-        yield name, Section(text[start:end].rstrip("\n"), f"{place}-t{index}", name, f"{place}-i{index}")
+        yield name, Section(text[start:end].rstrip("\n"), f"{prefix}-t{index}", name, f"{prefix}-i{index}")
 
 
 def _files(
@@ -228,23 +220,22 @@ def _files(
     top: str,
     sections: Mapping[str, Section],
 ) -> Iterator[SourceFile]:
-    room = _ALL
+    budget = _ALL
     order = sorted(anchors, key=lambda path: (path != top, path.split("/", 1)[0] == "testbench"))
     for path in order:
         text = files[path]
         pieces = tuple(sections.values()) if path == top else (Section(text.rstrip("\n")),)
-        if len(text) > min(_LONG, room):
-            pieces = (
-                Section(_cut(text, min(_LONG, room))),
-                *(Section("", s.anchor, s.instance, s.back) for s in pieces[1:]),
-            )
-        room -= sum(len(piece.code) for piece in pieces)
+        limit = min(_LONG, budget)
+        if len(text) > limit:  # the sections of instances keep their anchors, without code
+            empty = (Section("", s.anchor, s.instance, s.back) for s in pieces[1:])
+            pieces = (Section(_cut(text, limit)), *empty)
+        budget -= sum(len(piece.code) for piece in pieces)
         users = tuple((part.name, part.anchor) for part in parts if part.source == anchors[path])
         yield SourceFile(path, anchors[path], len(text.splitlines()), pieces, users)
 
 
 def _cut(text: str, most: int) -> str:
-    """Whole lines of a text that is too long, from its beginning and its end."""
+    """Return whole lines of a long text, from its beginning and its end."""
     lines = text.split("\n")
     head, tail = _fitting(lines, most // 2), _fitting(lines[::-1], most // 2)
     left = len(lines) - head - tail
@@ -257,31 +248,16 @@ def _fitting(lines: list[str], most: int) -> int:
 
 
 def _text(data: DesignPage, files: Mapping[str, str]) -> str:
-    told = [f"{plain(data.name)}: {data.told}"]
+    lines = [f"{plain(data.name)}: {data.told}"]
     if data.ports.rows:
-        told.append(_plain_table(data.ports).text())
+        lines.append(data.ports.text())
     if data.parts:
-        rows = [
-            (
-                *(
-                    part.name,
-                    ", ".join(part.origin) or part.node,
-                    part.streams,
-                    part.steps,
-                    part.latency,
-                    part.occupation,
-                ),
-                *map("{:,}".format, part.costs),
-            )
-            for part in data.parts
-        ]
+        rows = []
+        for part in data.parts:
+            words = (part.name, ", ".join(part.origin) or part.node, part.streams)
+            rows.append((*words, part.steps, part.latency, part.occupation, *map("{:,}".format, part.costs)))
         rows.append(("all", *[""] * 5, *map("{:,}".format, data.totals)))
         columns = ("instance", "from", "streams", "steps", "latency", "occupied", "mult", "add", "reg bits", "mem bits")
-        told.append(_plain_table(Table(columns, tuple(rows), frozenset(range(3, 10)))).text())
-    told.append(f"files: {', '.join(map(plain, files))}")
-    return "\n".join(told)
-
-
-def _plain_table(table: Table) -> Table:
-    rows = tuple(tuple(plain(cell, 60) for cell in row) for row in table.rows)
-    return Table(table.columns, rows, table.numeric)
+        lines.append(Table(columns, tuple(rows), frozenset(range(3, 10))).text())
+    lines.append(f"files: {', '.join(map(plain, files))}")
+    return "\n".join(lines)

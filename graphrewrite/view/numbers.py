@@ -1,4 +1,4 @@
-"""An evaluation as a table: for each edge a histogram, how much of its format it uses, and how far it is off."""
+"""An evaluation as a table: for each edge a histogram, the use of its format, and the error."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _COLUMNS = 16
 """Bars of a histogram that is text."""
 _FAR = 0.1
 """From this relative error on, a row is marked."""
+_ORDERS = ("graph", "error", "clipped")
 
 
 @dataclass(frozen=True)
@@ -29,26 +30,26 @@ class Row:
     Attributes
     ----------
     node : str
-        The node that gives the numbers, with the number of the result where it is not the first.
+        The node, with the index of the result where it is not the first.
     kind, type : str
-        Its op, and what the edge carries.
+        Its op, and the type of the edge.
     bars : tuple of float
         Heights of the histogram, the highest 1: square roots of the counts, so that many zeros hide nothing. Its left
         end is `low`, its right end `high`.
     low, high, mean, zeros : str
-        In words.
+        As text.
     zero : float or None
-        Where in the histogram zero lies, from 0 to 1.
+        The position of zero in the histogram, from 0 to 1.
     span : tuple of two float, or None
-        From where to where the numbers lie in the range of their format, from 0 to 1.
+        The interval of the numbers in the range of their format, from 0 to 1.
     limits : str
         The range of the format.
     bits : str
-        How many bits of the format are needed.
+        The number of bits of the format that are needed.
     clipped, is_clipped
-        How many lie at a limit, in words, and whether any do.
+        The number of values at a limit, as text, and whether there are any.
     error, against : str
-        How far they are off, and from which node of the reference.
+        The error, and the node of the reference.
     off : float or None
         The relative error.
     length : float
@@ -85,7 +86,7 @@ class Numbers:
     Attributes
     ----------
     title, told : str
-        Above the table; ``told`` says what it was compared with, and what is left out.
+        Above the table; ``told`` names the reference, and the number of edges that are left out.
     rows : tuple of Row
     is_compared : bool
         Whether there is a reference.
@@ -110,7 +111,7 @@ def show_evaluation(
     Parameters
     ----------
     order : {"graph", "error", "clipped"}
-        Operands first, or what is farthest off first, or what is clipped most.
+        Operands first, or the largest errors first, or the most clipped edges first.
 
     Examples
     --------
@@ -140,16 +141,13 @@ def show_evaluation(
     shown = [(key, edges[key]) for key in chosen[:most]]
     largest = max((edge.error.relative for _, edge in shown if edge.error), default=0.0)
     rows = tuple(_row(key, edge, largest) for key, edge in shown)
-    told = f"{found.frames} frame{'s' if found.frames != 1 else ''}"
+    subtitle = f"{found.frames} frame{'s' if found.frames != 1 else ''}"
     if found.reference:
-        told += f", compared with {found.reference}"
+        subtitle += f", compared with {found.reference}"
     if len(chosen) > most:
-        told += f"; {len(chosen) - most} more edges: raise most={most}, or choose some by nodes=[…]"
-    data = Numbers(found.name, told, rows, bool(found.reference))
+        subtitle += f"; {len(chosen) - most} more edges: raise most={most}, or choose some by nodes=[…]"
+    data = Numbers(found.name, subtitle, rows, bool(found.reference))
     return Display(data, _text(data), template="numbers.html", title=f"{found.name}: numbers")
-
-
-_ORDERS = ("graph", "error", "clipped")
 
 
 def _of(found: Evaluation, names: list[str]) -> list[tuple[str, int]]:
@@ -217,13 +215,7 @@ def _error(largest: float, mean: float, unequal: int, count: int) -> str:
 def _text(data: Numbers) -> str:
     columns = ("node", "op", "type", "low", "", "high", "bits", "at limits", "zeros", *["error"] * data.is_compared)
     rows = tuple(
-        tuple(
-            plain(cell, 60)
-            for cell in (
-                *(r.node, r.kind, r.type, r.low, _blocks(r.bars), r.high, r.bits, r.clipped, r.zeros),
-                *[r.error] * data.is_compared,
-            )
-        )
+        (r.node, r.kind, r.type, r.low, _blocks(r.bars), r.high, r.bits, r.clipped, r.zeros, r.error)[: len(columns)]
         for r in data.rows
     )
     return f"{plain(data.title, 80)}: {data.told}\n{Table(columns, rows, frozenset({3, 6})).text()}"

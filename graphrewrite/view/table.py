@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from graphrewrite.view.plain import plain
+
 __all__ = ["Table"]
+
+_LETTERS = 60
+"""Of a cell of the text."""
 
 
 @dataclass(frozen=True)
@@ -14,13 +19,13 @@ class Table:
     Attributes
     ----------
     columns : tuple of str
-        Their names.
+        Headings.
     rows : tuple of tuple of str
-        A cell a column.
+        One cell for each column.
     numeric : frozenset of int
-        Columns that are set to the right.
+        Right-aligned columns.
     caption : str
-        Above it.
+        The line above.
 
     Examples
     --------
@@ -37,13 +42,10 @@ class Table:
 
     def text(self) -> str:
         """Return the table for a terminal."""
-        lines = [self.columns, *self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
-        told = [
-            "  ".join(
-                c.rjust(w) if i in self.numeric else c.ljust(w)
-                for i, (c, w) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in lines
-        ]
-        return "\n".join([*([self.caption] if self.caption else []), *(line.rstrip() for line in told)])
+        rows = [[plain(cell, _LETTERS) for cell in row] for row in (self.columns, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [self.caption] if self.caption else []
+        for row in rows:
+            cells = enumerate(zip(row, widths, strict=True))
+            lines.append("  ".join(c.rjust(w) if i in self.numeric else c.ljust(w) for i, (c, w) in cells).rstrip())
+        return "\n".join(lines)

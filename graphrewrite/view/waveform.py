@@ -109,8 +109,12 @@ class Waveform:
     """Width of a cycle, in pixels."""
 
     def __post_init__(self) -> None:
-        longest = max((len(b.text) / (b.end - b.start + 1) for w in self.waves for b in w.beats), default=0)
-        object.__setattr__(self, "cell", int(min(max(24, 6.8 * longest + 12), 58)))
+        object.__setattr__(self, "cell", int(min(max(24, 6.8 * self.longest + 12), 58)))
+
+    @property
+    def longest(self) -> float:
+        """The greatest number of letters that a beat needs in one cycle."""
+        return max((len(b.text) / (b.end - b.start + 1) for w in self.waves for b in w.beats), default=0)
 
     @property
     def told(self) -> str:
@@ -195,8 +199,7 @@ def _text(data: Waveform) -> str:
     told = [f"{plain(data.name, 80)}: {data.told}", *([plain(data.note)] if data.note else [])]
     names = [plain(wave.name, 24) for wave in data.waves]
     left = max(map(len, names), default=0) + 10
-    longest = max((len(b.text) / (b.end - b.start + 1) for w in data.waves for b in w.beats), default=0)
-    cell = int(min(max(4, longest + 2), 9))
+    cell = int(min(max(4, data.longest + 2), 9))
     for start in range(0, data.cycles, _LINE // cell):
         cycles = range(start, min(start + _LINE // cell, data.cycles))
         numbers = "".join(str(data.first + cycle).ljust(cell) for cycle in cycles)
@@ -212,13 +215,9 @@ def _text(data: Waveform) -> str:
     for name, wave in zip(names, data.waves, strict=True):
         told.append(f"{name} -> {plain(wave.reader, 24)}, {plain(wave.type, 60)}: {data.counts(wave)}")
     if data.hidden:
-        told.append(_hidden(data.hidden))
+        names = [plain(name, 40) for name in data.hidden[:12]] + ["…"] * (len(data.hidden) > 12)
+        told.append(f"not shown, choose by streams=[…]: {', '.join(names)}")
     return "\n".join(told)
-
-
-def _hidden(names: Sequence[str]) -> str:
-    listed = ", ".join(plain(name, 40) for name in names[:12]) + (", …" if len(names) > 12 else "")
-    return f"not shown, choose by streams=[…]: {listed}"
 
 
 def _levels(bits: tuple[bool, ...], cycles: range, cell: int) -> str:

@@ -77,8 +77,8 @@ class GraphPattern:
             named[what] = dict.fromkeys(names)
             for name in named[what]:
                 if name not in frozen:
-                    known = did_you_mean(str(name), map(str, frozen)) or "; it must be a node of the pattern"
-                    raise complain(f"{what} names {name!r}, which the pattern does not have{known}")
+                    hint = did_you_mean(str(name), map(str, frozen)) or "; it must be a node of the pattern"
+                    raise complain(f"{what} names {name!r}, which the pattern does not have{hint}")
         if isinstance(without, nx.Graph):
             raise complain("without is a collection of graphs; write without=[graph]")
         pattern = cls(

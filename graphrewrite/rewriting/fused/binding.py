@@ -112,11 +112,11 @@ def fuse(pattern: Pattern, template: Template) -> Callable[[Any, Graph, Surround
     return bind
 
 
-def _typer(graph: Graph, template: Template, known: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:
+def _typer(graph: Graph, template: Template, cache: dict[tuple[int, ...], tuple[Any, ...]]) -> Callable[..., Any]:
     """Return what finds the types of new nodes; None where they do not fit, which the general path complains about."""
     (value,) = template.values
     read = [v for v in [*(v for new in template.nodes for v in new.operands), value] if isinstance(v, Hole)]
-    places = list(dict.fromkeys(v.place for v in read))
+    positions = list(dict.fromkeys(v.place for v in read))
 
     def key(value: Any) -> int:
         return value.place if isinstance(value, Hole) else id(value)
@@ -124,25 +124,25 @@ def _typer(graph: Graph, template: Template, known: dict[tuple[int, ...], tuple[
     def typed(kinds: tuple[Any, ...], wanted: Any, attributes: tuple[Any, ...] | None = None) -> Any:
         if any(kind is None or isinstance(kind, tuple) for kind in (*kinds, wanted)):
             return None
-        at: dict[int, Any] = dict(zip(places, kinds, strict=True))
-        found = []
+        at: dict[int, Any] = dict(zip(positions, kinds, strict=True))
+        new_types = []
         try:
             for i, new in enumerate(template.nodes):
-                given = new.attributes if attributes is None else attributes[i]
-                (at[id(new)],) = new.op.result_types(tuple(at[key(v)] for v in new.operands), given)
-                found.append(at[id(new)])
+                own = new.attributes if attributes is None else attributes[i]
+                (at[id(new)],) = new.op.result_types(tuple(at[key(v)] for v in new.operands), own)
+                new_types.append(at[id(new)])
         except GraphRewriteError:
             return None
         if at[key(value)] != wanted:
             return None
         for new in template.nodes:
             graph.adopt(new.op)
-        made = (*found, kinds, wanted)  # which are kept alive, and so are their identities
+        entry = (*new_types, kinds, wanted)  # which are kept alive, and so are their identities
         if attributes is None:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            known[(*map(id, kinds), id(wanted))] = made
-        return made
+            if len(cache) >= _REMEMBERED:
+                cache.clear()
+            cache[(*map(id, kinds), id(wanted))] = entry
+        return entry
 
     return typed
 

@@ -1,4 +1,4 @@
-"""Values and conditions in a pattern, and when attribute values are equal."""
+"""Values and conditions in a pattern, and the equality of attribute values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Literal:
     value : ndarray
         A number, or an array that is compared entry by entry; of a set, its members. 0 is not -0.
     members : bool
-        Whether any of the values will do.
+        Whether any of the values matches.
     """
 
     value: np.ndarray
@@ -39,7 +39,7 @@ class Literal:
         return cls(np.asarray(value))
 
     def admits(self, array: np.ndarray) -> bool:
-        """Tell whether every entry of an array is as the literal says."""
+        """Tell whether every entry of an array matches the literal."""
         if array.size == 0:
             return False
         if self.members:
@@ -63,7 +63,7 @@ class Literal:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Where(Operators):
-    """A condition on an attribute or a value, and the requirement in words.
+    """A condition on an attribute or a value, and its text.
 
     Made by `graphrewrite.rewriting.rule.declaration.where`.
     """
@@ -72,7 +72,7 @@ class Where(Operators):
     reason: str
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Make a pattern node, or stand for the one that was matched."""
+        """Make a pattern node, or return the matched one."""
         current = CURRENT.get()
         if current is None:
             raise RuleError(f"a condition is no operand of {op.name} below the yield; it belongs to a pattern")

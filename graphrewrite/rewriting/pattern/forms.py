@@ -16,7 +16,7 @@ __all__ = ["any_op", "every", "repeated", "where"]
 
 
 def where(predicate: Callable[[Any], Any], reason: str) -> Where:
-    """Require something of an attribute or a value, with the requirement in words.
+    """Require something of an attribute or a value.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def where(predicate: Callable[[Any], Any], reason: str) -> Where:
         Takes the attribute's value; or, as an operand or an annotation, the matched value with its ``type``, ``shape``
         and, of a constant, ``value``.
     reason : str
-        The requirement, for people who ask why a rule does not match.
+        The requirement in words, for explanations why a rule does not match.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def repeated(base: Any, unit: Op | Callable[..., Any], *, least: int = 1) -> Any
     Parameters
     ----------
     base : variable or pattern node
-        What the lowest link reads.
+        The value that the lowest link reads.
     unit : Op or callable
         An op of one operand, or a function from the value below to the node on top; its further parameters are
         variables that bind anew in each link.
@@ -133,7 +133,7 @@ def every(value: Any, unit: Op | Callable[..., Any], *, least: int = 2) -> Any:
     Parameters
     ----------
     value : variable or pattern node
-        What they read.
+        The value that they read.
     unit : Op or callable
         An op of one operand, or a function that returns the form; its parameters are variables that bind anew for each
         reader.
@@ -175,7 +175,7 @@ def every(value: Any, unit: Op | Callable[..., Any], *, least: int = 2) -> Any:
 
 
 def _current(form: str) -> Any:
-    """Return what is running above a yield: the tracing of a pattern, or its replay on a match."""
+    """Return the run above a yield: the tracing of a pattern, or its replay on a match."""
     current = CURRENT.get()
     if current is None:
         raise RuleError(f"{form} belongs to a pattern; write it above the yield of a rule")
@@ -184,7 +184,8 @@ def _current(form: str) -> Any:
 
 def _unit_of(current: Any, value: Any, unit: Op | Callable[..., Any], *, link: bool) -> Unit | None:
     if not isinstance(current, Tracing):
-        return None  # replayed: what it matched is known
+        return None  # replayed: the match of the unit is known
+    # The terms of the unit are its own, and no part of the pattern around it.
     outer, current.terms = current.terms, []
     try:
         hole = Variable(current, "_") if link else None

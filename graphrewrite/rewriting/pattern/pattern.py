@@ -1,4 +1,4 @@
-"""A whole pattern: its roots, its nodes, its variables, and what must not be there."""
+"""A whole pattern: its roots, nodes, variables, and forbidden nodes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ Root = PatternNode | Result | Repeated | Every
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pattern:
-    """What a rule looks for.
+    """The pattern of a rule.
 
     Attributes
     ----------
     roots : tuple of PatternNode, Result, Repeated or Every
-        What is replaced.
+        The terms that are replaced.
     forbidden : tuple of PatternNode
         Nodes that must not be there outside of the match.
     terms : tuple of term
-        Nodes and other forms, in the order in which the rule's source makes them.
+        Nodes and other forms, in the order of the rule's source.
     nodes : tuple of PatternNode
-        The nodes of a match in that order; those of a repeated unit once, those that must not be there left out.
+        The nodes of a match in that order, those of a repeated unit once; negated ones are left out.
     variables : tuple of Variable
         The rule's parameters.
     kinds : tuple of str
-        What each of them binds: a ``"value"``, ``"values"`` or an ``"attribute"``.
+        The kind of binding of each: a ``"value"``, ``"values"`` or an ``"attribute"``.
     """
 
     roots: tuple[Root, ...]
@@ -55,7 +55,8 @@ class Pattern:
     def of(
         cls, yielded: Any, variables: tuple[Variable, ...], terms: list[Traced], complain: Callable[[str], Exception]
     ) -> Pattern:
-        """Check what a rule yielded and make a pattern of it."""
+        """Check the terms that a rule yielded and make a pattern of them."""
+        # Roots are replaced; a yielded negation forbids nodes outside of the match.
         yields = yielded if isinstance(yielded, tuple) else (yielded,)
         roots: list[Root] = []
         forbidden: list[PatternNode] = []
@@ -67,11 +68,9 @@ class Pattern:
             elif isinstance(term, PatternNode | Result | Repeated | Every):
                 roots.append(term)
             else:
-                hint = (
-                    "write (op.a | op.b)(x) for one of several ops, or a rule for each"
-                    if isinstance(term, Either)
-                    else ("yield the node that is to be replaced")
-                )
+                hint = "yield the node that is to be replaced"
+                if isinstance(term, Either):
+                    hint = "write (op.a | op.b)(x) for one of several ops, or a rule for each"
                 raise complain(f"yields {term!r}, which is no op; {hint}")
         if not roots:
             raise complain("yields nothing; yield the node that is to be replaced")
@@ -81,6 +80,7 @@ class Pattern:
             for part in walk(term):
                 if isinstance(part, Without) and any(isinstance(p, Without) for p in walk(part.term_) if p is not part):
                     raise complain(f"has a negation inside a negation, {part!r}; write what must be there instead")
+        # Every term above the yield must be part of a yielded one, and every variable be used in one way.
         reached = {id(part): part for term in yields for part in walk(term)}
         _check_variables(variables, list(reached.values()), complain)
         for term in terms:
@@ -88,13 +88,14 @@ class Pattern:
                 raise complain(
                     f"makes {term!r} above the yield, which is no part of what it yields; yield it too or drop it"
                 )
-        positive = {id(part) for root in roots for part in walk(root, negated=False)}
         for term in reached.values():
             if isinstance(term, Every) and id(term.of) not in _reached_without_groups(roots):
                 raise complain(
                     f"has {term!r}, and nothing says where {term.of!r} is; name it in the form, as in "
                     "rule.every(x, lambda c: op.div(c, x))"
                 )
+        # The nodes of a match: the parts of the roots that are not negated.
+        positive = {id(part) for root in roots for part in walk(root, negated=False)}
         nodes: list[PatternNode] = []
         for term in terms:
             if id(term) in positive:
@@ -149,7 +150,7 @@ def _check_variables(variables: tuple[Variable, ...], terms: list[Any], complain
 
 
 def _reached_without_groups(roots: list[Root]) -> set[int]:
-    """Return what is matched before its readers are gathered."""
+    """Return the identities of the terms that are matched before the readers of a group are gathered."""
     reached: set[int] = set()
     work: list[Any] = list(roots)
     while work:
@@ -162,7 +163,7 @@ def _reached_without_groups(roots: list[Root]) -> set[int]:
 
 
 def parts_of(term: Any) -> tuple[Term, ...]:
-    """Return the terms that a term is directly made of, those in its attributes left out."""
+    """Return the direct parts of a term, without its attributes."""
     match term:
         case PatternNode():
             return term.operands
@@ -180,7 +181,7 @@ def parts_of(term: Any) -> tuple[Term, ...]:
 
 
 def walk(term: Any, *, negated: bool = True) -> Iterator[Any]:
-    """Yield a term and all its parts, each once; those that must not be there only if ``negated``."""
+    """Yield a term and all its parts, each once; negated ones only if ``negated``."""
     seen: set[int] = set()
     work = [term]
     while work:
@@ -191,7 +192,7 @@ def walk(term: Any, *, negated: bool = True) -> Iterator[Any]:
         yield part
         if isinstance(part, Rest):
             work.append(part.variable)
-        work.extend(parts_of(part))
+        work.extend(reversed(parts_of(part)))  # so that operands come in order
 
 
 def top_of(root: Root) -> PatternNode:

@@ -1,9 +1,9 @@
-"""The terms of a pattern, as data: variables, nodes, literals, and the forms that join them."""
+"""The terms of a pattern, as data: variables, nodes, literals, and the forms that combine them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -31,14 +31,14 @@ _UNDECIDED = "a condition above the yield cannot be decided; test below the yiel
 
 
 class Tracing:
-    """One run of what stands above a rule's yield: the terms so far, in order, and whether it is over."""
+    """One run of a rule above its yield: the terms so far, in order, and whether it is over."""
 
     def __init__(self) -> None:
         self.terms: list[Traced] = []
         self.closed = False
 
     def keep(self, term: Any) -> Any:
-        """Remember a term, in the order in which the rule's source makes them; return it."""
+        """Append a term, in the order of the rule's source; return it."""
         self.terms.append(term)
         return term
 
@@ -61,7 +61,7 @@ class Tracing:
         if loose > 1 and any(op.commutative for op in ops):
             raise RuleError(f"two variadic operands of a commutative {ops[0].name} are one; write one *variable")
         for op in ops:
-            # What *xs stands for may be as much as the op still needs.
+            # *xs may match as many operands as the op still needs.
             op.check(max(len(terms) - loose, op.required) if loose else len(terms), attributes, complete=False)
         node: PatternNode = self.keep(PatternNode(self, ops, terms, attributes))
         return node
@@ -72,7 +72,7 @@ class Tracing:
 
 
 class Traced(Operators):
-    """What variables and the other terms have in common: ops applied to them make pattern nodes."""
+    """Base of variables and the other terms: ops applied to them make pattern nodes."""
 
     __slots__ = ()
     tracing: Tracing
@@ -128,7 +128,7 @@ class Variable(Traced):
     optional : bool
         Whether the operand may be missing: its default is None.
     condition : Where, optional
-        What its value must fulfil.
+        A condition on its value.
     """
 
     tracing: Tracing
@@ -157,7 +157,7 @@ class PatternNode(Traced):
     ops: tuple[Op, ...]
     operands: tuple[Term, ...]
     attributes: dict[str, Any]
-    name: str | None = field(default=None)
+    name: str | None = None
 
     @property
     def op(self) -> Op | None:
@@ -171,22 +171,22 @@ class PatternNode(Traced):
 
     @cached_property
     def loose(self) -> tuple[int, ...]:
-        """Which operands are ``*xs``."""
+        """Positions of the operands ``*xs``."""
         return tuple(i for i, term in enumerate(self.operands) if isinstance(term, Rest))
 
     @cached_property
     def optional(self) -> int:
-        """How many operands may be missing."""
+        """The number of operands that may be missing."""
         return sum(isinstance(term, Variable) and term.optional for term in self.operands)
 
     @property
     def results(self) -> int:
-        """How many results the node has."""
+        """The number of results of the node."""
         return self.ops[0].number_of_results(self.attributes) if self.ops else 1
 
     @property
     def called(self) -> str:
-        """What to call it in words."""
+        """Its name in messages."""
         return " or ".join(op.name for op in self.ops) or "any op"
 
     def __iter__(self) -> Iterator[Any]:
@@ -228,7 +228,7 @@ class Either(Traced):
 
 @dataclass(eq=False, repr=False)
 class Without(Traced):
-    """What must not be there: as an operand, a value that is not that term; yielded, a node outside of the match."""
+    """A negation: as an operand, a value that does not match the term; yielded, no such node outside of the match."""
 
     tracing: Tracing
     term_: Term
@@ -262,13 +262,13 @@ class Unit:
     def variables(self) -> tuple[Variable, ...]:
         """The variables in it that are the rule's, and so the same each time."""
         inner = {id(v) for v in (*self.own, self.hole)}
-        found: dict[int, Variable] = {}
+        variables: dict[int, Variable] = {}
         for node in self.nodes:
             for term in (*node.operands, *node.attributes.values()):
                 variable = term.variable if isinstance(term, Rest) else term
                 if isinstance(variable, Variable) and id(variable) not in inner:
-                    found[id(variable)] = variable
-        return tuple(found.values())
+                    variables[id(variable)] = variable
+        return tuple(variables.values())
 
 
 @dataclass(eq=False, repr=False)
@@ -279,7 +279,7 @@ class Repeated(Traced):
     base: Term
     unit: Unit
     least: int
-    name: str | None = field(default=None)
+    name: str | None = None
 
     def __repr__(self) -> str:
         return f"repeated({self.base!r}, {self.unit.top!r}{f', least={self.least}' if self.least != 1 else ''})"
@@ -293,7 +293,7 @@ class Every(Traced):
     of: Term
     unit: Unit
     least: int
-    name: str | None = field(default=None)
+    name: str | None = None
 
     def __repr__(self) -> str:
         return f"every({self.of!r}, {self.unit.top!r}{f', least={self.least}' if self.least != 2 else ''})"

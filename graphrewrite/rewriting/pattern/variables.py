@@ -1,4 +1,4 @@
-"""The variables of a pattern, made of the parameters of a function."""
+"""The variables of a pattern, from the parameters of a function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Constant", "variables_of"]
 
 
 class Constant:
-    """Annotation of a rule's variable: it binds a constant, whose array is then known as ``w.value``.
+    """Annotation of a rule's variable: it binds a constant, whose array is ``w.value`` below the yield.
 
     Examples
     --------
@@ -55,12 +55,12 @@ def _variable(parameter: inspect.Parameter, tracing: Tracing) -> Variable:
     optional = parameter.default is None
     if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or not (optional or parameter.default is parameter.empty):
         raise RuleError(
-            f"its parameter {name!r} is not plain; a variable has no star and no default but None, which lets an "
-            f"operand be missing (for any number of operands write op.concat(*{name}))"
+            f"its parameter {name!r} has a star or a default; the only default is None, for an operand that may miss "
+            f"(for any number of operands write op.concat(*{name}))"
         )
-    if get_origin(annotation) is Annotated:  # how a type checker wants what is no type
+    if get_origin(annotation) is Annotated:  # type checkers accept a value that is no type only there
         _, annotation, *_ = get_args(annotation)
-    # `Constant | None = None` is how a type checker wants an operand that may be missing.
+    # `Constant | None = None` is the same for an operand that may be missing.
     constant = annotation is Constant or annotation == Constant | None
     condition: Where | None = None
     if isinstance(annotation, Where):

@@ -1,4 +1,4 @@
-"""The instructions of a rule's function: what it names, whether it returns, and mistakes in names below the yield."""
+"""The instructions of a rule's function: the names that it uses, mistakes in them, and whether it returns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["check_names", "codes_of", "is_closed", "returns_nothing", "steps_of"
 
 @lru_cache(maxsize=32)
 def steps_of(code: CodeType) -> tuple[dis.Instruction, ...]:
-    """Return the instructions of a function, which several questions about a rule look through one after the other.
+    """Return the instructions of a function; cached, for several checks of a rule read them.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def codes_of(code: CodeType) -> Iterator[CodeType]:
 
 
 def returns_nothing(code: CodeType) -> bool:
-    """Tell whether a function can only return None: its author has forgotten the return."""
+    """Tell whether a function can only return None, which means that its return is missing."""
     returned = []
     for before, step in pairwise(steps_of(code)):
         if step.opname == "RETURN_CONST":
@@ -60,9 +60,9 @@ def returns_nothing(code: CodeType) -> bool:
 
 
 def is_closed(function: Callable[..., Any]) -> bool:
-    """Tell whether a function names nothing from outside but ops and this library's own words.
+    """Tell whether a function uses no names from outside but ops and those of the rule language.
 
-    Whatever else it names could have another value, or do something else, from one match to the next.
+    Any other name could have another value, or do something else, from one match to the next.
     """
     code = function.__code__
     if any(isinstance(c, CodeType) for c in code.co_consts):
@@ -101,7 +101,7 @@ def check_names(function: Callable[..., Any], complain: Callable[[str], RuleErro
         for step in steps_of(code):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 name = step.argval
-                # What is called may be a helper that the module defines further down.
+                # A call may be of a helper that the module defines further down.
                 is_called = "NULL" in step.argrepr
                 if not is_called and name not in function.__globals__ and not hasattr(builtins, name):
                     hint = did_you_mean(name, local_names)
@@ -140,7 +140,7 @@ def _used_too_early(code: CodeType) -> tuple[str, int] | None:
     steps = steps_of(code)
     flags = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + flags]
-    # A name that an inner function assigns (nonlocal) may have a value whenever that was called.
+    # A name that an inner function assigns (nonlocal) may have a value from any earlier call of that.
     inner = [each for constant in code.co_consts if isinstance(constant, CodeType) for each in codes_of(constant)]
     elsewhere = {step.argval for each in inner for step in steps_of(each) if step.opname == "STORE_DEREF"}
     own = {*code.co_varnames, *code.co_cellvars} - {*parameters} - elsewhere
@@ -154,8 +154,9 @@ def _used_too_early(code: CodeType) -> tuple[str, int] | None:
                 assigned.add(name)
             elif (kind, name) in reads and name not in assigned:
                 suspects.append((i, name))
-    if not suspects:  # as almost always: only a loop lets an assignment further down come first
+    if not suspects:  # the usual case
         return None
+    # In a loop an assignment further down may still come first: ask the control flow.
     following = _following(code)
     for i, name in suspects:
         stores = {("STORE_FAST", name), ("STORE_DEREF", name)}
@@ -181,7 +182,7 @@ def _kinds_of_access(opname: str) -> list[str]:
 
 
 def _following(code: CodeType) -> list[list[int]]:
-    """Return, of each instruction, which may be executed next: in order, by a jump, or where something is raised."""
+    """Return for each instruction those that may come next: in order, by a jump, or by an exception."""
     steps = steps_of(code)
     offsets = [step.offset for step in steps]
     following: list[list[int]] = []

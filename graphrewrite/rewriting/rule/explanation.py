@@ -1,4 +1,4 @@
-"""The explanation why a rule does or does not apply at a node: a sentence, and what it is about."""
+"""The explanation why a rule does or does not apply at a node: a sentence, with the rule, the graph and the nodes."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _NOTHING: Mapping[Any, Any] = {}
 
 
 class Explanation(Displayed, str, shown_by="rules.explained.explained"):
-    """A sentence that says why a rule does or does not apply at a node; a notebook draws what it says.
+    """A sentence that says why a rule does or does not apply at a node; a notebook draws it.
 
-    It is the sentence itself, a `str`, and keeps what the search found.
+    It is the sentence itself, a `str`, with the results of the search.
 
     Attributes
     ----------
     rule : object
         The rule.
     graph : networkx.DiGraph
-        Where it was tried; not a copy.
+        The graph in which it was tried; not a copy.
     at : node
-        The node that was asked for.
+        The node at which it was tried.
     match : Match, GraphMatch or None
         The match, if there is one.
     node : node or None
-        Where the search came to its end furthest into the pattern.
+        The node at which the search came furthest into the pattern.
     reason : str
-        What hindered it there; empty if the rule applies.
+        Why it stopped there; empty if the rule applies.
     term : object
-        What of the pattern that node should have been; None where it is none alone.
+        The term of the pattern that the node did not match; None for the match as a whole.
     fits : mapping
-        Terms of the pattern, or nodes of a pattern that is a graph, to what fits them.
+        Terms of the pattern, or nodes of a pattern graph, each with its match.
     nodes : tuple
         All nodes that fit.
 
@@ -85,7 +85,7 @@ class Explanation(Displayed, str, shown_by="rules.explained.explained"):
         fits: Mapping[Any, Any] = _NOTHING,
         nodes: Iterable[Any] = (),
     ) -> Explanation:
-        """Return the sentence with what it is about."""
+        """Return the sentence with its attributes."""
         explanation = super().__new__(cls, sentence)
         explanation.rule, explanation.graph, explanation.at, explanation.match = rule, graph, at, match
         explanation.node, explanation.reason, explanation.term = node, reason, term

@@ -20,7 +20,7 @@ LEVELS = ("nn", "integer", "stream")
 """From the least specific level to the most specific one."""
 
 KINDS = ("transformation", "lowering")
-"""What a rule or a pass can be."""
+"""Kinds of rules and passes."""
 
 
 def level_of(op: Op | None, result: Any = None) -> int | None:
@@ -42,9 +42,9 @@ def level_of(op: Op | None, result: Any = None) -> int | None:
 
 
 def unlike(kind: str, before: Iterable[int | None], after: Mapping[str, int | None]) -> str | None:
-    """Return the reason why a change of levels is none of a transformation, or of a lowering; None if it is one.
+    """Return the reason why a change of levels is not allowed in a transformation, or a lowering; None if it is.
 
-    Levels are those of what goes, and of what comes by the name of the op.
+    Levels are those of the removed nodes, and those of the new nodes by the name of the op.
 
     Examples
     --------
@@ -55,25 +55,22 @@ def unlike(kind: str, before: Iterable[int | None], after: Mapping[str, int | No
     new = {name: level for name, level in after.items() if level is not None}
     if not old or not new:
         return None
+    # A transformation makes nothing more specific than before, a lowering nothing less specific.
     if kind == "transformation":
-        name = max(new, key=new.__getitem__)
-        if new[name] > max(old):
-            return (
-                f"is a transformation and makes {name!r} of the level {LEVELS[new[name]]} out of {LEVELS[max(old)]}; "
-                "declare it with kind='lowering'"
-            )
-        return None
-    name = min(new, key=new.__getitem__)
-    if new[name] < min(old):
-        return (
-            f"is a lowering and makes {name!r} of the level {LEVELS[new[name]]} out of {LEVELS[min(old)]}; a lowering "
-            "goes to a more specific level"
-        )
-    return None
+        name, bound, remedy = max(new, key=new.__getitem__), max(old), "declare it with kind='lowering'"
+        is_allowed = new[name] <= bound
+    else:
+        name, bound, remedy = min(new, key=new.__getitem__), min(old), "a lowering goes to a more specific level"
+        is_allowed = new[name] >= bound
+    return (
+        None
+        if is_allowed
+        else f"is a {kind} and makes {name!r} of the level {LEVELS[new[name]]} out of {LEVELS[bound]}; {remedy}"
+    )
 
 
 def wrong_levels(kind: str, graph: Graph, edit: Edit) -> str | None:
-    """Return the reason why a planned edit is none of a transformation, or of a lowering; None if it is one."""
+    """Return the reason why a planned edit is not allowed in a transformation, or a lowering; None if it is."""
     if not edit.added:
         return None
     ops, nodes = graph.ops, graph._node
@@ -100,7 +97,7 @@ def new_levels(
 
 
 def wrong_kind(kind: str, definition: Definition) -> str | None:
-    """Return the reason why a rule is none of its kind, as far as its text tells; None if it may be one."""
+    """Return the reason why a rule is not of its kind, as far as its source tells; None if it may be."""
     if kind not in KINDS:
         return f"kind is 'transformation' or 'lowering', not {kind!r}{did_you_mean(kind, KINDS)}"
     terms = [term for term in definition.pattern.terms if isinstance(term, PatternNode)]

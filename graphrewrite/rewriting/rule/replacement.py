@@ -24,7 +24,7 @@ __all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", 
 
 @dataclass(frozen=True)
 class Declined:
-    """A rule's refusal of a match, with the reason in words."""
+    """A rule's refusal of a match, with the reason."""
 
     reason: str
     at: str | None = None
@@ -36,9 +36,9 @@ def decline(reason: str, *, at: Any = None) -> Declined:
     Parameters
     ----------
     reason : str
-        In words, for people who ask `Rule.explain`.
+        Shown by `Rule.explain`.
     at : matched node or value, optional
-        Where the reason lies.
+        The node to which the reason applies.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def decline(reason: str, *, at: Any = None) -> Declined:
 
 
 class _Nothing:
-    """What a rule returns for nodes that go without a replacement, because nothing reads them."""
+    """Returned by a rule for nodes that are removed without a replacement, because nothing reads them."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -59,7 +59,7 @@ NOTHING = _Nothing()
 
 
 class Part(RunValue):
-    """A value in a replacement: bound by the match, known, or new."""
+    """A value in a replacement: bound by the match, a computed constant, or new."""
 
     __slots__ = ()
     replay: Replay
@@ -96,7 +96,7 @@ class Bound(MatchedValue, Part):  # type: ignore[override]  # its type is read f
 
 
 class Absent(Part):
-    """A node or value that is not in this match, for its alternative was not taken; false."""
+    """A node or value that is missing from this match, for its alternative was not taken; false."""
 
     def __init__(self, replay: Replay, results: int = 1) -> None:
         self.replay, self._results = replay, results
@@ -114,7 +114,7 @@ class Absent(Part):
 
 
 class Members(Part):
-    """The links of a run, lowest first, or the members of a group: their nodes, and what each of them bound."""
+    """The links of a run, lowest first, or the members of a group: their nodes, and the bindings of each."""
 
     def __init__(self, replay: Replay, several: UnitMatches, own: tuple[str, ...], is_run: bool) -> None:
         self.replay, self.is_run = replay, is_run
@@ -157,25 +157,25 @@ class New(Part):
     ) -> None:
         self.replay, self.op, self.operands, self.attributes = replay, op, operands, attributes
         self.types, self.result, self.type = types, result, types[result]
-        self.first = self  # results of one op share the node of the first
+        self.first = self  # all results of one op name the node of the first
 
 
 class Replay(RuleRun):
-    """One run of a rule's function on a match, with what `graphrewrite.rewriting.match.Embedding` holds."""
+    """One run of a rule's function on a match, given as in `graphrewrite.rewriting.match.Embedding`."""
 
-    def __init__(self, graph: Graph, pattern: Pattern, made: Sequence[Any], values: Sequence[Any]) -> None:
-        self.graph, self.pattern, self.made, self.values = graph, pattern, made, values
+    def __init__(self, graph: Graph, pattern: Pattern, images: Sequence[Any], values: Sequence[Any]) -> None:
+        self.graph, self.pattern, self.images, self.values = graph, pattern, images, values
         self.position = 0
 
     def arguments(self) -> list[Any]:
-        """What the rule's parameters are in this match."""
+        """Return the arguments for the rule's parameters in this match."""
         bound_values: list[Any] = []
         for variable, kind, value in zip(self.pattern.variables, self.pattern.kinds, self.values, strict=True):
             if kind == "values":
                 bound_values.append(tuple(map(self.bound, value or ())))
             elif kind == "attribute":
                 bound_values.append(value)
-            elif value is None:  # an operand that may be missing is None, as in Python; all else is not there
+            elif value is None:  # the default of an optional operand, else a variable of an alternative not taken
                 bound_values.append(None if variable.optional else Absent(self))
             else:
                 bound_values.append(self.bound(value))
@@ -186,8 +186,8 @@ class Replay(RuleRun):
         return Bound(self, Operand(*value)) if isinstance(value, tuple) and _is_operand(value) else value
 
     def next_made(self) -> Any:
-        """Return what the next term of the pattern has matched."""
-        image = self.made[self.position]
+        """Return the match of the next term of the pattern."""
+        image = self.images[self.position]
         term = self.pattern.terms[self.position]
         self.position += 1
         if isinstance(image, str):
@@ -200,7 +200,7 @@ class Replay(RuleRun):
         return self.bound(image)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Stand for ``op(*operands, **attributes)``, above or below the yield."""
+        """Return the value of ``op(*operands, **attributes)``: a matched node above the yield, a new one below."""
         if not self.below:
             return self.next_made()
         like = attributes.pop("like", None)
@@ -210,6 +210,7 @@ class Replay(RuleRun):
         slots = op.without_omitted(operands)
         first = next((x for x in slots if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in slots)
+        # An op of constants alone is computed at once, unless its result would need another dtype.
         if not op.stateful and all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts):
             kinds = [p.type for p in parts]
             types = op.infer(*kinds, **attributes)
@@ -237,7 +238,7 @@ class Replay(RuleRun):
         kind = like.type if like is not None else None
         array = as_constant(value, kind)
         if kind is not None and kind.element in SHORT_INTEGERS and array.dtype == element_dtype(kind.element):
-            array = hold(kind.element, array)  # what the rule has computed wraps as the op's results do
+            array = hold(kind.element, array)  # a value that the rule computed wraps like results of ops
         return Known(self, array, constant_type(array, value, kind))
 
 

@@ -1,4 +1,4 @@
-"""A run of a rule's function: above the yield each term recalls what stands for it, below it ops make a replacement."""
+"""A run of a rule's function: above the yield terms are replayed in order, below it ops make a replacement."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class RuleRun:
         self.below = True
 
     def next_made(self) -> Any:
-        """Return what stands for the next term of the pattern, in the order in which the source makes them."""
+        """Return the value for the next term of the pattern, in the order of the source."""
         raise NotImplementedError
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Stand for ``op(*operands, **attributes)``, above or below the yield."""
+        """Return the value of ``op(*operands, **attributes)``, above or below the yield."""
         raise NotImplementedError
 
     # Ops whose operands are all literals, or missing from a match, and forms find the run by `CURRENT`.
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Return what stands for a node whose operands are literals, or missing."""
+        """Return the value for a node whose operands are literals, or missing."""
         return self.next_made()
 
     def apply_form(self, *_: Any) -> Any:
-        """Return what stands for a form of the pattern."""
+        """Return the value for a form of the pattern."""
         return self.next_made()
 
 
@@ -53,7 +53,7 @@ class RunValue(Operators):
     replay: Any  # the `RuleRun`; each kind of value knows its own
 
     def apply_op(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Stand for an application of an op."""
+        """Apply an op to this value."""
         return self.replay.apply(op, operands, attributes)
 
     def __or__(self, other: Any) -> Any:

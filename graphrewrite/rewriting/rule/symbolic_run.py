@@ -1,8 +1,8 @@
-"""A rule's function run on the terms of its pattern: what it returns are terms as well.
+"""A rule's function run on the terms of its pattern; it returns terms, too.
 
-The replacement is ordinary Python. On symbols, ops make terms. Whatever else is asked of a matched node only a match
-can tell: a run for compiled rules ends there, and a run for a picture goes on with an `Unknown`, which passes through
-arithmetic and answers tests as foreseen.
+The replacement is ordinary Python. On symbols, ops make terms. Anything else that is asked of a matched node depends on
+the match: a strict run, for compiled rules, ends there; a run for a picture goes on with an `Unknown`, which passes
+through arithmetic and answers tests in a given way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["BoundAttribute", "NewNode", "NotDeterminedError", "Symbol", "Symboli
 
 
 class NotDeterminedError(Exception):
-    """The run depends on something that only a match tells."""
+    """The run depends on a match."""
 
 
 class NewNode(PatternNode):
@@ -52,7 +52,7 @@ class NewNode(PatternNode):
 
 
 class Unknown:
-    """Something that only a match would tell: absorbs what is done to it, and answers tests as foreseen."""
+    """A value that depends on the match: absorbs all operations, and answers tests as the run decides."""
 
     __hash__ = None  # type: ignore[assignment]  # compares as an unknown
 
@@ -103,7 +103,7 @@ class MatchedOp(Unknown):
 
 
 class Symbol(RunValue):
-    """A variable, a matched node, or a new one; it may not be there where its alternative is not taken."""
+    """A variable, a matched node, or a new one; it is missing where its alternative is not taken."""
 
     replay: SymbolicRun
 
@@ -128,7 +128,7 @@ class Symbol(RunValue):
         return iter([Symbol(self.replay, Result(term.tracing, term, i)) for i in range(term.results)])
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("make_node", "tracing", "variable"):  # as a pattern has, and no match
+        if name.startswith("__") or name in ("make_node", "tracing", "variable"):  # of patterns; matches have none
             raise AttributeError(name)
         if name == "op" and isinstance(self._term, PatternNode):
             ops = self._term.ops
@@ -156,8 +156,8 @@ class SymbolicRun(RuleRun):
     Parameters
     ----------
     answers : sequence of bool, optional
-        Answers to the tests that only a match decides, in turn. Without them the run is strict: whatever only a match
-        tells ends it with a `NotDeterminedError`.
+        Answers to the tests that depend on the match, in turn. Without them the run is strict: whatever depends on the
+        match ends it with a `NotDeterminedError`.
     """
 
     def __init__(self, pattern: Pattern, *, answers: Sequence[bool] | None = None, has_optional: bool = True) -> None:
@@ -175,38 +175,38 @@ class SymbolicRun(RuleRun):
         self.tracing.closed = True
 
     def returned(self, function: Callable[..., Any]) -> Any:
-        """Run a rule's function; return what it returns."""
+        """Return the result of a rule's function."""
         run = function(*map(self.argument, self.pattern.variables))
         self.replay_pattern(run)
         try:
             next(run)
         except StopIteration as stop:
             return stop.value
-        raise NotDeterminedError  # it yields twice, which is refused elsewhere
+        raise NotDeterminedError  # it yields twice; another check says so
 
-    # ------------------------------------------------------------------ what only a match tells
+    # ------------------------------------------------------------------ values that depend on the match
 
-    def answer(self, known: bool | None = None) -> bool:
-        """Answer a test: as it is known, or as foreseen."""
+    def answer(self, decided: bool | None = None) -> bool:
+        """Answer a test: as it is decided, or by the next answer."""
         if self.is_strict:
             raise NotDeterminedError
-        if known is not None:
-            return known
+        if decided is not None:
+            return decided
         self.is_guess = True
         if not self.answers:
             raise NotDeterminedError
         return self.answers.pop(0)
 
     def unknown(self, kind: Callable[..., Unknown] = Unknown, *about: Any) -> Unknown:
-        """Return what stands for something that only a match tells."""
+        """Return a stand-in for a value that depends on the match."""
         if self.is_strict:
             raise NotDeterminedError
         return kind(self, *about)
 
-    # ------------------------------------------------------------------ what the function computes with
+    # ------------------------------------------------------------------ values of the function
 
     def argument(self, variable: Variable) -> Any:
-        """Return what a variable is bound to."""
+        """Return the argument for a variable."""
         if id(variable) in self.attributes:
             return BoundAttribute(self, variable)
         if id(variable) in self.rests:
@@ -224,17 +224,17 @@ class SymbolicRun(RuleRun):
         return Symbol(self, term, is_there=True if isinstance(term, Without) else is_there)
 
     def apply(self, op: Op, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Stand for ``op(*operands, **attributes)``, above or below the yield."""
+        """Return the value of ``op(*operands, **attributes)``, above or below the yield."""
         return self.make((op,), operands, attributes)
 
     def make(self, ops: tuple[Op, ...], operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-        """Stand for an application of one of some ops, above or below the yield."""
+        """Return the value of an application of one of some ops, above or below the yield."""
         if not self.below:
             return self.next_made()
         own = {k: v for k, v in attributes.items() if k != "like"}
         is_like = attributes.get("like") is not None
         like = getattr(attributes["like"], "_term", None) if is_like else None
-        # An op on unknowns alone is computed when the rule runs: its result is as unknown as they are.
+        # An op on unknowns alone is computed when the rule runs: its result is unknown, too.
         terms = tuple(self.term(x) for x in operands if x is not None)
         if self.is_strict:
             self._check(ops[0], terms, own, is_like=is_like)
@@ -245,8 +245,8 @@ class SymbolicRun(RuleRun):
         return symbol if node.results == 1 else tuple(symbol)
 
     def _check(self, op: Op, operands: tuple[Any, ...], own: dict[str, Any], *, is_like: bool) -> None:
-        """Report what is wrong whatever the match; leave to a match what it decides."""
-        # A variable's value may be an attribute as a whole, and no part of one.
+        """Raise for a mistake in any match; end the run where it depends on the match."""
+        # The value that a variable binds may be a whole attribute, but no part of one.
         if op.results != 1 or op.stateful or _holds_symbol([v for v in own.values() if type(v) is not BoundAttribute]):
             raise NotDeterminedError
         op.check(len(operands), own, complete=not is_like)
@@ -264,7 +264,7 @@ class SymbolicRun(RuleRun):
 
 
 def _certain(term: Any) -> Iterator[Any]:
-    """Yield what every match of a term has: what is no part of an alternative, nor forbidden."""
+    """Yield the parts that every match of a term has: those outside of alternatives and negations."""
     work = [term]
     while work:
         part = work.pop()

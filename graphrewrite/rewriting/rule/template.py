@@ -1,4 +1,4 @@
-"""A replacement that needs no values of the match is read once and kept as data: no Python runs for each match."""
+"""A replacement that depends on no values of the match, as data: the rule's function does not run for each match."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class TemplateNode:
     operands : tuple of Hole, TemplateNode or Literal
         Its operands.
     attributes : dict
-        Those that stand in the rule.
+        Attributes with values in the rule's source.
     captured : dict
         Names of attributes that variables bind, to the variables' positions.
     like : int, optional
-        Position, in the pattern, of the matched node whose attributes it has besides.
+        Position, in the pattern, of the matched node whose attributes it copies.
     """
 
     op: Op
@@ -79,7 +79,7 @@ def is_conjunctive(pattern: Pattern) -> bool:
 def read_template(
     function: Callable[..., Any], pattern: Pattern, complain: Callable[[str], RuleError]
 ) -> Template | None:
-    """Return a replacement as data; None where it depends on more than what stands in the rule."""
+    """Return a replacement as data; None where it depends on the match or on names outside of the rule."""
     if not is_conjunctive(pattern) or not is_closed(function):
         return None
     run = SymbolicRun(pattern)
@@ -91,7 +91,7 @@ def read_template(
         template = _template([run.term(value) for value in values], pattern)
     except TypeMismatchError as error:
         raise complain(f"its replacement is wrong: {error}") from None
-    except Exception:  # what a rule does with the values of a match is its own affair until there is one
+    except Exception:  # code for the values of a match may fail in any way without one
         return None
     if len(values) != len(pattern.roots):
         raise complain(f"yields {len(pattern.roots)} nodes and returns {len(values)} values; return one for each")
@@ -100,8 +100,8 @@ def read_template(
 
 def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
     """Return terms as a template, its nodes in the order in which `graphrewrite.rewriting.engine.plan` adds them."""
-    places = {id(variable): -1 - i for i, variable in enumerate(pattern.variables)}
-    places |= {id(term): i for i, term in enumerate(pattern.terms)}
+    positions = {id(variable): -1 - i for i, variable in enumerate(pattern.variables)}
+    positions |= {id(term): i for i, term in enumerate(pattern.terms)}
     read: dict[int, Any] = {}
     nodes: list[TemplateNode] = []
     work = [(term, False) for term in reversed(terms)]
@@ -110,12 +110,14 @@ def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
         if id(term) in read:
             continue
         if not isinstance(term, NewNode):
-            read[id(term)] = term if isinstance(term, Literal) else Hole(places[id(term)])
+            read[id(term)] = term if isinstance(term, Literal) else Hole(positions[id(term)])
         elif is_ready:
-            captured = {k: -1 - places[id(v._variable)] for k, v in term.own.items() if isinstance(v, BoundAttribute)}
+            captured = {
+                k: -1 - positions[id(v._variable)] for k, v in term.own.items() if isinstance(v, BoundAttribute)
+            }
             attributes = {k: as_attribute(v) for k, v in term.own.items() if k not in captured}
             operands = tuple(read[id(operand)] for operand in term.operands)
-            like = None if term.like is None else places[id(term.like)]
+            like = None if term.like is None else positions[id(term.like)]
             read[id(term)] = TemplateNode(term.ops[0], operands, attributes, captured, like)
             nodes.append(read[id(term)])
         else:
@@ -128,20 +130,20 @@ def matches_itself(pattern: Pattern, template: Template) -> bool:
     """Tell whether a pattern is found in its own replacement, whatever its variables stand for."""
     graph = Graph("replacement")
     kind = Tensor("f32", ())
-    placed: dict[int, str] = {}
+    names: dict[int, str] = {}
 
     def node(value: Any) -> str:
-        if id(value) in placed:
-            return placed[id(value)]
+        if id(value) in names:
+            return names[id(value)]
         if isinstance(value, Hole):
             name = f"hole{value.place}"
             if name not in graph:
                 constant = value.place < 0 and pattern.variables[-1 - value.place].constant
-                # A constant of no entries: no literal admits it, for its value is not known.
+                # The value is unknown: a constant of no entries, which no literal admits.
                 data = {"type": "constant", "value": np.zeros(0)} if constant else {"type": "input"}
                 graph.add_node(name, **data, result=kind)
         elif isinstance(value, TemplateNode):
-            name = placed[id(value)] = f"node{len(placed)}"
+            name = names[id(value)] = f"node{len(names)}"
             graph.add_node(name, type=value.op.name, result=kind, **value.attributes)
             graph.adopt(value.op)
             for slot, operand in enumerate(value.operands):
@@ -149,13 +151,13 @@ def matches_itself(pattern: Pattern, template: Template) -> bool:
                 slots = graph.edges[source, name]["slots"] if graph.has_edge(source, name) else ()
                 graph.add_edge(source, name, slots=(*slots, (slot, 0)))
         else:
-            name = f"constant{len(placed)}"
+            name = f"constant{len(names)}"
             graph.add_node(name, type="constant", value=value.value, result=kind)
-        placed[id(value)] = name
+        names[id(value)] = name
         return name
 
     if any(n.captured or n.like is not None for n in template.nodes):
-        return False  # attributes that only a match tells may differ from the pattern's
+        return False  # attributes from the match may differ from the pattern's
     for value in template.values:
         node(value)
     return any(True for name in list(graph) if name.startswith("node") for _ in find_at(pattern, graph, name))

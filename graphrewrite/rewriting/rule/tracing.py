@@ -1,11 +1,11 @@
-"""Read a rule's function: trace what stands above its yield, and find mistakes before the rule is used."""
+"""Read a rule's function: trace it down to its yield, and find mistakes before the rule is used."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from graphrewrite.errors import GraphRewriteError, RuleError
@@ -26,27 +26,27 @@ from graphrewrite.rewriting.pattern import (
 )
 from graphrewrite.rewriting.rule.bytecode import check_names, codes_of, returns_nothing, steps_of
 from graphrewrite.rewriting.rule.template import Template, is_conjunctive, matches_itself, read_template
-from graphrewrite.runtime.source_location import located
+from graphrewrite.runtime.source_location import rule_error
 
 __all__ = ["Definition", "read_definition"]
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a rule's function says.
+    """The definition of a rule, read from its function.
 
     Attributes
     ----------
     name, file, line, doc : str, str, int, str
         Of the function.
     pattern : Pattern
-        What stands above the yield.
+        The part above the yield.
     names : frozenset of str
         Global names and attributes that the function and what it defines use.
     shared : str
         The rule's option.
     template : Template, optional
-        What stands below the yield, where it can be kept as data.
+        The part below the yield, where it can be kept as data.
     """
 
     name: str
@@ -60,24 +60,25 @@ class Definition:
 
     @property
     def depends_on_values(self) -> bool:
-        """Whether it may look at what the values are that its variables bind."""
+        """Whether it may look at the values that its variables bind."""
         return self.template is None
 
     @cached_property
     def radius(self) -> int | None:
-        """How far from a root something lies that decides, beside what is matched; 0 for nothing, None for anywhere."""
+        """Distance from a root within which unmatched nodes decide; 0 if none do, None if unbounded."""
         terms = self.pattern.terms
         operands = [t for term in terms if isinstance(term, PatternNode) for t in term.operands]
         conditions = [v.condition for v in self.pattern.variables if v.condition is not None]
         conditions += [t for t in operands if isinstance(t, Where)]
-        asked = self.names.union(*(_names_in(condition.predicate) for condition in conditions))
-        if "graph" in asked:
+        # Predicates may look at the graph around a value: which names they use says how far.
+        used = self.names.union(*(_names_in(condition.predicate) for condition in conditions))
+        if "graph" in used:
             return None
         # A run ends where a link above it goes, and a group changes with each of its members.
         several = [root.unit for root in self.pattern.roots if isinstance(root, Repeated | Every)]
         radius = max((height_of(unit.top) + 1 for unit in several), default=0)
         deep = any(isinstance(t, Without) and height_of(t.term_) > 1 for t in terms)
-        if not (deep or self.pattern.forbidden or "readers" in asked):
+        if not (deep or self.pattern.forbidden or "readers" in used):
             return radius
         return None if any(isinstance(t, Repeated) for t in terms) else max(radius, 2 * len(terms) + 1)
 
@@ -101,7 +102,7 @@ class Definition:
 
     @property
     def root_place(self) -> int:
-        """Where the first root stands in ``pattern.terms``."""
+        """The position of the first root in ``pattern.terms``."""
         return next(i for i, term in enumerate(self.pattern.terms) if term is top_of(self.pattern.roots[0]))
 
     @cached_property
@@ -110,18 +111,15 @@ class Definition:
         return self.template is not None and matches_itself(self.pattern, self.template)
 
     def complain(self, message: str) -> RuleError:
-        """Return an error that names the rule, its file and its line."""
-        return RuleError(f"rule {self.name!r} ({located(self.file, self.line)}): {message}")
+        """Return an error that names the rule and its source location."""
+        return rule_error(self.name, self.file, self.line, message)
 
 
 def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) -> Definition:
-    """Return what a rule's function says."""
+    """Read a rule's function; raise if it is no rule."""
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
-
-    def complain(message: str) -> RuleError:
-        return RuleError(f"rule {function.__name__!r} ({located(file, line)}): {message}")
-
+    complain = partial(rule_error, function.__name__, file, line)
     if not inspect.isgeneratorfunction(function):
         raise complain("has no yield; put the pattern above one yield and the replacement below it")
     if keeps not in ("exact", "rounding", "assumes") or shared not in ("refuse", "keep", "duplicate"):
@@ -156,6 +154,7 @@ def _trace(function: Callable[..., Any], complain: Callable[[str], RuleError]) -
     finally:
         CURRENT.reset(token)
     tracing.closed = True
+    # Local variables name the terms, for explanations and pictures.
     for name, value in run.gi_frame.f_locals.items():
         if isinstance(value, PatternNode | Repeated | Every) and value.name is None:
             value.name = name

@@ -1,4 +1,4 @@
-"""Checks: what a graph must fulfil, each a named function that yields what is wrong."""
+"""Checks: requirements on graphs, each a named function that yields messages about faults."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["Check", "Fault", "check"]
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that is wrong with a graph.
+    """A fault of a graph.
 
     Attributes
     ----------
     check : str
-        Which check found it.
+        The name of the check that found it.
     node : str or None
-        At which node; None where it concerns the whole graph.
+        Its node; None where it concerns the whole graph.
     message : str
-        What is wrong and what to do.
+        The fault and the remedy.
     graph : str or None
         Name of the graph, where a module was verified.
 
@@ -37,24 +37,25 @@ class Fault:
     graph: str | None = None
 
     def __str__(self) -> str:
-        where = "" if self.graph is None else f"graph {self.graph!r}: "
-        return f"{where}{self.message}" if self.node is None else f"{where}node {self.node!r}: {self.message}"
+        graph = "" if self.graph is None else f"graph {self.graph!r}: "
+        node = "" if self.node is None else f"node {self.node!r}: "
+        return f"{graph}{node}{self.message}"
 
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """One thing that every graph must fulfil; made by the decorator `check`.
+    """A requirement on every graph; made by the decorator `check`.
 
     Attributes
     ----------
     name : str
         The function's name.
     doc : str
-        What must hold.
+        The requirement.
     function : callable
-        Yields, or returns, what is wrong: messages, or a single one, or nothing.
+        Yields, or returns, messages about faults, or a single one, or nothing.
     scope : {"node", "graph", "module"}
-        What it is called with: a graph and one of its nodes, a graph, or a module.
+        Its arguments: a graph and one of its nodes, a graph, or a module.
     types : frozenset of str or None
         Types of the nodes that it looks at; None for all of them.
     """
@@ -66,7 +67,7 @@ class Check:
     types: frozenset[str] | None = None
 
     def __call__(self, *subject: Any) -> Any:
-        """Yield what is wrong, as the function does."""
+        """Call the function."""
         return self.function(*subject)
 
     def __repr__(self) -> str:
@@ -87,12 +88,12 @@ def check(
     module: bool = False,
     types: Iterable[str] | None = None,
 ) -> Check | Callable[[Callable[..., Any]], Check]:
-    r"""Make a check of a function ``(graph, node)`` that yields, or returns, a message for everything that is wrong.
+    r"""Make a check of a function ``(graph, node)`` that yields, or returns, a message for each fault.
 
     Parameters
     ----------
     function : callable
-        Its docstring says what must hold.
+        Its docstring states the requirement.
     whole : bool
         Whether it looks at a whole graph: it takes the graph, and yields messages or pairs of a node and a message.
     module : bool
@@ -104,7 +105,7 @@ def check(
     Returns
     -------
     Check
-        Put it into the tuple that `verify` is given.
+        A member for the tuple of checks that `verify` takes.
 
     Examples
     --------

@@ -63,8 +63,8 @@ def graphs_are_the_modules(module: Any) -> Iterator[tuple[str, str] | tuple[str,
             yield name, f"is named {graph.name!r}; the name of a graph is its key in the module"
         for kind, op in graph.ops.items():
             if isinstance(op, GraphOp) and op.library is not module:
-                of = [node for node, data in graph.nodes(data=True) if data.get("type") == kind]
-                for node in of[:1]:
+                node = next((n for n, data in graph.nodes(data=True) if data.get("type") == kind), None)
+                if node is not None:
                     yield name, node, f"is {kind!r}, a graph that is not the module's; put the graph {name!r} in again"
 
 
@@ -92,8 +92,5 @@ def placeholders_are_kept(module: Any) -> Iterator[tuple[str, Any, str]]:
             elif shared not in module.placeholders:
                 yield name, node, f"shares the placeholder {shared!r}, which the module does not have"
             elif data.get("result") != module.placeholders[shared]:
-                yield (
-                    name,
-                    node,
-                    f"has another type than the placeholder {shared!r} that it shares; remove its `shared`",
-                )
+                message = f"has another type than the placeholder {shared!r} that it shares; remove its `shared`"
+                yield name, node, message

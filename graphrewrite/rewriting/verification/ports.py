@@ -17,7 +17,7 @@ __all__ = ["outputs_are_reached", "ports_are_numbered"]
 def ports_are_numbered(graph: Any) -> Iterator[tuple[Any, str]]:
     """Inputs and outputs are numbered 0, 1, …, each number once."""
     for kind, ports in _ports(graph).items():
-        taken: dict[Any, Any] = {}
+        taken: dict[Any, Any] = {}  # index to node
         for node in ports:
             index = graph._node[node].get("index")
             remedy = f"the positions of its inputs or outputs are 0 to {len(ports) - 1}, each once"
@@ -36,7 +36,7 @@ def outputs_are_reached(graph: Any) -> Iterator[tuple[Any, str]]:
     outputs = _ports(graph)["output"]
     if not outputs:
         return
-    reached = {node for node in graph if _begins(graph, node)}
+    reached = {node for node in graph if _is_source(graph, node)}
     work = list(reached)
     while work:
         for reader, edge in graph._succ[work.pop()].items():
@@ -50,27 +50,27 @@ def outputs_are_reached(graph: Any) -> Iterator[tuple[Any, str]]:
 
 def _ports(graph: Any) -> dict[str, list[Any]]:
     """Return the inputs and the outputs, in the order of the graph's dictionary."""
-    found: dict[str, list[Any]] = {"input": [], "output": []}
+    ports: dict[str, list[Any]] = {"input": [], "output": []}
     for node, data in graph._node.items():
         kind = data.get("type")
-        if isinstance(kind, str) and kind in found:
-            found[kind].append(node)
-    return found
+        if isinstance(kind, str) and kind in ports:
+            ports[kind].append(node)
+    return ports
 
 
 def _is_read(graph: Any, reader: Any, edge: Any) -> bool:
-    """Tell whether an edge into a node says sensibly that it reads something; where all of them do is known."""
+    """Tell whether an edge into a node is an operand; in a malformed graph, whether it looks like one."""
     return bool(edge["slots"] if isinstance(operands_or_fault(graph, reader), tuple) else slots_of(edge))
 
 
-def _begins(graph: Any, node: Any) -> bool:
-    """Tell whether a node gives a value that no operand gave it."""
+def _is_source(graph: Any, node: Any) -> bool:
+    """Tell whether the value of a node does not come from operands: it has none, or a state."""
     for edge in graph._pred[node].values():
         if _is_read(graph, node, edge):
             return holds_state(graph, node)
     op = known_op(graph, node)
     try:
-        # What is not known may need no operand; that it is not known is said elsewhere.
+        # An unknown op may need no operand; another check reports it.
         return op is None or not op.required
-    except GraphRewriteError:  # so is that the graph of a graph as an op is missing
+    except GraphRewriteError:  # a graph op whose graph is missing, which another check reports
         return True

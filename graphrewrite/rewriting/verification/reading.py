@@ -1,4 +1,4 @@
-"""Read a graph that may be malformed: nothing here raises."""
+"""Access to graphs that may be malformed: nothing here raises."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = [
 _SEQUENCES = (tuple, list)
 _TYPES = (Tensor, Stream)
 _READ: ContextVar[tuple[Any, dict[Any, tuple[Operand, ...] | str]] | None] = ContextVar("read", default=None)
-"""A graph that does not change for now, and the operands of its nodes as far as they were asked for."""
+"""A graph that does not change for now, and a cache of the operands of its nodes."""
 
 
 @contextmanager
 def reading_once(graph: Any) -> Iterator[None]:
-    """Read the operands of each node once, however many checks ask; the graph must not change meanwhile."""
+    """Read the operands of each node once for all checks; the graph must not change meanwhile."""
     token = _READ.set((graph, {}))
     try:
         yield
@@ -43,7 +43,7 @@ def reading_once(graph: Any) -> Iterator[None]:
 
 
 def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
-    """Return the slots that an edge's data says, none of a control edge; None where it says nothing sensible."""
+    """Return the slots of an edge, empty for a control edge; None where its data is malformed."""
     slots = edge.get("slots")
     if (type(slots) is not tuple and not isinstance(slots, _SEQUENCES)) or (not slots and edge.get("kind") is None):
         return None
@@ -57,63 +57,62 @@ def slots_of(edge: Any) -> tuple[tuple[int, int], ...] | None:
 
 
 def operands_or_fault(graph: Any, node: Any) -> tuple[Operand, ...] | str:
-    """Return the operands of a node in order, or what is wrong with its slots."""
+    """Return the operands of a node in order, or a message about its slots."""
     read = _READ.get()
     if read is None or read[0] is not graph:
         return _read(graph, node)
-    known = read[1].get(node)
-    if known is None:
-        known = read[1][node] = _read(graph, node)
-    return known
+    operands = read[1].get(node)
+    if operands is None:
+        operands = read[1][node] = _read(graph, node)
+    return operands
 
 
 def _read(graph: Any, node: Any) -> tuple[Operand, ...] | str:
-    found: dict[int, Operand] = {}
+    operands: dict[int, Operand] = {}
     sources = graph._pred[node]
     for source, edge in sources.items():
         slots = slots_of(edge)
         if slots is None:
             return f"the edge from {source!r} says {edge.get('slots')!r}"
-        if len(slots) == 1 == len(sources) and slots[0][0] == 0:
+        if len(slots) == 1 == len(sources) and slots[0][0] == 0:  # fast path: one operand
             return (Operand(source, slots[0][1]),)
         for slot, result in slots:
-            if slot in found:
-                return f"slot {slot} is both {found[slot].node!r} and {source!r}"
-            found[slot] = Operand(source, result)
-    for slot in range(len(found)):
-        if slot not in found:
+            if slot in operands:
+                return f"slot {slot} is both {operands[slot].node!r} and {source!r}"
+            operands[slot] = Operand(source, result)
+    for slot in range(len(operands)):
+        if slot not in operands:
             return f"there is no slot {slot}"
-    return tuple([found[slot] for slot in range(len(found))])
+    return tuple([operands[slot] for slot in range(len(operands))])
 
 
 def kind_of(graph: Any, node: Any) -> str | None:
-    """Return a node's type; None where it has none, or something that is no text."""
+    """Return a node's type; None where it has none, or one that is no string."""
     kind = graph._node[node].get("type")
     return kind if isinstance(kind, str) and kind else None
 
 
 def known_op(graph: Any, node: Any) -> Op | None:
     """Return the op that a node's type names, if there is one."""
-    kind = graph._node[node].get("type")
-    return find_op(kind, graph.ops)
+    return find_op(graph._node[node].get("type"), graph.ops)
 
 
 @lru_cache(maxsize=256)
 def advice_for(kind: str, own: tuple[str, ...]) -> str:
-    """Return which known op may have been meant by a name; own are those beside the library's."""
+    """Return the hint at a similar name for an unknown op; `own` are the ops beside the library's."""
     return did_you_mean(kind, [*LIBRARY, *own])
 
 
 def op_attributes(graph: Any, node: Any, op: Op) -> dict[str, Any]:
-    """Return the attributes of its op that a node states, and others that it should not have."""
+    """Return the attributes of a node, those included that its op does not have."""
     return attributes_in(graph._node[node], op.attributes)
 
 
 def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:
-    """Return the types that a node declares, or None where it declares none, or something else."""
-    found = graph._node[node].get("result")
-    if isinstance(found, _TYPES):
-        return (found,)
-    if isinstance(found, tuple) and all(isinstance(t, _TYPES) for t in found):
-        return found
+    """Return the declared types of a node; None where there are none, or something else."""
+    declared = graph._node[node].get("result")
+    if isinstance(declared, _TYPES):
+        return (declared,)
+    if isinstance(declared, tuple) and all(isinstance(t, _TYPES) for t in declared):
+        return declared
     return None

@@ -42,12 +42,10 @@ def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
         if isinstance(node, str) and node:
             continue
         if printed[str(node)] > 1:
-            yield node, f"there is another node whose name prints as {str(node)!r}; rename one of them"
+            message = f"there is another node whose name prints as {str(node)!r}; rename one of them"
         else:
-            yield (
-                node,
-                f"node names are non-empty strings, got {node!r}; rename it, for example with networkx.relabel_nodes",
-            )
+            message = f"node names are non-empty strings, got {node!r}; rename it, e.g. with networkx.relabel_nodes"
+        yield node, message
 
 
 @check
@@ -72,9 +70,9 @@ def ops_are_known(graph: Any, node: Any) -> str | None:
 @check
 def slots_are_numbered(graph: Any, node: Any) -> str | None:
     """The operands of a node are numbered 0, 1, … on its edges, each number once."""
-    found = operands_or_fault(graph, node)
-    if isinstance(found, str):
-        return f"the slots of its operands are missing or collide: {found}; number them 0, 1, … on the edges"
+    operands = operands_or_fault(graph, node)
+    if isinstance(operands, str):
+        return f"the slots of its operands are missing or collide: {operands}; number them 0, 1, … on the edges"
     return None
 
 
@@ -107,14 +105,14 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
     try:
         op.check(op.required, attributes)
     except TypeMismatchError as error:
-        found = [str(error)]
+        messages = [str(error)]
         for key, value in attributes.items():
             try:
                 op.check(op.required, {key: value}, complete=False)
             except TypeMismatchError as error:
-                if str(error) != found[0]:
-                    found.append(str(error))
-        return found
+                if str(error) != messages[0]:
+                    messages.append(str(error))
+        return messages
     return None
 
 

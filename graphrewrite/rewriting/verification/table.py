@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
+from graphrewrite.rewriting.verification import modules, ports, structure, values
 from graphrewrite.rewriting.verification.checks import Check
-from graphrewrite.rewriting.verification.modules import (
-    graphs_are_the_modules,
-    implementations_are_there,
-    nested_graphs_are_sound,
-    nesting_ends,
-    operators_agree,
-    placeholders_are_kept,
-)
-from graphrewrite.rewriting.verification.ports import outputs_are_reached, ports_are_numbered
-from graphrewrite.rewriting.verification.structure import (
-    annotations_are_names,
-    attributes_fit,
-    cycles_pass_state,
-    names_are_unique,
-    nodes_have_types,
-    operands_fit,
-    ops_are_known,
-    slots_are_numbered,
-)
-from graphrewrite.rewriting.verification.values import (
-    constants_hold,
-    results_are_there,
-    results_follow,
-    shared_constants_are_kept,
-    values_are_typed,
-)
 
 __all__ = ["CHECKS"]
 
 CHECKS: tuple[Check, ...] = (
-    names_are_unique,
-    # What a node is.
-    nodes_have_types,
-    ops_are_known,
-    attributes_fit,
-    annotations_are_names,
-    # What it reads.
-    slots_are_numbered,
-    operands_fit,
-    results_are_there,
-    cycles_pass_state,
-    # What its values are.
-    values_are_typed,
-    results_follow,
-    constants_hold,
-    shared_constants_are_kept,
-    placeholders_are_kept,
-    operators_agree,
-    # What it is made of.
-    nesting_ends,
-    nested_graphs_are_sound,
-    graphs_are_the_modules,
-    implementations_are_there,
-    # What the graph offers.
-    ports_are_numbered,
-    outputs_are_reached,
+    structure.names_are_unique,
+    # Its nodes.
+    structure.nodes_have_types,
+    structure.ops_are_known,
+    structure.attributes_fit,
+    structure.annotations_are_names,
+    # Their operands.
+    structure.slots_are_numbered,
+    structure.operands_fit,
+    values.results_are_there,
+    structure.cycles_pass_state,
+    # Their values.
+    values.values_are_typed,
+    values.results_follow,
+    values.constants_hold,
+    values.shared_constants_are_kept,
+    modules.placeholders_are_kept,
+    modules.operators_agree,
+    # Nested graphs.
+    modules.nesting_ends,
+    modules.nested_graphs_are_sound,
+    modules.graphs_are_the_modules,
+    modules.implementations_are_there,
+    # Inputs and outputs.
+    ports.ports_are_numbered,
+    ports.outputs_are_reached,
 )
-"""What every graph fulfils. ``verify(graph, (*CHECKS, mine))`` asks for more."""
+"""Requirements on every graph. ``verify(graph, (*CHECKS, mine))`` adds one."""

@@ -63,7 +63,7 @@ def results_follow(graph: Any, node: Any) -> str | None:
     for source, result in operands:
         source_types = results_of(graph, source)
         if source_types is None or result >= len(source_types):
-            return None  # another check says so
+            return None  # another check reports it
         types.append(source_types[result])
     try:
         inferred = infer_node(graph, node, op, operands, tuple(types))
@@ -73,8 +73,8 @@ def results_follow(graph: Any, node: Any) -> str | None:
         return str(error).removeprefix(f"node {node!r}: ")
     if declared is None or inferred == declared:
         return None
-    shown, wanted = (", ".join(map(str, found)) or "nothing" for found in (inferred, declared))
-    return f"{op.name} gives {shown}, and the node is declared {wanted}"
+    texts = [", ".join(map(str, types)) or "nothing" for types in (inferred, declared)]
+    return f"{op.name} gives {texts[0]}, and the node is declared {texts[1]}"
 
 
 @check(types=["constant"])
@@ -83,7 +83,7 @@ def constants_hold(graph: Any, node: Any) -> Iterator[str]:
     data = graph._node[node]
     declared = data.get("result")
     if "value" not in data or declared is None:
-        return  # other checks say so
+        return  # other checks report it
     if not isinstance(declared, Tensor):
         if isinstance(declared, Stream | tuple):
             yield f"holds one array and is declared {declared!s}; a constant is a Tensor"
@@ -91,7 +91,7 @@ def constants_hold(graph: Any, node: Any) -> Iterator[str]:
     try:
         wrong = contradiction(declared, data["value"])
     except Exception:
-        wrong = f"its value must be an array of numbers, got {data['value']!r}"  # numpy makes none of it
+        wrong = f"its value must be an array of numbers, got {data['value']!r}"  # numpy cannot convert it
     if wrong is not None:
         yield wrong
 
@@ -107,8 +107,5 @@ def shared_constants_are_kept(module: Any) -> Iterator[tuple[str, Any, str]]:
             if shared not in module.constants:
                 yield name, node, f"shares the constant {shared!r}, which the module does not have"
             elif data.get("value") is not module.constants[shared]:
-                yield (
-                    name,
-                    node,
-                    f"holds another array than the constant {shared!r} that it shares; remove its `shared`",
-                )
+                message = f"holds another array than the constant {shared!r} that it shares; remove its `shared`"
+                yield name, node, message

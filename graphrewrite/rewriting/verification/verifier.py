@@ -1,4 +1,4 @@
-"""Find what is wrong with a graph or a module, and name it."""
+"""Apply checks to a graph or a module, and report the faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphrewrite.rewriting.verification.table import CHECKS
 __all__ = ["Checks", "Table", "faults", "verify"]
 
 Checks = Iterable[Check | Member]
-"""A table of checks; a rule is one that every match breaks."""
+"""A table of checks; a rule is one that fails at every match."""
 
 
 def verify(graph: Any, checks: Checks = CHECKS) -> None:
@@ -30,12 +30,12 @@ def verify(graph: Any, checks: Checks = CHECKS) -> None:
     graph : Graph, networkx.DiGraph or Module
         Anything that has nodes with types, or named graphs of them.
     checks : iterable of Check and Rule
-        What must hold. A rule among them is broken wherever it matches.
+        The requirements. A rule among them fails wherever it matches.
 
     Raises
     ------
     VerificationError
-        Naming every fault with its node; its ``faults`` are the same as data.
+        With a message for every fault and its node; its ``faults`` are the same as data.
 
     Examples
     --------
@@ -51,14 +51,14 @@ def verify(graph: Any, checks: Checks = CHECKS) -> None:
 
 
 def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
-    r"""Return what is wrong with a graph, or with the graphs of a module, in the order of nodes and then of checks.
+    r"""Return the faults of a graph, or of the graphs of a module, in the order of nodes and then of checks.
 
     Parameters
     ----------
     graph : Graph, networkx.DiGraph or Module
         Anything that has nodes with types, or named graphs of them.
     checks : iterable of Check and Rule
-        What must hold.
+        The requirements.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def faults(graph: Any, checks: Checks = CHECKS) -> tuple[Fault, ...]:
 
 
 class Table:
-    """Checks, by what they look at.
+    """Checks, by their scope.
 
     Examples
     --------
@@ -103,71 +103,68 @@ class Table:
 
     def verify(self, graph: Any, *, after: str | None = None) -> None:
         """Raise unless a graph fulfils all of them."""
-        found = self.faults(graph)
-        if found:
+        faults = self.faults(graph)
+        if faults:
             blamed = "" if after is None else f"{after} left a graph that is not well formed:\n"
-            raise VerificationError(blamed + "\n".join(map(str, found)), faults=found)
+            raise VerificationError(blamed + "\n".join(map(str, faults)), faults=faults)
 
     def faults(self, graph: Any) -> tuple[Fault, ...]:
-        """Return what is wrong with a graph or a module."""
+        """Return the faults of a graph or a module."""
         if not isinstance(graph, Mapping):
             return tuple(self.faults_of(graph))
         inside = [replace(f, graph=name) for name, member in graph.items() for f in self.faults_of(member)]
         return (*inside, *self.module_faults(graph))
 
-    def faults_of(self, given: Any) -> list[Fault]:
+    def faults_of(self, argument: Any) -> list[Fault]:
         """Return the faults of one graph."""
-        graph = as_graph(given, "that can be verified")
-        found: list[Fault] = []
+        graph = as_graph(argument, "that can be verified")
+        faults: list[Fault] = []
         with reading_once(graph):
             for node, data in graph._node.items():
                 kind = data.get("type")
                 for check in self.for_type(kind if isinstance(kind, str) else None):
-                    said = _said(check, (graph, node), found, node)
-                    if said:
-                        found += [Fault(check.name, node, message) for message in said]
+                    messages = _messages(check, (graph, node), faults, node)
+                    if messages:
+                        faults += [Fault(check.name, node, message) for message in messages]
             for check in self.graphs:
-                for said in _said(check, (graph,), found):
-                    node, message = said if isinstance(said, tuple) else (None, said)
-                    found.append(Fault(check.name, node, message))
+                for entry in _messages(check, (graph,), faults):
+                    node, message = entry if isinstance(entry, tuple) else (None, entry)
+                    faults.append(Fault(check.name, node, message))
         for rule in self.rules:
-            found += _matches(rule, graph, found)
-        return found
+            faults += _matches(rule, graph, faults)
+        return faults
 
     def module_faults(self, module: Any) -> list[Fault]:
         """Return the faults of a module apart from its graphs."""
-        found: list[Fault] = []
+        faults: list[Fault] = []
         for check in self.modules:
-            for said in _said(check, (module,), found):
-                *where, message = said if isinstance(said, tuple) else (said,)
-                name, node = (*where, None, None)[:2]
-                found.append(Fault(check.name, node, message, name))
-        return found
+            for entry in _messages(check, (module,), faults):
+                *names, message = entry if isinstance(entry, tuple) else (entry,)
+                graph, node = (*names, None, None)[:2]
+                faults.append(Fault(check.name, node, message, graph))
+        return faults
 
     def for_type(self, kind: str | None) -> list[Check]:
-        """Return the checks that look at nodes of a type."""
-        found = self.by_type.get(kind)
-        if found is None:
-            found = self.by_type[kind] = [c for c in self.nodes if c.types is None or kind in c.types]
-        return found
+        """Return the checks of nodes of a type."""
+        if kind not in self.by_type:
+            self.by_type[kind] = [c for c in self.nodes if c.types is None or kind in c.types]
+        return self.by_type[kind]
 
 
-def _said(check: Check, subject: tuple[Any, ...], found: list[Fault], node: Any = None) -> Sequence[Any]:
-    """Return what a check says. One that stumbles over what other checks have found says nothing."""
+def _messages(check: Check, subject: tuple[Any, ...], faults: list[Fault], node: Any = None) -> Sequence[Any]:
+    """Return the messages of a check; none of one that fails because of faults that other checks have found."""
     try:
-        said = check.function(*subject)
-        if not said:
+        messages = check.function(*subject)
+        if not messages:
             return ()
-        return (said,) if isinstance(said, str) else list(said)
+        return (messages,) if isinstance(messages, str) else list(messages)
     except GraphRewriteError as error:
-        is_known = found and (node is None or found[-1].node == node)
+        is_known = faults and (node is None or faults[-1].node == node)
         return [] if is_known else [str(error).removeprefix(f"node {node!r}: ")]
     except Exception as error:
         file, line = inspect.getsourcefile(check.function), check.function.__code__.co_firstlineno
-        place = "" if node is None else f" at {node!r}"
-        raise RuleError(
-            f"check {check.name!r} ({file}:{line}): fails{place}: {type(error).__name__}: {error}"
-        ) from error
+        at = "" if node is None else f" at {node!r}"
+        raise RuleError(f"check {check.name!r} ({file}:{line}): fails{at}: {type(error).__name__}: {error}") from error
 
 
 def _matches(rule: Any, graph: Graph, found: list[Fault]) -> Iterator[Fault]:
@@ -187,7 +184,7 @@ def _matches(rule: Any, graph: Graph, found: list[Fault]) -> Iterator[Fault]:
     except RuleError:
         raise
     except GraphRewriteError as error:
-        if not found:  # else it stumbled over what other checks have found
+        if not found:  # else a fault that other checks have found may be the reason
             yield Fault(rule.name, error.node, str(error).removeprefix(f"node {error.node!r}: "))
     except Exception as error:
         if not found:
@@ -198,4 +195,4 @@ def _declines(rule: Any, graph: Graph, match: Any) -> bool:
     try:
         return isinstance(rule.edit(graph, match), Declined)
     except RewriteError:
-        return False  # it matches, even if what it would put there could not stand
+        return False  # it matches, even if its replacement would corrupt the graph

@@ -1,4 +1,4 @@
-"""Texts of a rule's conditions besides the form of its pattern."""
+"""Texts of a rule's conditions beyond the form of its pattern."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from graphrewrite.rewriting.pattern import PatternNode, Variable, Where, parts_of
+from graphrewrite.rewriting.pattern import PatternNode, Variable, Where, walk
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.view.plain import plain
 
@@ -16,7 +16,7 @@ __all__ = ["conditions_of", "declines_of", "options_of"]
 
 
 def conditions_of(rule: Rule) -> tuple[str, ...]:
-    """Return what a rule requires and what it declines, one line each.
+    """Return the requirements of a rule and its reasons to decline, one line each.
 
     Examples
     --------
@@ -39,15 +39,9 @@ def conditions_of(rule: Rule) -> tuple[str, ...]:
 
 
 def _words(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Conditions on values and attributes, each with the name of what it is about."""
-    pattern = rule.pattern
-    seen: set[int] = set()
-    work: list[Any] = [*reversed(pattern.forbidden), *reversed(pattern.roots)]
-    while work:
-        term = work.pop()
-        if id(term) in seen:
-            continue
-        seen.add(id(term))
+    """Yield the conditions on values and attributes, each with the name of its subject."""
+    terms = {id(part): part for root in (*rule.pattern.roots, *rule.pattern.forbidden) for part in walk(root)}
+    for term in terms.values():
         if isinstance(term, Where):
             yield "", term.reason
         if isinstance(term, Variable) and term.condition is not None:
@@ -58,11 +52,10 @@ def _words(rule: Rule) -> Iterator[tuple[str, str]]:
                     yield name, value.reason
                 elif isinstance(value, Variable) and value.condition is not None:
                     yield value.name, value.condition.reason
-        work.extend(reversed(parts_of(term)))
 
 
 def declines_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the reasons for which a rule's function declines, as far as its source tells.
+    """Return the reasons for which a rule's function declines, as they stand in its source.
 
     Examples
     --------
@@ -78,7 +71,7 @@ def declines_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):  # typed at a prompt, or a part of something larger
+    except (OSError, TypeError, SyntaxError):  # typed at a prompt, or part of a larger expression
         return ()
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_decline(n.func)]
     calls.sort(key=lambda call: (call.lineno, call.col_offset))

@@ -1,10 +1,10 @@
-"""Rule sets, passes and pipelines as galleries: how many of which kind, and a card for each rule."""
+"""Rule sets, passes and pipelines as galleries: counts by kind, and a card for each rule."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ class Phase:
     Attributes
     ----------
     title : str
-        What it is called; empty where it is all of them.
+        Its heading; empty where there is only one part.
     entries : tuple of tuple of str and Card
         Each card with the anchor that leads to it.
     """
@@ -46,9 +46,9 @@ class Gallery:
     Attributes
     ----------
     title : str
-        What it is.
+        Kind, name and size of the rule set.
     counts : tuple of (str, tuple of (str, int))
-        Ways to sort the members, each with how many there are of which.
+        Ways to group the members, each with the sizes of its groups.
     phases : tuple of Phase
         The members.
     graph : str
@@ -67,14 +67,14 @@ class Gallery:
 
     def text(self) -> str:
         """Return the gallery for a terminal."""
-        lines = [self.title, *(f"  {way}: {_listed(found)}" for way, found in self.counts)]
+        lines = [self.title, *(f"  {way}: {_listed(counted)}" for way, counted in self.counts)]
         width = max((len(plain(card.name, 60)) for card in self.cards), default=0)
         for phase in self.phases:
             lines += ["", phase.title] if phase.title else [""]
             for _, card in phase.entries:
                 count = f"{card.matches}  " if card.matches else ""
-                said = plain(card.doc[0], 200) if card.doc else ""
-                lines.append(f"  {plain(card.name, 60).ljust(width)}  {count}{said}".rstrip())
+                summary = plain(card.doc[0], 200) if card.doc else ""
+                lines.append(f"  {plain(card.name, 60).ljust(width)}  {count}{summary}".rstrip())
         return "\n".join(lines)
 
 
@@ -83,14 +83,14 @@ def _is_member(thing: Any) -> bool:
 
 
 def show_rule(rule: Rule | GraphRule, *, on: nx.DiGraph | None = None, direction: str = "TB") -> Illustrated:
-    """Return the display of a rule: pattern and replacement side by side, and what it says in words."""
+    """Return the display of a rule: pattern and replacement side by side, and its card."""
     (card,) = _counted(cards_of([rule], direction), [rule], on)
     picture = rule_picture(rule, direction=direction)
     return Illustrated(card, picture.text, template="rule.html", title=card.name, picture=picture)
 
 
 def show_rules(rules: Any, *, on: nx.DiGraph | None = None, direction: str = "TB") -> Display:
-    r"""Return the display of a rule set: how many rules there are of which kind, and a card for each.
+    r"""Return the display of a rule set: counts by kind, and a card for each rule.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def show_rules(rules: Any, *, on: nx.DiGraph | None = None, direction: str = "TB
 
 
 def _phases(rules: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Members that are applied together, with a title where there are several such groups."""
+    """Yield the members that are applied together, with a title where there are several such groups."""
     if not isinstance(rules, Pipeline):
         yield "", list(_flat(rules))
         return
@@ -158,20 +158,13 @@ def _title(rules: Any, cards: tuple[Card, ...], parts: list[Any]) -> str:
     return count
 
 
-def _counts(cards: Iterable[Card]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
-    given = list(cards)
-    ways = [
-        ("kind", [card.kind for card in given]),
-        ("keeps", [card.keeps for card in given]),
-        ("level", [card.level for card in given]),
-        ("family", [card.family for card in given]),
-    ]
-    found = []
-    for way, words in ways:
-        counted = Counter(word for word in words if word)
+def _counts(cards: Sequence[Card]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    counts = []
+    for way in ("kind", "keeps", "level", "family"):
+        counted = Counter(filter(None, (getattr(card, way) for card in cards)))
         if counted:
-            found.append((way, tuple(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))))
-    return tuple(found)
+            counts.append((way, tuple(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))))
+    return tuple(counts)
 
 
 def _listed(counted: Iterable[tuple[str, int]]) -> str:

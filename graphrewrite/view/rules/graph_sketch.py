@@ -1,4 +1,4 @@
-"""A rule over digraphs as a picture: the pattern graph, and beside it the graph that takes its place."""
+"""A rule over digraphs as a picture: the pattern graph beside its replacement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphrewrite.rewriting.digraph_rules import GraphPattern, GraphRule
 from graphrewrite.view.colour import PAPER, VARIABLES, Look, look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.rules.conditions import declines_of, options_of
-from graphrewrite.view.rules.outline import attribute_lines, wrapped
+from graphrewrite.view.rules.outline import attribute_lines, with_words
 from graphrewrite.view.scene import Arrow, Box, Scene
 from graphrewrite.view.source import source_of
 
@@ -21,7 +21,7 @@ __all__ = ["graph_pattern_scene", "graph_sketch_of", "requirements_of"]
 
 
 def graph_pattern_scene(rule: GraphRule, *, marks: Mapping[Hashable, str] | None = None) -> Scene:
-    """Return the pattern graph of a rule, with what must not be there."""
+    """Return the pattern graph of a rule, with the forbidden nodes and edges."""
     pattern = rule.pattern
     return _with_absent(_scene(f"{rule.name}: pattern", pattern.graph, pattern, marks or {}), pattern)
 
@@ -40,12 +40,12 @@ def graph_sketch_of(rule: GraphRule, *, words: bool = True) -> tuple[Scene, ...]
     [('s', ''), ('x', 'removed'), ('*e', '')]
     """
     pattern, new = rule.pattern, rule.replacement
-    known = isinstance(new, nx.DiGraph)
-    gone = {n: "removed" for n in pattern.graph if n not in new} if isinstance(new, nx.DiGraph) else {}
-    before = graph_pattern_scene(rule, marks=gone)
+    is_graph = isinstance(new, nx.DiGraph)
+    removed = {n: "removed" for n in pattern.graph if n not in new} if isinstance(new, nx.DiGraph) else {}
+    before = graph_pattern_scene(rule, marks=removed)
     if words:
-        before = _with_words(before, "where", list(requirements_of(pattern)))
-        before = _with_words(before, "declines", [] if known else list(declines_of(new)))
+        before = with_words(before, "where", requirements_of(pattern))
+        before = with_words(before, "declines", () if is_graph else declines_of(new))
     else:
         before = replace(before, title="pattern")
     if not isinstance(new, nx.DiGraph):
@@ -55,7 +55,7 @@ def graph_sketch_of(rule: GraphRule, *, words: bool = True) -> tuple[Scene, ...]
 
 
 def requirements_of(pattern: GraphPattern) -> tuple[str, ...]:
-    """Return what a pattern graph asks of a whole match, in words."""
+    """Return the requirements of a pattern graph on a whole match, as text."""
     alone = ("no other edges between them",) if pattern.induced else ()
     return alone if pattern.condition is None else (*alone, pattern.condition.reason)
 
@@ -90,7 +90,7 @@ def _on_edge(data: Mapping[str, Any]) -> str:
 
 
 def _with_absent(scene: Scene, pattern: GraphPattern) -> Scene:
-    """Add what must not be there: nodes of their own, edges, and attributes of nodes that are there."""
+    """Add forbidden nodes and edges, and forbidden attributes of matched nodes."""
     boxes, arrows = list(scene.boxes), list(scene.arrows)
     there = {name: index for index, name in enumerate(pattern.graph)}
     for absent in pattern.without:
@@ -108,10 +108,3 @@ def _with_absent(scene: Scene, pattern: GraphPattern) -> Scene:
                 continue
             arrows.append(Arrow(position[source], position[destination], label=_on_edge(data), mark="forbidden"))
     return Scene(scene.title, tuple(boxes), tuple(arrows))
-
-
-def _with_words(scene: Scene, kind: str, words: list[str]) -> Scene:
-    if not words:
-        return scene
-    lines = tuple(line for reason in words for line in wrapped(f"· {reason}"))
-    return Scene(scene.title, (*scene.boxes, Box("", kind, PAPER, notes=lines)), scene.arrows)

@@ -31,7 +31,7 @@ from graphrewrite.view.plain import plain
 from graphrewrite.view.rules.conditions import options_of
 from graphrewrite.view.scene import Arrow, Box, Scene
 
-__all__ = ["attribute_lines", "colours_of", "outline", "wrapped"]
+__all__ = ["attribute_lines", "colours_of", "outline", "with_words", "wrapped"]
 
 _WIDTH = 44
 _SHOWN = 6
@@ -50,10 +50,18 @@ def wrapped(text: str) -> tuple[str, ...]:
     return tuple(textwrap.wrap(plain(text, 400).replace(" …", "\N{NO-BREAK SPACE}…"), _WIDTH))
 
 
+def with_words(scene: Scene, kind: str, reasons: Sequence[str]) -> Scene:
+    """Return a scene with a box of texts, if there are any."""
+    if not reasons:
+        return scene
+    lines = tuple(line for reason in reasons for line in wrapped(f"· {reason}"))
+    return replace(scene, boxes=(*scene.boxes, Box("", kind, PAPER, notes=lines)))
+
+
 def outline(
     title: str, pattern: Pattern, terms: Iterable[Any], word: str, *, marks: Mapping[int, str] | None = None
 ) -> Scene:
-    """Return boxes for terms and what they are made of, and a mark behind each."""
+    """Return boxes for terms and their parts, and a box for each value of the pattern or replacement."""
     return _Outline(pattern, marks or {}).scene(title, list(terms), word)
 
 
@@ -93,7 +101,7 @@ class _Outline:
         return Scene(title, tuple(self.boxes), tuple(self.arrows))
 
     def _place(self, term: Any) -> int:
-        """Draw a term, and what it is made of, unless it is there already; return its box."""
+        """Draw a term and its parts, unless they are drawn already; return its box."""
         match term:
             case Rest():
                 return self._place_variable(term.variable, several=True)
@@ -108,7 +116,7 @@ class _Outline:
         return self.positions[id(term)]
 
     def _marked(self, at: int, term: Any) -> int:
-        """Mark a box as its term is, unless something in it hinders; return it."""
+        """Mark a box as its term is marked, unless it is an obstacle; return it."""
         if id(term) in self.marks and self.boxes[at].mark != "obstacle":
             self.boxes[at] = replace(self.boxes[at], mark=self.marks[id(term)])
         return at
@@ -163,7 +171,7 @@ class _Outline:
         if len(unit.nodes) == 1:
             operands = [below if t is unit.hole else t for t in unit.top.operands]
             return self._node(unit.top, operands, term.name, word)
-        # What is inside of a larger unit is told in its text, and what it reads from outside is drawn.
+        # A unit of several nodes is written as text; only the values that it reads from outside are drawn.
         inside = {id(node) for node in unit.nodes}
         outside: dict[int, Any] = {}
         for node in unit.nodes:
@@ -176,7 +184,7 @@ class _Outline:
         return self._join(box, [getattr(t, "name", None) or "" for t in read], read)
 
     def _join(self, box: Box, names: Sequence[str], operands: Sequence[Any]) -> int:
-        """Add a box that reads operands; what is no node and no variable is a line in it."""
+        """Add a box that reads operands; literals and conditions are lines in it."""
         drawn: list[tuple[str, Any]] = []
         tucked: list[str] = []
         for name, operand in zip(names, operands, strict=True):
@@ -198,7 +206,7 @@ class _Outline:
 
 
 def _options(term: Any) -> list[Any]:
-    """The options of a choice, and of the choices among them."""
+    """Return the options of a choice, nested choices flattened."""
     return [option for part in term.options for option in _options(part)] if isinstance(term, Either) else [term]
 
 
@@ -207,7 +215,7 @@ def _is_tucked(term: Any) -> bool:
 
 
 def _words(term: Any) -> str:
-    """A tucked operand in words."""
+    """Return the text of an operand that is a line in its reader."""
     return _value(term) if isinstance(term, Literal) else str(term.reason)
 
 
@@ -231,7 +239,7 @@ def _one_of(options: Sequence[Any]) -> str:
 
 
 def attribute_lines(name: str, value: Any) -> tuple[str, ...]:
-    """Return what a pattern asks of an attribute, or what a replacement gives it, in lines below a box's name.
+    """Return the lines for an attribute of a pattern or a replacement.
 
     Examples
     --------
@@ -246,5 +254,5 @@ def attribute_lines(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, set | frozenset | range):
         return wrapped(f"{name} = {_one_of(options_of(value))}")
     text = format_attribute(value)
-    # A sequence may hold what only a match tells as well.
+    # A sequence may contain a value that depends on the match.
     return (plain(f"{name} = {'computed' if 'computed' in text else text}", 120),)

@@ -1,4 +1,4 @@
-"""A rule as a picture: its pattern, and its replacement as far as that can be known without a graph."""
+"""A rule as a picture: its pattern, and its replacement as far as it does not depend on a match."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.view.colour import PAPER
 from graphrewrite.view.rules.conditions import conditions_of, declines_of
-from graphrewrite.view.rules.outline import outline, wrapped
+from graphrewrite.view.rules.outline import outline, with_words
 from graphrewrite.view.rules.standin import replacement_of
 from graphrewrite.view.scene import Box, Scene
 from graphrewrite.view.source import source_of
@@ -44,19 +44,16 @@ def sketch_of(rule: Rule, *, words: bool = True) -> tuple[Scene, ...]:
     before = pattern_scene(rule)
     if not words:
         before = replace(before, title="pattern")
-    declines = declines_of(rule.function) if words else ()
-    if declines:
-        lines = tuple(line for reason in declines for line in wrapped(f"· {reason}"))
-        before = Scene(before.title, (*before.boxes, Box("", "declines", PAPER, notes=lines)), before.arrows)
-    found = replacement_of(rule)
-    if found is None:
+    before = with_words(before, "declines", declines_of(rule.function) if words else ())
+    replacement = replacement_of(rule)
+    if replacement is None:
         return before, Scene("⇒ replacement", (Box("", "", PAPER, code=source_of(rule.function, below="yield")),), ())
-    title = "⇒ replacement" + (" (sketch)" if found.guessed else "")
-    return before, outline(title, pattern, found.terms, "replacement")
+    title = "⇒ replacement" + (" (sketch)" if replacement.guessed else "")
+    return before, outline(title, pattern, replacement.terms, "replacement")
 
 
 def text_of(rule: Rule) -> str:
-    """Return a rule as text: its pattern, and below it what it requires and declines.
+    """Return a rule as text: its pattern, and below it its requirements and reasons to decline.
 
     Examples
     --------

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
 from typing import Any
 
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene import Box
-from graphrewrite.view.stepper.content import Frame, Link, Rectangle, Shape, Stepper
+from graphrewrite.view.stepper.content import Frame, Link, Numbers, Rectangle, Shape, Stepper
 from graphrewrite.view.stepper.measure import lines_of
 
 __all__ = ["compact", "script_data"]
@@ -18,35 +17,22 @@ STATES = ("kept", "removed", "added")
 _MARKS = ("", "removed", "added", "matched")
 
 
-class _Table:
-    """Things by number, each once."""
-
-    def __init__(self) -> None:
-        self.places: dict[Hashable, int] = {}
-
-    def __call__(self, thing: Hashable) -> int:
-        return self.places.setdefault(thing, len(self.places))
-
-    def __iter__(self) -> Any:
-        return iter(self.places)
-
-
-class _Boxes(_Table):
-    """Boxes by number: equal ones are one, and the same one is not compared again."""
+class _Boxes(Numbers):
+    """Boxes by number: equal ones are one; hashing one takes long, so that it is done once for each object."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.same: dict[int, tuple[Box, int]] = {}
+        self.by_identity: dict[int, tuple[Box, int]] = {}
 
     def __call__(self, thing: Any) -> int:
-        if id(thing) not in self.same:
-            self.same[id(thing)] = (thing, super().__call__(thing))
-        return self.same[id(thing)][1]
+        if id(thing) not in self.by_identity:
+            self.by_identity[id(thing)] = (thing, super().__call__(thing))
+        return self.by_identity[id(thing)][1]
 
 
 def compact(stepper: Stepper) -> dict[str, Any]:
     """Return all that the page's script needs, as primitive data."""
-    texts, boxes = _Table(), _Boxes()
+    texts, boxes = Numbers(), _Boxes()
     frames = [_frame(frame, texts, boxes) for frame in stepper.frames]
     described = [_box(box, texts) for box in boxes]
     return {
@@ -58,7 +44,7 @@ def compact(stepper: Stepper) -> dict[str, Any]:
     }
 
 
-def _box(box: Box, texts: _Table) -> list[Any]:
+def _box(box: Box, texts: Numbers) -> list[Any]:
     head, below, notes = lines_of(box)
     rows = [
         texts(head),
@@ -69,7 +55,7 @@ def _box(box: Box, texts: _Table) -> list[Any]:
     return [*rows, box.look.family, box.look.level, [texts(port) for port in box.ports], box.results, int(box.round)]
 
 
-def _frame(frame: Frame, texts: _Table, boxes: _Table) -> list[Any]:
+def _frame(frame: Frame, texts: Numbers, boxes: Numbers) -> list[Any]:
     return [
         frame.number,
         frame.card,
@@ -85,17 +71,17 @@ def _frame(frame: Frame, texts: _Table, boxes: _Table) -> list[Any]:
     ]
 
 
-def _shape(shape: Shape, boxes: _Table, place: Rectangle) -> list[int]:
+def _shape(shape: Shape, boxes: Numbers, place: Rectangle) -> list[int]:
     sides = [-1 if box is None else boxes(box) for box in (shape.before, shape.after)]
     marks = [_MARKS.index(shape.mark_before), _MARKS.index(shape.mark_after), int(shape.is_matched)]
     return [shape.node, *sides, *marks, *shape.hidden_before, *shape.hidden_after, *place]
 
 
-def _link(link: Link, texts: _Table, curve: tuple[int, ...]) -> list[int]:
-    """Source, destination, state, result, text before and after, whether it is an order; the curve, point by point."""
+def _link(link: Link, texts: Numbers, curve: tuple[int, ...]) -> list[int]:
+    """Return source, destination, state, result, texts before and after, whether it is an order, and the curve."""
     labels = [texts(label) for label in (link.before, link.after)]
     ends = [link.source, link.destination, STATES.index(link.state), link.result, *labels, int(link.is_order)]
-    # Each point as its distance from the one before, which takes fewer digits.
+    # Each point is relative to the previous one, which takes fewer digits.
     steps = [p - (curve[i - 2] if i > 1 else 0) for i, p in enumerate(curve)]
     return [*ends, *steps]
 
@@ -108,7 +94,7 @@ def script_data(data: Any) -> str:
     >>> script_data(["</script>", "it's"])
     '["\\u003c/script\\u003e","it\\u0027s"]'
     """
-    told = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     for letter in "<>&'":
-        told = told.replace(letter, f"\\u{ord(letter):04x}")
-    return told
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphrewrite.view.scene import Box
 from graphrewrite.view.table import Table
 
-__all__ = ["Binding", "Card", "DiffLine", "Frame", "Link", "Rectangle", "Shape", "Stepper"]
+__all__ = ["Binding", "Card", "DiffLine", "Frame", "Link", "Numbers", "Rectangle", "Shape", "Stepper"]
+
+
+class Numbers(dict[Any, int]):
+    """Things by number, each once, in the order of their first use.
+
+    Examples
+    --------
+    >>> numbers = Numbers()
+    >>> numbers("b"), numbers("a"), numbers("b"), list(numbers)
+    (0, 1, 0, ['b', 'a'])
+    """
+
+    def __call__(self, thing: Any) -> int:
+        """Return the number of a thing."""
+        return self.setdefault(thing, len(self))
 
 
 class Rectangle(NamedTuple):
@@ -35,7 +50,7 @@ class Shape:
     is_matched : bool
         Whether it is ringed before the step.
     hidden_before, hidden_after : tuple of two int
-        How many of its operands and of its readers are outside of the frame.
+        Numbers of its operands and of its readers outside of the frame.
     """
 
     node: int
@@ -61,9 +76,9 @@ class Link:
     state : str
         ``"kept"``, ``"removed"`` or ``"added"``.
     before, after : str
-        What it carries on each side.
+        The type that it carries on each side.
     is_order : bool
-        Whether it says what comes after what, and carries nothing.
+        Whether it is a control edge, which carries nothing.
     """
 
     source: int
@@ -107,9 +122,9 @@ class Frame:
     place : str
         The nodes whose values it replaces.
     seconds : float
-        Since the step before.
+        Time since the previous step.
     nodes_before, nodes_after : int
-        How many the whole graph has.
+        The number of nodes of the whole graph.
     matched, removed, added, changed : tuple of int
         Nodes, by their number; all of them, drawn or not.
     bindings : tuple of Binding
@@ -117,11 +132,11 @@ class Frame:
     shapes : tuple of Shape
     links : tuple of Link
     left_out : tuple of two int
-        How many nodes that the step touches are not drawn, before and after.
+        Numbers of nodes of the step that are not drawn, before and after.
     places : tuple of Rectangle
-        Of each shape, the same on both sides; empty where nothing could be laid out.
+        The rectangle of each shape, the same on both sides; empty where nothing could be laid out.
     curves : tuple of tuple of int
-        Of each link, x and y in turn, three points for each bend after the first.
+        The Bézier curve of each link: x and y in turn, three points for each bend after the first.
     """
 
     number: int
@@ -153,15 +168,15 @@ class Card:
     kind : str
         ``"rule"`` or ``"pass"``.
     place : str
-        File and line; empty where that is not known.
+        File and line; empty where unknown.
     doc : str
         Its docstring.
     source : str
-        Its lines of Python; empty where they are not known.
+        Its lines of Python; empty where unknown.
     pattern : str
-        What it looks for, in one line; empty for a pass.
+        Its pattern, in one line; empty for a pass.
     fired : int
-        How many steps are its.
+        The number of its steps.
     """
 
     name: str
@@ -184,13 +199,13 @@ class Stepper:
     graph : str
         The graph's name.
     told : str
-        What is left out, in words; empty where nothing is.
+        A message about steps that are left out; empty where there are none.
     table : Table
-        What each rule did.
+        Counts and times of each rule.
     reasons : Table
-        Why rules declined.
+        Reasons of rules that declined.
     idle : tuple of str
-        Rules that were never tried, as their root was nowhere to be found.
+        Rules that were never tried: no node has the type of their root.
     cards : tuple of Card
     nodes : tuple of str
         Names of all nodes that a frame shows or names.

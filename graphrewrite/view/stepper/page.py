@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.rewriting.traces import Trace
@@ -15,9 +14,9 @@ from graphrewrite.view.page import as_it_is, asset, document, environment, fragm
 from graphrewrite.view.plain import plain
 from graphrewrite.view.stepper.cards import Cards
 from graphrewrite.view.stepper.compact import compact, script_data
-from graphrewrite.view.stepper.content import Frame, Stepper
+from graphrewrite.view.stepper.content import Frame, Numbers, Stepper
 from graphrewrite.view.stepper.geometry import placed
-from graphrewrite.view.stepper.replay import Numbers, frames_of
+from graphrewrite.view.stepper.replay import frames_of
 from graphrewrite.view.table import Table
 from graphrewrite.view.written import PictureError
 
@@ -34,7 +33,7 @@ class StepperDisplay(Display):
     @cached_property
     def html(self) -> str:
         """The number of steps of each rule, and the steps within a frame."""
-        # Within quotation marks of this kind, an attribute may hold all of a page but two letters.
+        # Within single quotes, only two characters of a page must be escaped.
         page = self._page(is_framed=True).replace("&", "&amp;").replace("'", "&#39;") if self.data.frames else ""
         return fragment("trace.html", data=self.data, frame=as_it_is(page))
 
@@ -45,7 +44,8 @@ class StepperDisplay(Display):
 
     def _page(self, *, is_framed: bool) -> str:
         data = script_data(compact(self.data))
-        body = _part("stepper.html", data=self.data, script_data=as_it_is(data), is_framed=is_framed)
+        template = environment().get_template("stepper.html")
+        body = template.render(data=self.data, script_data=as_it_is(data), is_framed=is_framed)
         return document(self.title, body, head=f"<style>{asset('stepper.css')}</style>")
 
 
@@ -55,14 +55,14 @@ def show_trace(trace: Trace, *, steps: slice | None = None, most: int = 2000) ->
     Parameters
     ----------
     steps : slice, optional
-        Which steps to show, counted from 0; all where not given.
+        The steps to show, counted from 0; all where not given.
     most : int
-        So many steps at most.
+        The greatest number of steps.
 
     Returns
     -------
     StepperDisplay
-        Its ``data`` say what is shown; a notebook draws it, a terminal prints its text, ``save`` writes a file.
+        A notebook draws its ``data``, a terminal prints its text, ``save`` writes a file.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def show_trace(trace: Trace, *, steps: slice | None = None, most: int = 2000) ->
 
 
 def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
-    """Return what the viewer shows of a trace."""
+    """Return the content of the viewer for a trace."""
     numbers, cards = Numbers(), Cards(trace)
     hint = ""
     with gc_paused():
@@ -98,8 +98,8 @@ def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
         except (MissingDependencyError, PictureError) as error:
             hint = f"no graphs are drawn: {error}"
             numbers, cards = Numbers(), Cards(trace)
-            found = frames_of(trace, shown, cards, numbers)
-            frames = [replace(frame, shapes=(), links=(), left_out=(0, 0)) for frame in found]
+            undrawn = frames_of(trace, shown, cards, numbers)
+            frames = [replace(frame, shapes=(), links=(), left_out=(0, 0)) for frame in undrawn]
     count = len(trace.steps)
     return Stepper(
         title=trace.headline.replace("->", "→"),
@@ -108,7 +108,7 @@ def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
         table=_table(trace),
         reasons=_reasons(trace),
         idle=tuple(plain(name, _NAME) for name in trace.profile.never_met),
-        cards=tuple(cards.made),
+        cards=tuple(cards.cards),
         nodes=tuple(plain(node, _NAME) for node in numbers),
         frames=tuple(frames),
         hint=hint,
@@ -127,29 +127,21 @@ def _left_out(frames: Sequence[Frame], count: int) -> str:
 
 def _table(trace: Trace) -> Table:
     profile = trace.profile
-    met = {name: found for name, found in profile.items() if found.tried}
+    tried = {name: rule for name, rule in profile.items() if rule.tried}
     rows: list[tuple[str, ...]] = [
-        (name, *(f"{n:,}" for n in (p.tried, p.matched, sum(p.declined.values()), p.fired)), _seconds(p.seconds))
-        for name, p in sorted(met.items(), key=lambda entry: (-entry[1].fired, -entry[1].matched))
+        (name, *(f"{n:,}" for n in (p.tried, p.matched, sum(p.declined.values()), p.fired)), f"{p.seconds:.4f}")
+        for name, p in sorted(tried.items(), key=lambda entry: (-entry[1].fired, -entry[1].matched))
     ]
     runs = {name: fired for name, fired in trace.counts.items() if name not in profile}
     spent = {name: sum(step.seconds for step in trace.steps if step.rule == name) for name in runs}
-    rows += [(f"{name} (pass)", "", "", "", f"{fired:,}", _seconds(spent[name])) for name, fired in runs.items()]
+    rows += [(f"{name} (pass)", "", "", "", f"{fired:,}", f"{spent[name]:.4f}") for name, fired in runs.items()]
     return Table(("rule", "tried", "matched", "declined", "fired", "seconds"), tuple(rows), frozenset(range(1, 6)))
 
 
 def _reasons(trace: Trace) -> Table:
     rows = [
         (name, f"{count:,}", reason)
-        for name, found in trace.profile.items()
-        for reason, count in found.declined.most_common()
+        for name, rule in trace.profile.items()
+        for reason, count in rule.declined.most_common()
     ]
     return Table(("declined", "times", "because"), tuple(rows), frozenset({1}))
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.4f}"
-
-
-def _part(template: str, **values: Any) -> str:
-    return environment().get_template(template).render(**values)

@@ -1,4 +1,4 @@
-"""A trace once more, edit by edit: what each step's frame shows, before anything is laid out."""
+"""A trace replayed edit by edit: the content of each step's frame, before layout."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from graphrewrite.graph import Graph
-from graphrewrite.graph.edit import Edit, apply_edit
+from graphrewrite.graph.edit import reapply_edit
 from graphrewrite.rewriting.traces import Step, Trace
 from graphrewrite.view.plain import plain
-from graphrewrite.view.stepper.content import Frame, Link, Shape
+from graphrewrite.view.stepper.content import Frame, Link, Numbers, Shape
 from graphrewrite.view.stepper.drawn import Drawn, Node, concerned
 from graphrewrite.view.stepper.region import region
 from graphrewrite.view.stepper.words import bindings_of, difference_of
 
-__all__ = ["Numbers", "frames_of"]
+__all__ = ["frames_of"]
 
 RADIUS = 2
 MOST = 40
@@ -26,29 +26,15 @@ _LINKS = 160
 """Arrows of a frame."""
 
 
-class Numbers(dict[Any, int]):
-    """Nodes by number, in the order in which they are met.
-
-    Examples
-    --------
-    >>> numbers = Numbers()
-    >>> numbers("b"), numbers("a"), numbers("b"), list(numbers)
-    (0, 1, 0, ['b', 'a'])
-    """
-
-    def __call__(self, node: Any) -> int:
-        """Return the number of a node."""
-        return self.setdefault(node, len(self))
-
-
 def frames_of(
     trace: Trace, chosen: Collection[int], card_of: Callable[[Step], int], numbers: Numbers
 ) -> Iterator[Frame]:
-    """Yield what is shown of some steps of a trace."""
+    """Yield the frames of some steps of a trace, without layout."""
+    # Two copies a step apart: drawings of nodes that a step does not change are shared between them and over steps.
     old: Any = trace.before.copy()  # a graph of any class
     new: Any = trace.before.copy()
     if isinstance(old, Graph) and isinstance(trace.graph, Graph):
-        # Ops that rules have brought along are drawn by their level and family, too.
+        # Ops of nodes that rules added decide about their colours, too.
         old.ops = new.ops = {**trace.graph.ops, **old.ops}
     numbers.update((node, i) for i, node in enumerate(old))
     drawn = Drawn(old)
@@ -56,19 +42,13 @@ def frames_of(
     size = max(len(trace.before), len(trace.graph))
     most = WHOLE if size <= WHOLE and size * len(chosen) <= ALL else MOST
     for index, step in enumerate(trace.steps[: last + 1]):
-        apply_edit(new, _again(step.edit))
+        reapply_edit(new, step.edit)
         moved = concerned(step.edit, old, new)
         after = Drawn(new, drawn, moved)
         if index in chosen:
             yield _Framing(step, drawn, after, moved, numbers, most).frame(index + 1, card_of(step))
-        apply_edit(old, _again(step.edit))
+        reapply_edit(old, step.edit)
         drawn.follow(after)
-
-
-def _again(edit: Edit) -> Edit:
-    """An edit that can be carried out, and leaves the recorded one as it is."""
-    added = [(name, dict(data)) for name, data in edit.added]
-    return Edit(added, edit.linked, edit.unlinked, edit.changed, edit.removed, edit.matched)
 
 
 class _Framing:
@@ -101,7 +81,7 @@ class _Framing:
         self.kept = sorted((n for n in moved if n in self.old and n in self.new), key=numbers.__call__)
 
     def frame(self, number: int, card: int) -> Frame:
-        """Return what is shown."""
+        """Return the frame."""
         order = sorted(self.region, key=self.numbers.__call__)
         place = {node: i for i, node in enumerate(order)}
         links = self._links(place)
@@ -158,7 +138,7 @@ class _Framing:
             state = "kept" if None not in labels else "added" if labels[0] is None else "removed"
             source, destination, result, port, is_order = key
             found.append(Link(source, destination, result, port, state, labels[0] or "", labels[1] or "", is_order))
-        # What changes is drawn even where there is no room for all.
+        # Changes come first: of too many links, only the first are drawn.
         return sorted(found, key=lambda link: link.state == "kept")
 
 
