@@ -43,6 +43,7 @@ def insert_forks(graph: Graph) -> Graph:
             _split(new, node, result)
     for node in new.outputs:
         source = new.operands(node)[0]
+        # An output that is an input would be a mere wire, and no component would be there to be predicted.
         if new.nodes[source.node]["type"] == "input":
             buffered = new.add(fifo, [new.value(source.node)], {"depth": 2}, origin=new.origin(source.node))
             move_slot(new, node, 0, Operand(buffered.node))
@@ -92,6 +93,7 @@ def _pauses(network: Network) -> list[Link]:
     slowest = max(schedule.steps for schedule in network.components.values())
     joins = _joins(network)
     deadlocks = [(k.source, k.source_port) for k in joins if k.source in network.components]
+    # With unlimited buffers at the joins, only components that pause for each other can cost time.
     if predict_cycles(network, _SEVERAL, unbounded=deadlocks).interval <= slowest:
         return []
     inner = [k for k in network.links if k.source in network.components and k.sink in network.components]

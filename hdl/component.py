@@ -204,6 +204,8 @@ def spaced(steps: int, takes: NDArray[np.int64], gives: NDArray[np.int64], laten
     [(3,), (2,), (1,)]
     """
     between_frames = steps - int(gives[-1] - gives[0])
+    # A slot is taken from the step that gives a beat until the cycle after its transfer: latency + 1 cycles, in which a
+    # new beat comes every `apart` steps.
     apart = int(np.diff(gives).min(initial=between_frames))
     return Schedule(steps, (takes,), (gives,), latency, (-(-(latency + 1) // apart),))
 

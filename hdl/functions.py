@@ -155,6 +155,7 @@ def _lines(function: Function, element_in: FixedPoint, element_out: FixedPoint, 
         targets = block.reshape(-1, length)
         slope = np.rint((targets[:, -1] - targets[:, 0]) * (1 << shift) / (length - 1)).astype(np.int64)
         off = targets - slope[:, None] * within / (1 << shift)
+        # Halfway between the greatest distances on both sides, and half a unit higher, since results are rounded down.
         middle = np.rint((off.min(axis=1) + off.max(axis=1) + 1) / 2 * (1 << shift)).astype(np.int64)
         # Both ends stay in the format; the range of the chord does.
         rise = slope * (length - 1)

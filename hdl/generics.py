@@ -21,6 +21,7 @@ def long_integer(name: str, value: int) -> dict[str, Generic]:
     >>> long_integer("LOW", -5), long_integer("LOW", 2**40 + 7)
     ({'LOW': -5}, {'LOW': 7, 'LOW_UPPER': 65536})
     """
+    # Integers of VHDL have 32 bits; a longer one travels in two generics.
     if abs(value) <= _INTEGER:
         return {name: value}
     return {name: value & 0xFFFFFF, f"{name}_UPPER": value >> 24}

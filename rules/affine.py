@@ -85,6 +85,7 @@ def fold_batch_norm(x, w: Constant, b: Constant, gain: Constant, shift: Constant
     layer = (op.linear | op.conv)(x, w, b)
     norm = op.batch_norm(layer, gain, shift, mean, var)
     yield norm
+    # In the type of the statistics, as the op computes: a Python float would widen half precision.
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
     return layer.op(x, _scaled(w, scale), (b.value - mean.value) * scale + shift.value, like=layer)
 
@@ -112,6 +113,7 @@ def fold_input_offset(x, c: Constant, w: Constant, b: Constant):
         return decline("the constant is not one number a channel", at=shifted)
     if layer.op is op.conv and any(layer.pads):
         return decline("the border is zero before and after the sum, so it would change", at=layer)
+    # A constant input to a layer gives a constant output: the sum of each row.
     moves = (w.value * _by_input(offset, w, layer)).reshape(len(w.value), -1).sum(axis=1, dtype=w.value.dtype)
     return layer.op(x, w, b.value + moves, like=layer)
 

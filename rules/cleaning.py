@@ -50,20 +50,20 @@ def _has_one_result(graph: Graph, node: str) -> bool:
 @pass_
 def merge_equal_nodes(graph: Graph) -> list[str]:
     """Let one node serve for all with the same op, operands and attributes; state is never shared."""
-    seen: dict[object, str] = {}
+    firsts: dict[object, str] = {}
     merged = []
     for node in graph.in_order():
         op = graph.op(node)
         if op.name in ("input", "output") or op.stateful or _is_ordered(graph, node):
             continue
         data = graph.nodes[node]
-        # Marks count: two nodes that run in different places are two.
+        # Annotations count: two nodes that run on different backends are two.
         attributes = tuple(
             (k, format_exactly(v)) for k, v in sorted(data.items()) if k in RESERVED_ANNOTATIONS or k not in RESERVED
         )
         result = data.get("result")
         key = (op.name, graph.operands(node), attributes, str(result) if op.name == "constant" else None)
-        first = seen.setdefault(key, node)
+        first = firsts.setdefault(key, node)
         if first != node:
             for index in range(op.number_of_results(graph.attributes(node))):
                 rewire(graph, node, Operand(first, index), index)

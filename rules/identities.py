@@ -62,17 +62,13 @@ def drop_repeated_relu(x):
 def drop_cast_to_fixed_and_back(x):
     """Mantissas read as real numbers in a format, and written in that format again, are the same mantissas."""
     real = op.from_fixed(x)
-    again = op.to_fixed(real)
-    yield again
-    if (
-        x.type != again.type
-        or real.fraction != again.element.fraction
-        or again.low is not None
-        or again.high is not None
-    ):
-        return decline("the formats differ, so the value may change", at=again)
-    if not again.element.is_held_by(real.element):
-        return decline(f"{real.element} does not hold every number of {again.element}", at=real)
+    stored = op.to_fixed(real)
+    yield stored
+    is_limited = (stored.low, stored.high) != (None, None)
+    if x.type != stored.type or real.fraction != stored.element.fraction or is_limited:
+        return decline("the formats differ, so the value may change", at=stored)
+    if not stored.element.is_held_by(real.element):
+        return decline(f"{real.element} does not hold every number of {stored.element}", at=real)
     return x
 
 
@@ -97,9 +93,8 @@ def merge_clips(x, a, b, c, d):
 
     def inside(bound):
         """Clip a bound of the inner clip by the outer one."""
-        if bound is not None and c is not None:
-            bound = max(bound, c)
-        return bound if bound is None or d is None else min(bound, d)
+        bound = bound if c is None else max(bound, c)
+        return bound if d is None else min(bound, d)
 
     if a is not None and b is not None and a > b:
         return decline("the inner limits cross", at=outer)

@@ -66,6 +66,7 @@ def add_bias(x, w):
 
 
 def _nothing(w):
+    # x + -0.0 is x for every x; 0.0 would make +0 of -0.
     return np.full(w.shape[0], -0.0, _dtype(w))
 
 

@@ -117,7 +117,7 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
     op : GraphOp
         The graph.
     shared : {"refuse", "keep", "duplicate"}
-        What becomes of a node inside that something else reads; see `graphrewrite.Rule`.
+        The treatment of a node inside that something else reads; see `graphrewrite.Rule`.
 
     Raises
     ------
@@ -140,10 +140,10 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
     >>> print(rewrite(g, outline(graph_op(block))).operands("y"))
     (Operand(node='block_1', result=0),)
     """
-    given_op: Any = op
-    if not isinstance(given_op, GraphOp):
-        raise RuleError(f"the pattern is a graph op, got {given_op!r}; make one of a graph by graph_op(graph)")
+    if not isinstance(op, GraphOp):
+        raise RuleError(f"the pattern is a graph op, got {op!r}; make one of a graph by graph_op(graph)")
     body = op.body.copy()  # what becomes of it does not matter to the rule
+    # Two outputs may be one value: the pattern has one root for it, the node two results.
     outputs = [body.operands(output)[0] for output in body.outputs]
     roots = list(dict.fromkeys(outputs))
     _check_pattern(op, body, roots)
@@ -158,7 +158,7 @@ def outline(op: GraphOp, *, shared: str = "refuse") -> Rule:
         return tuple(results[outputs.index(root)] for root in roots)
 
     outlined.__name__ = outlined.__qualname__ = f"outline_{op.name}"
-    outlined.__doc__ = f"What the graph {op.name} computes is a node of it."
+    outlined.__doc__ = f"The nodes of the graph {op.name} are one node that is this graph."
     parameters = [
         inspect.Parameter(f"operand_{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(op.required)
     ]

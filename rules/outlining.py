@@ -60,6 +60,7 @@ def outline_nodes(graph: Graph, nodes: GraphView | Iterable[str], name: str) -> 
             raise GraphError(f"{nodes!r} is of another graph than {graph!r}; name the nodes of this one")
         order = {"inputs": nodes.input_operands, "outputs": nodes.output_operands}
         nodes = nodes.nodes
+    # On a copy: making a view checks the nodes, and leaves a trace in the graph.
     trial = graph.copy()
     trial.graph = {**graph.graph, "views": {}}
     view = trial.view(name, nodes if isinstance(nodes, str) else [n for n in nodes if not _stays(graph, n)])
@@ -95,20 +96,20 @@ def _stays(graph: Graph, node: str) -> bool:
 
 def _check_convex(graph: Graph, inside: set[str]) -> None:
     """Raise if a path leaves the nodes and comes back: one node in their place would be on a cycle."""
-    left: dict[str, str] = {}
-    work = [(reader, node) for node in sorted(inside) for reader in graph._succ[node] if reader not in inside]
+    visited: set[str] = set()
+    work = [reader for node in sorted(inside) for reader in graph._succ[node] if reader not in inside]
     while work:
-        node, came = work.pop()
-        if node in left:
+        node = work.pop()
+        if node in visited:
             continue
-        left[node] = came
+        visited.add(node)
         for reader in graph._succ[node]:
             if reader in inside:
                 raise GraphError(
                     f"lies on a path that leaves the chosen nodes and comes back to {reader!r}; choose it too",
                     node=node,
                 )
-            work.append((reader, came))
+            work.append(reader)
 
 
 def _outlined(graph: Graph, inside: set[str], inputs: Any, outputs: Any, op: GraphOp) -> Edit:

@@ -56,7 +56,7 @@ def merge_reshapes(x):
 
 @rule
 def drop_transpose(x):
-    """A transpose that leaves every axis in its place does nothing."""
+    """A transpose that leaves the axes in their order does nothing."""
     same = op.transpose(x)
     yield same
     if list(same.perm) != sorted(same.perm):
@@ -96,8 +96,9 @@ def permute_linear_weights(x, w: Constant, b):
         return decline("the transpose moves the batch", at=transposed)
     if any(isinstance(d, str) for d in x.shape[1:]):
         return decline("a size besides the batch is symbolic", at=transposed)
-    where = np.arange(int(np.prod(transposed.shape[1:]))).reshape(transposed.shape[1:])
+    # The numbers of the columns in the order after the transpose, put back into that before.
+    columns = np.arange(int(np.prod(transposed.shape[1:]))).reshape(transposed.shape[1:])
     back = np.argsort([p - 1 for p in transposed.perm[1:]])
-    if not where.size or where.size != w.shape[1] or transposed.shape[0] != layer.shape[0]:
+    if not columns.size or columns.size != w.shape[1] or transposed.shape[0] != layer.shape[0]:
         return decline("the reshape between does more than flatten", at=layer)
-    return op.linear(op.reshape(x, shape=(x.shape[0], where.size)), w.value[:, where.transpose(back).ravel()], b)
+    return op.linear(op.reshape(x, shape=(x.shape[0], columns.size)), w.value[:, columns.transpose(back).ravel()], b)

@@ -15,17 +15,17 @@ def insert_transfers(graph: Graph) -> list[str]:
     transferred: dict[tuple[Operand, str], Operand] = {}
     readers = []
     for node in graph.in_order():
-        there = graph.nodes[node].get("backend")
-        if there is None or graph.nodes[node]["type"] == "transfer":
+        target = graph.nodes[node].get("backend")
+        if target is None or graph.nodes[node]["type"] == "transfer":
             continue
         for slot, operand in enumerate(graph.operands(node)):
-            here = graph.nodes[operand.node].get("backend")
-            if here in (None, there):
+            if graph.nodes[operand.node].get("backend") in (None, target):
                 continue
-            if (operand, there) not in transferred:
-                transfer = graph.add(op.transfer, [graph.value(*operand)], {"backend": there})
-                transferred[operand, there] = Operand(transfer.node)
-            move_slot(graph, node, slot, transferred[operand, there])
+            # All readers on one backend share a transfer.
+            if (operand, target) not in transferred:
+                transfer = graph.add(op.transfer, [graph.value(*operand)], {"backend": target})
+                transferred[operand, target] = Operand(transfer.node)
+            move_slot(graph, node, slot, transferred[operand, target])
             readers.append(node)
     return readers
 
@@ -35,13 +35,13 @@ def drop_transfer(x):
     """A transfer to the backend where the value is already does nothing."""
     transfer = op.transfer(x)
     yield transfer
-    here, there = x.data.get("backend"), transfer.data.get("backend")
-    return x if here == there else decline(f"it moves the value from {here} to {there}", at=transfer)
+    source, target = x.data.get("backend"), transfer.data.get("backend")
+    return x if source == target else decline(f"it moves the value from {source} to {target}", at=transfer)
 
 
 @rule(shared="keep")
 def merge_transfers(x):
-    """Of two transfers in a row only the last place counts."""
+    """Of two transfers in a row only the last backend counts."""
     last = op.transfer(op.transfer(x))
     yield last
     return op.transfer(x, backend=last.data.get("backend"))

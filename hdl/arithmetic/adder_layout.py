@@ -58,6 +58,7 @@ def layout(net: Network, bias: ArrayLike, element: FixedPoint, stages: int, *, l
     inputs, levels, used = net.weights.shape[1], net.levels + limited, net.used
     final = (net.levels - 1) * stages // levels
     segment = [0 if depth == 0 else (depth - 1) * stages // levels for depth in net.depths]
+    # `segment` is the pipeline stage in which a number is made, `last` that of its last reader.
     last = list(segment)
     for number, _, sign in net.outputs:
         if sign:
@@ -71,6 +72,7 @@ def layout(net: Network, bias: ArrayLike, element: FixedPoint, stages: int, *, l
     for number in numbers:
         lowest_bit[number, segment[number]] = bits
         bits += net.held[number].width
+    # A number that is read later passes a register at the end of each stage between.
     copies = []
     for number in numbers:
         width = net.held[number].width
@@ -84,6 +86,7 @@ def layout(net: Network, bias: ArrayLike, element: FixedPoint, stages: int, *, l
         low = lowest_bit[added.low, where], net.held[added.low].width, added.low_inverted
         high = lowest_bit[added.high, where], net.held[added.high].width, added.high_inverted
         adders.append((*low, *high, added.shift, lowest_bit[inputs + k, where], net.held[inputs + k].width))
+    # The constants of all numbers of a row meet here, in the one that is added to it.
     results, constants = [], []
     offsets = np.asarray(bias, np.int64).tolist()
     for (number, shift, sign), form, offset in zip(net.outputs, net.weights, offsets, strict=True):

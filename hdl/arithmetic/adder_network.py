@@ -158,6 +158,7 @@ def _read(adders: bytes, outputs: bytes, inputs: int, element: FixedPoint) -> Ne
     for number, shift, sign in ends:
         if not (0 <= number < total and 0 <= shift <= 48 and sign in (-1, 0, 1)):
             raise TypeMismatchError(f"output {(number, shift, sign)}: give one of {total} numbers, 0..48 bits, a sign")
+    # forms[n]: the multiple of each input in number n. Inputs count from their least, so each is below 2**width.
     forms = np.zeros((total, inputs), np.int64)
     forms[:inputs] = np.eye(inputs, dtype=np.int64)
     most = (1 << element.width) - 1

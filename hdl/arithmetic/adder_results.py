@@ -98,6 +98,7 @@ def row_ends(
                 # Halves go up, and the lowest bit is cleared; where an even quotient becomes odd, down, and it is set.
                 tie = 1 + (offset & 1)
                 joined -= offset & 1
+        # One bit at least is left of the places that are cut off, and a sign where a sum may be negative.
         held = FixedPoint.holding(least + joined, most + joined)
         bits = max(held.width, places + 1 + held.signed)
         ends.append(RowEnd(joined, bits, held.signed, places, limits, tie))

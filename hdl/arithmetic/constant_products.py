@@ -137,6 +137,7 @@ def _sum(factors: tuple[int, ...], others: tuple[int, ...], element: FixedPoint,
     saved = 0
     while len(rows) > 2:
         summed = []
+        # A carry-save adder makes two rows of three: sums without carries, and the carries, a column further up.
         for a, b, c in zip(rows[::3], rows[1::3], rows[2::3], strict=False):
             some = a.varies | b.varies | c.varies
             more = a.varies & b.varies | a.varies & c.varies | b.varies & c.varies

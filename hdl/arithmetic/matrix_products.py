@@ -55,6 +55,7 @@ def fold_of(outputs: int, inputs: int, groups: int, lanes_in: int, lanes_out: in
     rows, columns = outputs // groups, inputs // groups
     if columns % lanes_in == 0 and rows % lanes_out == 0:
         return Fold(groups, rows // lanes_out, columns // lanes_in, lanes_in)
+    # Else lanes hold several whole groups, whose products are formed side by side.
     together, rest = divmod(lanes_in, columns)
     if rest or groups % together or lanes_out != together * rows:
         raise TypeMismatchError(

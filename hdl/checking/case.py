@@ -219,5 +219,6 @@ def _gate(rng: np.random.Generator) -> tuple[int, ...]:
     gate = (rng.random(int(rng.integers(2, 40))) < (0.15 if kind == 1 else 0.6)).astype(np.int64)
     if kind == 3:
         gate = np.repeat(gate, int(rng.integers(2, 9)))
+    # A gate that never opens would be a deadlock.
     gate[rng.integers(len(gate))] = 1
     return tuple(gate.tolist())

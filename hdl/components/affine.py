@@ -28,6 +28,7 @@ def _infer(x: Type, *, gain: Numbers, element: FixedPoint, bias: Numbers = 0, st
             raise TypeMismatchError(f"a {name} exceeds {most} bits; quantise it to a narrower format")
     ends = gains * stream.element.minimum + biases, gains * stream.element.maximum + biases
     low, high = int(np.minimum(*ends).min()), int(np.maximum(*ends).max())
+    # numpy forms products and sums in 64 bits, which must not wrap around.
     if max(abs(int(g)) for g in gains) * max(-stream.element.minimum, stream.element.maximum) >= 1 << 61:
         raise TypeMismatchError(f"products of {stream.element} and a gain exceed 61 bits; give smaller gains")
     check_range("results", low, high, element)

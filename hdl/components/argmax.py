@@ -48,6 +48,7 @@ def argmax(x: NDArray[np.integer], *, element: FixedPoint, stages: int = 1) -> N
 def _schedule(site: Site) -> Schedule:
     x = site.operands[0]
     steps = np.arange(x.beats)
+    # The greatest channel is known with the last beat of a position.
     return spaced(x.beats, steps, steps[x.folds - 1 :: x.folds], site.attributes["stages"])
 
 

@@ -75,6 +75,7 @@ def _schedule(site: Site) -> Schedule:
     first, second = _runs(site)
     if not first:
         return per_beat(site)
+    # A step takes a beat of one operand and passes it on: a run of x, a run of y, in turn.
     steps = np.arange(site.results[0].beats).reshape(-1, first + second)
     return Schedule(steps.size, (steps[:, :first].ravel(), steps[:, first:].ravel()), (steps.ravel(),))
 

@@ -53,6 +53,7 @@ def _infer(
 
 
 def _range(base: NDArray[np.int64], slope: NDArray[np.int64], rest: int, shift: int) -> tuple[int, int]:
+    # A line is monotone, and so is rounding down: its ends bound its results.
     ends = base >> shift, (base + slope * ((1 << rest) - 1)) >> shift
     return int(np.minimum(*ends).min()), int(np.maximum(*ends).max())
 

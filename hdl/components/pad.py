@@ -70,6 +70,7 @@ def _schedule(site: Site) -> Schedule:
     z = site.results[0]
     steps = np.arange(z.beats).reshape(-1, z.shape[-1] * z.folds)
     takes = steps[top : top + height, left * z.folds : (left + width) * z.folds].ravel().copy()
+    # With the first beat of the border, or a frame would begin before its data are there.
     takes[0] = 0
     return spaced(z.beats, takes, np.arange(z.beats))
 

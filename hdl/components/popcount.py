@@ -51,6 +51,7 @@ def _infer(
     if element.width > 31:
         raise TypeMismatchError(f"{element} has more than the 31 bits that a sum may have; give a narrower format")
     check_stages(stages, _most_stages(fold))
+    # A bipolar or ternary number may add a weight or subtract it; a bit adds it or does not.
     reach = np.abs(matrix.astype(np.int64)).sum(axis=1)
     least = offset - (reach if coding != "binary" else (matrix < 0).sum(axis=1))
     most = offset + (reach if coding != "binary" else (matrix > 0).sum(axis=1))

@@ -44,6 +44,7 @@ def _factors(site: Site) -> tuple[int, int]:
 def _schedule(site: Site) -> Schedule:
     narrower, wider = _factors(site)
     steps = max(site.operands[0].beats, site.results[0].beats)
+    # A wide beat is taken with the first of its narrow ones, and given with the last.
     every = np.arange(steps)
     return spaced(steps, every[::narrower], every[wider - 1 :: wider], 2 if narrower > 1 else 1)
 

@@ -69,6 +69,7 @@ def _schedule(site: Site) -> Schedule:
     if _in_order(site):
         return per_beat(site)
     beats_in, beats_out = site.operands[0].beats, site.results[0].beats
+    # Stored whole: the step that takes the last beat of a frame gives the first.
     return spaced(beats_in + beats_out - 1, np.arange(beats_in), beats_in - 1 + np.arange(beats_out))
 
 

@@ -52,6 +52,7 @@ def _schedule(site: Site) -> Schedule:
     if x.folds == 1:
         return per_beat(site)
     steps = np.arange(x.beats).reshape(-1, x.folds)
+    # Each beat goes to one of the outputs: the first of a position to the first one.
     folds = site.results[0].folds
     return Schedule(steps.size, (steps.ravel(),), (steps[:, :folds].ravel(), steps[:, folds:].ravel()))
 

@@ -153,6 +153,7 @@ def _schedule(site: Site) -> Schedule:
     rows, columns = _plane(site)
     folds = site.operands[0].folds
     steps = np.arange(rows.padded * columns.padded * folds).reshape(rows.padded, columns.padded, folds)
+    # A step for each position of the padded image: it takes where the image is, and gives where a window ends.
     takes = steps[rows.before : rows.before + rows.size, columns.before : columns.before + columns.size]
     gives = steps[rows.extent - 1 :: rows.stride, columns.extent - 1 :: columns.stride]
     return spaced(steps.size, takes.ravel(), gives.ravel())

@@ -60,6 +60,7 @@ class Design(Displayed, shown_by="design.show_project"):
         staging: Path | None = None
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
+            # Beside the target, so that a rename within one file system makes it complete at once.
             staging = Path(tempfile.mkdtemp(prefix=".design-", dir=target.parent))
             for name, text in self.files.items():
                 path = staging / name

@@ -119,6 +119,7 @@ def read_entity(text: str, name: str) -> Entity:
 def _declarations(body: str, kind: str) -> Iterator[tuple[list[str], bool]]:
     """The names of each declaration in a generic or port clause, and whether it has a default."""
     opening = re.search(rf"\b{kind}\s*\(", body, re.IGNORECASE)
+    # Subtypes and defaults have parentheses of their own: a declaration ends at a semicolon outside of them.
     depth, start = 1, opening.end() if opening else len(body)
     for at in range(start, len(body)):
         depth += {"(": 1, ")": -1}.get(body[at], 0)

@@ -122,6 +122,7 @@ class _Emitter:
                 "rom.vhd.j2", name=package, comment=self.origin(node), constants=self.constants(node)
             )
         files[f"{self.top}.vhd"] = render("top.vhd.j2", **self.top_level())
+        # In the order of analysis: VHDL wants an entity before what instantiates it.
         sources = list(files)
         for entity in _BENCH_FILES:
             files[f"testbench/{entity}.vhd"] = template(f"{entity}.vhd")

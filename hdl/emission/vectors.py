@@ -79,6 +79,7 @@ def random_gates(net: Netlist, seed: int) -> dict[str, tuple[int, ...]]:
     for i, name in enumerate((*net.inputs, *net.outputs)):
         random = _random(seed, f"gate {i}")
         bits = (random.random(_PATTERN) < random.uniform(0.5, 0.9)).astype(int)
+        # A gate that never opens would be a deadlock.
         bits[random.integers(_PATTERN)] = 1
         gates[name] = tuple(bits.tolist())
     return gates

@@ -150,6 +150,7 @@ def _run(folder: Path, timeout: float | None) -> CosimulationReport:
         reason = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
         reason = reason.replace(f"{folder}/", "")
         raise DesignError(f"the design is not complete or was changed ({reason}); compile the model again") from None
+    # A folder may come from anywhere: its files reach GHDL only if they lie in it.
     outside = [s for s in sources if folder not in s.resolve().parents]
     if outside or not sources:
         raise DesignError("compile_order.txt names files outside of the design, or none; compile the model again")

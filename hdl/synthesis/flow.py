@@ -118,6 +118,7 @@ class _Run:
                 total = total.plus(predicted_usage(component, self.family))
             synthesised = self.all_of({self.verilog.top: self.name})[self.verilog.top]
             return (self.part(self.name, self.name, "", total, synthesised),)
+        # Equal configurations are one module of the Verilog: each is synthesised once, and named by its first instance.
         modules = {module: instance for instance, module in reversed(self.scopes().items())}
         by_module = self.all_of(modules)
         seen: set[str] = set()

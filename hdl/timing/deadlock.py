@@ -20,6 +20,7 @@ def check_progress(network: Network, unbounded: frozenset[tuple[str, int]] = fro
     while progresses:
         progresses = False
         for name, schedule in network.components.items():
+            # As far as this component gets with the steps that its neighbours have done, however long it takes.
             reach = schedule.steps
             waits.pop(name, None)
             for p, takes in enumerate(schedule.takes):

@@ -60,6 +60,7 @@ def fifo_depths(network: Network, joins: Iterable[Link]) -> dict[Link, int]:
                 # The fifo itself may cost a cycle.
                 slower = _pace(_with_fifo(before, link, 1), endless | {(_fifo_in(link), 0)})
                 allowed = _Pace(max(allowed.interval, slower.interval), max(allowed.latency, slower.latency))
+                # Upwards in large steps, then bisection: each try runs the whole network.
                 low, high = 0, 2
                 while not _fits(_with_fifo(before, link, high), endless, allowed):
                     low, high = high, 4 * high

@@ -45,6 +45,7 @@ class Events:
                 endless = (link.source, link.source_port) in self.unbounded
                 credit = None if endless else network.components[link.source].capacity[link.source_port]
             else:
+                # A gated input offers a beat at a time: none becomes valid before the one before it has left.
                 credit = 1 if sources[link.source] else None
             self.links[link] = LinkEvents(network.beats(link), credit)
         into = {(link.sink, link.sink_port): link for link in network.links}
@@ -65,6 +66,7 @@ class Events:
         self.unfed = [*unfed.values(), *(c for c in self.components.values() if not c.takes)]
         self.reader = {self.links[link]: (members[link.sink], link.sink_port) for link in network.links}
         self.writer = {self.links[link]: (members[link.source], link.source_port) for link in network.links}
+        # A frame waits for frames at most so far back: those whose beats may still fill a buffer.
         lags = [-(-(events.credit or 1) // events.beats) for events in self.links.values()]
         self.lag = max(lags, default=1)
 
@@ -135,10 +137,12 @@ class Events:
                         waiting.remove(member)
                         for change in member.settle(part / parts):
                             waiting.update(self._tell(change))
+                # Back and forth: beats go with the order of the members, free slots against it.
                 forth = forth[::-1]
                 patience -= len(forth)
                 if patience < 0:
                     self._check_once()
+        # Nobody has news, and yet some events are not settled: they wait for themselves.
         if any(c.again < c.size for c in self.components.values()):
             self._check_once()
         for member in self.order:

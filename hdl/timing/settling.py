@@ -32,6 +32,7 @@ class Gate:
         if bits.ndim != 1 or not bits.any():
             raise DeadlockError(f"the gate of {port} never opens: no beat passes; give a pattern with a 1 in it")
         self.at, self.length = np.flatnonzero(bits), len(bits)
+        # before[c]: the open cycles of a period before its cycle c.
         self.before = np.concatenate(([0], np.cumsum(bits)))
 
     def first(self, cycle: Cycle) -> Cycle:
@@ -57,10 +58,12 @@ class LinkEvents:
         """Begin a block of frames, of which no beat is known."""
         low, high = first * self.beats, (first + frames) * self.beats
         if high > len(self.seen):
+            # Doubling keeps the cost of growing linear in the number of frames.
             grown = np.full(max(high, 2 * len(self.seen)) - len(self.seen), _NEVER)
             self.left, self.seen = np.concatenate((self.left, grown)), np.concatenate((self.seen, grown))
         pad = self.pad
         self.leaves, self.valid = self.left[pad + low : pad + high], self.seen[low:high]
+        # Without the pad: entry b says when the beat that is `credit` before beat b left.
         self.freed = self.left[low:high]
         self.known = 0
 
@@ -103,6 +106,7 @@ class _Port:
 
     def __init__(self, link: LinkEvents, steps: Cycle, events: Cycle) -> None:
         self.link = link
+        # Where every event moves a beat of this port, beats and events have the same numbers, and no index is needed.
         self.all = len(steps) == len(events)
         self.slots = np.empty(0, np.int64) if self.all else np.searchsorted(events, steps)
         self.index = np.empty(0, np.int64)
@@ -138,6 +142,7 @@ class ComponentEvents(Member):
 
     def block(self, first: int, frames: int) -> None:
         """Begin a block of frames."""
+        # Delays never fall: a block goes on from the delay of the last event before it.
         self.carry = self.delay[-1]
         self.offset = (np.arange(first, first + frames)[:, None] * self.steps + self.events).ravel()
         self.size = len(self.offset)
@@ -159,6 +164,7 @@ class ComponentEvents(Member):
 
     def settle(self, part: float) -> list[Change]:
         """Settle what beats and free slots allow."""
+        # As far as the beats of every input are known. What has no input is bounded by the part alone.
         high = self.size if self.takes else int(part * self.size)
         for port in self.takes:
             high = min(high, port.event(port.link.known, self.size))
@@ -167,6 +173,7 @@ class ComponentEvents(Member):
             return []
         delay = self._asked(low, high, self.asks)
         other = delay != self.delay[low:high]
+        # Neighbours hear of the first cycle that changes and of those after it; earlier ones they know already.
         first = int(other.argmax())
         self.again = high
         if not other[first]:
@@ -241,6 +248,7 @@ class _End(Member):
     def _through(self, gate: Gate, earliest: Cycle, result: Cycle, low: int, high: int) -> int:
         """Set the cycles of some beats, none in the slot of another; return the first that moved, `high` if none."""
         beat = np.arange(low, high)
+        # A slot is the number of an open cycle. No two beats share one: so slot - beat never falls, as with delays.
         slot = gate.first(earliest) - beat
         slot[0] = max(slot[0], (self.slot[low - 1] if low else self.carry) + 1 - low)
         slot = np.maximum.accumulate(slot) + beat
@@ -273,6 +281,7 @@ class SourceEvents(_End):
         """Note what the next block continues."""
         super().finish()
         if self.gate is None:
+            # The reader settles without it, but a record says when a beat was offered: once the one before it had left.
             np.maximum(self.link.freed + 1, 1, out=self.link.valid)
 
 

@@ -59,6 +59,7 @@ def write_hard_swish_by_minimum(x):
     """Swish of straight pieces is a number times a limited line, and zero from -3 downwards (Howard et al. 2019)."""
     yield op.hard_swish(x)
     wide = exact_floats(x)
+    # Below -3 the share is negative, and at -inf the product would be NaN: hence the choice.
     share = op.minimum(wide / 6.0 + 0.5, 1.0)
     return converted(op.where(op.less_or_equal(wide, -3.0), like(0.0, wide), wide * share), x.type.element)
 
@@ -146,6 +147,7 @@ def write_softsign_by_abs(x):
     """The smooth sign is x / (1 + abs(x)), and the sign itself at the infinities (Bergstra et al. 2009)."""
     yield op.softsign(x)
     wide = exact_floats(x)
+    # At the infinities the ratio is NaN.
     ratio = wide / (op.abs(wide) + 1.0)
     return converted(op.where(op.is_inf(wide), op.sign(wide), ratio), x.type.element)
 

@@ -172,6 +172,7 @@ def _along(products, states, lengths, step):
         new = step(op.squeeze(_at(products, 0, i), axes=(0,)), *states)
         output = new[0]
         if lengths is not None:
+            # A sequence that has ended keeps its states: the last ones are those of its end.
             runs = op.unsqueeze(op.greater(lengths, i), axes=(1,))
             output = op.where(runs, output, like(0.0, output))
             new = [op.where(runs, now, before) for now, before in zip(new, states, strict=True)]

@@ -79,6 +79,7 @@ def sizes(value: Any) -> tuple[int | str, ...]:
 
 def number(value: Any) -> float:
     """Read one float32 as the shortest decimal that rounds to it."""
+    # 0.1 of ONNX is a float32: as a double it would print as 0.10000000149.
     return float(str(np.float32(scalar(value))))
 
 

@@ -95,6 +95,7 @@ class Importer:
 
     def constant(self, name: str, array: np.ndarray, kind: str) -> None:
         """Add a constant; element types that numpy lacks are stored in wider ones."""
+        # Of the floats that numpy lacks, onnx gives arrays of the kind V.
         values = hold(kind, array.astype(np.float32) if array.dtype.kind == "V" and "f" in kind else array)
         self.values[name] = self.graph.constant(
             values, type=Tensor(kind, values.shape), name=self.free(name), origin=(name,)

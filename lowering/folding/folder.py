@@ -40,7 +40,7 @@ class Limits:
     memory_bits: int | None = None
 
     @property
-    def given(self) -> bool:
+    def any_set(self) -> bool:
         """Whether any limit is set."""
         return (self.interval, self.multipliers, self.memory_bits) != (None, None, None)
 
@@ -100,7 +100,7 @@ class _Folder:
         self.built: dict[int | None, Built] = {}
 
     def choose(self, limits: Limits) -> Built:
-        if not limits.given:
+        if not limits.any_set:
             return self._build(None)
         targets = self._targets()
         fits = [t for t in targets if limits.interval is None or t <= limits.interval]
@@ -111,15 +111,17 @@ class _Folder:
         if limits.multipliers is None and limits.memory_bits is None:
             return self._build(limits.interval)
         dearest = self._build(fits[-1] if limits.interval is None else limits.interval)
+        # The cheapest foldings are those of the longest interval that is allowed: if they cost too much, all do.
         for name, limit, least in (
             ("multipliers", limits.multipliers, dearest.cost.multipliers),
             ("bits of memory", limits.memory_bits, dearest.cost.memory_bits),
         ):
             if limit is not None and least > limit:
-                failure = f"serve {len(self.layers)} layers" + (
-                    "" if limits.interval is None else f" at an interval of {limits.interval} cycles"
+                speed = "" if limits.interval is None else f" at an interval of {limits.interval} cycles"
+                raise ParallelismError(
+                    f"{limit} {name} cannot serve {len(self.layers)} layers{speed}; the smallest budget is {least}"
                 )
-                raise ParallelismError(f"{limit} {name} cannot {failure}; the smallest budget is {least}")
+        # Costs fall as intervals grow: bisection finds the shortest interval that the budget allows.
         low, high = 0, len(fits) - 1
         while low < high:
             middle = (low + high) // 2
@@ -146,12 +148,12 @@ class _Folder:
 
     def _following(self, node: str) -> int:
         """Steps of the slowest component after a layer and before the next ones, with all channels side by side."""
-        slowest, waiting, seen = 1, [node], {node}
-        while waiting:
-            for reader in self.graph.successors(waiting.pop()):
-                if reader not in seen and self.graph.nodes[reader]["type"] not in (*LAYERS, "output"):
-                    seen.add(reader)
-                    waiting.append(reader)
+        slowest, pending, visited = 1, [node], {node}
+        while pending:
+            for reader in self.graph.successors(pending.pop()):
+                if reader not in visited and self.graph.nodes[reader]["type"] not in (*LAYERS, "output"):
+                    visited.add(reader)
+                    pending.append(reader)
                     slowest = max(slowest, self._steps(self.graph, reader))
         return slowest
 
@@ -165,6 +167,7 @@ class _Folder:
         def ill_fitting(f: Folding) -> bool:
             return max(f.lanes_in, stream.lanes) % min(f.lanes_in, stream.lanes) != 0
 
+        # Without a target each layer is as fast as it can be; with one, as cheap as that allows.
         if target is None:
             return min(options, key=lambda f: (time(f), ill_fitting(f), f.multipliers, f.lanes_out))
         fast = [f for f in options if time(f) <= target] or [min(options, key=lambda f: (time(f), f.multipliers))]
@@ -186,6 +189,7 @@ class _Folder:
         if target not in self.built:
             inputs: dict[str, int] = {}
             graph = refold_graph(self.graph, lambda *site: self._choose(target, *site), inputs)
+            # An input that would be refolded at once may as well arrive with those lanes.
             inputs = {
                 name: graph.attributes(readers[0].node)["lanes"]
                 for name in graph.inputs
@@ -226,7 +230,7 @@ class _Folder:
 
     def report(self, built: Built, limits: Limits) -> FoldingReport:
         shorter = None
-        if limits.given:
+        if limits.any_set:
             below = [t for t in self._targets() if t < built.interval]
             following = self._build(below[-1]).price if below else built.price
             shorter = following if following.interval < built.interval else None
@@ -244,24 +248,23 @@ class _Folder:
 
 
 def _within(cost: Resources, limits: Limits) -> bool:
-    return cost.multipliers <= (limits.multipliers or float("inf")) and cost.memory_bits <= (
-        limits.memory_bits or float("inf")
-    )
+    multipliers, memory_bits = limits.multipliers or float("inf"), limits.memory_bits or float("inf")
+    return cost.multipliers <= multipliers and cost.memory_bits <= memory_bits
 
 
 def _most(graph: Graph, layers: list[str], parallelism: Parallelism) -> dict[str, float]:
     table = dict(parallelism) if isinstance(parallelism, Mapping) else {"default": parallelism}
     origins = {n: (n, *graph.origin(n)) for n in layers}
-    known_names = {name for names in origins.values() for name in names} | {"default"}
-    for name, wanted in table.items():
-        if name not in known_names:
-            raise ParallelismError(f"parallelism names {name!r}, which is not a layer{did_you_mean(name, known_names)}")
-        if wanted not in ("full", "folded") and (isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1):
+    names = {name for origin in origins.values() for name in origin} | {"default"}
+    for name, share in table.items():
+        if name not in names:
+            raise ParallelismError(f"parallelism names {name!r}, which is not a layer{did_you_mean(name, names)}")
+        if share not in ("full", "folded") and (isinstance(share, bool) or not isinstance(share, int) or share < 1):
             raise ParallelismError(
-                f"parallelism {wanted!r} for {name!r} is neither 'full', 'folded' nor a number of multipliers from 1"
+                f"parallelism {share!r} for {name!r} is neither 'full', 'folded' nor a number of multipliers from 1"
             )
     limits = {}
     for node in layers:
-        wanted = next((table[name] for name in origins[node] if name in table), table.get("default", "full"))
-        limits[node] = float("inf") if wanted == "full" else 1.0 if wanted == "folded" else float(wanted)
+        share = next((table[name] for name in origins[node] if name in table), table.get("default", "full"))
+        limits[node] = float("inf") if share == "full" else 1.0 if share == "folded" else float(share)
     return limits

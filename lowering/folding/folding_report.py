@@ -60,8 +60,8 @@ class FoldingReport:
 
     Examples
     --------
-    >>> found = FoldingReport(Price(64, 10, 0), "fc", {"fc": LayerReport(2, 5, 10, 64)}, Price(32, 20, 0))
-    >>> print(found)
+    >>> report = FoldingReport(Price(64, 10, 0), "fc", {"fc": LayerReport(2, 5, 10, 64)}, Price(32, 20, 0))
+    >>> print(report)
     interval 64 cycles, 10 multipliers, 0 bits of memory; fc is the slowest
     next: interval 32 cycles for 20 multipliers, 0 bits of memory
     fc: 10 multipliers (2 columns, 5 rows a cycle), 64 cycles a frame

@@ -110,6 +110,7 @@ class _Rebuilding:
         groups, image = attributes.get("groups", 1), _stream(x)
         of_group = image.channels // groups
         if groups == 1 and image.folds > 1:
+            # Channels that come block by block stay so, if all that reads the window can work on blocks.
             if all(self._takes_blocks(reader.node) for reader in self.old.readers(node)):
                 self.blocks[node] = attributes["groups"] = image.folds
             else:
@@ -133,8 +134,8 @@ class _Rebuilding:
     def _with_lanes(self, x: Value, lanes: int) -> Value:
         """The same stream with another number of lanes, by way of a common divisor if neither divides the other."""
         present = _stream(x).lanes
-        ways = [lanes] if max(present, lanes) % min(present, lanes) == 0 else [math.gcd(present, lanes), lanes]
-        for step in ways if present != lanes else []:
+        path = [lanes] if max(present, lanes) % min(present, lanes) == 0 else [math.gcd(present, lanes), lanes]
+        for step in path if present != lanes else []:
             refolded = self.new.add(refold, [x], {"lanes": step}, origin=self.new.origin(x.node))
             assert isinstance(refolded, Value)  # it has one result
             x = refolded

@@ -128,7 +128,7 @@ def lower_add(x: Mantissas, y: Mantissas):
     shifts = (fraction - a.fraction, fraction - b.fraction)
     if max(shifts) > 24:
         return decline("the binary points of its operands are more than 24 bits apart", at=total)
-    # 62 bits of each operand leave one for the carry within int64, in which sums are evaluated.
+    # The sum has a bit more than its operands, and a format has 63 at most.
     if max(a.width + shifts[0], b.width + shifts[1]) > 61:
         return decline("its sum may need more than 63 bits", at=total)
     low = (a.minimum << shifts[0]) + (b.minimum << shifts[1])

@@ -75,6 +75,7 @@ def probabilities(graph: Graph) -> Graph:
         kind = new.result_type(*scores)
         if len(kind.shape) == 2 and kind.shape[1] != 1 and new.nodes[scores.node]["type"] != "softmax":
             if new.nodes[scores.node]["type"] in SOFT:
+                # Probabilities are wanted and not their logarithms: a softmax of the same scores.
                 (scores,) = new.operands(scores.node)
             softmax = new.add(op.softmax, [new.value(*scores)], origin=new.origin(scores.node))
             move_slot(new, name, 0, Operand(softmax.node))

@@ -63,6 +63,7 @@ def write_average_pool_by_counts(x):
             return decline("all its windows count as many numbers already", at=pool)
         return op.average_pool(x, like=pool, ceil_mode=False, count_include_pad=True)
     channels, dtype = x.shape[1], element_dtype(x.type.element)
+    # -0.0 changes no bit of a sum; 0.0 would make +0 of -0 (IEEE 754-2019, 6.3).
     ones, nothing = np.ones((channels, 1, *windows.kernel), dtype), np.full(channels, -0.0, dtype)
     total = op.conv(x, ones, nothing, groups=channels, **windows.moving)
     return op.mul(total, (1 / windows.counts)[None, None].astype(dtype))

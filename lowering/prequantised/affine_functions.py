@@ -97,6 +97,7 @@ def line_near(channels: Sequence[Corners], most: int) -> tuple[Line, int]:
     """
     corners = _stacked(channels)
     slopes = np.array([_slope(each) for each in channels])
+    # A multiplier of 24 bits, whose greatest product leaves a bit for the addend.
     greatest = min(float(_WIDEST - 1), (_WORD >> 1) / max(most, 1))
     room = np.floor(np.log2(greatest / np.maximum(slopes, 2.0**-_MOST_PLACES))).astype(np.int64)
     shifts = np.clip(room, 0, _MOST_PLACES)
@@ -107,6 +108,7 @@ def line_near(channels: Sequence[Corners], most: int) -> tuple[Line, int]:
     bound = 0
     for x, levels, sign in ((corners.reached, corners.levels, 1), (corners.before, corners.below - 1, -1)):
         whole = (x * factors[:, None] + addends[:, None]) >> shifts[:, None]
+        # Corners that pad the matrices constrain no line, and are no error of one.
         off = np.where(np.abs(levels) < _NEVER - 1, sign * (levels - whole), 0)
         bound = max(bound, int(off.max()))
     return line, bound
@@ -158,6 +160,7 @@ def _hull(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _best(corners: Corners) -> tuple[np.ndarray, float]:
     """The slopes with the greatest margin, and one steeper than all."""
     levels, below = corners.levels[corners.levels > -_NEVER], corners.below[corners.below < _NEVER]
+    # Corners lie at whole numbers: a line that satisfies them is not steeper than all levels together.
     steepest = float(max(0, levels.max(initial=0) - below.min(initial=0)) + 2)
     rows = len(corners.levels)
     return _bisect(lambda slope: _gap(corners, slope)[1] > 0, np.zeros(rows), np.full(rows, steepest)), steepest
@@ -198,9 +201,11 @@ def _bisect(goes_on: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: 
 
 def _rounded_down(corners: Corners, best: np.ndarray, steepest: float) -> Line | None:
     """The line with the fewest fraction bits in each channel, or equally many in all."""
+    # Between these two slopes the margin is positive: each of them has an addend that satisfies all corners.
     least = _bisect(lambda slope: _gap(corners, slope)[0] <= 0, np.zeros_like(best), best)
     most = _bisect(lambda slope: _gap(corners, slope)[0] > 0, best, np.full_like(best, steepest))
     shifts, unknown = np.zeros(len(best), np.int64), np.ones(len(best), bool)
+    # Fraction bit by fraction bit, until every channel has a multiplier and an addend that are whole numbers.
     for shift in range(_MOST_PLACES):
         low, high = _addends(corners, _factors(least, most, np.array(shift)), np.array(shift), 0)
         shifts = np.where(unknown, shift, shifts)
@@ -242,6 +247,7 @@ def _addends(
 
 def _with_most_trailing_zeros(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """The integer of a range with the most trailing zero bits."""
+    # Trailing zeros cost no adders: a round number is the cheapest of equally good ones.
     rounded = low.copy()
     for zeros in range(1, 48):
         step = np.int64(1) << zeros
@@ -255,6 +261,7 @@ def _half_even(corners: Corners, best: np.ndarray) -> Line | None:
     for shift in range(25):
         exact = np.ldexp(best, shift)
         factors, each = np.rint(exact).astype(np.int64), np.full(len(best), shift, np.int64)
+        # Ties at whole numbers need a slope that is a whole multiple of 2**-shift.
         if (np.abs(factors - exact) > 1e-6 * np.maximum(1, exact)).any():
             continue
         low, high = _addends(corners, factors, each, (1 << shift) >> 1)
@@ -268,6 +275,7 @@ def _line(corners: Corners, factors: np.ndarray, addends: np.ndarray, shifts: np
     """The line, if it satisfies every corner and neither multipliers nor sums are too wide."""
     if (factors >= _WIDEST).any():
         return None
+    # In integers, corner by corner: floats only proposed the line.
     shift = shifts[:, None]
     for x, levels, above in ((corners.reached, corners.levels, True), (corners.before, corners.below, False)):
         sums = x * factors[:, None] + addends[:, None]

@@ -130,6 +130,7 @@ def approximate_steps(x: Mantissas, parameters):
     if values.max() >= NOWHERE:
         return decline("for some of its operands it has no value (NaN); op.clip keeps them where it has one", at=top)
     attributes, wide = _lines(values, operand_format)
+    # The bound is measured on the mantissas that the hardware gives, number by number.
     numbers = np.broadcast_to(np.arange(operand_format.minimum, operand_format.maximum + 1)[:, None], values.shape)
     least, most = int(values.min()), int(values.max())
     approximated = np.clip(op.integer_interpolate(numbers, **attributes, element=wide), least, most)
@@ -175,12 +176,15 @@ def approximate_sum(x: Mantissas, y: Mantissas, s: Constant, t: Constant, parame
     ratios[1] *= -1 if total.op_name == "sub" else 1
     most = [max(-v.type.element.minimum, v.type.element.maximum) for v in (x, y)]
     reach = sum(abs(ratio) * m for ratio, m in zip(ratios, most, strict=True))
+    # As many fraction bits as factors of 24 bits and a sum of 46 leave room for.
     shift = min(_FACTOR - math.frexp(max(map(abs, ratios)))[1], _SUM - math.frexp(reach)[1], _SUM)
     if shift < 1:
         return decline("its operands are so much wider than its result that no bit is left for their factors", at=total)
     factors = [round(math.ldexp(ratio, shift)) for ratio in ratios]
+    # The error of the rounded factors; then that of the model, whose own products and sum are rounded to floats.
     off = sum(abs(math.ldexp(f, -shift) - r) * m for f, r, m in zip(factors, ratios, most, strict=True))
     off += _ROUNDINGS * float(np.finfo(s.value.dtype).eps) * reach
+    # At the ends of all floats every clip and every format has reached its limits.
     far = np.array([[-1.0], [1.0]], s.value.dtype) * np.finfo(s.value.dtype).max
     low, high = certain(whole(chain.function(far)))[:, 0].tolist()
     first, second = (widened(v, factor) for v, factor in zip((x, y), factors, strict=True))

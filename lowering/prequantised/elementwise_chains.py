@@ -125,6 +125,7 @@ def chain_of(real: Any, top: Any, *, start: str | None = None) -> Chain | str:
         channels = max(channels, count)
 
     def function(numbers: np.ndarray, *, precisely: bool = False, ulps: int = 0) -> np.ndarray:
+        # Numbers in place of samples, and one position: an elementwise op treats each entry alike.
         shape = (len(numbers), channels, *[1] * (rank - 2))
         value = np.broadcast_to(numbers, shape[:2]).reshape(shape)
         values = {first: value}
@@ -231,6 +232,7 @@ def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes
     if name == "cast":
         return element_kind(attributes["element"]) == "float"
     if name == "div":
+        # A constant divided by a number has a pole at zero.
         return operands[0] is None
     if name == "leaky_relu":
         return bool(attributes.get("alpha", 0.01) >= 0)

@@ -209,6 +209,7 @@ def _uneven_mean(x: Any, scale: np.ndarray | None, pool: Any, windows: Windows) 
             f"needs more than {_WIDEST}; take smaller windows, or let the border count",
             at=pool,
         )
+    # Windows that count n numbers are multiplied by common / n: one scale, 1 / common, is then left for all.
     total = op.integer_conv(x, ones, nothing, groups=channels, element=sums, **windows.moving)
     shares = common // windows.counts[None, None]
     factors = FixedPoint.holding(0, int(shares.max()))

@@ -99,6 +99,7 @@ def enter_quantised(x: HostValue, s: Constant, z: Constant, bits: Constant):
     low = -high if top.narrow and top.signed else -(1 << (width - 1)) if top.signed else 0
     ratio = x if (s.value == 1).all() else op.div(x, s)
     if zero:
+        # The zero point comes before rounding, as in the model: ties then fall to the same side.
         ratio = op.add(ratio, np.asarray(zero, element_dtype(x.type.element)))
     if rounded in _BEFORE:
         ratio = _BEFORE[rounded](ratio)

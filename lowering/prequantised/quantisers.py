@@ -61,6 +61,7 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
         return lambda v: v.astype(np.int64) - zero.reshape(-1), element, None
     if top.op_name == "multi_threshold":
         return _of_thresholds(top, constants[0].shape[1])
+    # The three that are left give multiples of a scale, as floats.
     step = constants[0]
     if top.op_name == "bipolar_quant":
         element, whole = FixedPoint(True, 2), step

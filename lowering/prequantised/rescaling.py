@@ -26,6 +26,7 @@ def rescaled(x: Any, steps: Steps, element: FixedPoint, *, levels: int = MOST_LE
     A line if one satisfies all corners; else a table of up to 12 bits; else a line on each side of zero, as for a leaky
     relu; else up to 255 thresholds.
     """
+    # From cheap to dear in hardware: a multiplier, a table, two multipliers, comparators.
     line = line_through(steps.corners) if steps.corners else None
     if line is not None:
         return on_a_line(x, line, steps, element)
@@ -54,6 +55,7 @@ def on_a_line(x: Any, line: Line, steps: Steps, element: FixedPoint, bound: int 
     """Return mantissas rescaled by a line: multiplier, addend and shift of each channel, and ``bound`` if not exact."""
     bounds = limits_within(element, steps.least, steps.most)
     factors = [m * sign for m, sign in zip(line.multipliers, steps.signs, strict=True)]
+    # Neither the identity nor a shift that rounds half to even needs a multiplier.
     if bound:
         bounds["bound"] = bound
     elif (factors, *line[1:]) == ([1], (0,), (0,), "down") and x.type.element == element and not bounds:
@@ -91,6 +93,7 @@ def _two_lines(x: Any, steps: Steps, element: FixedPoint) -> Any:
     """A line for numbers from zero on, plus one for the differences of numbers below zero from the value at zero."""
     if not steps.low < 0 < steps.high or steps.table is None:
         return None
+    # The sum of two functions, each of which is constant on the side of the other.
     middle = steps.table[-steps.low]
     below = steps._replace(table=steps.table - middle)
     sides = [part for part in (part_of(below, steps.low, 0), part_of(steps, 0, steps.high)) if part is not None]

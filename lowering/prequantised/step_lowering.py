@@ -66,6 +66,7 @@ def ends_of(x: Any) -> tuple[int, int]:
 
 
 def _lowered(x: Any, real: Any, top: Any, *, precisely: bool, links: Sequence[Any] = ()) -> Any:
+    # Layers leave their sums in float64, scaled and cast: `_layer` writes them so.
     is_sum = real.element == "f64" and [link.op_name for link in links[:2]] == ["mul", "cast"]
     if precisely and not is_sum:
         return decline("its operand is not a sum of products", at=real)

@@ -96,6 +96,7 @@ def _summed(x: Any, y: Any, s: Any, t: Any, total: Any, top: Any, *, precisely: 
     if chain.channels != 1:
         return decline("the ops that follow differ from channel to channel", at=top)
     whole, element, worth = grid
+    # Every pair of mantissas: at most 2**18 of them, by the check of the widths above.
     a, b = (each.ravel() for each in np.mgrid[one.minimum : one.maximum + 1, other.minimum : other.maximum + 1])
     kind = np.float64 if precisely else s.value.dtype
     units = [each.value.reshape(()).astype(kind) for each in (s, t)]

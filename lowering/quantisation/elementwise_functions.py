@@ -60,6 +60,7 @@ def functions_of(graph: Graph) -> Functions:
         if kind == "add" and len(computed) > 1 and not below:
             continue  # a residual connection
         sources[node] = source
+        # A function counts once an op bends it: a relu or clip alone is done by the format itself.
         if below or kind not in _KEEPING:
             bent.add(node)
     ends = {

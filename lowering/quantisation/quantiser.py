@@ -137,9 +137,10 @@ class _Quantiser:
             n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in functions.members
         }
         joins = {n for n in graph if graph.nodes[n]["type"] in _JOINS}
-        self.places = [n for n in graph.in_order() if n in self.computing | joins]
-        self.points = {n: n if n in self.functions else self.point(n) for n in (*graph.inputs, *self.places)}
+        self.rounding = [n for n in graph.in_order() if n in self.computing | joins]
+        self.points = {n: n if n in self.functions else self.point(n) for n in (*graph.inputs, *self.rounding)}
         try:
+            # What overflows is named below, by its node.
             with np.errstate(over="ignore", invalid="ignore"):
                 self.values = evaluate_nodes(graph, inputs, set(self.points.values()))
         except GraphRewriteError as error:
@@ -171,12 +172,15 @@ class _Quantiser:
         for node in self.graph.inputs:
             if self.graph.succ[node]:
                 self.insert(self.points[node], self.chosen(node))
-        for node in self.places:
+        # In topological order: the formats of all operands are known when a node has its turn.
+        for node in self.rounding:
+            # The sums of a mean stay exact, so that only its product with a constant is rounded.
             if mean_of(self.graph, node) in self.computing:
                 operand_format = self.format_of(self.graph.operands(node)[0].node)
                 self.totals.add(self.insert(node, total_format(self.graph, node, operand_format)))
                 continue
             exact = None if node in self.functions else self.exact(node)
+            # A concatenation or a border of one format rounds nothing, and needs no quantise node.
             if exact is not None and node not in self.computing and self.is_of_one_format(node):
                 self.formats[node] = exact
             elif exact is not None and self.is_last(node):
@@ -305,6 +309,7 @@ class _Quantiser:
         for slot, array in ((1, w), (2, b)):
             self.replace_constant(node, slot, array.astype(dtype))
         try:
+            # No format may hold the sums at all: that is a fault of the samples, and said as one.
             element = accumulator(w, b, operand_format, fractions + operand_format.fraction)
         except (GraphRewriteError, OverflowError):
             element = None

@@ -149,6 +149,7 @@ class _Table:
 
     def best(self, least: float) -> tuple[int, int] | None:
         """The pair that saves most and its saving, or None if no saving is positive and at least ``least``."""
+        # A key whose saving has fallen comes up out of date, and is ranked again; one whose saving rises is ranked at once.
         ranks = self.by_saving
         while ranks and len(ranks) - 1 >= max(least, 1):
             saved = len(ranks) - 1
@@ -182,6 +183,7 @@ class _Table:
             self._remove(row, term + distance)
             self._insert(row, number_of_sum * _SHIFTS + (term & _SHIFT) + lowest, sign)
             self.having[number_of_sum].add(number)
+        # Rows that lost their last digit of a number no longer have it.
         for number in self.having[number_of_sum]:
             standing = {term // _SHIFTS for term in self.rows[number]}
             for column in {first, second} - standing:
@@ -222,6 +224,7 @@ class _Table:
 
 def _read(key: int) -> tuple[int, int, int, bool]:
     """First and second number of a pair, their distance in bits, and whether their signs agree."""
+    # A distance codes that of the numbers and that of the shifts, which may be negative: it is rounded to numbers.
     first, distance = key >> _HIGH, (key & _LOW) >> 1
     shift = ((distance + _SHIFTS // 2) & _SHIFT) - _SHIFTS // 2
     return first, first + (distance - shift) // _SHIFTS, shift, bool(key & 1)

@@ -105,7 +105,7 @@ def fuse_requantise_into_adders(x):
     network_of = {"adders": sums.adders, "outputs": sums.outputs, "bias": sums.bias}
     limits = {"low": narrow.low, "high": narrow.high, "offset": narrow.offset, "rounding": narrow.rounding}
     attributes = {**network_of, **limits, "shift": narrow.shift, "element": narrow.element}
-    # Without limits, rounding has no use for a rank of its own.
+    # Without limits, rounding has no use for a pipeline stage of its own.
     reason = ""
     for stages in {sums.stages + narrow.stages - 1: None, sums.stages: None}:
         try:

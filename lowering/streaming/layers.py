@@ -72,6 +72,7 @@ def _not_default(strides, pads, dilations):
 
 def _reaching_in(w, pads, dilations):
     """The same convolution with a first window that reaches into the image, by zero weights at the kernel's end."""
+    # The window component refuses a first window wholly in the border: it would be due before its frame begins.
     count = w.ndim - 2
     before, after = pads[:count], list(pads[count:])
     more = []

@@ -85,6 +85,7 @@ def _sign_switch(function, stream):
 
     low, high = (np.full(channels, n, np.int64) for n in (stream.element.minimum, stream.element.maximum))
     first, last = at(low), at(high)
+    # Bisection in all channels at once, for the first number with the other sign.
     left, right = low, high + 1
     for _ in range(stream.element.width + 1):
         middle = (left + right) >> 1

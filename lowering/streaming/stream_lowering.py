@@ -160,6 +160,7 @@ def _staged(graph: Graph, stages: int) -> Graph:
         if "stages" in node_op.attributes:
             operands = streams(*(graph.result_type(o.node, o.result) for o in graph.operands(node)))
             attributes = graph.attributes(node)
+            # How many stages a component has use for is known to its type inference only.
             used = 1
             while used < stages and _infers(node_op, operands, {**attributes, "stages": used + 1}):
                 used += 1
