@@ -149,7 +149,7 @@ class _Table:
 
     def best(self, least: float) -> tuple[int, int] | None:
         """The pair that saves most and its saving, or None if no saving is positive and at least ``least``."""
-        # A key whose saving has fallen comes up out of date, and is ranked again; one whose saving rises is ranked at once.
+        # A key whose saving has fallen is out of date, and ranked again; one whose saving rises is ranked at once.
         ranks = self.by_saving
         while ranks and len(ranks) - 1 >= max(least, 1):
             saved = len(ranks) - 1
