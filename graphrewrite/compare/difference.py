@@ -66,9 +66,9 @@ def diff(before: Any, after: Any) -> Diff | ModuleDiff:
         return _modules(before, after)
     if isinstance(before, Module) != isinstance(after, Module):
         raise GraphError("a graph and a module cannot be compared; pass two graphs, or two modules")
-    for given in (before, after):
-        check_digraph(given, "that can be compared")
-    return _Comparison(before, after).found()
+    for graph in (before, after):
+        check_digraph(graph, "that can be compared")
+    return _Comparison(before, after).result()
 
 
 class _Comparison:
@@ -90,22 +90,22 @@ class _Comparison:
         )
         self.old = {theirs: ours for ours, theirs in self.new.items()}
 
-    def found(self) -> Diff:
+    def result(self) -> Diff:
         """Return the differences."""
         sorted_in: dict[str, list[NodeDiff]] = {mark: [] for mark in " +-~>"}
         order: list[tuple[str, NodeDiff]] = []
         gone = self.gone()
 
-        def place(mark: str, node: NodeDiff) -> None:
+        def add(mark: str, node: NodeDiff) -> None:
             sorted_in[mark].append(node)
             if mark != " ":
                 order.append((mark, node))
 
         for node in [None, *self.order_b]:
             if node is not None:
-                place(*self.entry(node))
+                add(*self.entry(node))
             for lost in gone.get(node, ()):
-                place("-", NodeDiff(lost, lost, before=_line(self.a, lost)))
+                add("-", NodeDiff(lost, lost, before=_line(self.a, lost)))
         kept, inserted, removed, changed, moved = (tuple(sorted_in[mark]) for mark in " +-~>")
         attributes = _entries(*({k: v for k, v in g.graph.items() if (k, v) != ("name", "")} for g in (self.a, self.b)))
         ports = tuple(self.ports())
@@ -178,12 +178,12 @@ class _Comparison:
 
     def ports(self) -> list[Entry]:
         """Return the differences in the order of inputs and outputs."""
-        found = []
+        entries = []
         for name in ("inputs", "outputs"):
             ours, theirs = getattr(self.a, name), getattr(self.b, name)
             if tuple(self.new.get(port) for port in ours) != theirs:
-                found.append(Entry(name, ", ".join(map(str, ours)) or "none", ", ".join(map(str, theirs)) or "none"))
-        return found
+                entries.append(Entry(name, ", ".join(map(str, ours)) or "none", ", ".join(map(str, theirs)) or "none"))
+        return entries
 
 
 def _is_regular(graph: Graph) -> bool:
@@ -225,7 +225,7 @@ def _entries(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> tuple[Entry
 def _modules(before: Module, after: Module) -> ModuleDiff:
     both = [name for name in before if name in after]
     arrays = [name for name in before.constants if name in after.constants]
-    found = {name: _Comparison(before[name], after[name]).found() for name in both}
+    changes = {name: _Comparison(before[name], after[name]).result() for name in both}
     common: list[tuple[str, Mapping[Any, Any], Mapping[Any, Any]]] = [
         ("constant", before.constants, after.constants),
         ("type of", {n: before.type_of(n) for n in arrays}, {n: after.type_of(n) for n in arrays}),
@@ -238,8 +238,8 @@ def _modules(before: Module, after: Module) -> ModuleDiff:
     ]
     own = _entries({"name": before.name, **before.attributes}, {"name": after.name, **after.attributes})
     return ModuleDiff(
-        graphs={name: change for name, change in found.items() if change},
-        kept=tuple(name for name, change in found.items() if not change),
+        graphs={name: change for name, change in changes.items() if change},
+        kept=tuple(name for name, change in changes.items() if not change),
         inserted=tuple(name for name in after if name not in before),
         removed=tuple(name for name in before if name not in after),
         attributes=(*own, *shared),

@@ -171,11 +171,11 @@ def _roots(graph: Graph) -> list[Any]:
     """Return the inputs and outputs in the order of their indices, except ambiguous ones."""
     roots = []
     for kind in ("input", "output"):
-        places: dict[Any, list[Any]] = {}
+        by_index: dict[Any, list[Any]] = {}
         for node, data in graph._node.items():
             if isinstance(data.get("type"), str) and data["type"] == kind and type(data.get("index", 0)) is int:
-                places.setdefault(data.get("index", 0), []).append(node)
-        roots += [nodes[0] for _, nodes in sorted(places.items()) if len(nodes) == 1]
+                by_index.setdefault(data.get("index", 0), []).append(node)
+        roots += [nodes[0] for _, nodes in sorted(by_index.items()) if len(nodes) == 1]
     return roots
 
 
@@ -210,11 +210,11 @@ def inner_hashes(graph: Graph, names: bool = True) -> dict[str, str]:
         if inner is not None:
             path.append((inner, dict(_bodies(inner))))
             continue
-        found = {name: done.get(id(body), "contains itself") for name, body in bodies.items()}
+        hashes = {name: done.get(id(body), "contains itself") for name, body in bodies.items()}
         path.pop()
         if not path:
-            return found
-        done[id(last)] = _hashed(last, found, names)
+            return hashes
+        done[id(last)] = _hashed(last, hashes, names)
 
 
 def _bodies(graph: Graph) -> Iterable[tuple[str, Graph]]:

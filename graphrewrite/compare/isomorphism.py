@@ -34,10 +34,10 @@ class Coloured:
     Examples
     --------
     >>> g = nx.DiGraph([("a", "y"), ("b", "y"), ("b", "c")])
-    >>> found = Coloured(g, ["y"], lambda node: "node", str)
-    >>> found.number, sorted(found.rest)
+    >>> coloured = Coloured(g, ["y"], lambda node: "node", str)
+    >>> coloured.number, sorted(coloured.rest)
     ({'y': 0}, ['a', 'b', 'c'])
-    >>> len(set(found.colour.values()))
+    >>> len(set(coloured.colour.values()))
     4
     """
 
@@ -118,7 +118,7 @@ def _numbered(graph: nx.DiGraph, roots: Iterable[Any]) -> dict[Any, int]:
 
 def _ordered(sources: Mapping[Any, Any]) -> list[Any]:
     """Return the sources of a node's ordered edges, in order."""
-    places: dict[Any, list[Any]] = {}
+    by_slot: dict[Any, list[Any]] = {}
     for source, edge in sources.items():
         slots = edge.get("slots")
         if not slots:
@@ -128,8 +128,8 @@ def _ordered(sources: Mapping[Any, Any]) -> list[Any]:
         except TypeError:
             continue  # malformed
         if type(first) is int:
-            places.setdefault(first, []).append(source)
-    return [found[0] for _, found in sorted(places.items()) if len(found) == 1]
+            by_slot.setdefault(first, []).append(source)
+    return [group[0] for _, group in sorted(by_slot.items()) if len(group) == 1]
 
 
 def are_isomorphic(a: Coloured, b: Coloured) -> bool:
@@ -170,9 +170,9 @@ def _parts(of: Coloured) -> Iterator[list[Any]]:
         part = [start]
         for node in part:  # grows as it goes
             for near in (pred[node], succ[node]):
-                found = [other for other in near if other not in seen and other not in number]
-                seen.update(found)
-                part += found
+                neighbours = [other for other in near if other not in seen and other not in number]
+                seen.update(neighbours)
+                part += neighbours
         yield part
 
 
@@ -211,12 +211,12 @@ class _Search:
             node = self.steps[len(tries) - 1][0]
             if node in self.image:
                 self.taken.discard(self.image.pop(node))
-            found = next((c for c in tries[-1] if c not in self.taken and self._fits(node, c)), None)
-            if found is None:
+            candidate = next((c for c in tries[-1] if c not in self.taken and self._fits(node, c)), None)
+            if candidate is None:
                 tries.pop()
                 continue
-            self.image[node] = found
-            self.taken.add(found)
+            self.image[node] = candidate
+            self.taken.add(candidate)
             if len(tries) == len(self.steps):
                 return True
             tries.append(self._candidates(len(tries)))
@@ -227,20 +227,20 @@ class _Search:
         node, beside, is_source = self.steps[step]
         colour = self.a.colour[node]
         key = (None if beside is None else self.image[beside], is_source, colour)
-        found = self.lists.get(key)
-        if found is None:
+        candidates = self.lists.get(key)
+        if candidates is None:
             graph = self.b.graph
             near = (
                 self.by_colour.get(colour, [])
                 if beside is None
                 else (graph._pred if is_source else graph._succ)[key[0]]
             )
-            found = self.lists[key] = [c for c in near if self.b.colour[c] == colour]
+            candidates = self.lists[key] = [c for c in near if self.b.colour[c] == colour]
         begin = self.begin[key]
-        for i in range(len(found)):
-            place = (begin + i) % len(found)
-            self.begin[key] = place + 1
-            yield found[place]
+        for i in range(len(candidates)):
+            index = (begin + i) % len(candidates)
+            self.begin[key] = index + 1
+            yield candidates[index]
 
     def _fits(self, node: Any, candidate: Any) -> bool:
         """Tell whether the edges between a node and the mapped nodes are those of the candidate."""

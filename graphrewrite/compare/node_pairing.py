@@ -29,18 +29,18 @@ def pair(
     >>> pair(a, b, ["x", "s", "y"], lambda node: "", lambda node: "")
     {'x': 'x', 'y': 'y', 'r': 's'}
     """
-    found = {node: node for node in a if node in b}
-    back = dict(found)
-    if len(found) == len(a) or len(found) == len(b):
-        return found
+    images = {node: node for node in a if node in b}
+    originals = dict(images)
+    if len(images) == len(a) or len(images) == len(b):
+        return images
     for _ in range(_ROUNDS):
-        count = len(found)
+        count = len(images)
         for near_a, near_b, way in ((a._pred, b._pred, order), (a._succ, b._succ, order[::-1])):
-            _pair_near(found, back, (a, near_a, text_a), (b, near_b, text_b), way)
-        _pair_alone(found, back, (a, text_a), (b, text_b))
-        if len(found) == count or len(found) == len(a) or len(found) == len(b):
+            _pair_near(images, originals, (a, near_a, text_a), (b, near_b, text_b), way)
+        _pair_alone(images, originals, (a, text_a), (b, text_b))
+        if len(images) == count or len(images) == len(a) or len(images) == len(b):
             break
-    return found
+    return images
 
 
 def _around(near: Mapping[Any, Any], named: Callable[[Any], Any]) -> tuple[Any, ...] | None:
@@ -54,18 +54,18 @@ def _around(near: Mapping[Any, Any], named: Callable[[Any], Any]) -> tuple[Any, 
     return tuple(sorted(around, key=lambda entry: entry[:2]))
 
 
-def _pair_near(found: dict[Any, Any], back: dict[Any, Any], of_a: Any, of_b: Any, way: Sequence[Any]) -> None:
+def _pair_near(images: dict[Any, Any], originals: dict[Any, Any], of_a: Any, of_b: Any, way: Sequence[Any]) -> None:
     """Add pairs that have the same data and the same neighbours on one side, along existing pairs."""
     (a, near_a, text_a), (_, near_b, text_b) = of_a, of_b
     waiting: dict[Any, list[Any]] = {}
     # A node of `a` can be paired when all its neighbours on that side are: count those that are missing.
     beside: dict[Any, int] = {
-        node: sum(other not in found for other in near_a[node]) for node in a if node not in found
+        node: sum(other not in images for other in near_a[node]) for node in a if node not in images
     }
     other_way = a._succ if near_a is a._pred else a._pred
 
     def offer(node: Any) -> None:
-        around = _around(near_a[node], found.get)
+        around = _around(near_a[node], images.get)
         if around:
             waiting.setdefault((text_a(node), around), []).append(node)
 
@@ -73,29 +73,29 @@ def _pair_near(found: dict[Any, Any], back: dict[Any, Any], of_a: Any, of_b: Any
         if not count:
             offer(node)
     for node in way:
-        if node in back:
+        if node in originals:
             continue
-        around = _around(near_b[node], lambda other: other if other in back else None)
+        around = _around(near_b[node], lambda other: other if other in originals else None)
         likely = waiting.get((text_b(node), around)) if around else None
         if not likely:
             continue
         chosen = likely.pop(0)
-        found[chosen], back[node] = node, chosen
+        images[chosen], originals[node] = node, chosen
         for reader in other_way[chosen]:
-            if reader in beside and reader not in found:
+            if reader in beside and reader not in images:
                 beside[reader] -= 1
                 if not beside[reader]:
                     offer(reader)
 
 
-def _pair_alone(found: dict[Any, Any], back: dict[Any, Any], of_a: Any, of_b: Any) -> None:
+def _pair_alone(images: dict[Any, Any], originals: dict[Any, Any], of_a: Any, of_b: Any) -> None:
     """Add pairs whose data is unique on both sides."""
     (a, text_a), (b, text_b) = of_a, of_b
-    places: dict[str, tuple[list[Any], list[Any]]] = {}
-    for side, graph, known, text in ((0, a, found, text_a), (1, b, back, text_b)):
+    by_text: dict[str, tuple[list[Any], list[Any]]] = {}
+    for side, graph, paired, text in ((0, a, images, text_a), (1, b, originals, text_b)):
         for node in graph:
-            if node not in known:
-                places.setdefault(text(node), ([], []))[side].append(node)
-    for ours, theirs in places.values():
+            if node not in paired:
+                by_text.setdefault(text(node), ([], []))[side].append(node)
+    for ours, theirs in by_text.values():
         if len(ours) == len(theirs) == 1:
-            found[ours[0]], back[theirs[0]] = theirs[0], ours[0]
+            images[ours[0]], originals[theirs[0]] = theirs[0], ours[0]

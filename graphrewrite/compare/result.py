@@ -105,10 +105,10 @@ class Diff(Displayed, shown_by="graphs.difference.show_diff"):
         return "\n".join([*lines, f"({counts})"] if counts else lines)
 
     def __repr__(self) -> str:
-        told = [f"{count} {word}" for word, count in self.counts if word != "kept"]
+        parts = [f"{count} {word}" for word, count in self.counts if word != "kept"]
         entries = len(self.attributes) + len(self.ports)
-        told += [f"{entries} of the graph itself"] if entries else []
-        return f"<diff: {', '.join(told) or 'no difference'}>"
+        parts += [f"{entries} of the graph itself"] if entries else []
+        return f"<diff: {', '.join(parts) or 'no difference'}>"
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:
@@ -162,12 +162,12 @@ class ModuleDiff(Displayed, shown_by="graphs.difference.show_diff"):
         lines = [*map(str, self.attributes)]
         lines += [f"- graph {name}" for name in self.removed]
         lines += [f"+ graph {name}" for name in self.inserted]
-        for name, found in self.graphs.items():
-            lines += [f"~ graph {name}", *(f"  {line}" for line in str(found).splitlines())]
+        for name, change in self.graphs.items():
+            lines += [f"~ graph {name}", *(f"  {line}" for line in str(change).splitlines())]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         words = (("changed", self.graphs), ("inserted", self.inserted), ("removed", self.removed))
-        told = [f"{len(names)} {word}" for word, names in words if names]
-        told += [f"{len(self.attributes)} of the module itself"] if self.attributes else []
-        return f"<diff of modules: {', '.join(told) or 'no difference'}>"
+        parts = [f"{len(names)} {word}" for word, names in words if names]
+        parts += [f"{len(self.attributes)} of the module itself"] if self.attributes else []
+        return f"<diff of modules: {', '.join(parts) or 'no difference'}>"

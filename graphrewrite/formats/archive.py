@@ -5,17 +5,20 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
+from graphrewrite.formats.files import beside, digest_of, opened
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import check_storable
 from graphrewrite.formats.text.raw_arrays import array_from
 
-__all__ = ["Archive", "Collected", "archive_of"]
+__all__ = ["Archive", "Collected", "archive_of", "arrays_beside"]
 
 _HEADER = 10_000
 """Maximum size of the header of an array, in bytes."""
@@ -47,10 +50,8 @@ class Collected:
 
     def put(self, array: np.ndarray, path: JsonPath) -> dict[str, str]:
         """Add an array and return its JSON reference."""
-        try:
+        with path.reporting():
             return {"$array": self.add(array)}
-        except GraphRewriteError as error:
-            path.fail(str(error), error)
 
 
 def archive_of(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -68,6 +69,16 @@ def archive_of(arrays: Mapping[str, np.ndarray]) -> bytes:
             with archive.open(entry, "w", force_zip64=True) as out:
                 np.lib.format.write_array(out, np.asarray(array), allow_pickle=False)
     return stream.getvalue()
+
+
+@contextmanager
+def arrays_beside(source: Path, digest: str, *, limit: int) -> Iterator[Archive]:
+    """Open the file of arrays that was written together with a file."""
+    path = JsonPath() / "arrays"
+    with opened(beside(source), limit=limit, follow=False) as (stream, size):
+        if digest_of(stream) != digest:
+            path.fail(f"{beside(source).name} is not the file that was written with {source.name}")
+        yield Archive(stream, size, path)
 
 
 class Archive:

@@ -7,16 +7,15 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import IO
 
 from graphrewrite.errors import SerialError
 
-__all__ = ["LIMIT", "beside", "digest_of", "opened", "replaced"]
+__all__ = ["LIMIT", "beside", "digest_of", "opened", "read_utf8", "replaced"]
 
 LIMIT = 2**32
 """Default maximum size of a file, in bytes."""
-_BLOCK = 2**20
 
 
 def beside(path: Path) -> Path:
@@ -31,7 +30,7 @@ def beside(path: Path) -> Path:
 
 
 @contextmanager
-def opened(path: Path, *, limit: int = LIMIT, follow: bool = True) -> Iterator[tuple[IO[bytes], int]]:
+def opened(path: Path, *, limit: int = LIMIT, follow: bool = True) -> Iterator[tuple[BufferedReader, int]]:
     """Open a regular file of at most `limit` bytes for reading, with its size; `follow` allows symbolic links."""
     try:
         status = path.stat() if follow else path.lstat()
@@ -48,7 +47,17 @@ def opened(path: Path, *, limit: int = LIMIT, follow: bool = True) -> Iterator[t
         yield stream, size
 
 
-def digest_of(stream: IO[bytes]) -> str:
+def read_utf8(path: Path, *, limit: int) -> str:
+    """Return the text of a regular file of at most `limit` bytes."""
+    with opened(path, limit=limit) as (stream, _):
+        data = stream.read()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SerialError(f"expected UTF-8 text: byte {error.start} is invalid", path=path.name) from error
+
+
+def digest_of(stream: BufferedReader | BytesIO) -> str:
     """Return the SHA-256 of a whole file, and rewind it.
 
     Examples
@@ -58,11 +67,9 @@ def digest_of(stream: IO[bytes]) -> str:
     'e3b0c442'
     """
     stream.seek(0)
-    digest = hashlib.sha256()
-    while block := stream.read(_BLOCK):
-        digest.update(block)
+    digest = hashlib.file_digest(stream, "sha256").hexdigest()
     stream.seek(0)
-    return digest.hexdigest()
+    return digest
 
 
 def replaced(files: Mapping[Path, bytes]) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import networkx as nx
 
 from graphrewrite.errors import SerialError
-from graphrewrite.formats.archive import Archive, Collected, archive_of
-from graphrewrite.formats.files import LIMIT, beside, digest_of, opened, replaced
+from graphrewrite.formats.archive import Collected, archive_of, arrays_beside
+from graphrewrite.formats.files import LIMIT, beside, read_utf8, replaced
 from graphrewrite.formats.json.decode import Decoder, Refused, check_keys, mapping, text
 from graphrewrite.formats.json.decode_graph import from_dict
 from graphrewrite.formats.json.encode_graph import to_dict
@@ -126,36 +126,29 @@ def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMI
     graphrewrite.errors.SerialError: g.json: line 1, column 2: expected JSON: ...
     """
     source = Path(path)
-    with opened(source, limit=limit) as (stream, _):
-        document = stream.read()
-    data = mapping(_parsed(document, source.name), JsonPath())
+    data = mapping(_parsed(read_utf8(source, limit=limit), source.name), JsonPath())
     if "arrays" not in data:
         return from_dict(data, ops=ops)
     where = JsonPath() / "arrays"
     arrays = mapping(data.pop("arrays"), where)
     check_keys(arrays, ("sha256",), where)
     digest = text(arrays.get("sha256"), where / "sha256")
-    with opened(beside(source), limit=limit, follow=False) as (stream, size):
-        if digest_of(stream) != digest:
-            where.fail(f"{beside(source).name} is not the file that was saved with {source.name}")
-        return from_dict(data, ops=ops, decoder=Decoder(Archive(stream, size, where).get))
+    with arrays_beside(source, digest, limit=limit) as archive:
+        return from_dict(data, ops=ops, decoder=Decoder(archive.get))
 
 
-def _parsed(document: bytes, name: str) -> Any:
+def _parsed(document: str, name: str) -> Any:
     try:
-        decoded = document.decode("utf-8")
         try:
-            return json.loads(decoded, object_pairs_hook=_object, parse_constant=_constant)
+            return json.loads(document, object_pairs_hook=_object, parse_constant=_constant)
         except json.JSONDecodeError:
             raise
         except ValueError:  # an integer is too long for Python: parse again, slower, to locate it
-            return json.loads(decoded, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer)
+            return json.loads(document, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer)
     except json.JSONDecodeError as error:
         raise SerialError(
             f"line {error.lineno}, column {error.colno}: expected JSON: {error.msg}", path=name
         ) from error
-    except UnicodeDecodeError as error:
-        raise SerialError(f"expected UTF-8 text: byte {error.start} is invalid", path=name) from error
     except RecursionError as error:
         raise SerialError("nests too deep", path=name) from error
 

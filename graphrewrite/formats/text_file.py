@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
-from graphrewrite.errors import SerialError
-from graphrewrite.formats.archive import Archive, Collected, archive_of
-from graphrewrite.formats.files import LIMIT, beside, digest_of, opened, replaced
+from graphrewrite.formats.archive import Collected, archive_of, arrays_beside
+from graphrewrite.formats.files import LIMIT, beside, read_utf8, replaced
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import LARGE, whole_array
 from graphrewrite.formats.text.graph_parser import read
@@ -99,18 +98,10 @@ def read_text(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int =
         If a file cannot be read, or the file of arrays was not written with the text.
     """
     source = Path(path)
-    with opened(source, limit=limit) as (stream, _):
-        data = stream.read()
-    try:
-        written = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SerialError(f"expected UTF-8 text: byte {error.start} is invalid", path=source.name) from error
-    digest_line = _ARRAYS.match(written.partition("\n")[0].rstrip("\r"))
+    text = read_utf8(source, limit=limit)
+    digest_line = _ARRAYS.match(text.partition("\n")[0].rstrip("\r"))
     if digest_line is None:
-        return read(written, ops=ops)
-    where = JsonPath() / beside(source).name
-    with opened(beside(source), limit=limit, follow=False) as (stream, size):
-        if digest_of(stream) != digest_line[1]:
-            where.fail(f"this is not the file that was written with {source.name}")
-        archive = Archive(stream, size, where)
-        return read(written, ops=ops, arrays={name: archive.get(name, where) for name in archive.names})
+        return read(text, ops=ops)
+    with arrays_beside(source, digest_line[1], limit=limit) as archive:
+        arrays = {name: archive.get(name, JsonPath() / "arrays") for name in archive.names}
+    return read(text, ops=ops, arrays=arrays)

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-
-from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.errors import RuleError
 from graphrewrite.graph import Graph
-from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.comparison import NoVerdictError, compare
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.first_difference import FirstDifference
 from graphrewrite.testing.orders import Orders
-from graphrewrite.testing.overlapping import Overlapping, failed, rule_sets
-from graphrewrite.testing.report import Report
-from graphrewrite.testing.search import Graphs, search
+from graphrewrite.testing.overlapping import Inputs, Overlapping, check_orders
+from graphrewrite.testing.search import Graphs
 from graphrewrite.testing.snapshot import interface
 from graphrewrite.testing.steps import Step, in_words
 from graphrewrite.testing.subject import Transformation
 
 __all__ = ["Divergence", "assert_confluent"]
 
-Inputs = Mapping[str, np.ndarray]
-
 
 @dataclass(frozen=True, eq=False)
 class Divergence(Counterexample):
-    """A graph of which rules make two, by the order in which they are applied.
+    """A graph that rules rewrite to two different graphs, depending on the order.
 
     Attributes
     ----------
@@ -48,13 +42,13 @@ class Divergence(Counterexample):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The two orders, and what else is known."""
+        """The two orders, and the usual notes."""
         one, other = (in_words(path, most=20) for path in self.paths)
         return (f"one order: {one}", f"the other: {other}", *super().notes)
 
     @cached_property
     def first_difference(self) -> FirstDifference | None:
-        """The first node of one end whose value is not that of the node of the other which it stands for, if any is."""
+        """The first node of one end whose value differs from that of its counterpart in the other, if there is one."""
         (_, one), (_, other) = self.sides
         return self._difference(one, other) if self.inputs else None
 
@@ -70,26 +64,26 @@ def assert_confluent(
     """Raise unless it does not matter in which order rules are applied.
 
     All orders are tried on graphs in which the patterns of two rules share nodes: every step from a graph, and every
-    step from what that makes, to the end; of large graphs, which have too many orders, all steps near the beginning and
-    some ways to the end. Rules that do not end are confluent where there is always a way to a graph in common.
+    step from its results, to the end. Large graphs have too many orders: there, all steps near the beginning are tried,
+    and some ways to the end. Rules that do not end are confluent if there is always a way to a common graph.
 
     Parameters
     ----------
     rules : Rule, Pass, Pipeline, or iterable of rules and passes
-        What to test; of a pipeline, each phase on what the phases before have made.
+        Rules to test; each phase of a pipeline on the result of the phases before.
     on : SearchStrategy of Graph, or Graph, optional
-        Where; graphs that contain patterns of two of the rules where not given.
+        Graphs to test on; by default graphs that contain patterns of two of the rules.
     up_to : {"values", "names"}
-        What ends may differ in: ``"names"`` of nodes only; or in more, if the graphs compute the same ``"values"``.
+        Permitted differences of the ends: in ``"names"`` of nodes only, or in all that leaves the ``"values"`` equal.
     seed : int, optional
-        Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
+        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
     Raises
     ------
     AssertionError
-        With a graph, two graphs that are made of it, and the steps that led there; or with the rules that never fired.
+        With a graph, two results of rewriting it, and the steps that led there; or with the rules that never fired.
     RuleError
-        If what is given has no rules whose order could matter.
+        If there are no rules whose order could matter.
 
     Examples
     --------
@@ -117,24 +111,12 @@ def assert_confluent(
     if not subject.members:
         raise RuleError(f"{subject.name} is a function, which has one order; give the rules that it applies")
 
-    def holds(report: Report, graph: Any, inputs: Inputs) -> None:
-        try:
-            for current, members in rule_sets(subject, graph):
-                orders = Orders(current, members)
-                report.fired.update(orders.fired)
-                found = _divergence(orders, inputs, keeps=subject.keeps, up_to=up_to)
-                if found is not None:
-                    raise Refuted(found, "ends")
-        except GraphRewriteError as error:
-            raise failed(subject, graph, error) from None
-
-    report = search(subject, on, holds, moderate=subject.keeps != "exact", seed=seed, asked="confluent")
-    if not report:
-        raise AssertionError(str(report)) from None
+    examine = partial(_divergence, keeps=subject.keeps, up_to=up_to)
+    check_orders(subject, on, examine, asked="confluent", moderate=subject.keeps != "exact", seed=seed)
 
 
 def _divergence(orders: Orders, inputs: Inputs, *, keeps: str, up_to: str) -> Divergence | None:
-    """Return where two orders part for good, if there is such a place."""
+    """Return the graph from which two orders lead to different ends, if there is one."""
     kinds: dict[str, int] = {}
     firsts: list[str] = []
     for end in orders.ends:
@@ -156,15 +138,15 @@ def _divergence(orders: Orders, inputs: Inputs, *, keeps: str, up_to: str) -> Di
         different = _difference(orders.graphs[one], orders.graphs[other], inputs, keeps)
         assert different is not None
         where, _, values = different.reason.partition(" was ")
-        told = f"{where} is {values.replace(' and became ', ' or ')}" if values else different.reason
-        reason = f"two orders end in graphs that compute different values: {told}"
+        difference = f"{where} is {values.replace(' and became ', ' or ')}" if values else different.reason
+        reason = f"two orders end in graphs that compute different values: {difference}"
         row = dict(different.inputs)
     claim = f"assert_confluent({{rules}}, on=before{'' if up_to == 'values' else ', up_to=' + repr(up_to)})\n"
     return Divergence(orders.graphs[start], paths[0][-1].graph, reason, row, claim=claim, paths=paths)
 
 
 def _difference(one: Any, other: Any, inputs: Inputs, keeps: str) -> Counterexample | None:
-    """Return in which value two graphs differ, if in any."""
+    """Return the first difference of the values of two graphs, if there is one."""
     if not isinstance(one, Graph) or not isinstance(other, Graph):
         return Counterexample(one, other, "a digraph computes nothing")
     if interface(one) != interface(other):

@@ -1,10 +1,11 @@
-"""Rule sets, tested on graphs in which one rule may be in the way of another."""
+"""Rule sets, tested on graphs in which patterns of two rules overlap."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -21,12 +22,17 @@ from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.instance import NoInstanceError, feasible_kinds
 from graphrewrite.testing.generation.overlap import plan_overlap
 from graphrewrite.testing.generation.tables import CONTINUOUS
+from graphrewrite.testing.orders import Orders
+from graphrewrite.testing.report import Report
+from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
 from graphrewrite.testing.strategies.graph_strategy import graphs
 from graphrewrite.testing.strategies.picking import picking
 from graphrewrite.testing.subject import Single, Subject
 
-__all__ = ["Overlapping", "failed", "rule_sets"]
+__all__ = ["Inputs", "Overlapping", "check_orders"]
+
+Inputs = Mapping[str, np.ndarray]
 
 
 class Overlapping(Subject):
@@ -47,13 +53,13 @@ class Overlapping(Subject):
         return st.one_of(kinds)
 
 
-def rule_sets(subject: Subject, graph: Any) -> Iterator[tuple[Any, tuple[Single, ...]]]:
+def _rule_sets(subject: Subject, graph: Any) -> Iterator[tuple[Any, tuple[Single, ...]]]:
     """Yield every rule set of a transformation, with the graph that it is applied to.
 
     Parameters
     ----------
     subject : Subject
-        The transformation: of a pipeline, each phase gets what the phases before have made.
+        The transformation; each phase of a pipeline gets the result of the phases before.
     """
     for place, stage in enumerate(subject.stages, start=1):
         if isinstance(stage, tuple):
@@ -94,6 +100,29 @@ def _pair(first: Rule, second: Rule, pick: Pick) -> Graph:
     return builder.finish(wanted)
 
 
-def failed(subject: Subject, graph: Any, error: GraphRewriteError) -> Refuted:
-    """Return a refutation that says that a transformation failed, instead of giving a graph."""
-    return Refuted(Counterexample(graph, None, f"{subject.name} failed: {error}"), f"failed {type(error).__name__}")
+def check_orders(
+    subject: Subject,
+    on: Graphs,
+    examine: Callable[[Orders, Inputs], Counterexample | None],
+    *,
+    asked: str,
+    moderate: bool,
+    seed: int | None,
+) -> None:
+    """Raise if the orders in which rules can be applied to a graph show a counterexample."""
+
+    def holds(report: Report, graph: Any, inputs: Inputs) -> None:
+        try:
+            if not subject.members:
+                report.fired.update(subject.apply(graph).fired)
+            for current, members in _rule_sets(subject, graph):
+                orders = Orders(current, members)
+                report.fired.update(orders.fired)
+                counterexample = examine(orders, inputs)
+                if counterexample is not None:
+                    raise Refuted(counterexample, asked)
+        except GraphRewriteError as error:
+            reason = f"{subject.name} failed: {error}"
+            raise Refuted(Counterexample(graph, None, reason), f"failed {type(error).__name__}") from None
+
+    demand(search(subject, on, holds, moderate=moderate, seed=seed, asked=asked))

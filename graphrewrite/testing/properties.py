@@ -12,7 +12,7 @@ from graphrewrite.testing.comparison import NoVerdictError, difference, moderate
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.failure.claims import IDEMPOTENT
 from graphrewrite.testing.report import Report
-from graphrewrite.testing.search import Graphs, search
+from graphrewrite.testing.search import Graphs, demand, search
 from graphrewrite.testing.subject import Subject, Transformation
 
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
@@ -69,13 +69,7 @@ def check(
 
 
 def _preserving(
-    rules: Transformation,
-    on: Graphs,
-    *,
-    tolerance: float | None,
-    keeps: str | None,
-    seed: int | None,
-    asked: str,
+    rules: Transformation, on: Graphs, *, tolerance: float | None, keeps: str | None, seed: int | None, asked: str
 ) -> Report:
     subject = Subject(rules)
     kept = subject.keeps if keeps is None else keeps
@@ -96,7 +90,7 @@ def _preserving(
 
 
 def _check_values(graph: Graph, made: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> None:
-    """Refute a result that computes something else; say nothing of what cannot be evaluated."""
+    """Refute a result that computes other values; inputs on which the graph cannot be evaluated show nothing."""
     for batch in (inputs, moderated(inputs)):
         try:
             found = difference(graph, made, batch, keeps=keeps, tolerance=tolerance)
@@ -146,12 +140,7 @@ def assert_preserves(
     ...     print(str(error).splitlines()[0])
     drop_sign: refuted: output y... was ... and became -...
     """
-    _demand(check(rules, on=on, tolerance=tolerance, seed=seed))
-
-
-def _demand(report: Report) -> None:
-    if not report:
-        raise AssertionError(str(report)) from None
+    demand(check(rules, on=on, tolerance=tolerance, seed=seed))
 
 
 def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | None = None) -> None:
@@ -186,7 +175,7 @@ def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | N
             reason = f"{subject.name} changes its own result"
             raise Refuted(Counterexample(done.graph, again.graph, reason, claim=IDEMPOTENT), "idempotent")
 
-    _demand(search(subject, on, holds, moderate=True, seed=seed, asked="idempotent"))
+    demand(search(subject, on, holds, moderate=True, seed=seed, asked="idempotent"))
 
 
 def assert_refines(lowering: Transformation, on: Graphs = None, *, error: float, seed: int | None = None) -> None:
@@ -219,4 +208,4 @@ def assert_refines(lowering: Transformation, on: Graphs = None, *, error: float,
     ...     return op.clip(op.add(op.mul(x, 0.25), 0.5), low=0, high=1)
     >>> assert_refines(sigmoid_as_line, graphs(containing=sigmoid_as_line, ops=[]), error=0.125)
     """
-    _demand(_preserving(lowering, on, tolerance=error, keeps=None, seed=seed, asked="refined"))
+    demand(_preserving(lowering, on, tolerance=error, keeps=None, seed=seed, asked="refined"))

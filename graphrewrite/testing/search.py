@@ -1,4 +1,4 @@
-"""Look for a graph and inputs that refute a property, and take from what is found all that it does not need."""
+"""Search for a graph and inputs that refute a property, and reduce them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphrewrite.testing.report import Report
 from graphrewrite.testing.strategies.inputs import batch_for
 from graphrewrite.testing.subject import Subject
 
-__all__ = ["Graphs", "Holds", "search"]
+__all__ = ["Graphs", "Holds", "demand", "search"]
 
 Graphs: TypeAlias = "st.SearchStrategy[Any] | nx.DiGraph[Any] | None"
 Holds = Callable[[Report, Any, Mapping[str, Any]], None]
@@ -29,17 +29,17 @@ Holds = Callable[[Report, Any, Mapping[str, Any]], None]
 _LEAST = 25
 """Graphs to try, however quick the profile is."""
 _TURNS = 8
-"""How often to try again with as many graphs for what has fired too rarely."""
+"""Number of tries, with as many graphs each, until all rules have fired often enough."""
 _PATIENT = 2
 """Turns for one rule."""
 _LOOKS = 20
-"""Graphs to look at for numbers that differ, which a person sees, after one where only signs of zeros or NaN do."""
+"""Graphs to try for a clear difference, after one in which only signs of zeros or NaN differ."""
 _SAMPLES = 20
 _SEEDS = 2**32
 
 
 class _Found(BaseException):
-    """A counterexample, on its way out of Hypothesis, which lets pass what is no ordinary error."""
+    """A counterexample, on its way out of Hypothesis, which handles ordinary errors itself."""
 
     def __init__(self, refuted: Refuted, case: Case) -> None:
         self.refuted, self.case = refuted, case
@@ -92,13 +92,19 @@ def search(
     return report
 
 
+def demand(report: Report) -> None:
+    """Raise unless a property holds."""
+    if not report:
+        raise AssertionError(str(report)) from None
+
+
 def _try_graphs(
     subject: Subject, on: Graphs, examine: Callable[[tuple[Any, int]], None], report: Report, least: int
 ) -> None:
-    """Draw graphs until all members have fired so often that what is rare in them has been met."""
+    """Draw graphs until all members have fired, and for long enough that rare cases have occurred."""
     assert report.seed is not None
     for turn in range(_TURNS):
-        names = report.idle or subject.names  # nothing here knows how rarely a condition is met
+        names = report.idle or subject.names  # all of them again: a condition of a rule may hold rarely
         count = least * (4 + len(names)) // 5
         where = st.just(on) if isinstance(on, nx.DiGraph) else subject.graphs(names) if on is None else on
         run = given(st.tuples(where, st.integers(0, 255)))(examine)
@@ -124,7 +130,7 @@ def _count(report: Report, graph: Any) -> None:
 
 
 def _smallest(holds: Holds, found: _Found) -> Any:
-    """Take from a counterexample what it does not need."""
+    """Return the counterexample of the smallest case that shows the same failure."""
     smallest = found.refuted.found
 
     def is_refuted(case: Case) -> bool:
@@ -143,7 +149,7 @@ def _smallest(holds: Holds, found: _Found) -> Any:
 
 
 def _completed(subject: Subject, found: Any) -> Any:
-    """Add what is made of the graph where the verifier was in between, if anything can be made of it."""
+    """Add the result of a transformation that the verifier interrupted, if it can be computed without it."""
     if found.after is not None:
         return found
     try:

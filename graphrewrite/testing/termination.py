@@ -10,14 +10,12 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.errors import GraphRewriteError, RuleError
+from graphrewrite.errors import RuleError
 from graphrewrite.rewriting.engine.entry import rewrite
-from graphrewrite.testing.applying import Refuted
 from graphrewrite.testing.counterexample import Counterexample
 from graphrewrite.testing.orders import Orders
-from graphrewrite.testing.overlapping import Overlapping, failed, rule_sets
-from graphrewrite.testing.report import Report
-from graphrewrite.testing.search import Graphs, search
+from graphrewrite.testing.overlapping import Inputs, Overlapping, check_orders
+from graphrewrite.testing.search import Graphs
 from graphrewrite.testing.steps import Step, in_words
 from graphrewrite.testing.subject import Transformation
 
@@ -26,12 +24,12 @@ __all__ = ["Endless", "assert_terminates"]
 _STRATEGIES = tuple(product(("bottom-up", "top-down"), ("place", "rule")))
 """The orders of `graphrewrite.rewrite`."""
 _SHOWN = 3
-"""After so many steps, a graph that grows is shown."""
+"""Steps after which a graph that grows is shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Endless(Counterexample):
-    """A graph that rules make of itself, or of which they make ever another one.
+    """A graph that rules rewrite to itself, or without end.
 
     Attributes
     ----------
@@ -48,7 +46,7 @@ class Endless(Counterexample):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The steps, and what else is known."""
+        """The steps, and the usual notes."""
         return (f"steps: {in_words(self.path, most=20)}", *super().notes)
 
     @property
@@ -106,31 +104,17 @@ def assert_terminates(
         raise RuleError(f"some steps must be allowed, and {steps} are none")
     subject = Overlapping(rules)
 
-    def holds(report: Report, graph: Any, inputs: Any) -> None:
-        try:
-            if not subject.members:
-                report.fired.update(subject.apply(graph).fired)
-            for current, members in rule_sets(subject, graph):
-                orders = Orders(current, members)
-                report.fired.update(orders.fired)
-                found = _round(orders)
-                if found is None and not orders.is_whole:
-                    found = _growth(orders, steps)
-                if found is not None:
-                    raise Refuted(found, "no end")
-        except GraphRewriteError as error:
-            raise failed(subject, graph, error) from None
+    def examine(orders: Orders, inputs: Inputs) -> Endless | None:
+        return _round(orders) or (None if orders.is_whole else _growth(orders, steps))
 
-    report = search(subject, on, holds, moderate=True, seed=seed, asked="terminating")
-    if not report:
-        raise AssertionError(str(report)) from None
+    check_orders(subject, on, examine, asked="terminating", moderate=True, seed=seed)
 
 
 _CLAIM = "assert_terminates({rules}, on=before)\n"
 
 
 def _round(orders: Orders) -> Endless | None:
-    """Return a graph that is made of itself, the smallest and soonest, if there is one."""
+    """Return a graph that is rewritten to itself, the smallest and soonest, if there is one."""
     if not orders.rounds:
         return None
     start = min(orders.rounds, key=lambda found: len(orders.graphs[found]))
@@ -147,20 +131,17 @@ def _growth(orders: Orders, steps: int | None) -> Endless | None:
     graph = orders.graphs[orders.start]
     limit = 1000 + 100 * len(graph) if steps is None else steps
     for order, first in _STRATEGIES:
-        seen = _Watcher(limit)
+        watcher = _Watcher(limit)
         try:
-            rewrite(graph, orders.members, order=order, first=first, limit=limit + 1, watcher=seen)
+            rewrite(graph, orders.members, order=order, first=first, limit=limit + 1, watcher=watcher)
         except _Endless:
-            counts = ", ".join(f"{name} {count} times" for name, count in seen.counts.most_common(6))
-            reason = f"{_how(len(graph), seen.sizes)}: after {limit} steps rules still match; fired {counts}"
-            return Endless(graph, seen.path[-1].graph, reason, claim=_CLAIM, path=seen.path)
+            counts = ", ".join(f"{name} {count} times" for name, count in watcher.counts.most_common(6))
+            size, sizes = len(graph), watcher.sizes
+            grows = sizes[-1] > max(size, sizes[len(sizes) // 2])
+            how = f"grows without end, from {size} to {sizes[-1]}" if grows else f"changes without end, at {sizes[-1]}"
+            reason = f"it {how} nodes: after {limit} steps rules still match; fired {counts}"
+            return Endless(graph, watcher.path[-1].graph, reason, claim=_CLAIM, path=watcher.path)
     return None
-
-
-def _how(size: int, sizes: list[int]) -> str:
-    if sizes[-1] > max(size, sizes[len(sizes) // 2]):
-        return f"it grows without end, from {size} to {sizes[-1]} nodes"
-    return f"it changes without end, at {sizes[-1]} nodes"
 
 
 class _Endless(Exception):
@@ -168,7 +149,7 @@ class _Endless(Exception):
 
 
 class _Watcher:
-    """Looks at what becomes of a graph, and stops it."""
+    """Record the steps of a rewrite, and stop it after too many."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

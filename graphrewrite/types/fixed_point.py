@@ -48,10 +48,10 @@ class FixedPoint(Displayed):
         if not isinstance(self.signed, bool | np.bool_ | int):
             raise TypeMismatchError(f"signed is True or False, got {self.signed!r}")
         try:  # numbers of numpy, say, become Python's, which print alike everywhere
-            found = operator.index(self.width), operator.index(self.fraction)
+            numbers = operator.index(self.width), operator.index(self.fraction)
         except TypeError as error:
             raise TypeMismatchError(f"width and fraction are integers: {error}") from error
-        for name, value in zip(("signed", "width", "fraction"), (bool(self.signed), *found), strict=True):
+        for name, value in zip(("signed", "width", "fraction"), (bool(self.signed), *numbers), strict=True):
             object.__setattr__(self, name, value)
         if not 1 <= self.width <= 63:
             raise TypeMismatchError(f"fixed-point widths are 1 to 63 bits, got {self.width}")

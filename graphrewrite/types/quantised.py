@@ -69,13 +69,13 @@ class Quantised(Displayed):
             if not self.minimum <= zero <= self.maximum:
                 raise TypeMismatchError(f"the zero point {zero} does not fit into {self.storage}")
 
-    def _each(self, given: Any, convert: Any) -> Any:
+    def _each(self, values: Any, convert: Any) -> Any:
         """A number, or a tuple of them where a sequence or an array was given."""
         try:
-            array = isinstance(given, np.ndarray) and given.ndim
-            return tuple(map(convert, given)) if array or isinstance(given, tuple | list) else convert(given)
+            array = isinstance(values, np.ndarray) and values.ndim
+            return tuple(map(convert, values)) if array or isinstance(values, tuple | list) else convert(values)
         except (TypeError, ValueError, OverflowError) as error:
-            raise TypeMismatchError(f"scales are floats and zero points ints, got {given!r}") from error
+            raise TypeMismatchError(f"scales are floats and zero points ints, got {values!r}") from error
 
     @property
     def minimum(self) -> int:

@@ -145,9 +145,9 @@ def nearest_small(
     near = _signed(kind, array, saturate) if kind.signed else _power(kind, array, saturate, mode)
     if kind.infinite and infinities:
         near = np.where(np.isinf(array), array, near)
-    found = np.asarray(np.where(bare, np.float32(np.nan if kind.nan else 0), near), np.float32)
-    same = ((array == found) & (np.signbit(array) == np.signbit(found))) | (bare & np.isnan(found))
-    return array if same.all() else found
+    nearest = np.asarray(np.where(bare, np.float32(np.nan if kind.nan else 0), near), np.float32)
+    same = ((array == nearest) & (np.signbit(array) == np.signbit(nearest))) | (bare & np.isnan(nearest))
+    return array if same.all() else nearest
 
 
 def _signed(kind: SmallFloat, array: np.ndarray, saturate: bool) -> np.ndarray:
@@ -155,22 +155,22 @@ def _signed(kind: SmallFloat, array: np.ndarray, saturate: bool) -> np.ndarray:
     low = np.searchsorted(middles, magnitudes, "left")
     tied = np.searchsorted(middles, magnitudes, "right") > low
     # A tie goes to the neighbour with an even code: the index of a magnitude is its code.
-    places = np.where(tied, low + (low & 1), low)
+    indices = np.where(tied, low + (low & 1), low)
     beyond = np.float32(kind.greatest if saturate or not kind.nan else np.inf if kind.infinite else np.nan)
     grid = np.append(kind.magnitudes.astype(np.float32), beyond)
-    near = np.copysign(grid[places], array)
+    near = np.copysign(grid[indices], array)
     return np.asarray(near if kind.negative_zero else near + np.float32(0))
 
 
 def _power(kind: SmallFloat, array: np.ndarray, saturate: bool, mode: str) -> np.ndarray:
     grid = kind.magnitudes.astype(np.float32)
     if mode == "up":
-        places = np.searchsorted(grid, array, "left")
+        indices = np.searchsorted(grid, array, "left")
     elif mode == "down":
-        places = np.searchsorted(grid, array, "right") - 1
+        indices = np.searchsorted(grid, array, "right") - 1
     elif mode == "nearest":
-        places = np.searchsorted(_middles(kind), array, "right")
+        indices = np.searchsorted(_middles(kind), array, "right")
     else:
         raise TypeMismatchError(f"the rounding mode is 'up', 'down' or 'nearest', got {mode!r}")
-    near = grid[np.clip(places, 0, len(grid) - 1)]
+    near = grid[np.clip(indices, 0, len(grid) - 1)]
     return near if saturate else np.where((array < grid[0]) | (array > grid[-1]), np.float32(np.nan), near)

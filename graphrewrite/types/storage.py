@@ -211,8 +211,8 @@ def _to_bfloat16(array: np.ndarray) -> np.ndarray:
         return array
     # Round to nearest even: add just below half a unit of the upper half, and one more if its last bit is odd.
     half = np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    found = np.where(np.isnan(array), bits | np.uint32(0x00400000), bits + half) & _UPPER
-    return np.asarray(found).view(np.float32)
+    rounded = np.where(np.isnan(array), bits | np.uint32(0x00400000), bits + half) & _UPPER
+    return np.asarray(rounded).view(np.float32)
 
 
 def narrowed(array: np.ndarray) -> np.ndarray:

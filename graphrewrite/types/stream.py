@@ -30,7 +30,7 @@ class Stream(Displayed):
     shape : tuple of int
         Channels first, without the batch.
     lanes : int, optional
-        Channels in a beat, a divisor of their number; all where not given.
+        Channels in a beat, a divisor of their number; all by default.
 
     Examples
     --------

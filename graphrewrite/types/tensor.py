@@ -73,7 +73,7 @@ class Tensor(Displayed):
     shape : tuple of int or str
         Sizes; a string is a size that run time decides.
     layout : str, optional
-        A capital letter for each axis; None where they are not known.
+        A capital letter for each axis; None if they are unknown.
 
     Raises
     ------
@@ -95,11 +95,11 @@ class Tensor(Displayed):
         """Return the one object of equal types: rewriting compares types by identity first."""
         if type(shape) is tuple:
             try:
-                known: Tensor | None = _TENSORS.get((cls, element, shape, layout))
+                existing: Tensor | None = _TENSORS.get((cls, element, shape, layout))
             except TypeError:  # unhashable: reported below
-                known = None
-            if known is not None:
-                return known
+                existing = None
+            if existing is not None:
+                return existing
         check_element(element)
         sizes = checked_shape(shape)
         if layout is not None:
@@ -112,10 +112,10 @@ class Tensor(Displayed):
                     f"{element} has {len(element.channels)} channels, "
                     f"and axis {element.axis} of [{','.join(map(str, sizes))}] has {channels}"
                 )
-        made = super().__new__(cls)
+        tensor = super().__new__(cls)
         key = (cls, element, sizes, layout)
-        made.__dict__.update(element=element, shape=sizes, layout=layout, _hash=hash(key))
-        first: Tensor = _TENSORS.setdefault(key, made)
+        tensor.__dict__.update(element=element, shape=sizes, layout=layout, _hash=hash(key))
+        first: Tensor = _TENSORS.setdefault(key, tensor)
         return first
 
     def __hash__(self) -> int:

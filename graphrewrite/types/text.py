@@ -65,14 +65,14 @@ def _element(text: str) -> Element:
         return text
     quantised = _QUANTISED.match(text)
     channels = [_CHANNEL.match(word) for word in quantised["channels"].split(",")] if quantised is not None else []
-    found = [(float(c["scale"]), int(c["zero"])) for c in channels if c is not None]
-    if quantised is None or len(found) != len(channels) or (len(found) > 1 and quantised["axis"] is None):
+    pairs = [(float(c["scale"]), int(c["zero"])) for c in channels if c is not None]
+    if quantised is None or len(pairs) != len(channels) or (len(pairs) > 1 and quantised["axis"] is None):
         raise ParseError(
             f"{text!r} is not a quantised format; write it as i8<0.1:3>, or i8<0.1:3, 0.2:0 @1> for axis 1"
         )
     if quantised["axis"] is None:
-        return Quantised(quantised["storage"], *found[0])
-    scales, zero_points = zip(*found, strict=True)
+        return Quantised(quantised["storage"], *pairs[0])
+    scales, zero_points = zip(*pairs, strict=True)
     return Quantised(quantised["storage"], scales, zero_points, int(quantised["axis"]))
 
 
@@ -96,18 +96,18 @@ def parse_type(text: str) -> Type:
     >>> print(parse_type("bf16[N,26,26,8] NHWC"))
     bf16[N,26,26,8] NHWC
     """
-    found = _TYPE.match(text.strip())
-    if found is None:
+    match = _TYPE.match(text.strip())
+    if match is None:
         raise ParseError(f"{text!r} is not a type; {_HINT}")
-    words = [word.strip() for word in found["shape"].split(",")] if found["shape"].strip() else []
+    words = [word.strip() for word in match["shape"].split(",")] if match["shape"].strip() else []
     try:
         shape: tuple[Dimension, ...] = tuple(_size(word) for word in words)
-        element = _element(found["element"])
-        if found["stream"] is None and found["lanes"] is None:
-            return Tensor(element, shape, found["layout"])
-        if found["stream"] is None or not isinstance(element, FixedPoint) or found["layout"] is not None:
+        element = _element(match["element"])
+        if match["stream"] is None and match["lanes"] is None:
+            return Tensor(element, shape, match["layout"])
+        if match["stream"] is None or not isinstance(element, FixedPoint) or match["layout"] is not None:
             raise ParseError(f"only streams have lanes, a fixed-point element, whole sizes and no layout; {_HINT}")
-        return Stream(element, shape, int(found["lanes"] or 0))  # type: ignore[arg-type]  # a stream says itself which sizes it takes
+        return Stream(element, shape, int(match["lanes"] or 0))  # type: ignore[arg-type]  # a stream says itself which sizes it takes
     except GraphRewriteError as error:
         raise ParseError(f"{text!r}: {error}") from error
 

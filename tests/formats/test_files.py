@@ -201,7 +201,7 @@ class Bomb:
 
 def test_another_file_of_arrays_is_refused(net):
     Path(f"{net}.npz").write_bytes(archive_of({"array_1": np.zeros((10, 10), np.float32)}))
-    with pytest.raises(SerialError, match=r"^arrays: net.json.npz is not the file that was saved with net.json"):
+    with pytest.raises(SerialError, match=r"^arrays: net.json.npz is not the file that was written with net.json"):
         load(net)
 
 

@@ -91,15 +91,15 @@ class Decoder:
             "$bytes": _bytes,
             "$complex": self._complex,
             "$dict": self._dict,
-            "$element": lambda given, path: _parsed(parse_element, given, path),
+            "$element": lambda data, path: _parsed(parse_element, data, path),
             "$float": _float,
-            "$frozenset": lambda given, path: self._hashed(frozenset, given, path),
+            "$frozenset": lambda data, path: self._hashed(frozenset, data, path),
             "$int": _int,
-            "$list": lambda given, path: list(self._sequence(given, path)),
-            "$scalar": lambda given, path: self._array(given, path, scalar=True),
-            "$set": lambda given, path: self._hashed(set, given, path),
+            "$list": lambda data, path: list(self._sequence(data, path)),
+            "$scalar": lambda data, path: self._array(data, path, scalar=True),
+            "$set": lambda data, path: self._hashed(set, data, path),
             "$shared": self._shared,
-            "$type": lambda given, path: _parsed(parse_type, given, path),
+            "$type": lambda data, path: _parsed(parse_type, data, path),
         }
 
     def decode(self, value: Any, path: JsonPath) -> Any:
@@ -125,34 +125,34 @@ class Decoder:
             return form(value[tags[0]], path)
         return path.fail(str(value) if isinstance(value, Refused) else f"expected JSON, got {_kind(value)}")
 
-    def _sequence(self, given: Any, path: JsonPath) -> tuple[Any, ...]:
-        if type(given) is not list:
-            path.fail(f"expected a list, got {_kind(given)}")
-        return tuple([self.decode(each, path / i) for i, each in enumerate(given)])
+    def _sequence(self, data: Any, path: JsonPath) -> tuple[Any, ...]:
+        if type(data) is not list:
+            path.fail(f"expected a list, got {_kind(data)}")
+        return tuple([self.decode(each, path / i) for i, each in enumerate(data)])
 
-    def _array(self, given: Any, path: JsonPath, *, scalar: bool = False) -> Any:
-        if isinstance(given, str) and not scalar:
+    def _array(self, data: Any, path: JsonPath, *, scalar: bool = False) -> Any:
+        if isinstance(data, str) and not scalar:
             if self.arrays is None:
-                path.fail(f"the array {given[:40]!r} is in a separate file, which is missing")
-            return self.arrays(given, path)
-        given = mapping(given, path)
-        if given.keys() != {"dtype", "shape", "data"}:
-            path.fail(f"expected the keys dtype, shape and data, got {str(list(given))[:60]}")
-        array = array_from(given["dtype"], given["shape"], _bytes(given["data"], path))
+                path.fail(f"the array {data[:40]!r} is in a separate file, which is missing")
+            return self.arrays(data, path)
+        data = mapping(data, path)
+        if data.keys() != {"dtype", "shape", "data"}:
+            path.fail(f"expected the keys dtype, shape and data, got {str(list(data))[:60]}")
+        array = array_from(data["dtype"], data["shape"], _bytes(data["data"], path))
         if isinstance(array, str):
             path.fail(array)
         if scalar and array.ndim:
             path.fail("expected a single number")
         return array[()] if scalar else array
 
-    def _shared(self, given: Any, path: JsonPath) -> np.ndarray:
-        name = text(given, path)
+    def _shared(self, data: Any, path: JsonPath) -> np.ndarray:
+        name = text(data, path)
         if name not in self.shared:
             path.fail(f"the module has no constant {name!r:.60}{did_you_mean(name, self.shared)}")
         return self.shared[name]
 
-    def _complex(self, given: Any, path: JsonPath) -> complex:
-        parts = self._sequence(given, path)
+    def _complex(self, data: Any, path: JsonPath) -> complex:
+        parts = self._sequence(data, path)
         if len(parts) != 2 or not all(type(part) in (int, float) for part in parts):
             path.fail("expected a real and an imaginary part")
         try:
@@ -160,9 +160,9 @@ class Decoder:
         except OverflowError as error:
             path.fail(str(error), error)
 
-    def _dict(self, given: Any, path: JsonPath) -> dict[Any, Any]:
+    def _dict(self, data: Any, path: JsonPath) -> dict[Any, Any]:
         pairs: dict[Any, Any] = {}
-        for i, pair in enumerate(self._sequence(given, path)):
+        for i, pair in enumerate(self._sequence(data, path)):
             if not isinstance(pair, tuple) or len(pair) != 2:
                 (path / i).fail("expected a key and a value")
             try:
@@ -173,9 +173,9 @@ class Decoder:
                 (path / i).fail("expected a key: a string, a number or a tuple of them", error)
         return pairs
 
-    def _hashed(self, make: Callable[[Any], Any], given: Any, path: JsonPath) -> Any:
+    def _hashed(self, make: Callable[[Any], Any], data: Any, path: JsonPath) -> Any:
         try:
-            return make(self._sequence(given, path))
+            return make(self._sequence(data, path))
         except TypeError as error:
             path.fail("expected strings, numbers or tuples of them", error)
 
@@ -186,30 +186,30 @@ class Refused(str):
     __slots__ = ()
 
 
-def _parsed(parse: Callable[[str], Any], given: Any, path: JsonPath) -> Any:
+def _parsed(parse: Callable[[str], Any], data: Any, path: JsonPath) -> Any:
     try:
-        return parse(text(given, path))
+        return parse(text(data, path))
     except ParseError as error:
         path.fail(str(error), error)
 
 
-def _bytes(given: Any, path: JsonPath) -> bytes:
+def _bytes(data: Any, path: JsonPath) -> bytes:
     try:
-        return base64.b64decode(text(given, path).encode("ascii"), validate=True)
+        return base64.b64decode(text(data, path).encode("ascii"), validate=True)
     except (binascii.Error, ValueError) as error:
         path.fail(f"expected bytes in base 64: {error}", error)
 
 
-def _float(given: Any, path: JsonPath) -> float:
-    if given in ("inf", "-inf"):
-        return float(given)
-    number = struct.unpack(">d", bytes.fromhex(given))[0] if isinstance(given, str) and _BITS.match(given) else 0.0
+def _float(data: Any, path: JsonPath) -> float:
+    if data in ("inf", "-inf"):
+        return float(data)
+    number = struct.unpack(">d", bytes.fromhex(data))[0] if isinstance(data, str) and _BITS.match(data) else 0.0
     if not math.isnan(number):
         path.fail("expected 'inf', '-inf' or the 16 hexadecimal digits of a NaN")
     return float(number)
 
 
-def _int(given: Any, path: JsonPath) -> int:
-    if not isinstance(given, str) or not _HEX.match(given):
+def _int(data: Any, path: JsonPath) -> int:
+    if not isinstance(data, str) or not _HEX.match(data):
         path.fail("expected an integer such as '0x1f'")
-    return int(given, 16)
+    return int(data, 16)

@@ -82,15 +82,15 @@ def from_dict(data: Any, *, ops: Iterable[Op] = (), decoder: Decoder | None = No
     if kind not in ("graph", "module"):
         (path / "kind").fail("expected 'graph' or 'module'")
     check_keys(data, _KEYS[kind], path)
-    work = _Reading(decoder or Decoder(), ops_by_name(ops))
-    return work.module(data, path) if kind == "module" else work.nested(data, path)
+    reading = _Reading(decoder or Decoder(), ops_by_name(ops))
+    return reading.module(data, path) if kind == "module" else reading.nested(data, path)
 
 
 class _Reading:
     """State of reading one document."""
 
-    def __init__(self, decoder: Decoder, given: Mapping[str, Op]) -> None:
-        self.decoder, self.given = decoder, given
+    def __init__(self, decoder: Decoder, own_ops: Mapping[str, Op]) -> None:
+        self.decoder, self.own_ops = decoder, own_ops
         self.module_op: Callable[[str], Op] | None = None
 
     def nested(self, data: Mapping[str, Any], path: JsonPath) -> Graph:
@@ -119,30 +119,22 @@ class _Reading:
             kind = self.decoder.decode(each.get("result"), here / "result")
             if not isinstance(value, np.ndarray) or not isinstance(kind, Tensor):
                 here.fail("expected an array as value and its type as result")
-            try:
+            with here.reporting():
                 module.constant(name, value, kind)
-            except GraphRewriteError as error:
-                here.fail(str(error), error)
         self.decoder.shared = dict(module.constants)
         placeholders = path / "placeholders"
         for name, each in mapping(data.get("placeholders", {}), placeholders).items():
-            kind = self.decoder.decode(each, placeholders / name)
+            here = placeholders / name
+            kind = self.decoder.decode(each, here)
             if not isinstance(kind, Tensor | Stream):
-                (placeholders / name).fail("expected a type")
-            try:
+                here.fail("expected a type")
+            with here.reporting():
                 module.placeholder(name, kind)
-            except GraphRewriteError as error:
-                (placeholders / name).fail(str(error), error)
-        attributes = self.decoder.decode(data.get("attributes", {}), path / "attributes")
-        if not isinstance(attributes, dict):
-            (path / "attributes").fail("expected an object {...}")
-        module.attributes.update(attributes)
+        module.attributes.update(self._object(data.get("attributes", {}), path / "attributes"))
         graphs = mapping(data.get("graphs", {}), path / "graphs")
         for name in graphs:
-            try:
+            with (path / "graphs" / name).reporting():
                 module.add_graph(name)
-            except GraphRewriteError as error:
-                (path / "graphs" / name).fail(str(error), error)
         for name, each in graphs.items():
             below = path / "graphs" / name
             check_keys(mapping(each, below), _GRAPH, below)
@@ -152,14 +144,18 @@ class _Reading:
 
     def fill(self, graph: Graph, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
         """Fill an empty graph from its description."""
-        attributes = self.decoder.decode(data.get("attributes", {}), path / "attributes")
-        if not isinstance(attributes, dict):
-            (path / "attributes").fail("expected an object {...}")
+        attributes = self._object(data.get("attributes", {}), path / "attributes")
         graph.graph.clear()
         graph.graph.update(attributes)
         names = self._nodes(graph, data, path / "nodes")
         self._ops(graph, data, library, path / "ops")
         self._edges(graph, data, names, path / "edges")
+
+    def _object(self, value: Any, path: JsonPath) -> dict[Any, Any]:
+        decoded = self.decoder.decode(value, path)
+        if not isinstance(decoded, dict):
+            path.fail("expected an object {...}")
+        return decoded
 
     def _nodes(self, graph: Graph, data: Mapping[str, Any], path: JsonPath) -> dict[str, Any]:
         names: dict[str, Any] = {}
@@ -167,12 +163,8 @@ class _Reading:
             name = names[key] = name_of(key, path / key)
             if name in graph:
                 (path / name).fail("another node has the same name")
-            attributes = self.decoder.decode(each, path / name)
-            if not isinstance(attributes, dict):
-                (path / name).fail("expected an object {...}")
-            wrong = unsound_node(attributes)
-            if wrong is not None:
-                (path / name / wrong[0]).fail(wrong[1])
+            attributes = self._object(each, path / name)
+            (path / name).check(unsound_node(attributes))
             graph.add_node(name)
             graph.nodes[name].update(attributes)
         return names
@@ -189,13 +181,13 @@ class _Reading:
                 elif op is not None:
                     graph.adopt(op)
                 elif name in used:
-                    here.fail(f"the graph has nodes of this op; pass it as ops=[…]{did_you_mean(name, self.given)}")
+                    here.fail(f"the graph has nodes of this op; pass it as ops=[…]{did_you_mean(name, self.own_ops)}")
             except GraphRewriteError as error:
                 if str(error).startswith(str(here)):
                     raise
                 here.fail(str(error), error)
-        for name in sorted(used & self.given.keys() - LIBRARY.keys() - graph.ops.keys()):
-            graph.adopt(self.given[name])
+        for name in sorted(used & self.own_ops.keys() - LIBRARY.keys() - graph.ops.keys()):
+            graph.adopt(self.own_ops[name])
 
     def _op(self, name: str, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> Op | None:
         """Return an op; None if it is not in `ops` and should be."""
@@ -209,10 +201,10 @@ class _Reading:
             results = data.get("results")
             if type(results) is not int or not 0 <= results <= _RESULTS:
                 (path / "results").fail("expected the number of results of the op")
-            return self.given.get(name) or generic(name, results)
+            return self.own_ops.get(name) or generic(name, results)
         if kind != "given":
             (path / "kind").fail("expected 'generic', 'graph' or 'given'")
-        return self.given.get(name)
+        return self.own_ops.get(name)
 
     def _edges(self, graph: Graph, data: Mapping[str, Any], names: Mapping[str, Any], path: JsonPath) -> None:
         for source, targets in mapping(data.get("edges", {}), path).items():
@@ -221,12 +213,8 @@ class _Reading:
                 for key in (source, destination):
                     if key not in names:
                         here.fail(f"there is no node {key!r:.60}{did_you_mean(key, names)}")
-                attributes = self.decoder.decode(each, here)
-                if not isinstance(attributes, dict):
-                    here.fail("expected an object {...}")
-                wrong = unsound_edge(attributes)
-                if wrong is not None:
-                    (here / wrong[0]).fail(wrong[1])
+                attributes = self._object(each, here)
+                here.check(unsound_edge(attributes))
                 graph.add_edge(names[source], names[destination])
                 graph.edges[names[source], names[destination]].update(attributes)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import GraphRewriteError
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import raw_bytes
 from graphrewrite.formats.text.literal_printer import DEPTH
@@ -32,10 +31,8 @@ def inline(array: np.ndarray, path: JsonPath) -> dict[str, Any]:
     >>> inline(np.int8([1, 2]), JsonPath())
     {'$array': {'dtype': '|i1', 'shape': [2], 'data': 'AQI='}}
     """
-    try:
+    with path.reporting():
         dtype, data = raw_bytes(array)
-    except GraphRewriteError as error:
-        path.fail(str(error), error)
     return {"$array": {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(data).decode()}}
 
 

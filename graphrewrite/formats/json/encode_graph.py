@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphrewrite.errors import GraphRewriteError, SerialError
+from graphrewrite.errors import SerialError
 from graphrewrite.formats.json.encode import PutArray, encode, inline
 from graphrewrite.formats.json.path import JsonPath, key_of
 from graphrewrite.formats.text.graph_printer import inner_graphs
@@ -60,10 +60,8 @@ def to_dict(thing: nx.DiGraph | Module, *, put: PutArray = inline) -> dict[str, 
         return {**head, "kind": "module", **_module(thing, path, put)}
     if not isinstance(thing, nx.DiGraph) or thing.is_multigraph():
         raise SerialError(f"expected a Graph, networkx.DiGraph or Module, got {type(thing).__name__}")
-    try:
+    with (path / "graphs").reporting():
         inner = inner_graphs(thing)
-    except GraphRewriteError as error:
-        (path / "graphs").fail(str(error), error)
     document = {**head, "kind": "graph", **_graph(thing, inner, path, put)}
     if inner:
         below = path / "graphs"
@@ -101,24 +99,19 @@ def _graph(graph: nx.DiGraph, inner: Mapping[str, Any], path: JsonPath, put: Put
     nodes: dict[str, Any] = {}
     edges: dict[str, dict[str, Any]] = {}
     for name, data in graph.nodes(data=True):
-        key = key_of(name, path / "nodes" / name)
         here = path / "nodes" / name
-        _check(unsound_node(data), here)
+        key = key_of(name, here)
+        here.check(unsound_node(data))
         nodes[key] = encode(data, here, put)
     for source, destination, data in graph.edges(data=True):
         here = path / "edges" / source / destination
         slots = slots_of(data)
         data = data if slots is None else {**data, "slots": slots}
-        _check(unsound_edge(data), here)
+        here.check(unsound_edge(data))
         edges.setdefault(key_of(source, here), {})[key_of(destination, here)] = encode(data, here, put)
     attributes = encode(graph.graph, path / "attributes", put)
     ops = {name: _op(op, inner, path / "ops" / name) for name, op in getattr(graph, "ops", {}).items()}
     return {"attributes": attributes, **({"ops": ops} if ops else {}), "nodes": nodes, "edges": edges}
-
-
-def _check(wrong: tuple[str, str] | None, path: JsonPath) -> None:
-    if wrong is not None:
-        (path / wrong[0]).fail(wrong[1])
 
 
 def _op(op: Any, inner: Mapping[str, Any], path: JsonPath) -> dict[str, Any]:

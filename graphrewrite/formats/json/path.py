@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from graphrewrite.errors import GraphRewriteError, ParseError, SerialError
@@ -46,6 +48,19 @@ class JsonPath:
         """Raise an error whose message starts with the path."""
         raise SerialError(message, path=str(self)) from cause
 
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Raise errors of a with-block anew, with the path."""
+        try:
+            yield
+        except GraphRewriteError as error:
+            self.fail(str(error), error)
+
+    def check(self, wrong: tuple[str, str] | None) -> None:
+        """Raise an error if a validation has returned a key and a message."""
+        if wrong is not None:
+            (self / wrong[0]).fail(wrong[1])
+
 
 def key_of(name: Any, path: JsonPath) -> str:
     """Return the key for a node name: strings as they are, except that other names, and "!…", become ``!literal``.
@@ -57,10 +72,8 @@ def key_of(name: Any, path: JsonPath) -> str:
     """
     if isinstance(name, str):
         return f"!{str.__repr__(name)}" if name.startswith("!") else str(name)
-    try:
+    with path.reporting():
         return f"!{quote(name)}"
-    except GraphRewriteError as error:
-        path.fail(str(error), error)
 
 
 def name_of(key: str, path: JsonPath) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 
-from graphrewrite.errors import ParseError
+from graphrewrite.errors import GraphRewriteError, ParseError
 
 __all__ = ["Cursor"]
 
@@ -82,6 +83,16 @@ class Cursor:
         raise ParseError(
             f"line {self.number}, column {at + 1}: {message}\n  {printable}\n  {' ' * (at - start)}^"
         ) from cause
+
+    @contextmanager
+    def reporting(self, at: int) -> Iterator[None]:
+        """Raise errors of a with-block anew, with line and column; errors of parsing have them already."""
+        try:
+            yield
+        except ParseError:
+            raise
+        except GraphRewriteError as error:
+            self.fail(str(error), at=at, cause=error)
 
     def check(self, wrong: tuple[Any, str] | None, *, at: int) -> None:
         """Raise an error if a validation has returned a key and a message."""

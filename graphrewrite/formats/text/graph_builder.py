@@ -68,14 +68,16 @@ def _data(
         if len(line.operands) != 1:
             _fail(line, f"an output has one operand, got {len(line.operands)}")
         _operand_types(line, names, types)
-        return {"type": kind, "index": ports[kind], **_only_annotations(line), "origin": (line.name,)}
+        annotations = _only_annotations(line, line.attributes)
+        return {"type": kind, "index": ports[kind], **annotations, "origin": (line.name,)}
     if kind in ("input", "constant"):
         if line.operands:
             line.cursor.fail(f"{kind} takes no operands", at=line.columns["operand", 0])
         if kind == "constant":
             return constant_of(line, shared)
         result = one_object(_one_type(line, "an input needs a type, as in 'x = input() : f32[N,4]'"))
-        return {"type": kind, "index": ports[kind], **_only_annotations(line), "result": result, "origin": (line.name,)}
+        annotations = _only_annotations(line, line.attributes)
+        return {"type": kind, "index": ports[kind], **annotations, "result": result, "origin": (line.name,)}
     return _of_op(graph, line, _operand_types(line, names, types), ops)
 
 
@@ -100,7 +102,9 @@ def _of_op(graph: Graph, line: NodeLine, types: tuple[Type, ...], ops: Mapping[s
     if op is None:
         hint = did_you_mean(kind, [*LIBRARY, *ops])
         _fail(line, f"unknown op {kind!r}{hint}; pass it as ops=[…], or write ?{kind} for a generic op")
-    attributes = {key: value for key, value in line.attributes.items() if key not in RESERVED_ANNOTATIONS}
+    attributes, annotations = dict[str, Any](), dict[str, Any]()
+    for key, value in line.attributes.items():
+        (annotations if key in RESERVED_ANNOTATIONS else attributes)[key] = value
     try:
         op.check(len(types), attributes)
         results = op.result_types(types, attributes)
@@ -115,23 +119,16 @@ def _of_op(graph: Graph, line: NodeLine, types: tuple[Type, ...], ops: Mapping[s
             f"the type of {kind} is {inferred} here, and the text says {declared}", at=line.columns["types"]
         )
     _adopt(graph, line, op)
-    return {
-        "type": kind,
-        **stored,
-        **_annotations(line),
-        "result": results[0] if len(results) == 1 else results,
-        "origin": (),
-    }
+    result = results[0] if len(results) == 1 else results
+    return {"type": kind, **stored, **annotations, "result": result, "origin": ()}
 
 
 def _adopt(graph: Graph, line: NodeLine, op: Op) -> None:
     if isinstance(op, GraphOp) and op.name not in graph.ops:
         graph.ops[op.name] = op  # nesting was checked before any graph is built
         return
-    try:
+    with line.cursor.reporting(line.columns["kind"]):
         graph.adopt(op)
-    except GraphRewriteError as error:
-        _fail(line, str(error), error)
 
 
 def constant_of(line: NodeLine, shared: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -158,17 +155,10 @@ def constant_of(line: NodeLine, shared: Mapping[str, np.ndarray]) -> dict[str, A
         value = _numbers(line, value, declared, at)
     elif declared is not None and value.shape != declared.shape:
         _refuse_shape(line, value, declared, at)
-    try:
+    with line.cursor.reporting(line.columns["kind"]):
         kind = Tensor(element_of(value.dtype), value.shape) if declared is None else declared
-    except GraphRewriteError as error:
-        _fail(line, str(error), error)
-    return {
-        "type": "constant",
-        "value": value,
-        **_only_annotations(line, attributes),
-        "result": one_object(kind),
-        "origin": (),
-    }
+    annotations = _only_annotations(line, attributes)
+    return {"type": "constant", "value": value, **annotations, "result": one_object(kind), "origin": ()}
 
 
 def _numbers(line: NodeLine, entries: Any, declared: Tensor | None, at: int) -> np.ndarray:
@@ -195,24 +185,14 @@ def _refuse_shape(line: NodeLine, array: np.ndarray, declared: Tensor, at: int) 
     line.cursor.fail(f"the value has the shape [{shown}], and the type is {declared}", at=at)
 
 
-def _annotations(line: NodeLine, attributes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {
-        key: value
-        for key, value in (line.attributes if attributes is None else attributes).items()
-        if key in RESERVED_ANNOTATIONS
-    }
-
-
-def _only_annotations(line: NodeLine, attributes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _only_annotations(line: NodeLine, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the annotations of a node whose op has no attributes."""
-    for key in line.attributes if attributes is None else attributes:
-        if key not in RESERVED_ANNOTATIONS:
-            at = line.columns.get(("attribute", key), 0)
-            line.cursor.fail(
-                f"{line.kind} has no attribute {key!r}; annotations are {', '.join(sorted(RESERVED_ANNOTATIONS))}",
-                at=at,
-            )
-    return _annotations(line, attributes)
+    wrong = next((key for key in attributes if key not in RESERVED_ANNOTATIONS), None)
+    if wrong is not None:
+        annotations = ", ".join(sorted(RESERVED_ANNOTATIONS))
+        at = line.columns.get(("attribute", wrong), 0)
+        line.cursor.fail(f"{line.kind} has no attribute {wrong!r}; annotations are {annotations}", at=at)
+    return dict(attributes)
 
 
 def _one_type(line: NodeLine, message: str) -> Type:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import GraphRewriteError, ParseError, did_you_mean
+from graphrewrite.errors import ParseError, did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.graph_builder import constant_of, fill
 from graphrewrite.formats.text.line_parser import Header, NodeLine, read_header, read_line
@@ -210,10 +210,8 @@ def _module(sections: list[_Section], ops: Mapping[str, Op]) -> Module:
     for line in first.lines:
         _share(module, line)
     for name, section in inner.items():
-        try:
+        with section.header.cursor.reporting(at=0):
             module.add_graph(name)
-        except GraphRewriteError as error:
-            section.header.cursor.fail(str(error), at=0, cause=error)
     for name in _inner_first(inner, inner):
         graphs = {kind: module.op(kind) for kind in _used(inner[name], inner)}
         _build(module[name], name, inner[name], {**ops, **graphs}, module.constants)
@@ -226,7 +224,7 @@ def _share(module: Module, line: NodeLine) -> None:
     if line.kind not in ("constant", "placeholder") or line.is_raw or line.operands or line.controls or line.others:
         hint = did_you_mean(str(line.kind), ["constant", "placeholder"])
         line.cursor.fail(f"expected a constant or placeholder of the module, or a line 'graph …'{hint}", at=at)
-    try:
+    with line.cursor.reporting(at):
         if line.kind == "constant":
             data = constant_of(line, {})
             module.constant(line.name, data["value"], data["result"])
@@ -234,7 +232,3 @@ def _share(module: Module, line: NodeLine) -> None:
             line.cursor.fail("a placeholder needs a type, as in 'x = placeholder() : f32[N]'", at=at)
         else:
             module.placeholder(line.name, line.types[0])
-    except ParseError:
-        raise
-    except GraphRewriteError as error:
-        line.cursor.fail(str(error), at=at, cause=error)

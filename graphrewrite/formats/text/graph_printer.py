@@ -81,13 +81,13 @@ def inner_graphs(graph: nx.DiGraph, *, strict: bool = True) -> dict[str, nx.DiGr
     for each in work:  # grows as it goes
         for op in nested_ops(each) if hasattr(each, "ops") else ():
             body = op.library.get(op.name)
-            known = graphs.get(op.name)
-            if body is None or body is known:
+            other = graphs.get(op.name)
+            if body is None or body is other:
                 continue
-            if known is None:
+            if other is None:
                 graphs[op.name] = body
                 work.append(body)
-            elif strict and known != body:
+            elif strict and other != body:
                 raise GraphError(f"two different nested graphs have the name {op.name!r}; rename one of them")
     return dict(sorted(graphs.items()))
 

@@ -71,8 +71,8 @@ def read_header(cursor: Cursor) -> Header | None:
 
     Examples
     --------
-    >>> found = read_header(Cursor("graph net(author='me')", 1))
-    >>> found.word, found.name, found.attributes
+    >>> header = read_header(Cursor("graph net(author='me')", 1))
+    >>> header.word, header.name, header.attributes
     ('graph', 'net', {'author': 'me'})
     >>> read_header(Cursor("graph = relu(x)", 1))
     """
@@ -98,8 +98,8 @@ def read_line(cursor: Cursor) -> NodeLine:
 
     Examples
     --------
-    >>> found = read_line(Cursor("m = ?Foo(x, b:1, ^c, alpha=1) : f32[N]", 1))
-    >>> found.name, found.kind, found.operands, found.controls, found.attributes
+    >>> line = read_line(Cursor("m = ?Foo(x, b:1, ^c, alpha=1) : f32[N]", 1))
+    >>> line.name, line.kind, line.operands, line.controls, line.attributes
     ('m', 'Foo', [('x', 0), ('b', 1)], [('c', 'control')], {'alpha': 1})
     """
     try:

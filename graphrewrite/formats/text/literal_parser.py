@@ -160,7 +160,7 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
         if match is not None:
             try:
                 return meaning(match[part])
-            except ParseError as error:
+            except ParseError as error:  # without line and column
                 cursor.fail(str(error), at=start, cause=error)
     word = cursor.take(_WORD)
     if word is None:

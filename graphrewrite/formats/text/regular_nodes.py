@@ -42,16 +42,16 @@ def is_regular(
             return False
         operands = []
         for source, result in reads.operands:
-            found = types(source)
-            found = found if isinstance(found, tuple) else (found,)
-            operands.append(found[result])
+            results = types(source)
+            results = results if isinstance(results, tuple) else (results,)
+            operands.append(results[result])
         if not all(isinstance(each, Tensor | Stream) for each in operands):
             return False
         inferred = op.result_types(tuple(operands), attributes)
     except Exception:  # inference of an op may raise anything for wrong attributes and types
         return False
-    given = data.get("result")
-    return bool(given == (inferred[0] if len(inferred) == 1 else inferred))
+    declared = data.get("result")
+    return bool(declared == (inferred[0] if len(inferred) == 1 else inferred))
 
 
 def _is_regular_port(
