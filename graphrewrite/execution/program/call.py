@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -64,8 +64,8 @@ class Call:
     @cached_property
     def plain(self) -> np.dtype | None:
         """The dtype of a single f32 or f64 result, which needs no conversion."""
-        plain = len(self.results) == 1 and self.results[0].element in ("f32", "f64")
-        return element_dtype(self.results[0].element) if plain else None
+        is_plain = len(self.results) == 1 and self.results[0].element in ("f32", "f64")
+        return element_dtype(self.results[0].element) if is_plain else None
 
     def run(self, values: Values) -> None:
         """Compute the node by its op's function."""
@@ -77,9 +77,13 @@ class Call:
         except GraphError:
             raise
         except Exception as error:
-            shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
-            raise EvaluationError(f"{self.op.name}({shapes}) failed: {error}", node=self.node) from error
+            raise self.failure(arrays, error) from error
         values[self.node] = results
+
+    def failure(self, arrays: Iterable[np.ndarray], error: Exception) -> EvaluationError:
+        """Return the error of a call on some arrays."""
+        shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
+        return EvaluationError(f"{self.op.name}({shapes}) failed: {error}", node=self.node)
 
     def _held(self, result: int, array: np.ndarray) -> np.ndarray:
         """Return a result in the dtype of its type; functions may compute in another one, such as for indices."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from graphrewrite.execution.program.instruction import Action
+from graphrewrite.execution.program.instruction import Action, Instruction
 
 __all__ = ["Border", "Channelwise", "Total"]
 
 
 @dataclass(frozen=True)
-class Border:
+class Border(Instruction):
     """Copy an operand into a border of zeros, which is written only once.
 
     Attributes
@@ -26,21 +24,17 @@ class Border:
         Width of the border before the first entry, by axis of positions.
     """
 
-    reads: tuple[int, ...]
-    writes: int
     before: tuple[int, ...]
-    in_place: ClassVar[bool] = False
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return the one copy; the border is filled here."""
-        source, target = registers[self.reads[0]], registers[self.writes]
         target[...] = 0
         inside = tuple(slice(p, p + size) for p, size in zip(self.before, source.shape, strict=False))
         return [partial(np.copyto, target[inside], source)]
 
 
 @dataclass(frozen=True)
-class Channelwise:
+class Channelwise(Instruction):
     """Convolve each channel with weights of its own.
 
     Attributes
@@ -51,16 +45,12 @@ class Channelwise:
         As for `op.conv`.
     """
 
-    reads: tuple[int, ...]
-    writes: int
     weights: np.ndarray
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    in_place: ClassVar[bool] = False
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one sum of products, in which channels and frames are one axis: numpy runs along the last."""
-        source, target = registers[self.reads[0]], registers[self.writes]
         *kernel, channels = self.weights.shape
         rank, entries = len(kernel), channels * source.shape[-1]
         weights = np.repeat(self.weights, source.shape[-1], axis=-1)
@@ -83,15 +73,10 @@ class Channelwise:
 
 
 @dataclass(frozen=True)
-class Total:
+class Total(Instruction):
     """Add up all positions."""
 
-    reads: tuple[int, ...]
-    writes: int
-    in_place: ClassVar[bool] = False
-
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return the one sum."""
-        source, target = registers[self.reads[0]], registers[self.writes]
         positions = source.reshape(math.prod(source.shape[:-2]), *source.shape[-2:])
         return [partial(np.add.reduce, positions, axis=0, out=target.reshape(source.shape[-2:]))]

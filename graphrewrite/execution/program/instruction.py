@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -40,38 +40,42 @@ class Register(NamedTuple):
     kept: bool = False
 
 
-class Instruction(Protocol):
-    """Interface of instructions."""
-
-    @property
-    def reads(self) -> tuple[int, ...]:
-        """The registers that it reads."""
-
-    @property
-    def writes(self) -> int:
-        """The register that it writes."""
-
-    @property
-    def in_place(self) -> bool:
-        """Whether it may write to the memory of its first operand."""
-
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
-        """Return the actions that compute it on arrays, bound once for all chunks."""
-
-
 @dataclass(frozen=True)
-class Convert:
-    """Apply a map to every entry."""
+class Instruction:
+    """Interface of instructions.
+
+    Attributes
+    ----------
+    reads : tuple of int
+        The registers that it reads.
+    writes : int
+        The register that it writes.
+    """
 
     reads: tuple[int, ...]
     writes: int
+    in_place: ClassVar[bool] = False
+    """Whether it may write to the memory of its first operand."""
+
+    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+        """Return the actions that compute it on arrays, bound once for all chunks."""
+        return self.actions(*(registers[r] for r in self.reads), registers[self.writes])
+
+    def actions(self, *arrays: Any, **_: Any) -> list[Action]:
+        """Return the actions that compute it on the arrays that it reads and the one that it writes."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Convert(Instruction):
+    """Apply a map to every entry."""
+
     map: Map
     in_place: ClassVar[bool] = True
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action for each part of the map that has an effect."""
-        source, target = registers[self.reads[0]], registers[self.writes]
-        kind, actions = target.dtype, list[Action]()
+        actions: list[Action] = []
         if isinstance(self.map.scale, np.ndarray) or self.map.scale != 1:
             actions.append(partial(np.multiply, source, _along_frames(self.map.scale, target), out=target))
             source = target
@@ -83,7 +87,8 @@ class Convert:
             source = target
         if self.map.limited:
             # Faster than maximum or minimum with a number, even if one of the limits is infinite.
-            actions.append(partial(np.clip, source, kind.type(self.map.low), kind.type(self.map.high), out=target))
+            low, high = (target.dtype.type(limit) for limit in (self.map.low, self.map.high))
+            actions.append(partial(np.clip, source, low, high, out=target))
         return actions or [partial(np.copyto, target, source)]
 
 
@@ -94,20 +99,16 @@ def _along_frames(value: float | np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Cast:
+class Cast(Instruction):
     """Change the carrier."""
 
-    reads: tuple[int, ...]
-    writes: int
-    in_place: ClassVar[bool] = False
-
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action."""
-        return [partial(np.copyto, registers[self.writes], registers[self.reads[0]], casting="same_kind")]
+        return [partial(np.copyto, target, source, casting="same_kind")]
 
 
 @dataclass(frozen=True)
-class Copy:
+class Copy(Instruction):
     """Copy entries into another order: source and target are reshaped, and their axes permuted to match.
 
     Attributes
@@ -118,17 +119,13 @@ class Copy:
         Permutations of their axes after which entries correspond.
     """
 
-    reads: tuple[int, ...]
-    writes: int
     seen: tuple[int, ...]
     laid: tuple[int, ...]
     source_axes: tuple[int, ...]
     target_axes: tuple[int, ...]
-    in_place: ClassVar[bool] = False
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action."""
-        source, target = registers[self.reads[0]], registers[self.writes]
         frames, last = source.shape[-1], len(self.seen)
         return [
             partial(
@@ -140,7 +137,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Product:
+class Product(Instruction):
     """Multiply weights with every position's column of entries.
 
     Attributes
@@ -152,15 +149,11 @@ class Product:
         windows may overlap. Without it, the operand's last axis before the frames is the column.
     """
 
-    reads: tuple[int, ...]
-    writes: int
     weights: np.ndarray
     windows: tuple[int, int] | None = None
-    in_place: ClassVar[bool] = False
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, columns: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one batched matrix product over all positions."""
-        columns, target = registers[self.reads[0]], registers[self.writes]
         frames = target.shape[-1]
         if self.windows is not None:
             count, step = self.windows
@@ -177,7 +170,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Slide:
+class Slide(Instruction):
     """Take the maximum, or the sum, over windows along one axis of positions.
 
     Attributes
@@ -188,18 +181,14 @@ class Slide:
         ``np.maximum`` or ``np.add``.
     """
 
-    reads: tuple[int, ...]
-    writes: int
     axis: int
     kernel: int
     stride: int
     before: int
     fold: np.ufunc = np.maximum
-    in_place: ClassVar[bool] = False
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action per tap."""
-        source, target = registers[self.reads[0]], registers[self.writes]
         size, count = source.shape[self.axis], target.shape[self.axis]
         taps = []
         for tap in range(self.kernel):
@@ -228,31 +217,24 @@ class Slide:
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(Instruction):
     """Add two registers of one shape."""
 
-    reads: tuple[int, ...]
-    writes: int
     in_place: ClassVar[bool] = True
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, x: np.ndarray, y: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action."""
-        x, y, target = registers[self.reads[0]], registers[self.reads[1]], registers[self.writes]
         return [partial(np.add, x, y, out=target, dtype=target.dtype, casting="same_kind")]
 
 
 @dataclass(frozen=True)
-class Index:
+class Index(Instruction):
     """Find the first greatest entry along an axis."""
 
-    reads: tuple[int, ...]
-    writes: int
     axis: int
-    in_place: ClassVar[bool] = False
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action; the index becomes an integer of the carrier."""
-        source, target = registers[self.reads[0]], registers[self.writes]
 
         def find() -> None:
             target[...] = np.argmax(source, axis=self.axis).reshape(target.shape)

@@ -11,9 +11,10 @@ from graphrewrite.execution.program.instruction import Product, Slide
 from graphrewrite.execution.program.translation import KernelValue, Translation
 from graphrewrite.execution.program.windows import Gather, Geometry
 from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
+from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.types import FixedPoint
 
-__all__ = ["translate_conv", "translate_linear", "translate_max_pool"]
+__all__ = ["convolved", "pooled", "pooled_sizes", "translate_conv", "translate_linear", "translate_max_pool"]
 
 
 def translate_linear(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -39,28 +40,25 @@ def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> K
     groups = a["groups"]
     if w.ndim < 3 or w.ndim != len(x.shape) + 1 or groups < 1 or w.shape[1] * groups != x.shape[0] or len(w) % groups:
         return None
-    if min(a["pads"], default=0) < 0 or min(a["dilations"], default=1) < 1:
-        return None
     try:
         windows = Geometry.of(x.shape[1:], w.shape[2:], a["strides"], a["pads"], a["dilations"], groups)
     except TypeMismatchError:
         return None  # the op's own function raises a better error
-    if windows.plain:
-        x = t.carried(x, kind)
-        columns = x.register
-    else:
-        x = t.computed(x)
-        columns = t.emit(
-            Gather(
-                (x.register,),
-                t.register(windows.gathered(x.shape[0]), kind, kept=windows.padded, gathered=True),
-                windows,
-            )
-        )
     shape = (len(w), *windows.results[: len(x.shape) - 1])
-    along = (windows.results[-1], windows.strides[-1])
-    register = t.emit(Product((columns,), t.register(shape, kind), windows.columns(w).astype(kind), along))
+    register = convolved(t, x, windows, w, t.register(shape, kind))
     return KernelValue(register, shape, a["element"].dtype, low, high, _bias(b))
+
+
+def convolved(t: Translation, x: KernelValue, windows: Geometry, w: np.ndarray, target: int) -> int:
+    """Emit the matrix product of a convolution, and a gather of its windows unless they are contiguous already."""
+    kind = t.registers[target].dtype
+    if windows.plain:
+        columns = t.carried(x, kind).register
+    else:
+        columns = t.register(windows.gathered(x.shape[0]), kind, kept=windows.padded, gathered=True)
+        t.emit(Gather((t.computed(x).register,), columns, windows))
+    along = (windows.results[-1], windows.strides[-1])
+    return t.emit(Product((columns,), target, windows.columns(w).astype(kind), along))
 
 
 def _layer(
@@ -83,7 +81,7 @@ def _layer(
     kind = carrier(int(largest)) if largest < 2.0**53 else None
     if kind is None:
         return None
-    least, most = min(x.low, 0), max(x.high, 0)  # a border holds zeros
+    least, most = min(x.low, 0), max(x.high, 0)  # padding adds zeros to the operand's range
     positive, negative = (sums + magnitudes) / 2, (sums - magnitudes) / 2
     high = int((positive * most + negative * least + b).max())
     low = int((positive * least + negative * most + b).min())
@@ -98,24 +96,33 @@ def _bias(b: np.ndarray) -> Map | None:
 
 def translate_max_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Emit one maximum per axis, before the pending map, which is monotone and cheaper afterwards."""
-    (x,) = operands
-    a, rank = call.attributes, len(x.shape) - 1
-    kernel = a["kernel"]
-    strides, pads = per_axis(a["strides"], rank, 1), per_axis(a["pads"], 2 * rank, 0)
-    if x.low is None or rank < 1 or min(pads, default=0) < 0 or a["ceil_mode"] or set(a["dilations"]) != {1}:
+    (x,), a = operands, call.attributes
+    results = pooled_sizes(x, call)
+    # A window in the padding has no maximum.
+    if x.low is None or results is None or has_window_in_border(x.shape[1:], a["kernel"], a["strides"], a["pads"]):
+        return None
+    return pooled(t, call, x, results, np.maximum)
+
+
+def pooled_sizes(x: KernelValue, call: Call) -> tuple[int, ...] | None:
+    """Return the output sizes of a pooling without dilation; None if instructions cannot compute it."""
+    a = call.attributes
+    if len(x.shape) < 2 or a["ceil_mode"] or set(a["dilations"]) != {1}:
         return None
     try:
-        results = spatial_sizes(x.shape[1:], kernel, strides, pads, (1,) * len(kernel))
+        return spatial_sizes(x.shape[1:], a["kernel"], a["strides"], a["pads"], (1,) * len(a["kernel"]))
     except TypeMismatchError:
         return None  # the op's own function raises a better error
-    for size, count, k, stride, before in zip(x.shape[1:], results, kernel, strides, pads[:rank], strict=True):
-        if k <= before or (count - 1) * stride - before >= size:
-            return None  # a window inside the border has no maximum
-    kind = t.registers[x.register].dtype
+
+
+def pooled(t: Translation, call: Call, x: KernelValue, results: tuple[int, ...], fold: np.ufunc) -> KernelValue:
+    """Emit one fold per axis."""
+    a, rank, kind = call.attributes, len(results), t.registers[x.register].dtype
+    kernel, strides, pads = a["kernel"], per_axis(a["strides"], rank, 1), per_axis(a["pads"], 2 * rank, 0)
     for axis in range(rank):
         if (kernel[axis], strides[axis], pads[axis], pads[rank + axis]) == (1, 1, 0, 0):
             continue
         shape = (*x.shape[: 1 + axis], results[axis], *x.shape[2 + axis :])
-        slide = Slide((x.register,), t.register(shape, kind), axis, kernel[axis], strides[axis], pads[axis])
+        slide = Slide((x.register,), t.register(shape, kind), axis, kernel[axis], strides[axis], pads[axis], fold)
         x = x._replace(register=t.emit(slide), shape=shape)
     return x

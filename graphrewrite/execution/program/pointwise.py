@@ -117,13 +117,9 @@ def translate_to_fixed(t: Translation, call: Call, operands: list[KernelValue]) 
     kind = carrier(max(map(abs, limits)))
     if kind is None or kind.itemsize > t.registers[x.register].dtype.itemsize:
         return None
-    return t.mapped(
-        x,
-        Map(math.ldexp(1.0, element.fraction), None, True, *limits),
-        low=limits[0],
-        high=limits[1],
-        dtype=element.dtype,
-    )
+    low, high = limits
+    by = Map(math.ldexp(1.0, element.fraction), None, True, low, high)
+    return t.mapped(x, by, low=low, high=high, dtype=element.dtype)
 
 
 def translate_from_fixed(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -140,7 +136,7 @@ def translate_from_fixed(t: Translation, call: Call, operands: list[KernelValue]
     elif dtype.itemsize < 4 or dtype.kind != "f" or abs(fraction) > _FARTHEST:
         return None
     # Adding 0.0 makes zeros positive, as those of mantissas are.
-    return t.mapped(x, Map(math.ldexp(1.0, -fraction), 0.0), low=None, high=None, dtype=dtype)
+    return t.mapped(x, Map(math.ldexp(1.0, -fraction), 0.0), dtype=dtype)
 
 
 def translate_add(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -187,11 +183,6 @@ def translate_arg_max(t: Translation, call: Call, operands: list[KernelValue]) -
     else:
         shape = (*x.shape[:at], *x.shape[at + 1 :])
     x = t.computed(x)
-    register = t.emit(
-        Index(
-            (x.register,),
-            t.register(shape, FLOAT64 if x.shape[at] > 1 << 24 else carrier(x.shape[at]) or FLOAT64),
-            (at - 1) % (rank - 1),
-        )
-    )
+    target = t.register(shape, carrier(x.shape[at]) or FLOAT64)
+    register = t.emit(Index((x.register,), target, (at - 1) % (rank - 1)))
     return KernelValue(register, shape, np.dtype(np.intp), 0, x.shape[at] - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -72,13 +73,13 @@ class Program:
         arrays: Values = {name: (array,) for name, array in self._checked(inputs).items()}
         values = {**self.constants, **arrays}
         steps = self._steps(arrays)
-        if len(steps) >= _LONG or (
-            len(steps) >= _LONG // 16 and sum([array.size for (array,) in arrays.values()]) >= _LARGE
-        ):
-            with progress(steps, "evaluate") as shown:
-                _run(shown, values)
-        else:
-            _run(steps, values)
+        is_large = sum([array.size for (array,) in arrays.values()]) >= _LARGE
+        is_long = len(steps) >= (_LONG // 16 if is_large else _LONG)
+        with progress(steps, "evaluate") if is_long else nullcontext(steps) as shown:
+            for step, dead in shown:
+                step.run(values)
+                for node in dead:
+                    values.pop(node, None)
         return {node: values[node][0] for node in self.results}
 
     def watch(self, inputs: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
@@ -158,13 +159,6 @@ class Program:
                 raise EvaluationError(f"the input {name!r} is {kind}, got an array of shape {list(array.shape)}")
             checked[name] = array
         return checked
-
-
-def _run(steps: Iterable[tuple[Call | Kernel, tuple[str, ...]]], values: Values) -> None:
-    for step, dead in steps:
-        step.run(values)
-        for node in dead:
-            values.pop(node, None)
 
 
 def compile_graph(

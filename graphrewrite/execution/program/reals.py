@@ -17,7 +17,8 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.carrier import Map
 from graphrewrite.execution.program.channelwise import Border, Channelwise, Total
-from graphrewrite.execution.program.instruction import Product, Slide, Sum
+from graphrewrite.execution.program.instruction import Product, Sum
+from graphrewrite.execution.program.layers import convolved, pooled, pooled_sizes
 from graphrewrite.execution.program.movement import (
     translate_flatten,
     translate_identity,
@@ -25,8 +26,8 @@ from graphrewrite.execution.program.movement import (
     translate_transpose,
 )
 from graphrewrite.execution.program.translation import KernelValue, Translate, Translation
-from graphrewrite.execution.program.windows import Gather, Geometry
-from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
+from graphrewrite.execution.program.windows import Geometry
+from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.op import Op
 
 __all__ = ["REALS"]
@@ -71,23 +72,18 @@ def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> K
     except TypeMismatchError:
         return None  # the op's own function raises a better error
     shape = (len(w), *windows.results[:rank])
-    made = t.register(shape, x.dtype)
-    if _with_bias(t, call, KernelValue(made, shape, x.dtype)) is None:
+    result = _with_bias(t, call, KernelValue(t.register(shape, x.dtype), shape, x.dtype))
+    if result is None:
         return None
     x = t.computed(x)
     if groups == x.shape[0] == len(w):
-        _channelwise(t, call, x, w, made)
+        _channelwise(t, call, x, w, result.register)
     else:
-        columns = x.register
-        if not windows.plain:
-            columns = t.register(windows.gathered(x.shape[0]), x.dtype, kept=windows.padded, gathered=True)
-            t.emit(Gather((x.register,), columns, windows))
-        along = (windows.results[-1], windows.strides[-1])
-        t.emit(Product((columns,), made, windows.columns(w), along))
-    return _with_bias(t, call, KernelValue(made, shape, x.dtype))
+        convolved(t, x, windows, w, result.register)
+    return result
 
 
-def _channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, made: int) -> None:
+def _channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, target: int) -> None:
     rank, a = len(x.shape) - 1, call.attributes
     pads, source = per_axis(a["pads"], 2 * rank, 0), x.register
     if any(pads):
@@ -96,7 +92,7 @@ def _channelwise(t: Translation, call: Call, x: KernelValue, w: np.ndarray, made
         t.emit(Border((x.register,), source, pads[:rank]))
     weights = np.ascontiguousarray(np.moveaxis(w[:, 0], 0, -1))
     strides, dilations = (per_axis(a[name], rank, 1) for name in ("strides", "dilations"))
-    t.emit(Channelwise((source,), made, weights, strides, dilations))
+    t.emit(Channelwise((source,), target, weights, strides, dilations))
 
 
 def translate_linear(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -120,10 +116,9 @@ def _product(t: Translation, call: Call, x: KernelValue, w: np.ndarray, factor: 
     if w.ndim != 2 or x.shape != w.shape[1:]:
         return None
     shape = (len(w),)
-    made = t.register(shape, x.dtype)
-    product = _with_bias(t, call, KernelValue(made, shape, x.dtype), factor)
+    product = _with_bias(t, call, KernelValue(t.register(shape, x.dtype), shape, x.dtype), factor)
     if product is not None:
-        t.emit(Product((t.computed(x).register,), made, np.ascontiguousarray(w)))
+        t.emit(Product((t.computed(x).register,), product.register, np.ascontiguousarray(w)))
     return product
 
 
@@ -147,7 +142,7 @@ def translate_batch_norm(t: Translation, call: Call, operands: list[KernelValue]
         t.instructions[-1] = replace(layer, weights=_scaled(layer, scale))
         before = None if x.pending is None else x.pending.offset
         return x._replace(pending=Map(offset=offset if before is None else before * scale + offset))
-    return t.mapped(x, Map(scale, offset), low=None, high=None, dtype=x.dtype)
+    return t.mapped(x, Map(scale, offset))
 
 
 def _is_last(t: Translation, call: Call, x: KernelValue) -> bool:
@@ -170,18 +165,14 @@ def _scaled(layer: Product | Channelwise, scale: np.ndarray) -> np.ndarray:
 
 def translate_relu(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Limit to non-negative numbers."""
-    return t.mapped(operands[0], Map(low=0.0), low=None, high=None, dtype=operands[0].dtype)
+    return t.mapped(operands[0], Map(low=0.0))
 
 
 def translate_clip(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Limit to one or two bounds."""
     low, high = call.attributes["low"], call.attributes["high"]
     low, high = -math.inf if low is None else float(low), math.inf if high is None else float(high)
-    return (
-        t.mapped(operands[0], Map(low=low, high=high), low=None, high=None, dtype=operands[0].dtype)
-        if low <= high
-        else None
-    )
+    return t.mapped(operands[0], Map(low=low, high=high)) if low <= high else None
 
 
 def translate_add(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -192,43 +183,26 @@ def translate_add(t: Translation, call: Call, operands: list[KernelValue]) -> Ke
     return KernelValue(t.emit(Sum((x.register, y.register), t.register(x.shape, x.dtype))), x.shape, x.dtype)
 
 
-def _slid(t: Translation, call: Call, x: KernelValue, fold: np.ufunc) -> KernelValue | None:
-    """Fold windows along one axis after the other."""
-    a, rank = call.attributes, len(x.shape) - 1
-    kernel, strides, pads = a["kernel"], per_axis(a["strides"], rank, 1), per_axis(a["pads"], 2 * rank, 0)
-    if rank < 1 or a["ceil_mode"] or set(a["dilations"]) != {1}:
-        return None
-    try:
-        results = spatial_sizes(x.shape[1:], kernel, strides, pads, (1,) * len(kernel))
-    except TypeMismatchError:
-        return None  # the op's own function raises a better error
-    x = t.computed(x) if x.pending is not None and _is_decreasing(x.pending) else x
-    for axis in range(rank):
-        if (kernel[axis], strides[axis], pads[axis], pads[rank + axis]) == (1, 1, 0, 0):
-            continue
-        shape = (*x.shape[: 1 + axis], results[axis], *x.shape[2 + axis :])
-        made = t.register(shape, x.dtype)
-        t.emit(Slide((x.register,), made, axis, kernel[axis], strides[axis], pads[axis], fold))
-        x = x._replace(register=made, shape=shape)
-    return x
-
-
-def _is_decreasing(by: Map) -> bool:
-    """Tell whether a map has a negative scale, so that it does not commute with a maximum."""
-    return bool(np.any(np.asarray(by.scale) < 0))
-
-
 def translate_max_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Emit one maximum per axis, before the pending map if that is increasing: it is cheaper afterwards."""
-    return _slid(t, call, operands[0], np.maximum)
+    (x,) = operands
+    results = pooled_sizes(x, call)
+    if results is None:
+        return None
+    if x.pending is not None and np.any(np.asarray(x.pending.scale) < 0):  # does not commute with a maximum
+        x = t.computed(x)
+    return pooled(t, call, x, results, np.maximum)
 
 
 def translate_average_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
     """Emit one sum per axis, and a scale."""
     if any(call.attributes["pads"]) and not call.attributes["count_include_pad"]:
         return None
-    total = _slid(t, call, t.computed(operands[0]), np.add)
-    return None if total is None else _mean(t, total, math.prod(call.attributes["kernel"]))
+    results = pooled_sizes(operands[0], call)
+    if results is None:
+        return None
+    total = pooled(t, call, t.computed(operands[0]), results, np.add)
+    return t.mapped(total, Map(1.0 / math.prod(call.attributes["kernel"])))
 
 
 def translate_global_average_pool(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
@@ -237,12 +211,8 @@ def translate_global_average_pool(t: Translation, call: Call, operands: list[Ker
     if len(x.shape) < 2:
         return None
     shape = (x.shape[0], *[1] * (len(x.shape) - 1))
-    made = t.emit(Total((x.register,), t.register(shape, x.dtype)))
-    return _mean(t, x._replace(register=made, shape=shape), math.prod(x.shape[1:]))
-
-
-def _mean(t: Translation, x: KernelValue, count: int) -> KernelValue:
-    return t.mapped(x, Map(1.0 / count), low=None, high=None, dtype=x.dtype)
+    total = t.emit(Total((x.register,), t.register(shape, x.dtype)))
+    return t.mapped(x._replace(register=total, shape=shape), Map(1.0 / math.prod(x.shape[1:])))
 
 
 REALS: Mapping[Op, Translate] = {

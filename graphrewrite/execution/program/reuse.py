@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from graphrewrite import op
-from graphrewrite.errors import EvaluationError
 from graphrewrite.execution.program.call import Call, Values
 from graphrewrite.op.op import Op
 
@@ -81,8 +80,7 @@ class InPlace(Call):
         try:
             _IN_PLACE[self.op](self, *arrays)
         except Exception as error:
-            shapes = ", ".join(f"{a.dtype}{list(a.shape)}" for a in arrays)
-            raise EvaluationError(f"{self.op.name}({shapes}) failed: {error}", node=self.node) from error
+            raise self.failure(arrays, error) from error
         values[self.node] = (first,)
 
 

@@ -81,7 +81,7 @@ def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], Mapping[O
         return None
 
     def table_of(call: Call) -> Mapping[Op, Translate] | None:
-        if real and call.op in REALS and _is_real(call):
+        if real and call.op in REALS and call.plain is not None:
             return REALS
         return TABLE if whole and call.op in TABLE else None
 
@@ -90,11 +90,7 @@ def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], Mapping[O
 
 def has_real_work(calls: Iterable[Call]) -> bool:
     """Tell whether kernels of real numbers pay, which they do for convolutions."""
-    return any(call.op is conv and _is_real(call) for call in calls)
-
-
-def _is_real(call: Call) -> bool:
-    return len(call.results) == 1 and call.results[0].element in ("f32", "f64")
+    return any(call.op is conv and call.plain is not None for call in calls)
 
 
 def with_ends(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> Steps:

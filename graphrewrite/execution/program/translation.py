@@ -73,10 +73,7 @@ class Translation:
             or call.arrangement is not None
             or any(o.result for o in call.operands)
             or call.attributes.keys() != call.op.attributes.keys()
-        ):
-            return False
-        if (
-            not call.op.required <= len(call.operands) <= len(call.op.operands)
+            or not call.op.required <= len(call.operands) <= len(call.op.operands)
             or call.operands[0].node in self.constants
         ):
             return False
@@ -154,23 +151,24 @@ class Translation:
         self.instructions.append(instruction)
         return instruction.writes
 
-    def mapped(self, x: KernelValue, by: Map, *, low: int | None, high: int | None, dtype: np.dtype) -> KernelValue:
-        """Return a value with a pending map, which is not computed yet."""
+    def mapped(
+        self, x: KernelValue, by: Map, *, low: int | None = None, high: int | None = None, dtype: np.dtype | None = None
+    ) -> KernelValue:
+        """Return a value with a pending map, which is not computed yet; `low` and `high` are the bounds of integers."""
         both = by if x.pending is None else x.pending.then(by)
         if both is None:
             x, both = self.computed(x), by
-        return x._replace(pending=both, low=low, high=high, dtype=dtype)
+        return x._replace(pending=both, low=low, high=high, dtype=dtype or x.dtype)
 
     def computed(self, x: KernelValue) -> KernelValue:
         """Return a value after its pending map, in the narrowest carrier."""
         if x.pending is None:
             return x
         kind = self.registers[x.register].dtype
-        made = x._replace(
-            register=self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending)), pending=None
-        )
+        register = self.emit(Convert((x.register,), self.register(x.shape, kind), x.pending))
         narrow = kind if x.low is None else carrier(x.bound)
-        return self.carried(made, narrow) if narrow is not None and narrow.itemsize < kind.itemsize else made
+        x = x._replace(register=register, pending=None)
+        return self.carried(x, narrow) if narrow is not None and narrow.itemsize < kind.itemsize else x
 
     def carried(self, x: KernelValue, kind: np.dtype) -> KernelValue:
         """Return a value, computed, in a register of the carrier."""

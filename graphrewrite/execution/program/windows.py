@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from graphrewrite.execution.program.instruction import Action
+from graphrewrite.execution.program.instruction import Action, Instruction
 from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
 
 __all__ = ["Gather", "Geometry"]
@@ -112,18 +112,14 @@ class Geometry:
 
 
 @dataclass(frozen=True)
-class Gather:
+class Gather(Instruction):
     """Copy an operand into the layout of its windows."""
 
-    reads: tuple[int, ...]
-    writes: int
     geometry: Geometry
-    in_place: ClassVar[bool] = False
 
-    def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
+    def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one copy per tap; the border is filled here, once."""
         g = self.geometry
-        source, target = registers[self.reads[0]], registers[self.writes]
         if g.padded:
             target[...] = 0
         rank, frames = len(g.sizes), source.shape[-1]
