@@ -116,10 +116,10 @@ def distribution_of(
 
     Examples
     --------
-    >>> found = distribution_of(np.array([0, 3, 7, 7]), FixedPoint(True, 4, 2))
-    >>> found.low, found.high, found.limits, found.clipped, found.bits, found.width
+    >>> d = distribution_of(np.array([0, 3, 7, 7]), FixedPoint(True, 4, 2))
+    >>> d.low, d.high, d.limits, d.clipped, d.bits, d.width
     (0.0, 1.75, (-2.0, 1.75), 2, 4, 4)
-    >>> found.counts
+    >>> d.counts
     (1, 0, 0, 1, 0, 0, 0, 2)
     """
     values = real_values(array, element).ravel()
@@ -194,8 +194,8 @@ def _limits(element: Element | None) -> tuple[bool, int, int]:
     """Return whether an element type has limits, and its least and greatest stored integer."""
     if isinstance(element, FixedPoint | Quantised):
         return True, element.minimum, element.maximum
-    found = integer_limits(element) if isinstance(element, str) and element[0] in "iu" else None
-    return (True, *found) if found else (False, 0, 0)
+    limits = integer_limits(element) if isinstance(element, str) and element[0] in "iu" else None
+    return (True, *limits) if limits else (False, 0, 0)
 
 
 def _real_limits(element: Element | None, least: int, most: int) -> tuple[float, float]:

@@ -83,10 +83,10 @@ def evaluation(
     ... x = input() : s8f4[N,2]
     ... r = requantise(x, shift=2, element=u4f2)
     ... y = output(r)''')
-    >>> found = evaluation(g, {"x": [[6, 10], [-1, 127]]}, reference={"r": [[0.375, 0.625], [0, 7.9375]]})
-    >>> found
+    >>> stats = evaluation(g, {"x": [[6, 10], [-1, 127]]}, reference={"r": [[0.375, 0.625], [0, 7.9375]]})
+    >>> stats
     <Evaluation of 'g': 3 edges, 2 frames, compared with arrays>
-    >>> found.edges["r", 0].high, found.edges["r", 0].clipped, found.edges["r", 0].error.largest
+    >>> stats.edges["r", 0].high, stats.edges["r", 0].clipped, stats.edges["r", 0].error.largest
     (3.75, 1, 4.1875)
     """
     graph = as_graph(graph, "that can be evaluated")
@@ -141,9 +141,9 @@ def _compared(
     if theirs.dtype.kind not in "biuf":
         return distribution
     values, wanted = real_values(array, _element(kind)), real_values(theirs, _element(their_kind))
-    given, asked = (each.layout if isinstance(each, Tensor) else None for each in (their_kind, kind))
-    if given is not None and asked is not None and sorted(given) == sorted(asked):
-        wanted = wanted.transpose(permutation(given, asked))
+    their_layout, own_layout = (each.layout if isinstance(each, Tensor) else None for each in (their_kind, kind))
+    if their_layout is not None and own_layout is not None and sorted(their_layout) == sorted(own_layout):
+        wanted = wanted.transpose(permutation(their_layout, own_layout))
     if [n for n in values.shape if n != 1] != [n for n in wanted.shape if n != 1]:
         return distribution  # an intermediate value, or one of another shape
     return replace(distribution, error=error_between(values, wanted.reshape(values.shape), their_name))
@@ -175,9 +175,9 @@ def _given(graph: Graph, arrays: Mapping[str, Any]) -> dict[str, _Pair]:
     for name, array in arrays.items():
         node = name if name in graph else last.get(name)
         if node is None:
-            known = [*graph, *last]
+            names = [*graph, *last]
             raise EvaluationError(
-                f"the reference names {name!r}, not a node of the graph or its model{did_you_mean(name, known)}"
+                f"the reference names {name!r}, not a node of the graph or its model{did_you_mean(name, names)}"
             )
         values = np.asarray(array)
         if values.dtype.kind not in "biuf":

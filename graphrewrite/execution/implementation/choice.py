@@ -104,9 +104,9 @@ def fits(implementations: Iterable[Implementation], wanted: Wanted) -> list[Fit]
     Examples
     --------
     >>> from graphrewrite import Tensor, op
-    >>> given = [Implementation(op.exp, abs, element=e) for e in ("f64", "f16", None)]
-    >>> found = fits(given, Wanted("exp", op.exp, (Tensor("f16", ("N",)),)))
-    >>> [(fit.implementation.element, fit.element) for fit in found]
+    >>> candidates = [Implementation(op.exp, abs, element=e) for e in ("f64", "f16", None)]
+    >>> fitting = fits(candidates, Wanted("exp", op.exp, (Tensor("f16", ("N",)),)))
+    >>> [(fit.implementation.element, fit.element) for fit in fitting]
     [('f16', None), (None, None), ('f64', 'f64')]
     """
     fitting = [fit for implementation in implementations if (fit := _fit(implementation, wanted)) is not None]
@@ -132,41 +132,42 @@ def choose(implementations: Iterable[Implementation], wanted: Wanted) -> Fit | N
     )
 
 
-def _fit(given: Implementation, wanted: Wanted) -> Fit | None:
+def _fit(option: Implementation, wanted: Wanted) -> Fit | None:
     """Return the fit of an implementation; None if it does not meet the requirements."""
-    if given.name != wanted.name or not _is_for(given.op, wanted.op):
+    if option.name != wanted.name or not _is_for(option.op, wanted.op):
         return None
     exact = 0
-    for stated, required in ((given.backend, wanted.backend), (given.kernel, wanted.kernel)):
+    for stated, required in ((option.backend, wanted.backend), (option.kernel, wanted.kernel)):
         if None not in (stated, required) and stated != required:
             return None
         exact += stated is not None and stated == required
-    named = exact
+    named = exact  # an explicit backend or kernel outweighs all other properties
     kind = wanted.types[0] if wanted.types else None
     if kind is None:
-        return None if {"element", "precision", "layout"} & given.stated.keys() else Fit(given, exact, named)
+        return None if {"element", "precision", "layout"} & option.stated.keys() else Fit(option, exact, named)
     element = layout = None
-    if given.element is not None or given.precision is not None:
+    if option.element is not None or option.precision is not None:
         is_met = (
-            kind.element == given.element if given.element is not None else bits_of(kind.element) == given.precision
+            kind.element == option.element if option.element is not None else bits_of(kind.element) == option.precision
         )
-        if not is_met:
-            wish = given.element if given.element is not None else _FLOATS_OF.get(given.precision or 0)
+        if not is_met:  # a cast between floats makes it fit
+            wish = option.element if option.element is not None else _FLOATS_OF.get(option.precision or 0)
             if kind.element not in FLOATS or wish not in FLOATS or wanted.op is None or wanted.op.level == "generic":
                 return None
             element = str(wish)
-        exact += is_met * ((given.element is not None) + (given.precision is not None))
-    if given.layout is not None:
-        if not isinstance(kind, Tensor) or len(kind.shape) != len(given.layout):
+        exact += is_met * ((option.element is not None) + (option.precision is not None))
+    if option.layout is not None:
+        if not isinstance(kind, Tensor) or len(kind.shape) != len(option.layout):
             return None
-        if kind.layout == given.layout:
+        if kind.layout == option.layout:
             exact += 1
-        elif kind.layout is not None or not _is_usual(given.layout):
-            there = layout_of(kind, given.layout) if _has_channels(given.layout) else kind.layout
-            if there is None or sorted(there) != sorted(given.layout) or not _permutes(wanted.op):
+        elif kind.layout is not None or not _is_usual(option.layout):
+            # A transpose makes it fit if the axes are known and the op computes in any order of them.
+            current = layout_of(kind, option.layout) if _has_channels(option.layout) else kind.layout
+            if current is None or sorted(current) != sorted(option.layout) or not _permutes(wanted.op):
                 return None
-            layout = given.layout
-    return Fit(given, exact, named, element, layout)
+            layout = option.layout
+    return Fit(option, exact, named, element, layout)
 
 
 def _is_for(target: Op | str, op: Op | None) -> bool:

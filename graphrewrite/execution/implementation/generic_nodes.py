@@ -57,14 +57,14 @@ def replace_generic(op: Op, name: str | None = None, attributes: Mapping[str, st
         )
 
     def function(graph: Graph) -> list[str]:
-        known = graph.ops.get(kind)
-        if known is op and kind == op.name:
+        own = graph.ops.get(kind)
+        if own is op and kind == op.name:
             return []  # already nodes of the op
-        if known is not None and not isinstance(known, Generic):
-            raise GraphError(f"graph {graph.name!r} has {known!r}, which is not a generic op")
+        if own is not None and not isinstance(own, Generic):
+            raise GraphError(f"graph {graph.name!r} has {own!r}, which is not a generic op")
         nodes = [node for node, data in graph.nodes(data=True) if data.get("type") == kind]
-        found = {node: _as(op, graph, node, attributes or {}) for node in nodes}
-        for node, data in found.items():
+        replaced = {node: _as(op, graph, node, attributes or {}) for node in nodes}
+        for node, data in replaced.items():
             graph.nodes[node].clear()
             graph.nodes[node].update(data)
         if nodes:

@@ -107,7 +107,7 @@ def bits_of(element: Element) -> int:
     return 1 if name == "bool" else int(re.findall("[0-9]+", name)[0])
 
 
-def check_implementations(given: Any) -> tuple[Implementation, ...]:
+def check_implementations(implementations: Any) -> tuple[Implementation, ...]:
     """Return an iterable of implementations as a tuple; raise if it is something else.
 
     Examples
@@ -117,7 +117,7 @@ def check_implementations(given: Any) -> tuple[Implementation, ...]:
     ...
     graphrewrite.errors.TypeMismatchError: implementations are a list of Implementation, got [3]
     """
-    checked = tuple(given) if isinstance(given, Iterable) else (given,)
-    if not isinstance(given, Iterable) or not all(isinstance(each, Implementation) for each in checked):
-        raise TypeMismatchError(f"implementations are a list of Implementation, got {given!r}")
+    checked = tuple(implementations) if isinstance(implementations, Iterable) else (implementations,)
+    if not isinstance(implementations, Iterable) or not all(isinstance(each, Implementation) for each in checked):
+        raise TypeMismatchError(f"implementations are a list of Implementation, got {implementations!r}")
     return checked

@@ -104,7 +104,9 @@ def constant_value(graph: Graph, node: str) -> np.ndarray | None:
 
 def _arrangement(graph: Graph, node: str, op: Op, operands: tuple[Operand, ...]) -> Arrangement | None:
     stated = [graph.nodes[source].get("result") for source, _ in operands]
-    types = [found[o.result] if isinstance(found, tuple) else found for found, o in zip(stated, operands, strict=True)]
+    types = [
+        result[o.result] if isinstance(result, tuple) else result for result, o in zip(stated, operands, strict=True)
+    ]
     try:
         return None if None in types else op.arrangement(types)
     except TypeMismatchError as error:

@@ -73,8 +73,8 @@ class Map(NamedTuple):
         if not (self.rounded or self.limited):
             scale = self.scale * other.scale
             # Exact: an integer of the carrier times a power of two.
-            moved = None if self.offset is None else self.offset * other.scale
-            offset = other.offset if moved is None else moved if other.offset is None else moved + other.offset
+            scaled = None if self.offset is None else self.offset * other.scale
+            offset = other.offset if scaled is None else scaled if other.offset is None else scaled + other.offset
             return Map(scale, offset, other.rounded, other.low, other.high)
         if (
             isinstance(other.scale, float)

@@ -65,10 +65,12 @@ class Channelwise(Instruction):
             ),
             writeable=False,
         )
-        places, taps, last = list(range(rank)), list(range(rank, 2 * rank)), 2 * rank
+        positions, taps, last = list(range(rank)), list(range(rank, 2 * rank)), 2 * rank
         result = target.reshape(*target.shape[:rank], entries)
         return [
-            partial(np.einsum, windows, [*places, *taps, last], weights, [*taps, last], [*places, last], out=result)
+            partial(
+                np.einsum, windows, [*positions, *taps, last], weights, [*taps, last], [*positions, last], out=result
+            )
         ]
 
 

@@ -113,25 +113,25 @@ class Copy(Instruction):
 
     Attributes
     ----------
-    seen, laid : tuple of int
+    source_shape, target_shape : tuple of int
         Shapes, without the frames, to which source and target are reshaped.
     source_axes, target_axes : tuple of int
         Permutations of their axes after which entries correspond.
     """
 
-    seen: tuple[int, ...]
-    laid: tuple[int, ...]
+    source_shape: tuple[int, ...]
+    target_shape: tuple[int, ...]
     source_axes: tuple[int, ...]
     target_axes: tuple[int, ...]
 
     def actions(self, source: np.ndarray, target: np.ndarray) -> list[Action]:
         """Return one action."""
-        frames, last = source.shape[-1], len(self.seen)
+        frames, last = source.shape[-1], len(self.source_shape)
         return [
             partial(
                 np.copyto,
-                target.reshape(*self.laid, frames).transpose(*self.target_axes, last),
-                source.reshape(*self.seen, frames).transpose(*self.source_axes, last),
+                target.reshape(*self.target_shape, frames).transpose(*self.target_axes, last),
+                source.reshape(*self.source_shape, frames).transpose(*self.source_axes, last),
             )
         ]
 

@@ -116,7 +116,7 @@ class Kernel:
     entries: tuple[tuple[str, Tensor, int], ...]
     exports: tuple[Export, ...]
     is_exact: bool = True
-    _rooms: list[np.ndarray] = field(default_factory=list, repr=False)
+    _blocks: list[np.ndarray] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, calls: list[Call], translation: Translation, exported: list[str], *, is_exact: bool = True) -> Kernel:
@@ -167,9 +167,9 @@ class Kernel:
         return tuple(map(tuple, ends))
 
     def _compute(self, arrays: list[np.ndarray], results: list[np.ndarray], batch: int) -> None:
-        room, chunk = self._room(batch)
+        block, chunk = self._block(batch)
         with np.errstate(all="ignore"):  # limits bound infinities, as the op's function does in a wider float
-            registers = self.memory.views(room, chunk)
+            registers = self.memory.views(block, chunk)
             actions: list[Action] = [action for step in self.instructions for action in step.bind(registers)]
             loads = [_batch_first(registers[r]) for *_, r in self.entries]
             stores = [_batch_first(registers[e.register]) for e in self.exports]
@@ -184,22 +184,24 @@ class Kernel:
                         action()
                     for result, view in zip(results, stores, strict=True):
                         np.copyto(result[frames], view, casting="unsafe")
-        self._rooms.append(room)
+        self._blocks.append(block)
 
-    def _room(self, batch: int) -> tuple[np.ndarray, int]:
+    def _block(self, batch: int) -> tuple[np.ndarray, int]:
         """Return memory, perhaps of an earlier run, and the number of frames per chunk."""
         most = max(MANY, _CACHE // max(self.memory.size, 1) // _GRAIN * _GRAIN)
         chunks = -(-batch // most)
         chunk = min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
         size = self.memory.size * chunk
-        room = self._rooms.pop() if self._rooms else np.empty(0, np.uint8)  # popped: another thread allocates its own
-        return (room if len(room) >= size else np.empty(size, np.uint8)), chunk
+        block = (
+            self._blocks.pop() if self._blocks else np.empty(0, np.uint8)
+        )  # popped: another thread allocates its own
+        return (block if len(block) >= size else np.empty(size, np.uint8)), chunk
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
         """Tell whether the entries have their declared types and enough frames: only then are instructions exact."""
         if not arrays:
             return False
-        if not self.is_exact and len(arrays[0]) < MANY:
+        if not self.is_exact and len(arrays[0]) < MANY:  # a few frames are faster by calls
             return False
         for array, (_, kind, _) in zip(arrays, self.entries, strict=True):
             element = kind.element
@@ -210,10 +212,11 @@ class Kernel:
             ):
                 return False
             if isinstance(element, FixedPoint):
+                # The dtype may hold mantissas beyond the format, for which the bounds of the translation are wrong.
                 narrower = element.width < 8 * array.dtype.itemsize
                 if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
                     return False
-            elif np.isnan(array).any():
+            elif np.isnan(array).any():  # maxima and clips of numpy and of the ops differ on NaN
                 return False
         return True
 

@@ -34,10 +34,10 @@ class Memory:
     offsets: tuple[int, ...]
     size: int
 
-    def views(self, room: np.ndarray, frames: int) -> list[np.ndarray]:
+    def views(self, block: np.ndarray, frames: int) -> list[np.ndarray]:
         """Return the registers' arrays in a block of at least ``size * frames`` bytes."""
         return [
-            room[offset * frames : offset * frames + _bytes(register) * frames]
+            block[offset * frames : offset * frames + _bytes(register) * frames]
             .view(register.dtype)
             .reshape(*register.shape, frames)
             for register, offset in zip(self.registers, self.offsets, strict=True)
@@ -65,23 +65,24 @@ def plan(
     alive: dict[int, None] = {}
 
     def allocate(register: int) -> None:
-        wanted, start = _room(registers[register]), 0
+        size, start = _aligned(registers[register]), 0
         for other in sorted(alive, key=offsets.__getitem__):
-            if offsets[other] - start >= wanted:
+            if offsets[other] - start >= size:
                 break
-            start = max(start, offsets[other] + _room(registers[other]))
+            start = max(start, offsets[other] + _aligned(registers[other]))
         offsets[register] = start
         alive[register] = None
 
+    # Kept registers hold a border that is written once per run: nothing else may use their memory at any time.
     for register in sorted({*loaded, *(i for i, r in enumerate(registers) if r.kept)}):
         allocate(register)
     for index, step in enumerate(instructions):
         first, target = step.reads[0], step.writes
-        dies = last[first] == index and not registers[first].kept
+        dies = last[first] == index and not registers[first].kept  # then the target may take over its memory
         if (
             step.in_place
             and dies
-            and _room(registers[first]) == _room(registers[target])
+            and _aligned(registers[first]) == _aligned(registers[target])
             and registers[first].dtype == registers[target].dtype
         ):
             offsets[target] = offsets[first]
@@ -95,7 +96,7 @@ def plan(
                 and (register != target or register not in last)
             ):
                 alive.pop(register, None)
-    size = max((offsets[i] + _room(r) for i, r in enumerate(registers)), default=0)
+    size = max((offsets[i] + _aligned(r) for i, r in enumerate(registers)), default=0)
     return Memory(tuple(registers), tuple(offsets[i] for i in range(len(registers))), size)
 
 
@@ -103,5 +104,5 @@ def _bytes(register: Register) -> int:
     return math.prod(register.shape) * register.dtype.itemsize
 
 
-def _room(register: Register) -> int:
+def _aligned(register: Register) -> int:
     return -(-_bytes(register) // _GRAIN) * _GRAIN

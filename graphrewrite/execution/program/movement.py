@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from graphrewrite.execution.program.call import Call
 from graphrewrite.execution.program.instruction import Copy
@@ -41,26 +42,35 @@ def translate_reshape(t: Translation, call: Call, operands: list[KernelValue]) -
     return _reshaped(t, x, tuple(sizes))
 
 
+_View = tuple[tuple[int, ...], Iterable[int]]
+"""A shape in which a register is seen, and a permutation of its axes."""
+
+
+def _stored(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a register, whose last axis before the frames is that of the channels."""
+    return (*shape[1:], shape[0])
+
+
+def _channels_first(rank: int) -> tuple[int, ...]:
+    return (rank - 1, *range(rank - 1))
+
+
+def _copied(t: Translation, x: KernelValue, shape: tuple[int, ...], source: _View, target: _View) -> KernelValue:
+    register = t.register(shape, t.registers[x.register].dtype)
+    t.emit(Copy((x.register,), register, source[0], target[0], tuple(source[1]), tuple(target[1])))
+    return x._replace(register=register, shape=shape)
+
+
 def _reshaped(t: Translation, x: KernelValue, shape: tuple[int, ...]) -> KernelValue | None:
     if not x.shape or shape == x.shape:
         return x if shape == x.shape else None
     x = t.computed(x)
-    if len(x.shape) > 1:  # to one axis, channels first
-        flat = math.prod(x.shape)
-        seen = (*x.shape[1:], x.shape[0])
-        order = (len(seen) - 1, *range(len(seen) - 1))
-        target = t.register((flat,), t.registers[x.register].dtype)
-        x = x._replace(
-            register=t.emit(Copy((x.register,), target, seen, x.shape, order, tuple(range(len(seen))))),
-            shape=(flat,),
-        )
-    if len(shape) > 1:  # from one axis, channels last
-        laid = (*shape[1:], shape[0])
-        order = (len(laid) - 1, *range(len(laid) - 1))
-        target = t.register(shape, t.registers[x.register].dtype)
-        x = x._replace(
-            register=t.emit(Copy((x.register,), target, shape, laid, tuple(range(len(laid))), order)), shape=shape
-        )
+    # Via one axis, in which entries have the order of the op: channels first.
+    if (rank := len(x.shape)) > 1:
+        stored = (_stored(x.shape), _channels_first(rank))
+        x = _copied(t, x, (math.prod(x.shape),), stored, (x.shape, range(rank)))
+    if (rank := len(shape)) > 1:
+        x = _copied(t, x, shape, (shape, range(rank)), (_stored(shape), _channels_first(rank)))
     return x
 
 
@@ -70,13 +80,10 @@ def translate_transpose(t: Translation, call: Call, operands: list[KernelValue])
     perm, rank = [int(p) for p in call.attributes["perm"]], len(x.shape) + 1
     if sorted(perm) != list(range(rank)) or perm[0] != 0:
         return None
-    moved = [p - 1 for p in perm[1:]]
-    shape = tuple(x.shape[m] for m in moved)
-    if moved == sorted(moved):
+    axes = [p - 1 for p in perm[1:]]
+    if axes == sorted(axes):
         return x
-    x = t.computed(x)
-    seen, laid = (*x.shape[1:], x.shape[0]), (*shape[1:], shape[0])
-    lies = [(m - 1) % len(moved) for m in moved]  # channels are the last axis of a register
-    target = t.register(shape, t.registers[x.register].dtype)
-    order = (len(moved) - 1, *range(len(moved) - 1))
-    return x._replace(register=t.emit(Copy((x.register,), target, seen, laid, tuple(lies), order)), shape=shape)
+    shape = tuple(x.shape[axis] for axis in axes)
+    stored_axes = [(axis - 1) % len(axes) for axis in axes]  # channels are the last axis of a register
+    target = (_stored(shape), _channels_first(len(axes)))
+    return _copied(t, t.computed(x), shape, (_stored(x.shape), stored_axes), target)

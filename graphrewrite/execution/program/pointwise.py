@@ -88,11 +88,11 @@ def translate_clip(t: Translation, call: Call, operands: list[KernelValue]) -> K
     (x,) = operands
     if x.low is None or x.high is None:
         return None
-    known = np.iinfo(x.dtype)
+    limits = np.iinfo(x.dtype)
     bounds = []
     for bound, outside in ((call.attributes["low"], min(x.low, x.high)), (call.attributes["high"], x.high)):
         if bound is not None and (
-            not math.isfinite(bound) or bound != int(bound) or not known.min <= bound <= known.max
+            not math.isfinite(bound) or bound != int(bound) or not limits.min <= bound <= limits.max
         ):
             return None
         bounds.append(outside if bound is None else int(bound))

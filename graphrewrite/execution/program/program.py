@@ -107,7 +107,7 @@ class Program:
         --------
         >>> g = Graph.parse("graph g\nx = input() : f32[N]\na = neg(x)\nb = relu(a)\ny = output(b)")
         >>> program = compile_graph(g, instructions=False)
-        >>> [(node, found[0].tolist()) for node, found in program.watch({"x": [1, -2]})]
+        >>> [(node, results[0].tolist()) for node, results in program.watch({"x": [1, -2]})]
         [('x', [1.0, -2.0]), ('a', [-1.0, 2.0]), ('b', [0.0, 2.0]), ('y', [0.0, 2.0])]
         """
         values: Values = {**self.constants, **{name: (array,) for name, array in self._checked(inputs).items()}}
@@ -199,10 +199,10 @@ def compile_graph(
     """
     graph = as_graph(graph, "that can be evaluated")
     wanted = tuple(graph.outputs if nodes is None else nodes)
-    given = check_implementations(implementations)
-    if given:
-        graph = insert_conversions(given)(opened(graph, given, wanted))
-    own = chosen(given, graph) if given else {}
+    candidates = check_implementations(implementations)
+    if candidates:
+        graph = insert_conversions(candidates)(opened(graph, candidates, wanted))
+    own = chosen(candidates, graph) if candidates else {}
     needed, order = set(wanted), graph.in_order()
     for node in reversed(order):
         if node in needed:

@@ -49,15 +49,15 @@ def _constant(t: Translation, call: Call, slot: int, dtype: np.dtype) -> np.ndar
     return value if value is not None and value.dtype == dtype else None
 
 
-def _with_bias(t: Translation, call: Call, made: KernelValue, factor: float = 1.0) -> KernelValue | None:
+def _with_bias(t: Translation, call: Call, result: KernelValue, factor: float = 1.0) -> KernelValue | None:
     """Return a layer's sums with the bias, if it has one, as pending map."""
     if len(call.operands) == 2:
-        return made
-    b = _constant(t, call, 2, made.dtype)
-    if b is None or not (b.size == 1 or b.size == made.shape[0] == b.shape[-1]):
+        return result
+    b = _constant(t, call, 2, result.dtype)
+    if b is None or not (b.size == 1 or b.size == result.shape[0] == b.shape[-1]):
         return None
-    offset = np.broadcast_to(b.reshape(-1, 1) * made.dtype.type(factor), (made.shape[0], 1))
-    return made._replace(pending=Map(offset=offset.astype(np.float64)))
+    offset = np.broadcast_to(b.reshape(-1, 1) * result.dtype.type(factor), (result.shape[0], 1))
+    return result._replace(pending=Map(offset=offset.astype(np.float64)))
 
 
 def translate_conv(t: Translation, call: Call, operands: list[KernelValue]) -> KernelValue | None:
