@@ -22,7 +22,7 @@ __all__ = ["RuleItem", "RuleSet"]
 _FOLDER = ".graphrewrite"
 _TARGETS = pytest.StashKey[list["Named"]]()
 _ALONE = pytest.StashKey[bool]()
-_TOLD = "check_rules_alone"
+_ALONE_KEY = "check_rules_alone"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,15 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Find what is to be tested, so that a name which is wrong ends the run before anything else."""
+    """Import the rules to test, so that a wrong name ends the run before anything else."""
     asked: list[str] = config.getoption("check_rules")
     targets = [*asked, *config.getini("check_rules")]
     if not targets:
         return
-    told: dict[str, Any] | None = getattr(config, "workerinput", None)
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
     typed = any(str(word).partition("=")[0] == "--check-rules" for word in config.invocation_params.args)
     alone = typed and config.args_source is not pytest.Config.ArgsSource.ARGS
-    config.stash[_ALONE] = alone if told is None else told[_TOLD]
+    config.stash[_ALONE] = alone if worker is None else worker[_ALONE_KEY]
     try:
         import graphrewrite.testing  # noqa: F401  # asked for before anything is collected
         from graphrewrite.rewriting.rule_sets import NamingError, named
@@ -73,8 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a process of pytest-xdist, which is not started as the user has started the run, what is collected."""
-    node.workerinput[_TOLD] = node.config.stash.get(_ALONE, False)
+    """Pass on to a process of pytest-xdist, which has other arguments than the run, whether only rules are tested."""
+    node.workerinput[_ALONE_KEY] = node.config.stash.get(_ALONE, False)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -103,10 +103,10 @@ def pytest_make_collect_report(
 
 
 def _by_target(targets: Iterable[Named]) -> dict[str, list[Named]]:
-    found: dict[str, list[Named]] = {}
+    members: dict[str, list[Named]] = {}
     for each in targets:
-        found.setdefault(each.target, []).append(each)
-    return found
+        members.setdefault(each.target, []).append(each)
+    return members
 
 
 class RuleSet(pytest.Collector):
@@ -131,7 +131,7 @@ class RuleItem(pytest.Item):
 
     @property
     def picture(self) -> Path:
-        """Where a picture of a failure is saved."""
+        """The file for a picture of a failure."""
         chosen = self.config.getoption("check_rules_output")
         folder = Path(self.config.invocation_params.dir, chosen) if chosen else self.config.rootpath / _FOLDER
         return folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', self.nodeid)}.svg"
@@ -140,8 +140,8 @@ class RuleItem(pytest.Item):
         """Test the rule."""
         from graphrewrite.testing.properties import check
 
-        with suppress(OSError):  # where it cannot be written either, that is told with the failure
-            self.picture.unlink()  # of an earlier run
+        with suppress(OSError):  # the picture of an earlier run; writing the new one reports any error
+            self.picture.unlink()
         report = check(self.subject, seed=self.config.getoption("check_rules_seed"))
         self.user_properties += [("verdict", report.verdict), ("graphs", report.graphs), ("seed", report.seed)]
         self.add_report_section("call", "check-rules", f"{report}\n" if report else "")
@@ -176,7 +176,7 @@ class RuleItem(pytest.Item):
 
 
 class RuleFailure(AssertionError):
-    """A report that is not what was hoped for."""
+    """The report of a rule that is wrong or was never tested."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(report.headline)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,16 @@ from graphrewrite.hierarchy.module import Module
 from graphrewrite.op import find_op
 from graphrewrite.runtime.display import Displayed
 
-__all__ = ["COLUMNS", "GraphSummary", "Summary", "SummaryLine", "multiply_accumulates", "parameters", "summary"]
+__all__ = [
+    "COLUMNS",
+    "GraphSummary",
+    "Summary",
+    "SummaryLine",
+    "multiply_accumulates",
+    "nodes_in_order",
+    "parameters",
+    "summary",
+]
 
 _WIDEST = 40
 COLUMNS = ("node", "op", "operands", "result", "parameters", "multiply-accumulates")
@@ -147,14 +157,14 @@ def summary(graph: nx.DiGraph | Module) -> Summary:
 
 
 def _summary(graph: nx.DiGraph) -> GraphSummary:
-    given = as_graph(graph, "that has a summary")
+    checked = as_graph(graph, "that has a summary")
     counted: set[Any] = set()
     lines = []
-    for node in _ordered(given):
-        data = given.nodes[node]
-        if data.get("type") == "constant" and given.succ[node]:
+    for node in nodes_in_order(checked):
+        data = checked.nodes[node]
+        if data.get("type") == "constant" and checked.succ[node]:
             continue
-        operands = (source for source in _sources(given, node) if given.nodes[source].get("type") != "constant")
+        operands = (source for source in _sources(checked, node) if checked.nodes[source].get("type") != "constant")
         result = data.get("result")
         lines.append(
             SummaryLine(
@@ -162,12 +172,12 @@ def _summary(graph: nx.DiGraph) -> GraphSummary:
                 str(data.get("type", "")),
                 tuple(map(str, operands)),
                 "" if result is None else ", ".join(map(str, result if isinstance(result, tuple) else (result,))),
-                parameters(given, node, counted),
-                multiply_accumulates(given, node),
+                parameters(checked, node, counted),
+                multiply_accumulates(checked, node),
             )
         )
     operations = sum(line.op not in ("input", "output", "constant") for line in lines)
-    return GraphSummary(str(given.name), tuple(lines), operations)
+    return GraphSummary(str(checked.name), tuple(lines), operations)
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
@@ -179,22 +189,26 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 
 def _plain(text: Any) -> str:
-    return _cut(
-        "".join(
-            ascii(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in str(text)[:400]
-        )
-    )
+    hidden = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return _cut("".join(ascii(c)[1:-1] if unicodedata.category(c) in hidden else c for c in str(text)[:400]))
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
 
 
-def _ordered(graph: Graph) -> Iterable[Any]:
-    try:
-        return graph.in_order()
-    except GraphRewriteError:  # malformed, or a digraph without operand slots
-        return list(graph)
+def nodes_in_order(graph: nx.DiGraph) -> list[Any]:
+    """Return the nodes of any graph, operands first where the graph allows it.
+
+    Examples
+    --------
+    >>> nodes_in_order(nx.DiGraph([("b", "a")]))
+    ['b', 'a']
+    """
+    with suppress(GraphRewriteError):  # a cycle, or slots that are missing or collide
+        if isinstance(graph, Graph):
+            return list(graph.in_order())
+    return list(graph)
 
 
 def _sources(graph: Graph, node: Any) -> list[Any]:

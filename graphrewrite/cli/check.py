@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from graphrewrite.cli.terminal import say, table_of
 from graphrewrite.rewriting.rule_sets import named
 from graphrewrite.testing import Report, check
 from graphrewrite.testing.failure.page import ReportsPage
@@ -24,7 +24,7 @@ _PROFILE = "graphrewrite check"
 
 
 def check_all(targets: tuple[str, ...], *, seed: int, examples: int | None, progress: Progress) -> dict[str, Report]:
-    """Test what some names stand for."""
+    """Test the rules that some names denote."""
     reports = {}
     with _examples(examples):
         for each in named(targets, folder=Path.cwd()):
@@ -69,16 +69,13 @@ def as_data(reports: Mapping[str, Report]) -> dict[str, Any]:
 
 
 def print_reports(reports: Mapping[str, Report], console: Console) -> None:
-    """Print a table of rules, and below it what is wrong with some of them."""
+    """Print the counterexamples, and a table of all rules."""
     for name, report in reports.items():
         if not report:
             console.rule(name, characters="-", align="left")
-            text = report.counterexample.text(width=console.width) if report.counterexample else str(report)
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            say(console, report.counterexample.text(width=console.width) if report.counterexample else report)
             console.print()
-    table = Table()
-    for heading in ("rule", "verdict", "graphs", "fired"):
-        table.add_column(heading, justify="right" if heading in ("graphs", "fired") else "left", overflow="fold")
+    table = table_of(("rule", "verdict", "graphs", "fired"), numeric=("graphs", "fired"))
     for name, report in reports.items():
         table.add_row(
             Text(name),
@@ -87,20 +84,15 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
             str(max(report.fired.values(), default=0)),
         )
     console.print(table)
-    good = sum(map(bool, reports.values()))
     seeds = sorted({report.seed for report in reports.values() if report.seed is not None})
-    told = f", seed {seeds[0]}" if seeds else ""
-    console.print(f"{good} of {len(reports)} hold as far as they were tested{told}", markup=False, highlight=False)
+    seed = f", seed {seeds[0]}" if seeds else ""
+    say(console, f"{sum(map(bool, reports.values()))} of {len(reports)} hold as far as they were tested{seed}")
 
 
 def as_page(reports: Mapping[str, Report]) -> Display:
     """Return reports as a page."""
     order = sorted(reports, key=lambda name: bool(reports[name]))
-    page = ReportsPage(_verdict(reports), tuple((name, reports[name].page) for name in order))
+    verdict = f"{sum(map(bool, reports.values()))} of {len(reports)} rules hold as far as they were tested"
+    page = ReportsPage(verdict, tuple((name, reports[name].page) for name in order))
     text = "\n\n".join(f"{name}\n{reports[name]}" for name in order)
     return Display(page, f"{page.headline}\n\n{text}", template="reports.html", title="rules")
-
-
-def _verdict(reports: Mapping[str, Report]) -> str:
-    good = sum(map(bool, reports.values()))
-    return f"{good} of {len(reports)} rules hold as far as they were tested"

@@ -1,4 +1,4 @@
-"""The commands: what a newcomer types."""
+"""The commands: compile, cosimulate, synth and check; the others have modules of their own."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class _Parallelism(click.ParamType["str | int"]):
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Ranks of registers within each computation: a faster clock, a longer latency.",
+    help="Pipeline stages within each computation: a faster clock, a longer latency.",
 )
 @click.option("--shift-add", is_flag=True, help="Unrolled layers by shared shifts and additions, without multipliers.")
 @click.option(
@@ -130,19 +130,8 @@ def compile_command(
     model: Path,
     folder: Path,
     calibration: Path | None,
-    bits: int,
-    per_channel: bool,
-    approximate: bool,
-    parallelism: str | int,
-    max_multipliers: int | None,
-    max_memory_bits: int | None,
-    interval: int | None,
-    stages: int,
-    shift_add: bool,
-    head: str,
-    frames: int,
-    seed: int,
     as_json: bool,
+    **options: Any,  # the fields of `Options`
 ) -> None:
     """Compile MODEL, an ONNX file, to a VHDL project.
 
@@ -159,28 +148,18 @@ def compile_command(
         from graphrewrite.cli.pipeline import Options, compile_model
         from graphrewrite.cli.report import as_data, print_report
 
-        options = Options(
-            bits,
-            per_channel,
-            parallelism,
-            approximate=approximate,
-            max_multipliers=max_multipliers,
-            max_memory_bits=max_memory_bits,
-            interval=interval,
-            stages=stages,
-            shift_add=shift_add,
-            head=head,
-            frames=frames,
-            seed=seed,
-        )
-        found = compile_model(
-            model, folder, calibration=calibration, options=options, progress=lambda name: spinner(console, name)
+        compiled = compile_model(
+            model,
+            folder,
+            calibration=calibration,
+            options=Options(**options),
+            progress=lambda name: spinner(console, name),
         )
         if as_json:
-            click.echo(json.dumps(as_data(found), indent=2))
+            click.echo(json.dumps(as_data(compiled), indent=2))
         else:
-            print_report(found, console)
-    if not found.exact or (found.cosimulation is not None and not found.cosimulation.equal):
+            print_report(compiled, console)
+    if not compiled.exact or (compiled.cosimulation is not None and not compiled.cosimulation.equal):
         raise SystemExit(UNEQUAL)
 
 
@@ -244,7 +223,7 @@ def synth_command(folder: Path, family: str, whole: bool, clock: bool, verify: b
     type=click.IntRange(min=1),
     help="Graphs for a rule; more where it fires seldom. Default: as the profile of Hypothesis says.",
 )
-@output_option("--html", "page", endings=PAGE, told="Write all of it to a file, too.")
+@output_option("--html", "page", endings=PAGE, text="Write all of it to a file, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def check_command(rules: tuple[str, ...], seed: int, examples: int | None, page: Path | None, as_json: bool) -> None:
     """Test every rule of RULES on generated graphs.

@@ -20,7 +20,7 @@ _STYLES = {"+": "green", "-": "red", "~": "yellow", ">": "blue"}
 @click.argument("before", type=click.Path(path_type=Path))
 @click.argument("after", type=click.Path(path_type=Path))
 @output_option(
-    "-o", "--output", "output", endings=PICTURE, told="A file for the comparison: .html, .svg, .dot, .png; or .txt."
+    "-o", "--output", "output", endings=PICTURE, text="A file for the comparison: .html, .svg, .dot, .png; or .txt."
 )
 def diff_command(before: Path, after: Path, output: Path | None) -> None:
     """Compare two models node by node: - removed, + inserted, ~ changed, > reads others.

@@ -8,7 +8,7 @@ import click
 
 from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
 from graphrewrite.cli.outputs import PICTURE, output_option
-from graphrewrite.cli.terminal import console_for
+from graphrewrite.cli.terminal import console_for, say
 
 __all__ = ["explain_command"]
 
@@ -19,7 +19,7 @@ __all__ = ["explain_command"]
 @click.option("--at", required=True, metavar="NODE", help="The node that should be the root of its pattern.")
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
 @output_option(
-    "-o", "--output", "output", endings=PICTURE, told="A file for the picture: .html, .svg, .dot, .png; or .txt."
+    "-o", "--output", "output", endings=PICTURE, text="A file for the picture: .html, .svg, .dot, .png; or .txt."
 )
 def explain_command(model: Path, target: str, at: str, name: str | None, output: Path | None) -> None:
     """Say why a rule does or does not apply at a node of MODEL.
@@ -41,7 +41,6 @@ def explain_command(model: Path, target: str, at: str, name: str | None, output:
             found.show().save(output)
         console = console_for()
         if console.is_terminal:
-            style = "green" if found.is_match else "red"
-            console.print(str(found), markup=False, highlight=False, soft_wrap=True, style=style)
+            say(console, found, style="green" if found.is_match else "red")
         else:
             click.echo(str(found))

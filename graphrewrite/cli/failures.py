@@ -1,9 +1,10 @@
-"""Turn errors into one line and an exit code; nothing a user does ends in a traceback."""
+"""Errors as one line and an exit code: no mistake of a user ends in a traceback."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import click
 import numpy as np
@@ -43,34 +44,31 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
 def failures_as_exit_codes() -> Iterator[None]:
     """Print an error of this library as one line, and leave with its exit code."""
     try:
-        with np.errstate(all="ignore"):  # numbers that are none end in an error that names their place
+        with np.errstate(all="ignore"):  # NaN and infinity end in an error that names their node
             yield
     except KeyboardInterrupt:
-        click.echo("graphrewrite: interrupted; the output folder is complete or as it was", err=True)
-        raise SystemExit(130) from None
+        _leave("interrupted; the output folder is complete or as it was", 130)
     except GraphRewriteError as error:
-        click.echo(f"graphrewrite: {' '.join(str(error).split())}", err=True)
-        raise SystemExit(next(code for kind, code in CODES if isinstance(error, kind))) from None
+        _leave(error, next(code for kind, code in CODES if isinstance(error, kind)))
     except BrokenPipeError:
-        raise  # whoever reads the output has seen enough
+        raise  # the reader of the output has closed it
     except OSError as error:
-        click.echo(f"graphrewrite: {error}; make room, or choose other files and folders", err=True)
-        raise SystemExit(11) from None
+        _leave(f"{error}; make room, or choose other files and folders", 11)
     except MemoryError:
-        click.echo(
-            "graphrewrite: not enough memory for this model; give fewer calibration samples or a smaller model",
-            err=True,
-        )
-        raise SystemExit(14) from None
+        _leave("not enough memory for this model; give fewer calibration samples or a smaller model", 14)
 
 
 @contextmanager
 def wrong_usage() -> Iterator[None]:
-    """Let an error about what the options name be one of usage: no node is called like that, no path leads there."""
+    """Turn an error about names in options, of nodes for instance, into one of usage."""
     try:
         yield
     except MissingDependencyError:
         raise
     except (GraphError, PictureError) as error:
-        click.echo(f"graphrewrite: {' '.join(str(error).split())}", err=True)
-        raise SystemExit(2) from None
+        _leave(error, 2)
+
+
+def _leave(message: object, code: int) -> NoReturn:
+    click.echo(f"graphrewrite: {' '.join(str(message).split())}", err=True)
+    raise SystemExit(code) from None

@@ -18,7 +18,7 @@ PICTURE = (".svg", ".html", ".dot", ".png", ".txt")
 """Endings of files for displays that are drawn."""
 
 
-def output_option(*names: str, endings: tuple[str, ...], told: str) -> Callable[[F], F]:
+def output_option(*names: str, endings: tuple[str, ...], text: str) -> Callable[[F], F]:
     """Return an option that names a file to write."""
 
     def check(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
@@ -30,4 +30,4 @@ def output_option(*names: str, endings: tuple[str, ...], told: str) -> Callable[
             raise click.BadParameter(f"there is no folder {str(value.parent)!r}")
         return value
 
-    return click.option(*names, type=click.Path(path_type=Path, dir_okay=False), callback=check, help=told)
+    return click.option(*names, type=click.Path(path_type=Path, dir_okay=False), callback=check, help=text)

@@ -46,7 +46,7 @@ _CONVERTING = frozenset(
         *("mul", "div", "quantize_linear", "dequantize_linear"),
     }
 )
-"""Ops by which the host makes mantissas of numbers, and numbers of mantissas."""
+"""Ops with which the host converts numbers to mantissas and back."""
 
 Progress = Callable[[str], AbstractContextManager[Any]]
 
@@ -70,7 +70,7 @@ class Options:
     interval : int or None
         Cycles between images that are wanted.
     stages : int
-        Ranks of registers within each computation.
+        Pipeline stages within each computation.
     shift_add : bool
         Whether unrolled layers do without multipliers.
     head : str
@@ -108,25 +108,25 @@ class Compiled:
     graphs : dict of str to Graph
         By step: ``imported``, ``cleaned``, ``quantised``, ``integer``, ``stream``.
     fired : dict of str to int
-        How often each rule fired.
+        The number of steps of each rule.
     agreement : list of dict
         A row a level: accuracy, and share of predictions equal to the float network's.
     foldings : list of FoldingReport
-        What each layer got, and why: one report.
+        The parallelism of each layer, with reasons: one report.
     exact : bool
         Whether integer and stream level agree bit for bit.
     design : Design
         The VHDL project.
     folder : Path
-        Where it is.
+        Its folder.
     seconds : dict of str to float
         Time of each step.
     notes : list of str
-        What a user should know.
+        Remarks for the user.
     bounds : dict of str to int
-        Of each function that straight lines stand for: how far they are from it at most, in units of the last place.
+        The greatest error of each function that straight lines replace, in units of the last place.
     cosimulation : CosimulationReport or None
-        What GHDL says; None where it is not installed.
+        The result of GHDL; None where it is not installed.
     """
 
     model: str
@@ -160,12 +160,12 @@ def compile_model(
     run = _Run(found, chosen, progress or (lambda _: nullcontext()))
     with run.step("reading the model"):
         imported = from_onnx(model)
-        trained, given = is_quantised(imported), calibration or sample_files.beside(model)
-        if given is None and trained:
+        trained, file = is_quantised(imported), calibration or sample_files.beside(model)
+        if file is None and trained:
             samples = sample_files.random(imported, chosen.frames, chosen.seed)
             found.notes.append("there are no samples: random inputs test the design")
         else:
-            samples = sample_files.load(given, imported)
+            samples = sample_files.load(file, imported)
     with run.step("cleaning up"):
         cleaned = run.clean(imported)
     with run.step("quantising"):
@@ -228,31 +228,25 @@ class _Run:
 
     def clean(self, graph: Graph) -> Graph:
         soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] in SOFT]
-        heads: dict[str, Callable[[Graph], Graph]] = {
-            "auto": softmax_as_arg_max,
-            "class": classify,
-            "softmax": probabilities,
-        }
-        headed = heads.get(self.options.head, Graph.copy)(graph)
-        if soft and self.options.head == "scores":
-            self.found.notes.append(
-                f"the softmax before {', '.join(soft)} is left to the host; the hardware gives its operand"
-            )
-        elif soft and self.options.head != "softmax":
-            self.found.notes.append(
-                f"the softmax before {', '.join(soft)} is replaced by argmax: the hardware gives the class"
-            )
-        elif headed != graph and self.options.head == "softmax":
-            self.found.notes.append("the hardware gives probabilities: the softmax of the scores")
+        heads: dict[str, Callable[[Graph], Graph]] = {"auto": softmax_as_arg_max, "class": classify}
+        heads["softmax"] = probabilities
+        head, notes = self.options.head, self.found.notes
+        headed = heads.get(head, Graph.copy)(graph)
+        if soft and head == "scores":
+            notes.append(f"the softmax before {', '.join(soft)} is left to the host; the hardware gives its operand")
+        elif soft and head != "softmax":
+            notes.append(f"the softmax before {', '.join(soft)} is replaced by argmax: the hardware gives the class")
+        elif headed != graph and head == "softmax":
+            notes.append("the hardware gives probabilities: the softmax of the scores")
         elif headed != graph:
-            self.found.notes.append("the hardware gives the class: the place of the greatest score")
-        # What is folded into weights takes these from the grid on which training put them.
+            notes.append("the hardware gives the class: the place of the greatest score")
+        # Folding into the weights of a quantised model would move them off their grid.
         cleaned = trace(headed, RULES if is_quantised(graph) else (*FOLDING, *RULES))
         self.steps.extend(cleaned.steps)
         return cleaned.graph
 
     def note_bounds(self, integer: Graph) -> None:
-        """Say how near straight lines are to the functions that they stand for."""
+        """Note the errors of straight lines that replace functions."""
         self.found.bounds = function_bounds(integer)
         for bound in sorted({*self.found.bounds.values()}):
             nodes = [node for node, own in self.found.bounds.items() if own == bound]
@@ -262,34 +256,34 @@ class _Run:
             )
 
     def note_host(self, parts: Partition) -> None:
-        """Say what the model computes beside the hardware, other than to convert numbers."""
-        for place, part in (("before", parts.before), ("after", parts.after)):
+        """Note the ops that remain for the host, other than conversions of numbers."""
+        for side, part in (("before", parts.before), ("after", parts.after)):
             kinds = dict.fromkeys(part.nodes[n]["type"] for n in part.in_order())
             left = [kind for kind in kinds if kind not in (*_CONVERTING, *SOFT)]
             if left:
-                self.found.notes.append(f"the host computes {place} the hardware: {', '.join(left)}")
+                self.found.notes.append(f"the host computes {side} the hardware: {', '.join(left)}")
 
     def with_softmax(self, integer: Graph) -> Graph:
-        """Let the hardware give probabilities, where that is wanted; what remains is the host's."""
+        """Let the hardware compute the softmax, if the option says so."""
         if self.options.head != "softmax":
             return integer
-        made = softmax_in_hardware(integer)
-        bounds = softmax_bounds(made)
+        graph = softmax_in_hardware(integer)
+        bounds = softmax_bounds(graph)
         if not bounds:
             self.found.notes.append("there is no softmax of mantissas: the hardware gives what the network does")
         for node, bound in bounds.items():
             self.found.notes.append(f"{node}: probabilities are within {bound:.2g} of the softmax of its operand")
-        return made
+        return graph
 
     def agree(self, parts: Partition, samples: sample_files.Samples) -> None:
-        """Evaluate each level on the test samples, and compare."""
+        """Evaluate each level on the test samples, and compare them with the float network."""
         graphs = self.found.graphs
         try:
             real = evaluate(graphs["cleaned"], samples.test)
         except EvaluationError as error:
             raise QuantisationError(f"the test samples do not fit: {error}") from error
-        given = parts.encode(samples.test)
-        core, stream = evaluate(parts.core, given), evaluate(graphs["stream"], given)
+        mantissas = parts.encode(samples.test)
+        core, stream = evaluate(parts.core, mantissas), evaluate(graphs["stream"], mantissas)
         self.found.exact = all(np.array_equal(core[name], stream[name]) for name in core)
         self.found.test_frames = len(next(iter(samples.test.values())))
         levels = (
@@ -323,7 +317,7 @@ class _Run:
 
 
 def _predictions(outputs: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """The class of each sample by the first output, or None where it is no vector."""
+    """Return the class of each sample by the first output; None where it is no vector of scores."""
     first = next(iter(outputs.values()))
     if first.ndim != 2:
         return None

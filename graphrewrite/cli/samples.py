@@ -6,7 +6,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +19,11 @@ from graphrewrite.types import element_dtype
 __all__ = ["Samples", "beside", "load", "random"]
 
 _RANDOM_HINT = "pass an .npz file with --calibration; its array 'calibration_x' holds inputs, batch first"
-# What numpy lets through of what is wrong in a file: its header, its archive, an encryption, a compression.
 _BROKEN = (
-    OSError,
-    ValueError,
-    EOFError,
-    KeyError,
-    SyntaxError,
-    RuntimeError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
+    *(OSError, ValueError, EOFError, KeyError, SyntaxError, RuntimeError),
+    *(tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
+"""Errors of numpy about a broken file: its header, its archive, its encryption or compression."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ class Samples:
 
     calibration: Mapping[str, np.ndarray]
     test: Mapping[str, np.ndarray]
-    labels: np.ndarray | None = field(default=None)
+    labels: np.ndarray | None = None
 
 
 def beside(model: Path) -> Path | None:
@@ -77,12 +70,10 @@ def load(path: Path | None, graph: Graph) -> Samples:
     single = len(graph.inputs) == 1
     calibration = _by_input(arrays, graph, "calibration_x" if single else "", path)
     has_test = "test_x" in arrays or any(f"test_{name}" in arrays for name in graph.inputs)
-    test = (
-        _by_input(arrays, graph, "test_x" if single and "test_x" in arrays else "test_", path)
-        if has_test
-        else calibration
-    )
-    labels = arrays.get("test_y") if has_test else None
+    test, labels = calibration, None
+    if has_test:
+        test = _by_input(arrays, graph, "test_x" if single and "test_x" in arrays else "test_", path)
+        labels = arrays.get("test_y")
     for name, array in test.items() if has_test else ():
         if array.dtype.kind not in "fiub" or not array.size or not np.isfinite(array).all():
             raise QuantisationError(

@@ -11,7 +11,7 @@ import click
 
 from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
 from graphrewrite.cli.outputs import PAGE, PICTURE, output_option
-from graphrewrite.cli.terminal import console_for
+from graphrewrite.cli.terminal import console_for, say
 
 __all__ = ["show_command"]
 
@@ -19,7 +19,7 @@ __all__ = ["show_command"]
 @click.command("show")
 @click.argument("model", type=click.Path(path_type=Path))
 @output_option(
-    "-o", "--output", "output", endings=PICTURE, told="A file for the picture: .svg, .html, .dot, .png; or .txt."
+    "-o", "--output", "output", endings=PICTURE, text="A file for the picture: .svg, .html, .dot, .png; or .txt."
 )
 @click.option("--around", multiple=True, metavar="NODE", help="Only what is near a node (may be repeated).")
 @click.option("--depth", type=click.IntRange(min=0), help="How many steps around it. Default: 2, of a search 1.")
@@ -60,36 +60,31 @@ def show_command(
         from graphrewrite.view.written import PictureError
 
         read = read_model(model)
-        asked: dict[str, Any] = {
-            "around": list(around) or None,
-            "depth": depth,
-            "between": between or None,
-            "search": search,
-        }
-        part = {key: value for key, value in asked.items() if value is not None}
+        asked = {"around": list(around) or None, "depth": depth, "between": between or None, "search": search}
+        part: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
         with wrong_usage():
             shown = graph_in(read, model, name) if name is not None or level is not None or part else read
             if level is not None:
                 part.update(search=_at_level(shown, level, search), depth=depth or 0)
             options = {"max_nodes": max_nodes, **({} if direction is None else {"direction": direction})}
             picture = show(shown, **part, **options)
-            told = str(picture)
+            text = str(picture)
             if picture.data.summaries and isinstance(shown, Graph):
                 hint = _how_to_see_a_part(shown, max_nodes)
                 if output is not None and output.suffix not in PAGE:
                     raise PictureError(hint)
-                told = told.replace(picture.data.hints[-1], hint)
+                text = text.replace(picture.data.hints[-1], hint)
         if output is not None:
             picture.save(output)
             return
         console = console_for()
         if not console.is_terminal or not picture.scenes:
-            click.echo(told)
+            click.echo(text)
             return
         chosen = None if isinstance(shown, Module) else part_of(shown, **part)
         console.print(tree_of(shown, None if chosen is None else chosen.nodes), highlight=False, soft_wrap=True)
         for hint in picture.data.hints:
-            console.print(hint, markup=False, highlight=False, style="dim", soft_wrap=True)
+            say(console, hint, style="dim")
 
 
 def _how_to_see_a_part(graph: Any, max_nodes: int) -> str:
@@ -103,7 +98,7 @@ def _how_to_see_a_part(graph: Any, max_nodes: int) -> str:
 
 
 def _at_level(graph: Any, level: str, search: str | None) -> Any:
-    """A search for nodes of a level that hold a word."""
+    """Return a predicate for nodes of a level that contain a word."""
     from graphrewrite.errors import GraphError
     from graphrewrite.op import find_op
     from graphrewrite.rewriting.rule.levels import LEVELS, level_of
@@ -111,9 +106,9 @@ def _at_level(graph: Any, level: str, search: str | None) -> Any:
     word = (search or "").casefold()
 
     def is_meant(name: Any, data: Mapping[str, Any]) -> bool:
-        found = level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
-        held = not word or any(word in f"{key}={value}".casefold() for key, value in {"name": name, **data}.items())
-        return found is not None and LEVELS[found] == level and held
+        index = level_of(find_op(data.get("type", ""), graph.ops), data.get("result"))
+        has_word = not word or any(word in f"{key}={value}".casefold() for key, value in {"name": name, **data}.items())
+        return index is not None and LEVELS[index] == level and has_word
 
     if not any(is_meant(name, data) for name, data in graph.nodes(data=True)):
         raise GraphError(f"no node of the graph is of level {level!r}{f' and holds {search!r}' if word else ''}")

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-__all__ = ["console_for", "spinner"]
+__all__ = ["console_for", "say", "spinner", "table_of"]
 
 
 def console_for(*, stderr: bool = False) -> Console:
     """Return the console of a command."""
-    found = Console(stderr=stderr)
-    # Where nobody looks at a screen, no name is cut to fit one.
-    return found if found.is_terminal else Console(stderr=stderr, width=160)
+    console = Console(stderr=stderr)
+    # A pipe has no width: names are not cut to fit a terminal that nobody looks at.
+    return console if console.is_terminal else Console(stderr=stderr, width=160)
+
+
+def say(console: Console, text: object, style: str | None = None) -> None:
+    """Print a line of text as it is: rich would read brackets as markup, colour numbers and wrap lines."""
+    console.print(str(text), markup=False, highlight=False, soft_wrap=True, style=style)
+
+
+def table_of(
+    headings: Sequence[str], *, numeric: Collection[str] = (), dim: str = "", title: str | None = None
+) -> Table:
+    """Return a table without rows, whose long cells go on in the next line; numeric columns are right-aligned."""
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        style = "dim" if heading == dim else ""
+        table.add_column(heading, justify="right" if heading in numeric else "left", overflow="fold", style=style)
+    return table
 
 
 @contextmanager
 def spinner(console: Console, name: str) -> Iterator[None]:
-    """Tell in a terminal what is being done, until the end of the block."""
+    """Show the name of a step in a terminal, until the end of the block."""
     knows_letters = console.encoding.startswith("utf")
     waiting = Text(f"{name} {'…' if knows_letters else '...'}")
     look = "dots" if knows_letters else "line"

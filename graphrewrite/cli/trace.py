@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from graphrewrite.cli.failures import failures_as_exit_codes
 from graphrewrite.cli.outputs import PAGE, output_option
-from graphrewrite.cli.terminal import console_for, spinner
+from graphrewrite.cli.terminal import console_for, spinner, table_of
+from graphrewrite.rewriting.profile import HEAD
 
 if TYPE_CHECKING:
     from graphrewrite.rewriting.rule_sets import Named
@@ -35,7 +35,7 @@ _STYLES = {"-": "red", "+": "green", "~": "yellow"}
     help="Rules, passes, pipelines or functions on graphs (may be repeated). Default: graphrewrite.rules:RULES.",
 )
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
-@output_option("-o", "--output", "output", endings=PAGE, told="A file for the rewrite viewer: .html; or .txt.")
+@output_option("-o", "--output", "output", endings=PAGE, text="A file for the rewrite viewer: .html; or .txt.")
 def trace_command(model: Path, targets: tuple[str, ...], name: str | None, output: Path | None) -> None:
     """Rewrite MODEL, and show each step.
 
@@ -59,9 +59,10 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
                 found = trace(graph, rules)
             except (GraphRewriteError, MemoryError):
                 raise
-            except Exception as error:  # whatever a pass or a function of other people does
+            except Exception as error:  # passes and functions of users may raise anything
                 at = extract_tb(error.__traceback__)[-1]
-                raise RewriteError(f"{' '.join(targets)}: {_told(error)} ({at.filename}:{at.lineno})") from error
+                reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                raise RewriteError(f"{' '.join(targets)}: {reason} ({at.filename}:{at.lineno})") from error
         if output is not None:
             with spinner(console, f"writing {output}"):
                 found.save(output)
@@ -73,22 +74,18 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
 
 
 def _rules(found: list[Named]) -> Any:
-    """One rule set of what belongs together; phases where pipelines or functions stand between."""
+    """Return one rule set of rules and passes; a pipeline of phases where there are pipelines or functions, too."""
     from graphrewrite import Pass, Pipeline
 
     phases: list[Any] = []
-    for is_member, group in groupby(found, key=lambda each: isinstance(each.subject, Pass) or _is_rule(each.subject)):
+
+    def is_member(each: Named) -> bool:
+        return isinstance(each.subject, Pass) or hasattr(each.subject, "matches_at")
+
+    for is_set, group in groupby(found, key=is_member):
         subjects = [each.subject for each in group]
-        phases += [tuple({id(subject): subject for subject in subjects}.values())] if is_member else subjects
+        phases += [tuple({id(subject): subject for subject in subjects}.values())] if is_set else subjects
     return phases[0] if len(phases) == 1 and isinstance(phases[0], tuple) else Pipeline(*phases)
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _is_rule(subject: Any) -> bool:
-    return hasattr(subject, "matches_at")
 
 
 def _print(found: Trace, console: Console) -> None:
@@ -98,9 +95,7 @@ def _print(found: Trace, console: Console) -> None:
         console.print(Text.assemble((f"{number}. ", "dim"), (head, "bold")), soft_wrap=True)
         for line in lines:
             console.print(Text(f"   {line}", style=_STYLES.get(line[:1], "")), soft_wrap=True)
-    table = Table()
-    for heading in ("rule", "tried", "matched", "declined", "fired", "µs/try"):
-        table.add_column(heading, justify="left" if heading == "rule" else "right", overflow="fold")
+    table = table_of(HEAD, numeric=HEAD[1:])
     for row in found.profile.rows:
         if row[1]:
             table.add_row(*(Text(str(cell)) for cell in row))

@@ -71,9 +71,8 @@ def _line(graph: nx.DiGraph, node: Any) -> Text:
     box = box_of(graph, node, feeds, tucked)
     look = look_of(box.kind, op_of(graph, node), data.get("result"))
     style = _PORTS if box.kind in ("input", "output") else f"bold {_FAMILIES.get(look.family, 'default')}"
-    line = (
-        Text(plain(node, _LETTERS)).append(" = ", style="dim").append(plain(box.kind, _LETTERS) or "node", style=style)
-    )
+    line = Text(plain(node, _LETTERS)).append(" = ", style="dim")
+    line.append(plain(box.kind, _LETTERS) or "node", style=style)
     sources = [plain(f"{s}:{result}" if result else s, _LETTERS) for _, s, result in feeds if s not in tucked]
     line.append(f"({', '.join([*sources, *(plain(note, _LETTERS) for note in box.notes)])})")
     result = data.get("result")

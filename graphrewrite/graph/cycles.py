@@ -98,8 +98,8 @@ def _components(graph: Any, left: Iterable[str]) -> list[set[str]]:
     rest = nx.DiGraph()
     rest.add_nodes_from(left)
     rest.add_edges_from((a, b) for a in rest for b in graph._succ[a] if b in rest._node)
-    found = [c for c in nx.strongly_connected_components(rest) if len(c) > 1 or rest.has_edge(*2 * tuple(c))]
-    return sorted(found, key=lambda nodes: min(map(str, nodes)))
+    components = [c for c in nx.strongly_connected_components(rest) if len(c) > 1 or rest.has_edge(*2 * tuple(c))]
+    return sorted(components, key=lambda nodes: min(map(str, nodes)))
 
 
 def _cycle(graph: Any, nodes: set[str]) -> list[str]:
@@ -108,13 +108,13 @@ def _cycle(graph: Any, nodes: set[str]) -> list[str]:
     parent: dict[str, str] = {}
     frontier = [start]
     while start not in parent:
-        found = []
+        following = []
         for node in frontier:
             for reader in graph._succ[node]:
                 if reader in nodes and reader not in parent:
                     parent[reader] = node
-                    found.append(reader)
-        frontier = found
+                    following.append(reader)
+        frontier = following
     cycle = [start, parent[start]]
     while cycle[-1] != start:
         cycle.append(parent[cycle[-1]])

@@ -56,8 +56,8 @@ class Dataflow(nx.DiGraph):
         return self._ports("output")
 
     def _ports(self, kind: str) -> tuple[str, ...]:
-        found = [(data.get("index", 0), str(n), n) for n, data in self._node.items() if data.get("type") == kind]
-        return tuple(n for _, _, n in sorted(found))
+        ports = [(data.get("index", 0), str(n), n) for n, data in self._node.items() if data.get("type") == kind]
+        return tuple(n for _, _, n in sorted(ports))
 
     def operands(self, node: str) -> tuple[Operand, ...]:
         """Return the operands of a node, in order.
@@ -77,21 +77,21 @@ class Dataflow(nx.DiGraph):
             ((source, data),) = sources.items()
             if data.get("slots", ())[:1] and len(data["slots"]) == 1 and data["slots"][0][0] == 0:
                 return (Operand(source, data["slots"][0][1]),)
-        found = {}
+        operands = {}
         count = 0
         for source, data in sources.items():
             for slot, result in data.get("slots", ()):
-                found[slot] = Operand(source, result)
+                operands[slot] = Operand(source, result)
                 count += 1
         if (
-            len(found) != count
-            or (count and max(found) != count - 1)
+            len(operands) != count
+            or (count and max(operands) != count - 1)
             or (count != len(sources) and any(not d.get("slots") and "kind" not in d for d in sources.values()))
         ):
             raise GraphError(
                 "the slots of its operands are missing or collide; number them 0, 1, … on the edges", node=node
             )
-        return tuple([found[slot] for slot in range(count)])
+        return tuple([operands[slot] for slot in range(count)])
 
     def _known(self, neighbours: Mapping[str, Any], node: str) -> Any:
         """Return the neighbours of a node; raise if it is not in the graph."""
@@ -183,6 +183,7 @@ class Dataflow(nx.DiGraph):
         for node, data in self._node.items():
             if (kind := data.get("type")) in ports:
                 ports[kind].append((data.get("index", 0), str(node), node))
+        # Outputs are put last at the end, but what they need is walked in their order.
         outputs = [node for *_, node in sorted(ports["output"])]
         done: dict[str, None] = dict.fromkeys(node for *_, node in sorted(ports["input"]))
         self._finish(outputs, done)
@@ -194,6 +195,7 @@ class Dataflow(nx.DiGraph):
 
     def _finish(self, roots: Iterable[str], done: dict[str, None]) -> None:
         """Append nodes to ``done`` in depth-first post-order: what they need first, operands in their order."""
+        # Without recursion: a node stays on the stack until its operands are done, and is then seen a second time.
         pred = self._pred
         begun: set[str] = set()
         for root in roots:
@@ -246,11 +248,11 @@ class Dataflow(nx.DiGraph):
         except KeyError:
             layers = self._layers()
         if kinds is None:
-            found = [(layer, str(node), node) for node, layer in layers.items()]
+            nodes = [(layer, str(node), node) for node, layer in layers.items()]
         else:
-            found = [(layers[node], str(node), node) for node, data in self._node.items() if data.get("type") in kinds]
-        found.sort()
-        return [node for _, _, node in found]
+            nodes = [(layers[node], str(node), node) for node, data in self._node.items() if data.get("type") in kinds]
+        nodes.sort()
+        return [node for _, _, node in nodes]
 
     def _layers(self) -> dict[str, int]:
         """Return the layer of each node, whatever the order in which they were added."""

@@ -27,9 +27,10 @@ class Edit:
     removed : list of node
         Nodes that go, with all their edges.
     matched : tuple of node
-        What the new nodes come from.
+        Origins of the new nodes.
     lost : list
-        What the edit replaced, to revert it; filled in when it is applied.
+        Removed and replaced data, to revert the edit; filled in when it is applied. A removed node is stored as name,
+        data, sources and readers, an edge as source, destination and data, a changed node as name and data.
 
     Examples
     --------
@@ -79,9 +80,9 @@ class Edit:
 
 
 def apply_edit(graph: nx.DiGraph, edit: Edit) -> None:
-    """Change a graph as an edit says."""
+    """Apply an edit to a graph."""
     if stores_plainly(graph):
-        # The graph gets dictionaries of its own: the edit stays as it is whatever becomes of them.
+        # The graph gets dictionaries of its own: the edit stays as it is however they change later.
         own = Edit(
             [(name, data.copy()) for name, data in edit.added],
             [(source, destination, data.copy()) for source, destination, data in edit.linked],
@@ -160,11 +161,12 @@ def apply_publicly(graph: nx.DiGraph, edit: Edit) -> None:
 
 def revert_edit(graph: nx.DiGraph, edit: Edit) -> None:
     """Undo the last edit; the graph is equal to what it was, its nodes perhaps in another order."""
-    back: list[Any] = [entry for entry in reversed(edit.lost) if len(entry) == 4]
-    for name, data, _, _ in back:
+    # Backwards: removed nodes with their edges, data of changed nodes, new edges and nodes, then replaced edges.
+    removed: list[Any] = [entry for entry in reversed(edit.lost) if len(entry) == 4]
+    for name, data, _, _ in removed:
         graph.add_node(name)
         graph.nodes[name].update(data)
-    for name, _, sources, readers in back:
+    for name, _, sources, readers in removed:
         for source, data in sources.items():
             _link(graph, source, name, data)
         for reader, data in readers.items():

@@ -34,6 +34,6 @@ class GreatestNumbers(dict[str, int]):
 
     def __missing__(self, stem: str) -> int:
         start = f"{stem}_"
-        found = [n[len(start) :] for n in self.names if isinstance(n, str) and n.startswith(start)]
-        self[stem] = max((int(number) for number in found if number.isdecimal()), default=0)
+        numbers = [n[len(start) :] for n in self.names if isinstance(n, str) and n.startswith(start)]
+        self[stem] = max((int(number) for number in numbers if number.isdecimal()), default=0)
         return self[stem]

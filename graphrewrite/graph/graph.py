@@ -68,7 +68,7 @@ class Graph(GraphMethods, Dataflow):
         Parameters
         ----------
         stem : str
-            What the name starts with.
+            The beginning of the name.
         """
         return self._fresh.fresh(stem, self._node)
 
@@ -160,16 +160,14 @@ class Graph(GraphMethods, Dataflow):
         operands = op.without_omitted(operands)
         attributes = {k: as_attribute(v) for k, v in (attributes or {}).items()}
         op.check(len(operands), attributes)
-        like = next((x for x in operands if isinstance(x, Value)), None)
-        for value in operands:
-            if isinstance(value, Value):
-                check_value(self, value, op.name)
-        constants = {
-            i: as_constant(x, like.type if like else None) for i, x in enumerate(operands) if not isinstance(x, Value)
-        }
+        values = [x for x in operands if isinstance(x, Value)]
+        for value in values:
+            check_value(self, value, op.name)
+        # Types first: if they do not fit, no constant has been added yet.
+        like = values[0].type if values else None
+        constants = {i: as_constant(x, like) for i, x in enumerate(operands) if not isinstance(x, Value)}
         types = [
-            x.type if isinstance(x, Value) else constant_type(constants[i], x, like.type if like else None)
-            for i, x in enumerate(operands)
+            x.type if isinstance(x, Value) else constant_type(constants[i], x, like) for i, x in enumerate(operands)
         ]
         results = op.result_types(tuple(types), attributes)
         name = self.fresh(op.name) if name is None else self._free(name)
@@ -202,10 +200,10 @@ class Graph(GraphMethods, Dataflow):
         GraphError
             If the graph has another op of that name, or the op is a graph that contains this one.
         """
-        known = find_op(op.name, self.ops)
-        if known is op:
+        present = find_op(op.name, self.ops)
+        if present is op:
             return
-        if known is not None and not known.stands_for(op):
+        if present is not None and not present.stands_for(op):
             raise GraphError(f"the graph has another op named {op.name!r}; rename one of them")
         op.enter(self)
         self.ops[op.name] = op
@@ -244,13 +242,13 @@ class Graph(GraphMethods, Dataflow):
         if node not in self._node:
             raise unknown_result(self._node, node)
         name = self._node[node].get("type")
-        found = find_op(name, self.ops)
-        if found is None:
+        op = find_op(name, self.ops)
+        if op is None:
             hint = did_you_mean(str(name), [*LIBRARY, *self.ops])
             raise UnknownOpError(
                 f"unknown op {name!r}{hint}; pass it as Graph(ops=[…]) or replace the node by a rule", node=node
             )
-        return found
+        return op
 
     def attributes(self, node: str) -> dict[str, Any]:
         """Return the attributes of a node's op, defaults filled in.
@@ -260,8 +258,8 @@ class Graph(GraphMethods, Dataflow):
         node : str
             A node.
         """
-        known = self.op(node).attributes
-        return {**known, **attributes_in(self._node[node], known)}
+        defaults = self.op(node).attributes
+        return {**defaults, **attributes_in(self._node[node], defaults)}
 
     def result_type(self, node: str, result: int = 0) -> Type:
         """Return the type of a node's result.
@@ -271,11 +269,11 @@ class Graph(GraphMethods, Dataflow):
         node : str
             A node.
         result : int
-            Which result.
+            Index of the result.
         """
         try:
-            found = self._node[node].get("result")
-            chosen: Type | None = found[result] if isinstance(found, tuple) else (found,)[result]
+            types = self._node[node].get("result")
+            chosen: Type | None = types[result] if isinstance(types, tuple) else (types,)[result]
         except (KeyError, IndexError):
             raise unknown_result(self._node, node, result) from None
         if chosen is None:
@@ -290,7 +288,7 @@ class Graph(GraphMethods, Dataflow):
         node : str
             A node.
         result : int
-            Which result.
+            Index of the result.
         """
         if node not in self._node:
             raise unknown_result(self._node, node)

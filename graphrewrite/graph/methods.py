@@ -35,7 +35,7 @@ def _above(path: str) -> Any:
 
 
 class _Documents(Displayed):
-    """What graphs and modules have in common: a text form, files, a summary."""
+    """Base of the mixins of graphs and modules: a text form, files, a summary."""
 
     __slots__ = ()
 
@@ -45,8 +45,8 @@ class _Documents(Displayed):
 
     def summary(self) -> Summary:
         """Return a table of the nodes with types, parameters and multiply-accumulates; see `graphrewrite.summary`."""
-        found: Summary = _above("summary.summary")(self)
-        return found
+        table: Summary = _above("summary.summary")(self)
+        return table
 
     def __str__(self) -> str:
         return str(_above("formats.text.graph_printer.to_text")(self))

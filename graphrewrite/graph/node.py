@@ -91,9 +91,9 @@ class Node(IrData):
             bound: Self = _bound(data._graph, data._name, cls)
             return bound
         view = super().of(data)
-        found = view._definition()
-        if cls is Node and found is not None:
-            view = class_of(Node, found)._at(view._backing, view._path)
+        op = view._definition()
+        if cls is Node and op is not None:
+            view = class_of(Node, op)._at(view._backing, view._path)
         return view
 
     @property
@@ -219,12 +219,12 @@ class Node(IrData):
         return list(dict.fromkeys([*own, *self._fields, *self.data]))
 
     def _unknown(self, name: str) -> FieldError:
-        known = self._names()
-        return FieldError(f"has no {name!r} (known: {', '.join(known)}){did_you_mean(name, known)}", path=self._path)
+        names = self._names()
+        return FieldError(f"has no {name!r} (known: {', '.join(names)}){did_you_mean(name, names)}", path=self._path)
 
     def _absent(self, field: Field, path: str) -> Any:
         own = getattr(Node, field.name, None)
-        if isinstance(own, property):  # a subclass may annotate what every node has, such as its name
+        if isinstance(own, property):  # a subclass may annotate a property of every node, such as its name
             return field.known_kind().load(own.__get__(self), path)
         if field.name in Node._fields or self.op is None:
             return super()._absent(field, path)

@@ -96,10 +96,10 @@ def kind_of_attribute(op: Op, name: str) -> Kind:
 
 def class_of(base: Any, op: Op) -> Any:
     """Return the view class of an op's nodes; the op caches it."""
-    known = vars(op).get("node_class")
-    if known is None:
-        known = vars(op)["node_class"] = _make(base, op)
-    return known
+    cls = vars(op).get("node_class")
+    if cls is None:
+        cls = vars(op)["node_class"] = _make(base, op)
+    return cls
 
 
 def _make(base: Any, op: Op) -> Any:

@@ -23,14 +23,14 @@ class Provenance:
     Parameters
     ----------
     graph : Graph or networkx.DiGraph
-        In which rules are applied; of a graph that is none of this library's, nothing is noted.
+        The graph that is rewritten; only a `Graph` gets origins.
 
     Attributes
     ----------
     pending : dict
-        New node to the nodes that were matched when it was made, where its origin is not written down yet.
+        New node to the nodes of its match, as long as its origin is not written.
     replaced : dict
-        Matched nodes to the data that they had, with their own origin.
+        Matched nodes to their data at that time, with their own origin.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -55,13 +55,13 @@ class Provenance:
 
     def origin(self, matched: Sequence[Any], data: Sequence[dict[str, Any]]) -> tuple[Any, ...] | None:
         """Return the origin of some matched nodes; None if it is long or not known yet."""
-        found: dict[Any, None] = {}
+        origins: dict[Any, None] = {}
         for name, before in zip(matched, data, strict=True):
             if name in self.pending:
                 return None
             if not self.is_bridge(before):  # ops that only change levels have no origin of their own
-                found.update(dict.fromkeys(before.get("origin") or (name,)))
-        return tuple(found) if 0 < len(found) < SHORT else None
+                origins.update(dict.fromkeys(before.get("origin") or (name,)))
+        return tuple(origins) if 0 < len(origins) < SHORT else None
 
     def later(self, new: Sequence[Any], matched: tuple[Any, ...], data: Sequence[dict[str, Any]]) -> None:
         """Remember the matched nodes of new ones, for `settle`."""
@@ -81,14 +81,14 @@ class Provenance:
         for name in self.pending:
             data = nodes.get(name)
             if data is not None and "origin" in data and not self.is_bridge(data):
-                data["origin"] = self._found(name)
+                data["origin"] = self._origin_of(name)
         self.pending.clear()
         self.replaced.clear()
 
-    def _found(self, name: Any) -> tuple[Any, ...]:
+    def _origin_of(self, name: Any) -> tuple[Any, ...]:
         """Return the origins of a new node, depth first through the matches that led to it."""
         pending, replaced, nodes = self.pending, self.replaced, self.graph._node
-        found: dict[Any, None] = {}
+        origins: dict[Any, None] = {}
         seen = {name}
         work = [iter(pending[name])]
         while work:
@@ -104,7 +104,7 @@ class Provenance:
                         break
                     continue
                 for origin in data.get("origin") or (node,):
-                    found[origin] = None
+                    origins[origin] = None
             else:
                 work.pop()
-        return tuple(found)
+        return tuple(origins)

@@ -26,8 +26,8 @@ def move_slot(graph: Graph, reader: str, slot: int, target: Operand) -> None:
 
 def _moves(graph: Graph, node: str, result: int) -> list[tuple[str, tuple[int, ...]]]:
     """Return the readers of a node's result, each with its slots."""
-    found = [(r, tuple(s for s, index in data["slots"] if index == result)) for r, data in graph.succ[node].items()]
-    return [(reader, slots) for reader, slots in found if slots]
+    moves = [(r, tuple(s for s, index in data["slots"] if index == result)) for r, data in graph.succ[node].items()]
+    return [(reader, slots) for reader, slots in moves if slots]
 
 
 def _cut(graph: Graph, node: str, reader: str, slots: tuple[int, ...]) -> None:

@@ -31,9 +31,9 @@ def own(data: dict[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> given = {"shape": {"length": 4}}
-    >>> own(given)["shape"]["length"] = 5
-    >>> given
+    >>> data = {"shape": {"length": 4}}
+    >>> own(data)["shape"]["length"] = 5
+    >>> data
     {'shape': {'length': 4}}
     """
     new = data.copy()

@@ -134,8 +134,8 @@ class _Inference:
 
     def declared(self, node: str) -> tuple[Type, ...] | None:
         """Return the declared result types of a node."""
-        found = self.graph._node[node].get("result")
-        return found if found is None or isinstance(found, tuple) else (found,)
+        types = self.graph._node[node].get("result")
+        return types if types is None or isinstance(types, tuple) else (types,)
 
     def of(self, node: str) -> tuple[Type, ...]:
         """Return the result types of a node whose operands are done."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import networkx as nx
@@ -11,7 +11,7 @@ from graphrewrite.errors import GraphError
 from graphrewrite.graph.cycles import order_of
 from graphrewrite.graph.dataflow import Dataflow, Operand
 
-__all__ = ["arranged", "in_graph_order", "label_of", "operands_of"]
+__all__ = ["arranged", "free_name", "in_graph_order", "label_of", "operands_of"]
 
 
 def label_of(value: Operand) -> str:
@@ -23,6 +23,21 @@ def label_of(value: Operand) -> str:
     ('split_1', 'split_1:1')
     """
     return f"{value.node}:{value.result}" if value.result else str(value.node)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name, or, if it is taken, the first of ``name_2``, ``name_3``, … that is free.
+
+    Examples
+    --------
+    >>> free_name("x", ["x", "x_2"])
+    'x_3'
+    """
+    count, candidate = 1, name
+    while candidate in taken:
+        count += 1
+        candidate = f"{name}_{count}"
+    return candidate
 
 
 def operands_of(graph: nx.DiGraph, node: Any) -> list[Operand]:
@@ -41,7 +56,7 @@ def operands_of(graph: nx.DiGraph, node: Any) -> list[Operand]:
 
 
 def in_graph_order(graph: nx.DiGraph, nodes: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the given nodes that are in a graph, operands first.
+    """Return those of some nodes that are in a graph, operands first.
 
     Nodes on cycles without state, and nodes of a digraph without operand slots, are sorted by name.
     """

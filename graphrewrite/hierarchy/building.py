@@ -267,7 +267,6 @@ def _apply_node(graph: Graph, node: str, operands: list[Any]) -> Any:
     results = op(*operands, **attributes)
     for value in _results(results):
         if isinstance(value, Value):
-            value.graph.nodes[value.node].update(
-                {mark: data[mark] for mark in RESERVED_ANNOTATIONS - {"shared"} if mark in data}
-            )
+            kept = {key: data[key] for key in RESERVED_ANNOTATIONS - {"shared"} if key in data}
+            value.graph.nodes[value.node].update(kept)
     return results

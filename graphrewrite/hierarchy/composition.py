@@ -10,7 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.type_inference import infer
-from graphrewrite.hierarchy.border import operands_of
+from graphrewrite.hierarchy.border import free_name, operands_of
 from graphrewrite.hierarchy.graph_op_sizes import with_sizes
 from graphrewrite.types import Dimension, Type
 
@@ -56,10 +56,12 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
     first, second = as_graph(first, "that can be connected"), as_graph(second, "that can be connected")
     wired = _checked(first, second, wires)
     sizes = _bound(first, second, wired)
+    # The first graph without its connected outputs, then the second without its connected inputs.
     composed = first.copy()
     composed.graph["name"] = first.name if name is None else name
     for op in second.ops.values():
         composed.adopt(op)
+    # What a reader of a connected input reads instead.
     connected = {target: composed.operands(output)[0] for target, output in wired.items()}
     composed.remove_nodes_from(set(wired.values()))
     stems = {node: str(data.get("type", node)) for node, data in second.nodes(data=True)}
@@ -77,6 +79,7 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
         for source, kind in second.controls(node):
             operand = connected.get(source) or Operand(names[source])
             composed.add_control(operand.node, name_here, kind)
+    # Ports are numbered anew, those of the first graph before the others.
     for kind in ("input", "output"):
         ports = [n for n in getattr(first, f"{kind}s") if n not in wired.values()]
         ports += [names[n] for n in getattr(second, f"{kind}s") if n in names]
@@ -168,10 +171,7 @@ def _take_views(composed: Graph, second: Graph, names: Mapping[str, str], connec
             side: tuple(tuple(connected.get(n) or (names[n], r)) for n, r in stored[side])
             for side in ("inputs", "outputs")
         }
-        count, free = 1, view
-        while free in views:
-            count += 1
-            free = f"{view}_{count}"
-        views[free] = {"nodes": tuple(names[n] for n in stored["nodes"] if n in names), **sides}
+        nodes = tuple(names[n] for n in stored["nodes"] if n in names)
+        views[free_name(view, views)] = {"nodes": nodes, **sides}
     if views:
         composed.graph["views"] = views

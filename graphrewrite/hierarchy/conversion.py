@@ -195,9 +195,9 @@ class Permuting:
         whole = Tensor(kind.element, (1,) * (form - len(kind.shape)) + kind.shape)
         perm = permutation(layout_of(kind, self.layout), self.layout)
         shape = tuple(whole.shape[p] for p in perm)
-        given = np.asarray(value)
-        ahead = (1,) * (form - given.ndim)
-        array = np.ascontiguousarray(given.reshape(ahead + given.shape).transpose(perm))
+        old = np.asarray(value)
+        leading = (1,) * (form - old.ndim)
+        array = np.ascontiguousarray(old.reshape(leading + old.shape).transpose(perm))
         return array, one_object(Tensor(kind.element, shape, self.layout))
 
     def forward(self, value: Value, form: Any) -> Value:

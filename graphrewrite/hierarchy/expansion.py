@@ -126,14 +126,15 @@ class _Expansion:
         body, graph, node = self.body, self.graph, self.node
         inside = [n for n in body.in_order() if body._node[n].get("type") not in ("input", "output")]
         for inner in inside:
-            self.place(inner)
+            self.add(inner)
+        # Edges within the body, then those of the node's readers, then its control edges.
         for inner in inside:
             for slot, operand in enumerate(body.operands(inner)):
-                self.link(self.where(operand), self.names[inner], slot)
+                self.link(self.value_of(operand), self.names[inner], slot)
             for source, kind in body.controls(inner):
                 for first in self.firsts(source):
                     self.order(first, self.names[inner], kind)
-        results = [self.where(body.operands(output)[0]) for output in body.outputs]
+        results = [self.value_of(body.operands(output)[0]) for output in body.outputs]
         for reader, edge in graph._succ[node].items():
             for slot, result in edge.get("slots", ()):
                 self.link(results[result], reader, slot)
@@ -146,7 +147,7 @@ class _Expansion:
         linked = [(source, destination, data) for (source, destination), data in self.links.items()]
         return Edit(added=self.added, linked=linked, removed=[node], matched=(node,))
 
-    def place(self, inner: str) -> None:
+    def add(self, inner: str) -> None:
         """Add a node of the body, or reuse the shared constant that is in the graph already."""
         data = dict(self.body._node[inner])
         shared = data.get("shared") if data.get("type") == "constant" else None
@@ -154,7 +155,7 @@ class _Expansion:
             self.names[inner] = present
             return
         above = self.graph._node[self.node]
-        data.update({mark: above[mark] for mark in _INHERITED if mark in above and mark not in data})
+        data.update({key: above[key] for key in _INHERITED if key in above and key not in data})
         if (result := data.get("result")) is not None:
             of = tuple(with_sizes(each, self.sizes) for each in (result if isinstance(result, tuple) else (result,)))
             data["result"] = of if isinstance(result, tuple) else of[0]
@@ -174,8 +175,8 @@ class _Expansion:
                 return str(node)
         return None
 
-    def where(self, operand: Operand) -> Operand:
-        """Return what a value of the body is in the graph: an operand of the node, or a result of a new node."""
+    def value_of(self, operand: Operand) -> Operand:
+        """Return the value of the graph for one of the body: an operand of the node, or a result of a new node."""
         return self.bound.get(operand.node) or Operand(self.names[operand.node], operand.result)
 
     def link(self, source: Operand, destination: str, slot: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
-from graphrewrite.hierarchy.border import in_graph_order, label_of
+from graphrewrite.hierarchy.border import free_name, in_graph_order, label_of
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.region import GraphView
@@ -52,29 +52,29 @@ def extract(view: GraphView) -> Extract:
     fed, leaving = dict.fromkeys(view.input_operands), view.output_operands
     inside = [n for n in view if whole.nodes[n].get("type") not in ("input", "output")]
     reads = {node: whole.operands(node) for node in in_graph_order(whole, inside)}
-    # A value that is read and is neither an input nor inside is a constant.
+    # Any other value that is read is a constant: it is copied along.
     read = [*(o for operands in reads.values() for o in operands), *leaving]
     kept = dict.fromkeys([*(o.node for o in read if o not in fed), *reads])
     part = Graph(view.name or whole.name, ops=whole.ops.values())
     renamed: dict[Operand, Operand] = {}
     inputs: dict[str, str] = {}
     for value in fed:
-        # A node may be named `split:1` as well.
-        inputs[label_of(value)] = name = _free(label_of(value), {*kept, *inputs.values()})
+        # The label of a second result, `split:1`, may be the name of another node.
+        inputs[label_of(value)] = name = free_name(label_of(value), {*kept, *inputs.values()})
         renamed[value] = Operand(part.input(name, whole.result_type(*value)).node)
     for node in kept:
         part.add_node(node, **whole.nodes[node])
     for node, operands in reads.items():
         for slot, operand in enumerate(operands):
-            there = renamed.get(operand, operand)
-            part._connect(there.node, node, slot, there.result)
-        for source, kind in whole.controls(node):
-            if source in kept:
-                part.add_control(source, node, kind)
+            source = renamed.get(operand, operand)
+            part._connect(source.node, node, slot, source.result)
+        for earlier, kind in whole.controls(node):
+            if earlier in kept:
+                part.add_control(earlier, node, kind)
     outputs: dict[str, str] = {}
     for value in leaving:
-        there = renamed.get(value, value)
-        outputs[label_of(value)] = part.output(_name_of(value, whole, part), part.value(*there))
+        source = renamed.get(value, value)
+        outputs[label_of(value)] = part.output(_name_of(value, whole, part), part.value(*source))
     return Extract(part, inputs, outputs)
 
 
@@ -82,12 +82,4 @@ def _name_of(value: Operand, whole: Graph, part: Graph) -> str:
     """Return the name of an output for a value: that of the whole graph's output, if it has one."""
     readers = [r.node for r in whole.readers(value.node) if r.result == value.result]
     own = [n for n in readers if whole.nodes[n].get("type") == "output" and n not in part]
-    return own[0] if own else _free(f"{value.node}_out", part)
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    count, candidate = 1, name
-    while candidate in taken:
-        count += 1
-        candidate = f"{name}_{count}"
-    return candidate
+    return own[0] if own else free_name(f"{value.node}_out", part)

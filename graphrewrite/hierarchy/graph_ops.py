@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -170,8 +171,6 @@ class GraphOp(Op):
         return hash((self.name, id(self.library)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphOp:
-        from copy import deepcopy
-
         copied = memo.get(id(self))
         if copied is None:
             copied = memo[id(self)] = _blank()
@@ -242,6 +241,7 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
     ...
     graphrewrite.errors.GraphError: the graph 'g' would contain itself: g -> g; ...
     """
+    # Depth-first, with the path of open graphs: one that comes up again on it contains itself.
     path: list[tuple[str, Graph, Iterator[GraphOp]]] = []
     if inside is not None:
         path.append((inside.name, inside, iter(())))
@@ -253,7 +253,7 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
     while path:
         _, current, below = path[-1]
         for op in below:
-            body = op.library.get(op.name)  # a missing graph is another error
+            body = op.library.get(op.name)  # that a graph is missing is reported elsewhere
             if body is None or id(body) in done:
                 continue
             if id(body) in on_path:

@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite.errors import GraphError
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
+from graphrewrite.hierarchy.shared import frozen
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
@@ -106,8 +107,6 @@ def _named_ops(graph: Graph) -> list[GraphOp]:
 
 def _shared_with(module: Module, graphs: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the shared constants and types of graphs that the module does not have yet."""
-    from graphrewrite.hierarchy.sharing import frozen  # it is made of what stands here
-
     arrays: dict[str, np.ndarray] = {}
     types: dict[str, Any] = {}
     for graph in graphs:
@@ -128,17 +127,14 @@ def _shared_with(module: Module, graphs: Any) -> tuple[dict[str, np.ndarray], di
                 if is_constant:
                     arrays[name], types[name] = frozen(name, data.get("value"), kind)
             elif known != kind or is_constant != (array is not None) or not _same(array, data.get("value")):
-                raise GraphError(
-                    f"differs from the {data['type']} {name!r} of the module {module.name!r}; "
-                    "remove the annotation 'shared'",
-                    node=node,
-                )
+                other = f"the {data['type']} {name!r} of the module {module.name!r}"
+                raise GraphError(f"differs from {other}; remove the annotation 'shared'", node=node)
     return arrays, types
 
 
-def _same(known: np.ndarray | None, other: Any) -> bool:
+def _same(shared: np.ndarray | None, other: Any) -> bool:
     """Tell whether two arrays are equal bit for bit."""
-    if known is None or known is other:
+    if shared is None or shared is other:
         return True
     array = np.asarray(other)
-    return array.dtype == known.dtype and array.shape == known.shape and array.tobytes() == known.tobytes()
+    return array.dtype == shared.dtype and array.shape == shared.shape and array.tobytes() == shared.tobytes()

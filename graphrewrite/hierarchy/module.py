@@ -132,7 +132,7 @@ class Module(ModuleMethods, Sharing, MutableMapping[str, Graph]):
         """
         names = dict.fromkeys((roots,) if isinstance(roots, str) else roots)
         for name in names:
-            _ = self[name]
+            _ = self[name]  # raises if there is no such graph
         work = list(names)
         for name in work:  # grows as it goes
             if name not in self._graphs:
@@ -174,8 +174,8 @@ class Module(ModuleMethods, Sharing, MutableMapping[str, Graph]):
             return self._graphs[name]
         except KeyError:
             hint = did_you_mean(str(name), self._graphs)
-            known = ", ".join(self._graphs) or "none"
-            raise UnknownGraphError(f"the module {self.name!r} has no graph {name!r} (it has {known}){hint}") from None
+            names = ", ".join(self._graphs) or "none"
+            raise UnknownGraphError(f"the module {self.name!r} has no graph {name!r} (it has {names}){hint}") from None
 
     def __setitem__(self, name: str, graph: nx.DiGraph) -> None:
         """Add a graph, with the graphs and constants that it uses; the key becomes its name.

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import EvaluationError, GraphError, did_you_mean
+from graphrewrite.errors import EvaluationError, GraphError, did_you_mean, not_there
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.value import Value
 from graphrewrite.hierarchy.border import arranged, in_graph_order, label_of
+from graphrewrite.hierarchy.extraction import extract
+from graphrewrite.hierarchy.region_conversion import settle_view
 
 __all__ = ["GraphView", "make_view"]
 
@@ -180,10 +182,6 @@ class GraphView:
         r = relu(x, backend='gpu') : f32[N]
         y = output(r)
         """
-        from graphrewrite.hierarchy.region_conversion import (
-            settle_view,  # rebuilds nodes, which a view as such does not
-        )
-
         return settle_view(self, settings)
 
     def subgraph(self) -> Graph:
@@ -192,8 +190,6 @@ class GraphView:
         Its inputs have the names in `inputs`; an output has the name of the graph's output for that value, if there is
         one, else a fresh name.
         """
-        from graphrewrite.hierarchy.extraction import extract  # makes graphs of views
-
         return extract(self).graph
 
     def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -214,17 +210,15 @@ class GraphView:
         EvaluationError
             If an input is missing, surplus or of the wrong shape.
         """
-        from graphrewrite.hierarchy.extraction import extract  # see above
-
         part = extract(self)
-        known = ", ".join(part.inputs) or "none"
+        names = ", ".join(part.inputs) or "none"
         for label in inputs:
             if label not in part.inputs:
                 hint = did_you_mean(str(label), part.inputs)
-                raise EvaluationError(f"{self!r} has no input {label!r}{hint}; its inputs are {known}")
+                raise EvaluationError(f"{self!r} has no input {label!r}{hint}; its inputs are {names}")
         for label in part.inputs:
             if label not in inputs:
-                raise EvaluationError(f"{self!r}: the input {label!r} is missing; its inputs are {known}")
+                raise EvaluationError(f"{self!r}: the input {label!r} is missing; its inputs are {names}")
         results = part.graph.evaluate({part.inputs[label]: value for label, value in inputs.items()})
         return {label: results[name] for label, name in part.outputs.items()}
 
@@ -252,16 +246,15 @@ def make_view(graph: Graph, name: Any, nodes: Any = None, inputs: Any = None, ou
     if not isinstance(name, str) or not name:
         raise GraphError(f"names of views are non-empty strings, got {name!r}")
     members = in_graph_order(graph, _names(graph, nodes))
-    given = [_ports(graph, side) for side in (inputs, outputs)]
-    inside = set(members)
-    results = {node: _count(graph, node) for node in inside}
-    for value in given[1]:
-        if value.node not in inside or value.result >= results[value.node]:
+    first_inputs, first_outputs = _ports(graph, inputs), _ports(graph, outputs)
+    results = {node: _count(graph, node) for node in members}
+    for value in first_outputs:
+        if value.result >= results.get(value.node, 0):
             raise GraphError(
                 f"is not an output of the view {name!r}: {label_of(value)} is not a result of a member", node=value.node
             )
-    entering, leaving = arranged(graph, members, given[0], given[1])
-    for value in given[0]:
+    entering, leaving = arranged(graph, members, first_inputs, first_outputs)
+    for value in first_inputs:
         if value not in entering:
             raise GraphError(
                 f"is not an input of the view {name!r}: no member reads {label_of(value)} from outside", node=value.node
@@ -302,21 +295,20 @@ def _ports(graph: Graph, values: Any) -> list[Operand]:
     return operands
 
 
-def _port(graph: Graph, given: Any) -> Operand:
-    if isinstance(given, Value):
-        if given.graph is not graph:
-            raise GraphError("is a value of another graph", node=given.node)
-        return Operand(given.node, given.result)
-    is_pair = isinstance(given, tuple | list) and len(given) == 2 and type(given[1]) is int and given not in graph
-    value = Operand(*given) if is_pair else Operand(given)
+def _port(graph: Graph, port: Any) -> Operand:
+    """Return a value from a value, a node, or a pair of a node and a result."""
+    if isinstance(port, Value):
+        if port.graph is not graph:
+            raise GraphError("is a value of another graph", node=port.node)
+        return Operand(port.node, port.result)
+    is_pair = isinstance(port, tuple | list) and len(port) == 2 and type(port[1]) is int and port not in graph
+    value = Operand(*port) if is_pair else Operand(port)
     if value.node not in graph:
-        raise GraphError(
-            f"is not in the graph{did_you_mean(str(value.node), map(str, graph))}",
-            node=value.node,
-        )
+        raise not_there(value.node, graph)
     return value
 
 
 def _count(graph: Graph, node: str) -> int:
+    """Return the number of results of a node."""
     result = graph.nodes[node].get("result")
     return len(result) if isinstance(result, tuple) else int(graph.nodes[node].get("type") != "output")

@@ -25,20 +25,20 @@ _ANNOTATIONS = ("backend", "implementation", "use_kernel")
 
 def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
     """Apply settings to a copy of a view's graph; see `graphrewrite.hierarchy.region.GraphView.set`."""
-    known = (*_ANNOTATIONS, "element", "layout")
-    for key in settings:
-        if key not in known:
-            raise GraphError(f"settings of a view are {', '.join(known)}, got {key!r}{did_you_mean(key, known)}")
-    for mark in _ANNOTATIONS:
-        if not isinstance(settings.get(mark), str | None):
-            raise GraphError(f"the {mark} of a view is a string or None, got {settings[mark]!r}")
+    names = (*_ANNOTATIONS, "element", "layout")
+    for name in settings:
+        if name not in names:
+            raise GraphError(f"settings of a view are {', '.join(names)}, got {name!r}{did_you_mean(name, names)}")
+    for key in _ANNOTATIONS:
+        if not isinstance(settings.get(key), str | None):
+            raise GraphError(f"the {key} of a view is a string or None, got {settings[key]!r}")
     graph = view.graph.copy()
     members = [node for node in view if graph.nodes[node].get("type") not in ("input", "output")]
-    for mark in _ANNOTATIONS:
-        for node in members if mark in settings else ():
-            graph.nodes[node].pop(mark, None)
-            if settings[mark] is not None:
-                graph.nodes[node][mark] = settings[mark]
+    for key in _ANNOTATIONS:
+        for node in members if key in settings else ():
+            graph.nodes[node].pop(key, None)
+            if settings[key] is not None:
+                graph.nodes[node][key] = settings[key]
     kinds: list[Conversion] = []
     if settings.get("element") is not None:
         kinds.append(Casting(settings["element"]))
@@ -70,8 +70,12 @@ def _types(graph: Graph, nodes: Iterable[str]) -> Iterator[Type]:
     """Yield the types of the operands and results of nodes."""
     for node in nodes:
         yield from (graph.result_type(o.node, o.result) for o in graph.operands(node))
-        result = graph.nodes[node].get("result", ())
-        yield from result if isinstance(result, tuple) else (result,)
+        yield from _results(graph, node)
+
+
+def _results(graph: Graph, node: str) -> tuple[Any, ...]:
+    result = graph.nodes[node].get("result", ())
+    return result if isinstance(result, tuple) else (result,)
 
 
 def converted(graph: Graph, nodes: Iterable[str], kind: Conversion) -> tuple[list[str], dict[Operand, Operand]]:
@@ -119,13 +123,9 @@ class _Region:
         self.order = [n for n in order if kind.takes(graph, n)]
         self.constants = [n for n in order if graph.nodes[n].get("type") == "constant"]
         self.inside = set(self.order)
-        self.types = {n: self._types(n) for n in graph}
+        self.types = {n: _results(graph, n) for n in graph}  # before the conversion
         self.held: dict[tuple[Operand, Any], Operand] = {}
         self.changed: dict[Operand, Any] = {}
-
-    def _types(self, node: str) -> tuple[Any, ...]:
-        result = self.graph.nodes[node].get("result", ())
-        return result if isinstance(result, tuple) else (result,)
 
     def convert(self) -> None:
         """Convert the constants among the nodes, if the conversion does that, and the other nodes, operands first."""
@@ -160,13 +160,12 @@ class _Region:
             data = graph.nodes[value.node]
             if data.get("type") == "constant":
                 array, type_ = self.kind.constant(data["value"], kind, form)
-                origin = graph.origin(value.node)
-                made = graph.constant(array, type=type_, origin=origin)
-                marks = {key: data[key] for key in ("backend",) if key in data}
-                graph.nodes[made.node].update(marks)
+                new = graph.constant(array, type=type_, origin=graph.origin(value.node))
+                if "backend" in data:
+                    graph.nodes[new.node]["backend"] = data["backend"]
             else:
-                made = self.kind.forward(graph.value(*value), form)
-            converted = self.held[value, form] = Operand(made.node, made.result)
+                new = self.kind.forward(graph.value(*value), form)
+            converted = self.held[value, form] = Operand(new.node, new.result)
         return converted
 
     def _infer(self, node: str) -> None:
@@ -197,7 +196,7 @@ class _Region:
             instead[value] = Operand(back.node, back.result)
             for reader in outside:
                 move_slot(graph, reader.node, reader.slot, instead[value])
-        for value, _ in self.held:  # constants without readers in their old form
+        for value, _ in self.held:  # constants that are read only in their new form
             if value.node in graph and graph.nodes[value.node].get("type") == "constant" and not graph.succ[value.node]:
                 graph.remove_node(value.node)
         return instead

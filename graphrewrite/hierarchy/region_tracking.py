@@ -124,6 +124,7 @@ class RegionTracking:
             self._follow(name, self.states[name], replacements)
 
     def _follow(self, name: str, state: _State, replacements: Replaced) -> None:
+        # Members: what replaced a member joins, and new nodes between members of a pass.
         members = state.members
         lost = [node for node in replacements.gone if node in members]
         replaced = [v for v in replacements.readers if v.node in members and replacements.is_replaced(v)]
@@ -146,6 +147,8 @@ class RegionTracking:
                 if not (replacements.went_with_readers(value) and other in state.outputs):
                     state.outputs[other] = min(positions[value], state.outputs.get(other, positions[value]))
                     self.by_value.setdefault(other, {})[name] = None
+        # Inputs: a value that a member reads instead takes the position; the position of an input whose readers were
+        # removed goes to the values that the nodes in their place read.
         freed = []
         for value in [v for v in replacements.readers if v in state.inputs]:
             position = state.inputs[value]

@@ -44,7 +44,7 @@ class Replaced:
         self.gone: dict[Any, dict[str, Any]] = {entry[0]: entry[1] for entry in edit.lost if len(entry) == 4}
         self.now = {(b, slot): Operand(a, r) for a, b, data in edit.linked for slot, r in data.get("slots", ())}
         self.then: dict[tuple[Any, int], Operand] = {}
-        for entry in edit.lost:
+        for entry in edit.lost:  # a removed node has 4 entries, a removed or changed edge 3, a changed node 2
             if len(entry) == 4:
                 edges = [(source, entry[0], data) for source, data in entry[2].items()]
                 edges += [(entry[0], reader, data) for reader, data in entry[3].items()]
@@ -123,7 +123,7 @@ class Replaced:
             if read:
                 others = stayed.get((data.get("type"), tuple(read)), [])
             else:  # a constant
-                own = {self.now.get(place) for value in self.results.get(node, ()) for place in self.readers[value]}
+                own = {self.now.get(slot) for value in self.results.get(node, ()) for slot in self.readers[value]}
                 others = sorted({o.node for o in own if o is not None and o.node not in self.added}, key=str)
             others = [n for n in others if n in nodes and is_unchanged(_meaning(data), _meaning(nodes[n]))]
             if others:

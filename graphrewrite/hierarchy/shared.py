@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphrewrite.errors import GraphError
+from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.value import Value
-from graphrewrite.types import Type
+from graphrewrite.types import Stream, Tensor, Type, contradiction, element_dtype, element_of, one_object
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
 
-__all__ = ["Shared"]
+__all__ = ["Shared", "frozen"]
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,37 @@ class Shared:
                 f"the graph {graph.name!r} is not in the module {self.module.name!r} of {self.name!r}; "
                 f"add it: module[{graph.name!r}] = graph"
             )
-        kind, carried, value = ("input" if self.value is None else "constant"), self.type, self.value
+        value, type_ = self.value, self.type
+        kind = "input" if value is None else "constant"
         for node, data in graph.nodes(data=True):
             if data.get("shared") == self.name and data.get("type") == kind:
                 return Value(graph, node)
         name = graph.fresh(self.name) if self.name in graph else self.name
-        made = (
-            graph.input(name, carried)
-            if value is None
-            else graph.constant(value, name=name, type=carried, origin=(name,))
-        )
+        if value is None:
+            handle = graph.input(name, type_)
+        else:
+            handle = graph.constant(value, name=name, type=type_, origin=(name,))
         graph.nodes[name]["shared"] = self.name
-        return made
+        return handle
 
     def __repr__(self) -> str:
         kind = "placeholder" if self.value is None else "constant"
         return f"<{kind} {self.name!r} of module {self.module.name!r}: {self.type}>"
+
+
+def frozen(name: str, value: Any, type: Type | None = None) -> tuple[np.ndarray, Type]:
+    """Return a read-only copy of an array, and its type; `name` is for messages."""
+    if isinstance(type, Stream):
+        raise TypeMismatchError(f"the type of the constant {name!r} is a Tensor, got {type}")
+    dtype = None if type is None or isinstance(value, np.ndarray) else element_dtype(type.element)
+    try:
+        array = np.array(value, dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        expected = "numbers in lists of equal lengths" if type is None else f"numbers of {type}"
+        raise TypeMismatchError(f"the constant {name!r} needs {expected}: {error}") from error
+    kind = Tensor(element_of(array.dtype), array.shape) if type is None else type
+    wrong = contradiction(kind, array)
+    if wrong is not None:
+        raise TypeMismatchError(f"the constant {name!r} {wrong}, and is declared {kind}")
+    array.setflags(write=False)
+    return array, one_object(kind)

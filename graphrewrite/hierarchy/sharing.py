@@ -12,8 +12,8 @@ from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.membership import inner_first
-from graphrewrite.hierarchy.shared import Shared
-from graphrewrite.types import Stream, Tensor, Type, contradiction, element_dtype, element_of, one_object
+from graphrewrite.hierarchy.shared import Shared, frozen
+from graphrewrite.types import Tensor, Type, contradiction, element_dtype, one_object
 
 __all__ = ["Sharing"]
 
@@ -118,14 +118,14 @@ class Sharing:
         TypeMismatchError
             If type inference fails in a graph; the module is unchanged.
         """
-        known = self.type_of(name)
-        if not isinstance(known, Tensor) or name not in self._constants:
+        old = self.type_of(name)
+        if not isinstance(old, Tensor) or name not in self._constants:
             raise GraphError(
                 f"{name!r} is a placeholder, which gets its value at run time; set_placeholder sets its type"
             )
         if type is None:
-            given = value if isinstance(value, np.ndarray) else np.asarray(value, element_dtype(known.element))
-            array, kind = frozen(name, given, known if contradiction(known, given) is None else None)
+            new = value if isinstance(value, np.ndarray) else np.asarray(value, element_dtype(old.element))
+            array, kind = frozen(name, new, old if contradiction(old, new) is None else None)
         else:
             array, kind = frozen(name, value, type)
         self._change(name, {"value": array, "result": kind})
@@ -186,6 +186,7 @@ class Sharing:
 
     def _change(self: Any, name: str, new: dict[str, Any]) -> None:
         """Change the data of a constant or placeholder in every graph, and the types of downstream nodes."""
+        # In a copy first, inner graphs before those that contain them: if inference fails, nothing has changed.
         trial = self.copy()
         for key in inner_first(trial):
             graph = trial[key]
@@ -200,21 +201,3 @@ class Sharing:
         for key, graph in self.items():
             for node, data in graph.nodes(data=True):
                 data.update({k: v for k, v in trial[key].nodes[node].items() if k in ("value", "result")})
-
-
-def frozen(name: str, value: Any, type: Type | None = None) -> tuple[np.ndarray, Type]:
-    """Return a read-only copy of an array, and its type; `name` is for messages."""
-    if isinstance(type, Stream):
-        raise TypeMismatchError(f"the type of the constant {name!r} is a Tensor, got {type}")
-    dtype = None if type is None or isinstance(value, np.ndarray) else element_dtype(type.element)
-    try:
-        array = np.array(value, dtype)
-    except (OverflowError, TypeError, ValueError) as error:
-        expected = "numbers in lists of equal lengths" if type is None else f"numbers of {type}"
-        raise TypeMismatchError(f"the constant {name!r} needs {expected}: {error}") from error
-    kind = Tensor(element_of(array.dtype), array.shape) if type is None else type
-    wrong = contradiction(kind, array)
-    if wrong is not None:
-        raise TypeMismatchError(f"the constant {name!r} {wrong}, and is declared {kind}")
-    array.setflags(write=False)
-    return array, one_object(kind)

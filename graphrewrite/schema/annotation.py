@@ -77,10 +77,10 @@ def specialised(origin: Any, alias: Any) -> Any:
     if "_specialised" not in vars(origin):
         origin._specialised = {}
     args = typing.get_args(alias)
-    found = origin._specialised.get(args)
-    if found is None:
+    cls = origin._specialised.get(args)
+    if cls is None:
         name = f"{origin.__name__}[{', '.join(map(words_for, args))}]"
         space = {"__module__": origin.__module__, "__doc__": origin.__doc__, "_generic": (origin, args)}
-        found = types.new_class(name, (alias,), exec_body=lambda names: names.update(space))
-        origin._specialised[args] = found
-    return found
+        cls = types.new_class(name, (alias,), exec_body=lambda names: names.update(space))
+        origin._specialised[args] = cls
+    return cls

@@ -36,10 +36,10 @@ class Backing:
         if self.key is not None and self.parent is not None:
             owner = self.parent.read()
             if self.key in owner:  # a value was stored meanwhile
-                found = owner[self.key]
-                if type(found) is not type(self.container):
-                    raise DataError(f"was replaced by {type(found).__name__}; read it again", path=self.key)
-                self.container, self.key = found, None
+                stored = owner[self.key]
+                if type(stored) is not type(self.container):
+                    raise DataError(f"was replaced by {type(stored).__name__}; read it again", path=self.key)
+                self.container, self.key = stored, None
         return self.container
 
     def write(self) -> Any:

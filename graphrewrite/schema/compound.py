@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -53,9 +54,9 @@ class Dict(Kind):
     def store(self, value: Any, path: str) -> Any:
         if not isinstance(value, dict | DictView):
             raise self.wrong(value, path)
-        made: dict[str, Any] = {}
-        DictView(self.keys, self.item, Backing(made), path).update(value)
-        return made
+        stored: dict[str, Any] = {}
+        DictView(self.keys, self.item, Backing(stored), path).update(value)
+        return stored
 
     def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
         if not isinstance(stored, dict):
@@ -173,6 +174,7 @@ class Either(Kind):
                 return attempt(kind)
             except DataError as error:
                 refusals.append(error)
+        # The member that accepted most of the value is the one that was meant: its error says what is wrong inside.
         deepest = max(refusals, key=lambda error: len(error.path))
         if len(deepest.path) > len(path):
             raise deepest
@@ -193,17 +195,17 @@ class Either(Kind):
             kind.check(stored, path)
             return kind
 
-        found: Kind = self._first(accepting, stored, path)
-        if not isinstance(found, Nested):
-            return found
-        fitting = []
+        first: Kind = self._first(accepting, stored, path)
+        if not isinstance(first, Nested):
+            return first
+        # Of several classes whose fields all fit, the most similar one: fields may be missing, so that many fit.
+        fitting: list[Nested] = []
         for kind in self.members:
             if isinstance(kind, Nested):
-                try:
-                    fitting.append(accepting(kind))
-                except DataError:
-                    continue
-        return max(fitting, key=lambda kind: kind.likeness(stored) if isinstance(kind, Nested) else ())
+                with suppress(DataError):
+                    kind.check(stored, path)
+                    fitting.append(kind)
+        return max(fitting, key=lambda kind: kind.likeness(stored))
 
     def missing(self, stored: Any, path: str) -> Iterator[tuple[str, str]]:
         try:
@@ -219,15 +221,15 @@ class Json(Kind):
     name = "JSON-able data"
 
     def store(self, value: Any, path: str) -> Any:
-        from graphrewrite.schema.record import IrData  # nested data is data
+        from graphrewrite.schema.record import IrData  # whose fields have kinds
 
         if isinstance(value, IrData | ListView | DictView):
             value = value.data
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, list | tuple):
-            made = [self.store(one, f"{path}[{i}]") for i, one in enumerate(value)]
-            return made if isinstance(value, list) else tuple(made)
+            stored = [self.store(one, f"{path}[{i}]") for i, one in enumerate(value)]
+            return stored if isinstance(value, list) else tuple(stored)
         if isinstance(value, dict):
             return _ANY_DICT.store(value, path)
         for kind in (NONE, BOOL, INT, FLOAT, STR):

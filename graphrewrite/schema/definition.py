@@ -28,14 +28,14 @@ def is_class_variable(annotation: Any) -> bool:
 
 def specialised_fields(cls: type) -> dict[str, Field]:
     """Return the fields of generic parents that a class specialises, such as ``class Lengths(Box[int])``."""
-    found: dict[str, Field] = {}
+    specialised: dict[str, Field] = {}
     for alias in reversed(vars(cls).get("__orig_bases__", ())):
         origin: Any = get_origin(alias)
         fields = getattr(origin, "_fields", None)
         if fields:
             variables = dict(zip(origin.__parameters__, get_args(alias), strict=True))
-            found.update({name: one.specialised(variables) for name, one in fields.items()})
-    return found
+            specialised.update({name: one.specialised(variables) for name, one in fields.items()})
+    return specialised
 
 
 def signature_of(fields: Mapping[str, Field]) -> inspect.Signature:

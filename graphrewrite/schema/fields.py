@@ -97,23 +97,22 @@ class Field:
         is_converted = self.set_convert is not None or self.get_convert is not None
         has_both = self.set_convert is not None and self.get_convert is not None
         try:
-            found = kind_of(annotation, known=self.variables, is_converted=has_both)
+            kind = kind_of(annotation, known=self.variables, is_converted=has_both)
         except DataError as error:
             raise DataError(str(error), path=self.where) from None
-        return Converted(found, self.set_convert, self.get_convert) if is_converted else found
+        return Converted(kind, self.set_convert, self.get_convert) if is_converted else kind
 
     def known_kind(self) -> Kind:
         """Return the kind, or an error that says which name of its annotation is not defined."""
         try:
             return self.kind
         except NameError as error:
-            known = self.scope.globals if self.scope else {}
-            hint = did_you_mean(str(getattr(error, "name", "")), known)
-            raise DataError(
-                f"its annotation {self.type} mentions {getattr(error, 'name', '')!r}, which is not defined{hint}; "
-                "import it at run time too",
-                path=self.where,
-            ) from None
+            name = str(getattr(error, "name", ""))
+            hint = did_you_mean(name, self.scope.globals if self.scope else {})
+            message = (
+                f"its annotation {self.type} mentions {name!r}, which is not defined{hint}; import it at run time too"
+            )
+            raise DataError(message, path=self.where) from None
 
     def fresh_default(self, path: str) -> Any:
         """Return the default in its stored form, for one owner alone."""
@@ -153,7 +152,7 @@ class Field:
         Parameters
         ----------
         value : object
-            What was assigned.
+            The assigned value.
         path : str
             Of the field, for messages.
         """
@@ -209,9 +208,9 @@ def field(**options: Any) -> Any:
         `get_convert` makes is an object of its own: assign it again after changing it, or make its class one of
         `IrData`, which writes through.
     key : str, optional
-        Where it is in the data; under its name where not given.
+        Its key in the data; its name where not given.
     doc : str
-        What it means, for ``help``.
+        Its meaning, for ``help``.
     init : bool
         Whether the constructor takes it.
 

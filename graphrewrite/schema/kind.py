@@ -62,9 +62,9 @@ class Kind(ABC):
             A primitive, a fresh container of them, an array, a type of this library, or the data of an `IrData`.
         """
 
-    @abstractmethod
     def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
-        """Return the value of a stored form; views of containers write through."""
+        """Return the value of a stored form: here the same; views of containers write through."""
+        return self.store(stored, path)
 
     def check(self, stored: Any, path: str) -> None:
         """Raise unless a stored form is one of this kind, with all its parts."""
@@ -95,9 +95,6 @@ class Scalar(Kind):
             return self.convert(value)
         except OverflowError:
             raise self.wrong(value, path, "it is too large") from None
-
-    def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
-        return self.store(stored, path)
 
 
 NONE = Scalar("None", (type(None),), (), lambda value: None)
@@ -157,9 +154,6 @@ class Instance(Kind):
             raise self.wrong(value, path)
         return value
 
-    def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
-        return self.store(stored, path)
-
 
 @dataclass(frozen=True)
 class Array(Kind):
@@ -177,9 +171,6 @@ class Array(Kind):
             raise self.wrong(value, path, "convert it with astype")
         return value
 
-    def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
-        return self.store(stored, path)
-
 
 class DType(Kind):
     """A numpy dtype, stored as its name."""
@@ -194,10 +185,10 @@ class DType(Kind):
         return value.name if _named(value.name) == value else value.str
 
     def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
-        found = _named(stored) if isinstance(stored, str) else None
-        if found is None:
+        dtype = _named(stored) if isinstance(stored, str) else None
+        if dtype is None:
             raise self.wrong(stored, path, "dtypes are stored by name")
-        return found
+        return dtype
 
 
 def _named(name: str) -> np.dtype[Any] | None:

@@ -59,31 +59,32 @@ class IrData:
         super().__init_subclass__(**options)
         scope = Scope(cls)
         own = {n: a for n, a in inspect.get_annotations(cls).items() if not is_class_variable(a)}
-        known: dict[str, Field] = {}
+        inherited: dict[str, Field] = {}
         for parent in reversed(cls.__mro__[1:]):
-            known |= vars(parent).get("_fields", {})
-        known |= specialised_fields(cls)
+            inherited |= vars(parent).get("_fields", {})
+        inherited |= specialised_fields(cls)
+        # A value without an annotation would hide a field silently.
         for name, value in vars(cls).items():
             if name in own or name in ("_fields", "__orig_bases__"):
                 continue
-            if name in known or isinstance(value, Field):
-                kind = known[name].type if name in known else "int"
+            if name in inherited or isinstance(value, Field):
+                kind = inherited[name].type if name in inherited else "int"
                 raise DataError(
                     f"is a field without an annotation; write `{name}: {kind} = …`", path=f"{cls.__name__}.{name}"
                 )
-        made = {}
+        fields = {}
         for name, annotation in own.items():
             if hasattr(IrData, name) or name.startswith("__") or isinstance(vars(cls).get(name), property):
                 raise DataError("is a reserved name; rename the field and pass key=…", path=f"{cls.__name__}.{name}")
             default = vars(cls).get(name, MISSING)
-            made[name] = default if isinstance(default, Field) else Field(default=default)
-            made[name].define(name, annotation, scope)
-        cls._fields = {**known, **made}
+            fields[name] = default if isinstance(default, Field) else Field(default=default)
+            fields[name].define(name, annotation, scope)
+        cls._fields = {**inherited, **fields}
         for name, one in cls._fields.items():
-            if cls.__dict__.get(name) is not one and (name in made or one is not getattr(cls, name, None)):
+            if cls.__dict__.get(name) is not one and (name in fields or one is not getattr(cls, name, None)):
                 setattr(cls, name, one)
         cls.__signature__ = signature_of(cls._fields)  # type: ignore[attr-defined]  # what inspect and help look at
-        check_definition(cls._fields.values(), made)
+        check_definition(cls._fields.values(), fields)
 
     def __init__(self, *positional: Any, **values: Any) -> None:
         cls = type(self)
@@ -125,7 +126,7 @@ class IrData:
 
     @classmethod
     def _at(cls, backing: Backing, path: str) -> Self:
-        """Return a view of what is at a place in other data; for those who write kinds of fields."""
+        """Return a view of a part of other data; for implementations of `Kind`."""
         new = cls.__new__(cls)
         new._adopt(backing, path)
         return new
@@ -198,8 +199,8 @@ class IrData:
     @property
     def data(self) -> dict[str, Any]:
         """The dictionary itself, always as it is stored."""
-        found: dict[str, Any] = self._backing.read()
-        return found
+        data: dict[str, Any] = self._backing.read()
+        return data
 
     def get_missing_required_fields(self) -> dict[str, str]:
         """Return the required fields that have no value, with their types; those of nested data by path.
@@ -217,11 +218,11 @@ class IrData:
         return {path[1:]: kind for path, kind in self._missing_in(self.data, "")}
 
     def _absent(self, field: Field, path: str) -> Any:
-        """Return the value of a required field that the data lacks, from somewhere else, or raise."""
+        """Return the value of a required field that the data lacks, or raise; for subclasses with other sources."""
         raise FieldError(f"is required and missing; assign it ({field.type})", path=path)
 
     def _put(self, field: Field, stored: Any) -> None:
-        """Write the stored form of what was assigned to a field."""
+        """Write the stored form of an assigned value."""
         self._backing.write()[field.key] = stored
 
     @classmethod
@@ -254,17 +255,17 @@ class IrData:
                     f"is the dictionary itself; change its entries, or use {type(self).__name__}.of",
                     path=f"{self._path}.data",
                 )
-            found = inspect.getattr_static(type(self), name, None)
-            if not hasattr(found, "__set__"):
+            attribute = inspect.getattr_static(type(self), name, None)
+            if not hasattr(attribute, "__set__"):
                 raise self._unknown(name)
-            if isinstance(found, property) and found.fset is None:
+            if isinstance(attribute, property) and attribute.fset is None:
                 raise FieldError("is computed from other data; assign that", path=f"{self._path}.{name}")
             object.__setattr__(self, name, value)
 
         def __getattr__(self, name: str) -> Any:
             if name in ("_backing", "_path") or (name.startswith("__") and name.endswith("__")):
                 raise AttributeError(name)  # asked for by copy, pickle, inspect, …
-            if hasattr(type(self), name):  # something that is there raised: let it say so
+            if hasattr(type(self), name):  # a property raised AttributeError: let its own error through
                 return object.__getattribute__(self, name)
             raise self._unknown(name)
 
@@ -295,6 +296,6 @@ class IrData:
 
 
 def _again(generic: Any, args: tuple[Any, ...], data: dict[str, Any]) -> IrData:
-    """Return what was pickled: a view of its own data."""
-    found: IrData = (generic[args] if args else generic).of(data)
-    return found
+    """Return an unpickled view of its own data."""
+    view: IrData = (generic[args] if args else generic).of(data)
+    return view

@@ -45,17 +45,17 @@ class Scope:
 
     def evaluate(self, annotation: Any, name: str) -> Any:
         """Return the type that an annotation means."""
-        known: dict[str, Any] = {}
+        names: dict[str, Any] = {}
         for frame in reversed(self.frames):
-            known |= frame.f_locals
-        known |= {name: value for name, value in vars(self.owner).items() if isinstance(value, type)}
-        known.setdefault(self.owner.__name__, self.owner)
+            names |= frame.f_locals
+        names |= {name: value for name, value in vars(self.owner).items() if isinstance(value, type)}
+        names.setdefault(self.owner.__name__, self.owner)
         holder = types.SimpleNamespace(__annotations__={"field": annotation})
-        found = typing.get_type_hints(holder, self.globals, known, include_extras=True)["field"]
+        resolved = typing.get_type_hints(holder, self.globals, names, include_extras=True)["field"]
         self.unknown.discard(name)
         if not self.unknown:
             self.frames = []  # frees the local variables of the function that defined the class
-        return found
+        return resolved
 
 
 def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_converted: bool = False) -> Kind:
@@ -64,7 +64,7 @@ def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_conve
     Parameters
     ----------
     known : mapping, optional
-        What type variables stand for; for ``float``, another kind than the usual one.
+        The types of type variables; under ``float``, another kind than the usual one.
 
     Examples
     --------
@@ -79,15 +79,14 @@ def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_conve
     def inner(part: Any) -> Kind:
         return kind_of(part, known=known, is_converted=is_converted)
 
+    # Wrappers first: what they contain decides.
     while True:
         if typing.get_origin(annotation) is typing.Annotated:
             annotation = typing.get_args(annotation)[0]
         elif isinstance(annotation, typing.TypeVar):
-            # What it stands for may mention variables, but those are of another class, and may have the same name.
-            annotation, known = (
-                known.get(annotation, _limit(annotation)),
-                {float: known[float]} if float in known else {},
-            )
+            annotation = known.get(annotation, _limit(annotation))
+            # Variables in its type are of another class, and may have the same names.
+            known = {float: known[float]} if float in known else {}
         elif hasattr(annotation, "__supertype__"):  # NewType
             annotation = annotation.__supertype__
         elif hasattr(annotation, "__value__"):  # type X = …

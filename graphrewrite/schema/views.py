@@ -43,27 +43,27 @@ class ListView(MutableSequence[Any]):
     @property
     def data(self) -> list[Any]:
         """The list itself, in its stored form."""
-        found: list[Any] = self._backing.read()
-        return found
+        data: list[Any] = self._backing.read()
+        return data
 
     def _stored(self, values: Iterable[Any], start: int = 0) -> list[Any]:
-        found = []
+        stored_values = []
         for i, value in enumerate(values, start):
             stored = self._kind.store(value, f"{self._path}[{i}]")
             self._backing.refuse_cycle(stored, f"{self._path}[{i}]")
-            found.append(stored)
-        return found
+            stored_values.append(stored)
+        return stored_values
 
     def _load(self, index: int) -> Any:
         at = index % len(self.data)
         return self._kind.load(self.data[index], f"{self._path}[{at}]", self._backing)
 
     def _index(self, index: Any) -> int:
-        places = range(len(self.data))
+        indices = range(len(self.data))
         try:
-            return places[operator.index(index)]
+            return indices[operator.index(index)]
         except IndexError:
-            raise IndexError(f"{self._path}: has {len(places)} entries, no entry {index}") from None
+            raise IndexError(f"{self._path}: has {len(indices)} entries, no entry {index}") from None
 
     def __len__(self) -> int:
         return len(self.data)
@@ -163,20 +163,20 @@ class DictView(MutableMapping[str, Any]):
     @property
     def data(self) -> dict[str, Any]:
         """The dictionary itself, in its stored form."""
-        found: dict[str, Any] = self._backing.read()
-        return found
+        data: dict[str, Any] = self._backing.read()
+        return data
 
     def _stored(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        found = {}
+        stored = {}
         for key, value in values.items():
             path = f"{self._path}[{key!r}]"
             try:
                 name = self._keys.store(key, path)
             except DataError as error:
                 raise DataError(f"its key: {str(error).removeprefix(f'{path}: ')}", path=path) from None
-            found[name] = self._kind.store(value, path)
-            self._backing.refuse_cycle(found[name], path)
-        return found
+            stored[name] = self._kind.store(value, path)
+            self._backing.refuse_cycle(stored[name], path)
+        return stored
 
     def __len__(self) -> int:
         return len(self.data)

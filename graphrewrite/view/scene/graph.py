@@ -8,17 +8,17 @@ from typing import Any
 
 import networkx as nx
 
-from graphrewrite.errors import GraphRewriteError
 from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.graph_ops import GraphOp
+from graphrewrite.summary import nodes_in_order
 from graphrewrite.view.colour import PAPER, Look
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.box import Feed, box_of, feeds_of, is_order, is_tucked, op_of, tooltip_of
 from graphrewrite.view.scene.content import Arrow, Box, Frame, Scene
 from graphrewrite.view.scene.shading import Shading
 
-__all__ = ["drawn_nodes", "in_order", "scene_of"]
+__all__ = ["drawn_nodes", "scene_of"]
 
 _DEEPEST = 8
 """Graphs within graphs that are drawn; dot needs long for more, and nobody can see them."""
@@ -61,17 +61,7 @@ def scene_of(
 
 def drawn_nodes(graph: nx.DiGraph) -> list[Any]:
     """Return the nodes that get a box, in the order of the graph: all but constants that are lines of their readers."""
-    return [node for node in in_order(graph) if not is_tucked(graph, node)]
-
-
-def in_order(graph: nx.DiGraph) -> list[Any]:
-    """Return the nodes of any graph, operands first where the graph allows it."""
-    if isinstance(graph, Graph):
-        try:
-            return list(graph.in_order())
-        except GraphRewriteError:  # a cycle, or slots that collide: drawn all the same
-            pass
-    return list(graph)
+    return [node for node in nodes_in_order(graph) if not is_tucked(graph, node)]
 
 
 Places = Mapping[Any, "int | _Inside"]
@@ -97,7 +87,9 @@ class _Builder:
         inner = {node: body for node in drawn if depth and (body := _body(graph, node, feeds[node])) is not None}
         # A constant cannot be a line of a frame.
         held = {c for c in graph if is_tucked(graph, c) and not any(reader in inner for reader in graph.succ[c])}
-        drawn = [c for c in in_order(graph) if c in feeds or (c not in held and any(r in inner for r in graph.succ[c]))]
+        drawn = [
+            c for c in nodes_in_order(graph) if c in feeds or (c not in held and any(r in inner for r in graph.succ[c]))
+        ]
         feeds.update({node: [] for node in drawn if node not in feeds})
         places: dict[Any, int | _Inside] = {}
         for node in drawn:
