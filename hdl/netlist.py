@@ -113,6 +113,7 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
         results = 1 if node in graph.inputs else len(instances[node].site.results) if node in instances else 0
         for result in range(results):
             readers = [r for r in graph.readers(node) if r.result == result]
+            # A stream has one reader: two would have to agree when a beat goes, which is what a fork is for.
             if len(readers) != 1:
                 fault = f"has {len(readers)} readers; insert a fork" if readers else "has no reader; drop it"
                 raise NetlistError(f"its stream {result} {fault} (to_stream does so)", node=node)

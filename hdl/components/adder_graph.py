@@ -56,6 +56,7 @@ def _infer(
     (result,) = streams(Stream(element, (rows, *stream.shape[1:])))
     rounded = {"low": low, "high": high, "offset": offset, "rounding": rounding}
     if shift is not None:
+        # The checks of a requantise of its own, for sums of any width that there may be.
         requantise.infer(Stream(FixedPoint(True, _MOST_BITS), result.shape), shift=shift, element=element, **rounded)
         if np.min(shift) < 0 or rounding not in _ROUNDINGS:
             raise TypeMismatchError(
@@ -88,6 +89,7 @@ def _ends(net: Network, x: FixedPoint, rows: int, attributes: Mapping[str, Any])
     results = sums
     if attributes["shift"] is not None:
         how = {name: attributes[name] for name in ("shift", "offset", "rounding")}
+        # Rounding is monotone: of the ends of the sums it gives those of the results.
         low, high = requantise(np.stack(sums), element=_WIDE, **how)
         results = low, high
         limits = bounds(attributes["element"], attributes["low"], attributes["high"])
@@ -163,6 +165,7 @@ def _network(site: Site) -> Network:
 def _laid(site: Site) -> tuple[Layout, list[RowEnd]]:
     x, net, attributes = site.operands[0].element, _network(site), site.attributes
     ends = _ends(net, x, len(net.weights), attributes)
+    # What rounding adds is constant, and costs nothing as a part of the bias.
     bias = np.asarray(attributes["bias"], np.int64) + [end.joined for end in ends]
     return layout(net, bias, x, attributes["stages"], limited=_limited(ends)), ends
 
@@ -174,6 +177,7 @@ def _schedule(site: Site) -> Schedule:
 
 def _generics(site: Site) -> dict[str, Generic]:
     x, z, (laid, ends), attributes = site.operands[0], site.results[0], _laid(site), site.attributes
+    # Sums are formed modulo their width: a negative constant is a great one.
     constants = np.array([c % (1 << end.bits) for c, end in zip(laid.constants, ends, strict=True)], np.int64)
     low, high = bounds(z.element, attributes["low"], attributes["high"])
     return {

@@ -68,7 +68,8 @@ def _resources(site: Site) -> Resources:
     x = site.operands[0]
     candidate = x.element.width + counter_bits(x.channels)
     # Pipeline registers after level l hold the winners of lanes / 2**l.
-    cuts = [n for n in range(1, _levels(x)) if _is_cut(n, _levels(x), site.attributes["stages"])]
+    levels, stages = _levels(x), site.attributes["stages"]
+    cuts = [n for n in range(1, levels) if n * stages // levels != (n - 1) * stages // levels]
     stage_registers = sum(-(-x.lanes // 2**n) * candidate for n in cuts)
     best = candidate + 2 * counter_bits(x.folds) if x.folds > 1 else 0
     joins = x.lanes - 1 + (x.folds > 1)
@@ -82,10 +83,6 @@ def _resources(site: Site) -> Resources:
         Piece("counter", 1, counter_bits(x.folds) + 3 * counter_bits(x.channels) if x.folds > 1 else 0),
     )
     return Resources(0, joins, stage_registers + best, 0, pieces)
-
-
-def _is_cut(level: int, levels: int, stages: int) -> bool:
-    return level * stages // levels != (level - 1) * stages // levels
 
 
 ARGMAX = buffered(argmax, "argmax.vhd", _generics, _schedule, _resources)

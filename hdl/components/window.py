@@ -63,8 +63,8 @@ def _infer(
 ) -> Stream:
     (image,) = streams(x)
     count = len(image.shape) - 1
-    lengths = [len(kernel), *(len(values) for values in (strides, dilations) if values), len(pads or "..") // 2]
-    if count not in (1, 2) or {*lengths[:-1]} != {count} or (pads and len(pads) != 2 * count):
+    lengths = {len(kernel), *(len(values) for values in (strides, dilations) if values)}
+    if count not in (1, 2) or lengths != {count} or (pads and len(pads) != 2 * count):
         raise TypeMismatchError(
             f"{image}: give [C,L] or [C,H,W], a kernel, strides and dilations with a number for each axis after C, and "
             "pads with one before each axis, then one after each"
@@ -133,11 +133,13 @@ def window(
     count = x.ndim - 2
     axes = _axes(x.shape[2:], kernel, strides, pads, dilations)
     padded = np.pad(x, ((0, 0), (0, 0), *((a.before, a.after) for a in axes)), constant_values=fill)
+    # A view of all that each window spans: then every stride-th window, and of it every dilation-th tap.
     spread = np.lib.stride_tricks.sliding_window_view(padded, [a.extent for a in axes], axis=tuple(range(2, x.ndim)))
     steps = (slice(None, None, a.stride) for a in axes), (slice(None, None, a.dilation) for a in axes)
     views = spread[:, :, *steps[0], *steps[1]]
     batch, channels, *rest = views.shape
     sizes, taps = rest[:count], int(np.prod(kernel))
+    # The taps go before the channels of a group, as the result counts them.
     grouped = views.reshape(batch, groups, channels // groups, *sizes, taps)
     return np.ascontiguousarray(np.moveaxis(grouped, -1, 2)).reshape(batch, taps * channels, *sizes)
 
@@ -186,6 +188,7 @@ def _generics(site: Site) -> dict[str, Generic]:
 def _resources(site: Site) -> Resources:
     rows, columns = _plane(site)
     x = site.operands[0]
+    # Rows above lie in a memory, as wide as all of them and a row deep; pixels to the left lie in registers.
     pixel, words = x.payload_width, columns.padded * x.folds
     above = (rows.extent - 1) * pixel
     counters = [rows.padded, columns.padded, max(rows.extent, rows.stride), max(columns.extent, columns.stride), words]

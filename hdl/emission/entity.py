@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,6 +44,10 @@ class Entity:
     ports: frozenset[str]
 
 
+def _template_file(name: str) -> Traversable:
+    return resources.files("graphrewrite.hdl").joinpath("templates", name)
+
+
 def template(name: str) -> str:
     """Return the text of a file in ``hdl/templates``.
 
@@ -51,11 +56,7 @@ def template(name: str) -> str:
     >>> template("fifo.vhd").splitlines()[0]
     '-- fifo: a first-in first-out store between two parts of different rhythm.'
     """
-    return resources.files("graphrewrite.hdl").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _is_template(name: str) -> bool:
-    return resources.files("graphrewrite.hdl").joinpath("templates", name).is_file()
+    return _template_file(name).read_text(encoding="utf-8")
 
 
 def source_of(component: Component) -> str:
@@ -88,7 +89,7 @@ def sources_of(components: Iterable[Component]) -> dict[str, str]:
 
     def add_parts(text: str) -> None:
         for name in sorted({name.lower() for name in _INSTANCE.findall(_COMMENT.sub("", text))}):
-            if name in parts or name in texts or name in SHARED or not _is_template(f"{name}.vhd"):
+            if name in parts or name in texts or name in SHARED or not _template_file(f"{name}.vhd").is_file():
                 continue
             source = template(f"{name}.vhd")
             add_parts(source)
@@ -99,6 +100,7 @@ def sources_of(components: Iterable[Component]) -> dict[str, str]:
     return {**{name: template(f"{name}.vhd") for name in SHARED}, **parts, **texts}
 
 
+@lru_cache(maxsize=64)
 def read_entity(text: str, name: str) -> Entity:
     """Return what an entity declares.
 
@@ -152,11 +154,6 @@ def ports(site: Site) -> list[tuple[str, Stream, bool]]:
     ]
 
 
-@lru_cache(maxsize=64)
-def _entity(text: str, name: str) -> Entity:
-    return read_entity(text, name)
-
-
 def asked(where: str, what: str, function: Callable[[], T]) -> T:
     """Return what a function of a component's author returns.
 
@@ -177,7 +174,7 @@ def asked(where: str, what: str, function: Callable[[], T]) -> T:
 
 def check_entity(component: Component, site: Site) -> None:
     """Raise unless the entity of a component has the generics and the ports of a site."""
-    entity = _entity(source_of(component), component.entity)
+    entity = read_entity(source_of(component), component.entity)
     where = f"the entity {component.entity} of {component.op.name}"
     values: object = asked(where, "`generics`", lambda: component.generics(site))
     if not isinstance(values, Mapping):

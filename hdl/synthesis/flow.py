@@ -94,6 +94,7 @@ class _Run:
             missing = ", ".join(s.name for s in wrong) or "the list of sources"
             raise DesignError(f"{missing} is missing in the design, or outside of it; compile the model again")
         self.verilog: Verilog = to_verilog(sources, self.name, timeout)
+        # Products by constants are sums here: a module with none but these gets no multiplier blocks.
         self.multiplying = {
             name
             for component in self.components

@@ -10,7 +10,6 @@ from graphrewrite import op
 
 __all__ = [
     "bare",
-    "channel_axis",
     "channel_entries",
     "disordered",
     "named",
@@ -21,11 +20,6 @@ __all__ = [
 ]
 
 
-def channel_axis(x: Any) -> int:
-    """Return the channel axis of an image with batch and channels."""
-    return int((x.type.layout or "NC").index("C"))
-
-
 def positions(x: Any) -> tuple[int, ...]:
     """Return the axes of an image that are neither batch nor channels."""
     layout = x.type.layout or "NC"
@@ -34,8 +28,8 @@ def positions(x: Any) -> tuple[int, ...]:
 
 def per_channel(entries: Any, x: Any) -> Any:
     """Return a vector with an entry a channel, shape [C], reshaped to broadcast against an image."""
-    axes = tuple(i for i in range(len(x.shape)) if i != channel_axis(x))
-    return op.unsqueeze(bare(entries), axes=axes)
+    channels = (x.type.layout or "NC").index("C")
+    return op.unsqueeze(bare(entries), axes=tuple(i for i in range(len(x.shape)) if i != channels))
 
 
 def channel_entries(shape: Sequence[int], rank: int) -> int | None:

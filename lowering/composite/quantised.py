@@ -51,6 +51,7 @@ def _stored(ratio, zero_point, element, saturate=True):
 def _promoted(x, y):
     """Two values in their common numpy element type."""
     kinds = {"f32" if each.type.element in HELD_WIDER else each.type.element for each in (x, y)}
+    # As numpy has it: an int32 beside a float32 makes float64.
     element = "f64" if kinds & {"f64", "i32"} else "f16" if kinds == {"f16"} else "f32"
     return converted(x, element), converted(y, element)
 
@@ -76,6 +77,7 @@ def write_dequantize_linear_by_products(x, scale, zero_point=None):
     if factor is None:
         return decline("a size of its blocks is symbolic, or there are no blocks", at=scale)
     element = "f64" if scale.type.element == "f64" else "f32"
+    # The distance of two 32-bit numbers may have 33 bits.
     carrier = "i64" if (integer_limits(x.type.element) or (0, 0))[1] >= 1 << 16 else element
     distance = converted(x, carrier) if zero is None else converted(x, carrier) - converted(zero, carrier)
     return converted(converted(distance, element) * converted(factor, element), node.type.element)
@@ -168,6 +170,7 @@ def _factor(one, other, result):
 def _rescaled(sums, factor, zero_point, root):
     """Sums in the scale of the result."""
     element = root.type.element
+    # Sums have 32 bits: float32 would round them before the rounding that counts.
     wide = "f64" if integer_limits(element) else "f32"
     return _stored(converted(sums, wide) * converted(factor, wide), zero_point, element)
 

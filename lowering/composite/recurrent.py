@@ -155,6 +155,7 @@ def _unrolled(layer, operands, bias_of, initial, step_of):
     for i, side in enumerate(sides):
         states = [op.squeeze(_at(widened(bare(h)), 0, i), axes=(0,)) for h in initial]
         ordered = _reversed_steps(wide, lengths) if side == "reverse" else wide
+        # The products with the input are formed for all steps at once; those with the state go step by step.
         products = ordered @ _matrix(w, i) + bias_of(i)
         outputs, states = _along(products, states, lengths, step_of(i))
         outputs = _reversed_steps(outputs, lengths) if side == "reverse" else outputs

@@ -124,6 +124,7 @@ class GenericNodes:
         for attribute in node.attribute:
             value = self.onnx.helper.get_attribute_value(attribute)
             label = f"node {node.name or node.output[0]!r} ({node.op_type})"
+            # Names that nodes reserve get an underscore, which the export takes off again.
             name = f"{attribute.name}_" if attribute.name in RESERVED | {"left_out", "captured"} else attribute.name
             if isinstance(value, self.onnx.GraphProto):
                 yield name, to_dict(self.inner(value, list(dict.fromkeys(_free_names(attribute)))))

@@ -122,10 +122,12 @@ class _Folder:
                     f"{limit} {name} cannot serve {len(self.layers)} layers{speed}; the smallest budget is {least}"
                 )
         # Costs fall as intervals grow: bisection finds the shortest interval that the budget allows.
+        multipliers, memory_bits = limits.multipliers or float("inf"), limits.memory_bits or float("inf")
         low, high = 0, len(fits) - 1
         while low < high:
             middle = (low + high) // 2
-            if _within(self._build(fits[middle]).cost, limits):
+            cost = self._build(fits[middle]).cost
+            if cost.multipliers <= multipliers and cost.memory_bits <= memory_bits:
                 high = middle
             else:
                 low = middle + 1
@@ -245,11 +247,6 @@ class _Folder:
         site = self._site(built.graph, node)
         multipliers = self._cost(built.graph, node).multipliers
         return LayerReport(site.operands[0].lanes, site.results[0].lanes, multipliers, built.steps[node])
-
-
-def _within(cost: Resources, limits: Limits) -> bool:
-    multipliers, memory_bits = limits.multipliers or float("inf"), limits.memory_bits or float("inf")
-    return cost.multipliers <= multipliers and cost.memory_bits <= memory_bits
 
 
 def _most(graph: Graph, layers: list[str], parallelism: Parallelism) -> dict[str, float]:

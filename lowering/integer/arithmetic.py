@@ -72,6 +72,7 @@ def _by_constant(kind: str, x: Any, y: Any, a: FixedPoint, b: FixedPoint, rounde
     """A sum, difference or product of mantissas and a constant, in the format of a quantiser."""
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=rounded)
+    # Left shifts bring both to the finer binary point, and lose nothing.
     shifts = (max(b.fraction - a.fraction, 0), max(a.fraction - b.fraction, 0))
     element = combined(kind, a, b) if max(shifts) < _WIDEST else None
     if element is None or element.width > _WIDEST:
@@ -116,6 +117,7 @@ def quantise_border(x):
     yield quantised
     if quantised.fractions is not None:
         return decline("its parameters differ along an axis", at=quantised)
+    # By the op itself, so that the border is what it would have become.
     (fill,) = quantised.op.compute([np.asarray(padded.fill)], quantised.graph.attributes(quantised.node))
     return op.pad(op.quantise(x, like=quantised), like=padded, fill=float(fill))
 

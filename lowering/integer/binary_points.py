@@ -48,6 +48,7 @@ def absorb_clip(x):
     high = element.maximum if rounded.high is None else rounded.high
     if limited.low is not None:
         bound = limited.low / element.step
+        # Off the grid, a limit matters only where the format does not limit more.
         if bound > low and bound != math.floor(bound):
             return decline("the lower limit is not on the grid", at=limited)
         low = max(low, math.ceil(max(bound, element.minimum)))
@@ -68,6 +69,7 @@ def enter_fixed(x):
     yield rounded
     if rounded.fractions is not None:
         return decline("the format differs from channel to channel", at=rounded)
+    # An operand that is quantised further up is one of the network, which other rules lower.
     if x.op_name in _COMPUTED or any(x.graph.nodes[n]["type"] in _QUANTISED for n in x.graph.upstream(x.node)):
         return decline("its operand is not an input", at=x)
     return _real(op.to_fixed(x, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
@@ -244,6 +246,7 @@ def lower_arg_max(x: Mantissas):
     yield index
     if reason := inexact(x, real):
         return decline(reason, at=real)
+    # The component gives a stream, which has a channel axis: the host drops it.
     result = op.from_fixed(op.arg_max(x, like=index, keep_dims=True), fraction=0, element="i64")
     return result if index.keep_dims else op.squeeze(result, axes=(index.axis,))
 

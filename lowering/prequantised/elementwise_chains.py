@@ -96,6 +96,7 @@ def traced(x: Any, real: Any, top: Any) -> tuple[Any, Chain] | str:
     """
     chain = chain_of(real, top, start=x.node)
     source = x
+    # A path may lead past a relu or clip, as in x * sigmoid(relu(x)): then all paths start before it.
     while isinstance(chain, str) and source.op_name in ("relu", "clip"):
         source = first_operand(source)
         lower = chain_of(real, top, start=source.node)

@@ -87,6 +87,7 @@ def lower_movement(x: Mantissas):
     real = op.from_fixed(x)
     movement = _PLAIN(real)
     yield movement
+    # The border becomes a mantissa, too.
     fill = movement.fill * 2.0**real.fraction if movement.op_name == "pad" else 0.0
     if reason := _stays(movement, movement.fill if movement.op_name == "pad" else 0):
         return decline(reason, at=movement)
@@ -102,6 +103,7 @@ def _concatenated(readings: list[Any], concatenation: Any, read: Callable[[Any],
     if not all(isinstance(each, FixedPoint) for each in formats):
         return decline("an operand is not a mantissa", at=concatenation)
     element = FixedPoint.holding(min(each.minimum for each in formats), max(each.maximum for each in formats))
+    # All are read with this binary point, whatever those of their formats are.
     element = FixedPoint(element.signed, element.width, readings[0].fraction)
     if any(each != formats[0] for each in formats):
         parts = [
@@ -185,11 +187,6 @@ def _scalars(quantiser: Any, others: Any) -> list[Any] | None:
     return [c.value.reshape(()) for c in others]
 
 
-def _has_window_in_border(pool: Any, x: Any) -> bool:
-    sizes = [x.shape[axis] for axis in positions(x)]
-    return has_window_in_border(sizes, pool.kernel, pool.strides, pool.pads, pool.dilations, pool.ceil_mode)
-
-
 @rule
 def quantise_first(x, others):
     """Numbers that are only moved, or of which the greatest are taken, may be quantised before."""
@@ -204,8 +201,12 @@ def quantise_first(x, others):
     # A maximum and a quantiser change places where both keep the order of numbers, as a positive scale does.
     if quantiser.op_name not in ("quantise", "multi_threshold") and scalars and scalars[0] <= 0:
         return decline("its scale is not positive", at=quantiser)
-    if movement.op_name == "max_pool" and _has_window_in_border(movement, x):
-        return decline("a window lies wholly in the border, whose numbers are below those of any format", at=movement)
+    if movement.op_name == "max_pool":
+        geometry = (movement.kernel, movement.strides, movement.pads, movement.dilations, movement.ceil_mode)
+        if has_window_in_border([x.shape[axis] for axis in positions(x)], *geometry):
+            return decline(
+                "a window lies wholly in the border, whose numbers are below those of any format", at=movement
+            )
     plain = {"data_layout": "NCHW"} if quantiser.op_name == "multi_threshold" else {}
     return movement.op(quantiser.op(x, *scalars, like=quantiser, **plain), like=movement)
 
@@ -263,6 +264,7 @@ def leave_moved(x: Mantissas):
     transposed = op.transpose(x)
     real = op.from_fixed(transposed)
     yield real
+    # An order of these axes that stays makes the transpose a reshape, which costs a stream nothing.
     long = [p for p in transposed.perm if x.shape[p] != 1]
     if long == sorted(long):
         return decline("axes longer than 1 keep their order, which a stream can do", at=transposed)

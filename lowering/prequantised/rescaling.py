@@ -86,7 +86,8 @@ def _looked_up(x: Any, steps: Steps, element: FixedPoint) -> Any:
         if FixedPoint.holding(low, low + len(table) - 1).width > _TABLE:
             return None
     entries = table[:, 0] if table.shape[1] == 1 else np.ascontiguousarray(table.T)
-    return op.lookup(x, _table_of(element, entries, x), low=low)
+    # The entries are of the result's format, which an array of integers does not tell.
+    return op.lookup(x, Known(x.replay, entries.astype(element.dtype), Tensor(element, entries.shape)), low=low)
 
 
 def _two_lines(x: Any, steps: Steps, element: FixedPoint) -> Any:
@@ -113,11 +114,6 @@ def _two_lines(x: Any, steps: Steps, element: FixedPoint) -> Any:
 
 def _one(values: Any) -> int | tuple[int, ...]:
     return int(values[0]) if len(set(values)) == 1 else tuple(map(int, values))
-
-
-def _table_of(element: FixedPoint, values: np.ndarray, x: Any) -> Any:
-    """A table with entries of a format."""
-    return Known(x.replay, values.astype(element.dtype), Tensor(element, values.shape))
 
 
 def _rising(x: Any, signs: list[int]) -> Any:

@@ -31,6 +31,7 @@ def _shifted(w: np.ndarray, zero: np.ndarray | None) -> np.ndarray:
 
 def _accumulator(whole: np.ndarray, bias: np.ndarray, x: Any) -> FixedPoint | str:
     element = accumulated(whole, bias, x.type.element)
+    # Sums are int32, which has a sign bit where an unsigned format has none.
     if isinstance(element, FixedPoint) and element.width > _STORED - (not element.signed):
         return f"its sums need {element.width} bits and wrap around in {_STORED}"
     return element

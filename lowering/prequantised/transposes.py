@@ -39,6 +39,7 @@ def _untransposed(value: Any, perm: tuple[int, ...]) -> Any:
         return op.transpose(op.reshape(value, shape=(1,) * (rank - len(shape)) + shape), perm=_inverse(perm))
     if value.op_name == "transpose":
         return first_operand(value) if tuple(value.perm) == perm else None
+    # Models often write a transpose of axes of size 1 as a reshape.
     if value.op_name == "reshape" and _moves_ones(first_operand(value).shape, value.shape, perm):
         return first_operand(value)
     return op.transpose(value, perm=_inverse(perm)) if _is_computed_by_host(value) else None
@@ -75,12 +76,15 @@ def transpose_after(x, others):
         return decline("its axes are named, or it depends on the order of axes", at=computed)
     if any(len(other.shape) > rank for other in others):
         return decline("an operand has more axes", at=computed)
+    # There the host transposes: further down, hardware would have to.
     if _is_computed_by_host(x):
         return decline("the host transposes inputs", at=transposed)
+    # Hardware has a constant for each channel only on the second axis, where this one would no longer be.
     if perm[1] != 1 and any(_is_of_channels(other, rank) for other in others):
         return decline("an operand differs along the transposed channels", at=computed)
     first = first_operand(computed).node
     if computed.op_name in _BY_AXIS and any(other.shape not in ((), (1,)) for other in others):
+        # Parameters along an axis follow it to where it was before.
         axis = computed.data.get("axis", 1) % rank
         if computed.data.get("block_size") or any(len(other.shape) > 1 for other in others):
             return decline("its parameters are those of blocks", at=computed)
@@ -112,6 +116,7 @@ def reduce_before_transpose(x):
     if reduced.keep_dims:
         return op.transpose(result, perm=perm)
     left = [p for axis, p in enumerate(perm) if axis not in axes]
+    # The axes that are left come in the order after the transpose.
     order = tuple(sorted(left).index(p) for p in left)
     return result if order == tuple(sorted(order)) else op.transpose(result, perm=order)
 

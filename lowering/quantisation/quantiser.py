@@ -183,7 +183,7 @@ class _Quantiser:
             # A concatenation or a border of one format rounds nothing, and needs no quantise node.
             if exact is not None and node not in self.computing and self.is_of_one_format(node):
                 self.formats[node] = exact
-            elif exact is not None and self.is_last(node):
+            elif exact is not None and self.graph.downstream(self.points[node]).isdisjoint(self.computing):
                 self.insert(self.points[node], self.at_the_end(node, exact))
             else:
                 self.insert(self.points[node], self.chosen(node))
@@ -227,9 +227,6 @@ class _Quantiser:
         if surplus <= 0:
             return exact
         return FixedPoint(exact.signed, widest, exact.fraction - surplus)
-
-    def is_last(self, node: str) -> bool:
-        return self.graph.downstream(self.points[node]).isdisjoint(self.computing)
 
     def chosen(self, node: str) -> FixedPoint:
         values = self.values[self.points[node]]

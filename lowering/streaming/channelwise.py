@@ -11,7 +11,7 @@ from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.lowering.streaming.bridge import leave, too_wide
 from graphrewrite.op.integer.fixed_point import limits
 
-__all__ = ["MAP_LANES", "summed"]
+__all__ = ["MAP_LANES", "in_format", "summed"]
 
 
 @rule(shared="keep", kind="lowering")
@@ -57,6 +57,11 @@ def map_clip(x):
     return leave(clip(x, low=low, high=high))
 
 
+def in_format(x, element):
+    """Return the numbers of a stream in another format of the same binary point; what it does not hold saturates."""
+    return x if x.type.element == element else requantise(x, shift=0, element=element)
+
+
 def summed(x, y, total):
     """Return the sum of two streams in the format of an op, which may be narrower than the formats' exact sum."""
     by, element = total.shifts, total.type.element
@@ -65,8 +70,7 @@ def summed(x, y, total):
     wide = FixedPoint.holding(min(low, element.minimum), max(high, element.maximum), element.fraction)
     if wide.width > LANE_BITS:
         return decline(f"its sums need {wide.width} bits, and a lane has at most {LANE_BITS}", at=total)
-    result = add(x, y, shifts=by, element=wide)
-    return leave(result if wide == element else requantise(result, shift=0, element=element))
+    return leave(in_format(add(x, y, shifts=by, element=wide), element))
 
 
 @rule(shared="keep", kind="lowering")

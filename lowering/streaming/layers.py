@@ -9,11 +9,11 @@ from graphrewrite.hdl.components.accumulate import accumulate
 from graphrewrite.hdl.components.affine import affine
 from graphrewrite.hdl.components.matvec import matvec
 from graphrewrite.hdl.components.maximum import maximum
-from graphrewrite.hdl.components.requantise import requantise
 from graphrewrite.hdl.components.total import total
 from graphrewrite.hdl.components.window import window
 from graphrewrite.lowering.matched_operands import first_operand
 from graphrewrite.lowering.streaming.bridge import leave, positions_of, too_wide
+from graphrewrite.lowering.streaming.channelwise import in_format
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.op.nn.windows import covering_pads
 
@@ -58,7 +58,7 @@ def map_conv(x, w: Constant, b: Constant):
     if windows is x and conv.groups == x.type.channels == outputs:
         # One weight a channel: a gain, or nothing.
         if (weights == 1).all() and not b.value.any():
-            return leave(x if x.type.element == conv.element else requantise(x, shift=0, element=conv.element))
+            return leave(in_format(x, conv.element))
         return leave(affine(x, gain=weights.ravel(), bias=b.value, element=conv.element))
     matrix = np.moveaxis(weights, 1, -1).reshape(outputs, -1)
     return leave(matvec(windows, weights=matrix, bias=b.value, element=conv.element, **groups))

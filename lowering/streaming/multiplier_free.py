@@ -67,6 +67,7 @@ def count_agreements(x):
     if product.element.width > _SUM_BITS:
         return decline(f"a count has at most {_SUM_BITS} bits", at=product)
     (operand,), form = product.graph.operands(product.node), (x.type.element.signed, x.type.element.width)
+    # Two bits may be -2 as well, which a count takes for 0.
     if form not in _CODINGS or _least(x.graph, operand) < -1:
         return decline(f"{x.type.element} is neither one bit wide nor limited to -1, 0 and 1", at=product)
     stages = {} if product.stages == 1 else {"stages": min(product.stages, _MOST_STAGES)}
@@ -119,6 +120,7 @@ def _counted(signs, windows, product, negated=None, **coding):
         signs = window(signs, **{k: v for k, v in windows.graph.attributes(windows.node).items() if k in data})
     weights = np.asarray(product.weights, np.int64)
     if negated is not None:
+        # A channel that is counted negated has its weights negated, in every column that reads it.
         signs_of = np.where(negated, -1, 1)[_channels_seen(windows, product, len(negated))]
         weights = weights * np.repeat(signs_of, len(weights) // product.groups, axis=0)
     return popcount(signs, weights=weights, **_count_attributes(product), **coding)
@@ -166,6 +168,7 @@ def _as_bits(y, signs, windows, product):
     levels = np.asarray(signs.levels)
     if product.coding != "ternary" or levels.shape[1] != 1 or (signs.step, signs.offset) != tuple(_SIGN.values()):
         return decline("its operand is not a sign", at=product)
+    # A bit that reaches 1 is the code of a sign already.
     is_bit = (y.type.element.signed, y.type.element.width) == (False, 1) and (levels == 1).all()
     return _counted(y if is_bit else threshold(y, levels=levels, element=_BIT), windows, product)
 

@@ -16,7 +16,7 @@ from graphrewrite.hdl.components.softmax import softmax
 from graphrewrite.hdl.components.threshold import threshold
 from graphrewrite.lowering.composite.axes import channel_entries
 from graphrewrite.lowering.streaming.bridge import leave, too_wide
-from graphrewrite.lowering.streaming.channelwise import summed
+from graphrewrite.lowering.streaming.channelwise import in_format, summed
 from graphrewrite.op.integer.fixed_point import limits
 
 __all__ = ["MAP_SCALING"]
@@ -67,6 +67,7 @@ def map_rescale(x):
     )
     powers = _exponents(gains)
     if powers is not None and not terms.any():
+        # A gain of a power of two is a shift to the left, taken off the one to the right.
         wide, shifts = x, shifts - powers
     else:
         wide = _scaled(x, gains, terms)
@@ -173,12 +174,7 @@ def _with_constant(x, node, gains, terms):
     if node.type.layout is not None:
         return decline("its constant has named axes, and the axes of a stream have a fixed order", at=node)
     scaled = _scaled(x, gains, terms, node.type.element.fraction)
-    return decline(scaled, at=node) if isinstance(scaled, str) else leave(_in_format(scaled, node.type.element))
-
-
-def _in_format(x, element):
-    """The same values in another format that holds them."""
-    return x if x.type.element == element else requantise(x, shift=0, element=element)
+    return decline(scaled, at=node) if isinstance(scaled, str) else leave(in_format(scaled, node.type.element))
 
 
 @rule(shared="keep", kind="lowering")
@@ -196,6 +192,7 @@ def map_add_constant(x, c: Constant):
     total = op.integer_add(operand, c)
     yield total
     first = total.graph.operands(total.node)[0].node == operand.node
+    # A shift belongs to an operand, and the constant may be either.
     by = total.shifts if first else total.shifts[::-1]
     term, gains = _of_channels(c.value, x), np.full(x.type.channels, 1 << by[0])
     return _with_constant(x, total, gains, None if term is None else term << by[1])

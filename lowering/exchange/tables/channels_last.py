@@ -6,7 +6,7 @@ from typing import Any
 
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number
-from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION
 
 __all__ = ["CHANNELS_LAST"]
@@ -33,8 +33,8 @@ def _max_pool(x: Any, **attributes: Any) -> Any:
     return _last(op.max_pool(_first(x), **attributes))
 
 
-def _batch_norm(x: Any, *parameters: Any, epsilon: float = 1e-5) -> Any:
-    return _last(op.batch_norm(_first(x), *parameters, epsilon=epsilon))
+def _batch_norm(x: Any, *parameters: Any, **attributes: Any) -> Any:
+    return _last(op.batch_norm(_first(x), *parameters, **attributes))
 
 
 def _filled(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
@@ -43,11 +43,7 @@ def _filled(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
 
 
 _CONV = {name: named for name, named in CONVOLUTION.items() if name != "auto_pad"}
-_POOL: dict[str, Any] = {
-    "kernel_shape": ("kernel", integers),
-    "strides": ("strides", integers),
-    "pads": ("pads", integers),
-}
+_POOL: dict[str, Any] = {"kernel_shape": ("kernel", integers), **same_names(integers, "strides", "pads")}
 
 CHANNELS_LAST: tuple[Entry, ...] = (
     Entry(

@@ -42,14 +42,6 @@ def _several(_: Mapping[str, Any], types: Sequence[Tensor]) -> str | None:
     return None if len(types) != 2 else "it has two operands"
 
 
-def _maximum(*xs: Any) -> Any:
-    return reduce(op.maximum, xs)
-
-
-def _minimum(*xs: Any) -> Any:
-    return reduce(op.minimum, xs)
-
-
 def _limited(x: Any, low: Any = None, high: Any = None) -> Any:
     """A clip whose bounds are computed."""
     x = x if low is None else op.maximum(x, low)
@@ -74,9 +66,9 @@ ELEMENTWISE: tuple[Entry, ...] = (
     Entry("IsInf", op.is_inf, same_names(truth, "detect_negative", "detect_positive")),
     Entry("LeakyRelu", op.leaky_relu, _ALPHA),
     Entry("Max", op.maximum, fits=_pair),
-    Entry("Max", _maximum, fits=_several),
+    Entry("Max", lambda *xs: reduce(op.maximum, xs), fits=_several),
     Entry("Min", op.minimum, fits=_pair),
-    Entry("Min", _minimum, fits=_several),
+    Entry("Min", lambda *xs: reduce(op.minimum, xs), fits=_several),
     Entry("Mod", op.mod, {"fmod": ("fmod", truth)}),
     Entry("Selu", op.selu, same_names(number, "alpha", "gamma")),
     Entry("Sum", op.add, fits=_pair),
