@@ -6,8 +6,9 @@ pytest loads this module wherever the package is installed, so that nothing is i
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,18 +96,11 @@ def pytest_make_collect_report(
     targets = collector.config.stash.get(_TARGETS, None)
     if isinstance(collector, pytest.Session) and targets is not None and report.outcome == "passed":
         sets: list[pytest.Item | pytest.Collector] = [
-            RuleSet.from_parent(collector, name=target, nodeid=target, members=members)
-            for target, members in _by_target(targets).items()
+            RuleSet.from_parent(collector, name=target, nodeid=target, members=list(members))
+            for target, members in groupby(targets, key=lambda each: each.target)
         ]
         report.result = sets if collector.config.stash[_ALONE] else [*report.result, *sets]
     return report
-
-
-def _by_target(targets: Iterable[Named]) -> dict[str, list[Named]]:
-    members: dict[str, list[Named]] = {}
-    for each in targets:
-        members.setdefault(each.target, []).append(each)
-    return members
 
 
 class RuleSet(pytest.Collector):

@@ -103,22 +103,9 @@ def _components(graph: Any, left: Iterable[str]) -> list[set[str]]:
 
 
 def _cycle(graph: Any, nodes: set[str]) -> list[str]:
-    """Return a shortest cycle through the node with the least name, by breadth-first search."""
-    start = min(nodes, key=str)
-    parent: dict[str, str] = {}
-    frontier = [start]
-    while start not in parent:
-        following = []
-        for node in frontier:
-            for reader in graph._succ[node]:
-                if reader in nodes and reader not in parent:
-                    parent[reader] = node
-                    following.append(reader)
-        frontier = following
-    cycle = [start, parent[start]]
-    while cycle[-1] != start:
-        cycle.append(parent[cycle[-1]])
-    return cycle[::-1]
+    """Return a shortest cycle through the node with the least name."""
+    start, component = min(nodes, key=str), nx.DiGraph(graph.subgraph(nodes).edges)
+    return [start, *min((nx.shortest_path(component, reader, start) for reader in component.succ[start]), key=len)]
 
 
 def shown(cycle: list[str]) -> str:

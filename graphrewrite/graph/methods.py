@@ -1,5 +1,8 @@
 """Methods of graphs and modules that delegate to rooms above this one: the one file of the package that reaches up."""
 
+# mypy: disable-error-code="no-any-return"
+# What a path names is Any for mypy; the annotations here are those of the functions.
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -45,8 +48,7 @@ class _Documents(Displayed):
 
     def summary(self) -> Summary:
         """Return a table of the nodes with types, parameters and multiply-accumulates; see `graphrewrite.summary`."""
-        table: Summary = _above("summary.summary")(self)
-        return table
+        return _above("summary.summary")(self)
 
     def __str__(self) -> str:
         return str(_above("formats.text.graph_printer.to_text")(self))
@@ -69,26 +71,24 @@ class GraphMethods(_Documents):
 
     def equals(self, other: Any, *, names: bool = True) -> bool:
         """Tell whether another graph is the same, with names or without; see `graphrewrite.compare.equals`."""
-        return bool(_above("compare.equality.equals")(self, other, names=names))
+        return _above("compare.equality.equals")(self, other, names=names)
 
     def structure_hash(self, *, names: bool = True) -> str:
         """Return a hash that equal graphs share, on every machine; see `graphrewrite.compare.structure_hash`."""
-        return str(_above("compare.equality.structure_hash")(self, names=names))
+        return _above("compare.equality.structure_hash")(self, names=names)
 
     def infer(self, nodes: Iterable[str] | None = None) -> tuple[str, ...]:
         """Compute the types of nodes anew, in place; see `graphrewrite.graph.type_inference.infer`."""
-        return tuple(_above("graph.type_inference.infer")(self, nodes))
+        return _above("graph.type_inference.infer")(self, nodes)
 
     def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`."""
-        values: dict[str, np.ndarray] = _above("execution.evaluator.evaluate")(self, inputs)
-        return values
+        return _above("execution.evaluator.evaluate")(self, inputs)
 
     @classmethod
     def parse(cls, text: str, *, ops: Iterable[Op] = ()) -> Graph:
         """Return the graph that a text form writes; see `graphrewrite.formats.parse`."""
-        graph: Graph = _above("formats.text.graph_parser.parse")(text, ops=ops)
-        return graph
+        return _above("formats.text.graph_parser.parse")(text, ops=ops)
 
     @overload
     def node(self, name: str) -> Node: ...
@@ -100,8 +100,7 @@ class GraphMethods(_Documents):
 
     def view(self, name: str, nodes: Any = None, *, inputs: Any = None, outputs: Any = None) -> GraphView:
         """Return the view of that name, made and stored if nodes are given; see `graphrewrite.hierarchy.GraphView`."""
-        view: GraphView = _above("hierarchy.region.make_view")(self, name, nodes, inputs, outputs)
-        return view
+        return _above("hierarchy.region.make_view")(self, name, nodes, inputs, outputs)
 
     @property
     def views(self: Any) -> tuple[str, ...]:
@@ -114,8 +113,7 @@ class GraphMethods(_Documents):
 
     def _repr_svg_(self) -> str | None:
         """Let what shows no HTML draw the graph, where pydot and Graphviz are there."""
-        svg: str | None = self.show()._repr_svg_()
-        return svg
+        return self.show()._repr_svg_()
 
 
 class ModuleMethods(_Documents):
@@ -124,8 +122,7 @@ class ModuleMethods(_Documents):
     @staticmethod
     def parse(text: str, *, ops: Iterable[Op] = ()) -> Module:
         """Return the module that a text form writes; see `graphrewrite.formats.parse_module`."""
-        module: Module = _above("formats.text.graph_parser.parse_module")(text, ops=ops)
-        return module
+        return _above("formats.text.graph_parser.parse_module")(text, ops=ops)
 
     def _head(self: Any) -> str:
         """Return the name, the attributes, the constants and the types of placeholders in the exact text form."""

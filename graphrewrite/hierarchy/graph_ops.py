@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,9 @@ class GraphOp(Op):
     """
 
     library: Mapping[str, Graph]
+    variadic = False  # the number of inputs of a graph is fixed
+    attributes: Mapping[str, Any] = MappingProxyType({})
+    derived: Mapping[str, Any] = MappingProxyType({})  # views of nodes have the names of the inputs only
 
     def __init__(self, name: str, library: Mapping[str, Graph]) -> None:
         if not name or name in ops.LIBRARY:
@@ -83,21 +87,6 @@ class GraphOp(Op):
     def results(self) -> int:
         """The number of outputs of the graph."""
         return len(self.body.outputs)
-
-    @property
-    def variadic(self) -> bool:
-        """False: the number of inputs of a graph is fixed."""
-        return False
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        """Empty: a graph has no parameters."""
-        return {}
-
-    @property
-    def derived(self) -> Mapping[str, Any]:
-        """Empty: node views have the names of the inputs only."""
-        return {}
 
     @property
     def stateful(self) -> bool:

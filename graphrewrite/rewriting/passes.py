@@ -10,7 +10,7 @@ from typing import Any
 from graphrewrite.errors import RewriteError, RuleError
 from graphrewrite.graph import Graph
 from graphrewrite.rewriting.engine.entry import rewrite
-from graphrewrite.rewriting.rule.levels import KINDS, levels_in, new_levels, unlike
+from graphrewrite.rewriting.rule.levels import KINDS, levels_in, unlike
 from graphrewrite.rewriting.verification import Checks
 from graphrewrite.runtime.display import Displayed
 
@@ -54,7 +54,8 @@ class Pass(Displayed):
         """Transform a graph that may be changed; return the names of the removed nodes."""
         before = levels_in(graph)
         removed = self.function(graph)
-        if removed and (wrong := unlike(self.kind, before.values(), new_levels(before, levels_in(graph)))):
+        new = {kind[0]: level for kind, level in levels_in(graph).items() if kind not in before}
+        if removed and (wrong := unlike(self.kind, before.values(), new)):
             raise RewriteError(f"pass {self.name!r} {wrong}")
         return removed
 

@@ -118,12 +118,9 @@ def _not_found(module_name: str, missing: str) -> str:
         paths = sys.path
     # An empty entry of the path is the current folder.
     folders = [Path(path or ".") for path in paths]
-    near = {p.stem for folder in folders if folder.is_dir() for p in folder.iterdir() if _is_importable(p)}
+    entries = (entry for folder in folders if folder.is_dir() for entry in folder.iterdir())
+    near = {p.stem for p in entries if p.suffix == ".py" or (p.is_dir() and p.name.isidentifier())}
     return f"there is no module {missing!r}{did_you_mean(last, near - sys.stdlib_module_names)}"
-
-
-def _is_importable(path: Path) -> bool:
-    return path.suffix == ".py" or (path.is_dir() and path.name.isidentifier())
 
 
 def _attribute(module: ModuleType, name: str, target: str) -> Any:

@@ -51,10 +51,10 @@ class Mark:
 
 
 INK, DIM, EDGE, FRAME = "#1b1f24", "#57606a", "#6b7580", "#c3cad2"
-"""Of names, of what is said beside them, of arrows, and around graphs."""
+"""Colours of names, of secondary text, of arrows, and of frames around graphs."""
 
 PAPER = Look("#ffffff", "#5f6b76")
-"""Of whatever belongs to no family."""
+"""The look of nodes without a family."""
 
 _FAMILIES = {
     "weights": "#cfe4f4",
@@ -82,7 +82,7 @@ _OPS = {
     **dict.fromkeys(("reshape", "fork", "fifo", "refold", "repeat", "concat", "split", "select", "pad"), "shapes"),
     **dict.fromkeys(("argmax", "softmax", "sum"), "reduction"),
 }
-"""Of the integer and of the stream level, whose modules say less, without the word for their level."""
+"""Families of ops of the integer and the stream level, by name without the level."""
 _LEVELS = {
     "nn": ("#5f6b76", 1.0, 1),
     "integer": ("#d55e00", 1.6, 1),
@@ -106,8 +106,8 @@ HIGHLIGHTS = {
     "optional": Mark(PAPER.border, "may be missing", width=1.0, dashed=True),
     "cut": Mark(EDGE, "goes on", width=1.0, dashed=True),
 }
-"""Of nodes that a match, a rewrite or a search touches, that go wrong, and of what a pattern forbids or can do without;
-of arrows, those that carry nothing, and those that leave the part that is drawn."""
+"""Highlights of nodes in matches, rewrites, searches and comparisons, of forbidden and optional nodes of a pattern, of
+control edges, and of arrows that leave the part that is drawn."""
 
 VARIABLES = ("#cfe4f4", "#fde0b8", "#c9ebdd", "#f6d9e8", "#fdf3c4", "#dcd6f2")
 """Fill colours of a rule's variables, the same on both sides."""
@@ -147,7 +147,7 @@ DARK = {
 
 
 def look_of(kind: str, op: Op | None, result: Any = None) -> Look:
-    """Return how a node of a type is drawn.
+    """Return the look of a node of a type.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def look_of(kind: str, op: Op | None, result: Any = None) -> Look:
         return PAPER
     word = kind.removeprefix("stream_").removeprefix("integer_")
     family = _OPS.get(word) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
-    found = level_of(op, result)
-    level = "bridge" if op.level == "bridge" else "nn" if found is None else LEVELS[found]
+    index = level_of(op, result)
+    level = "bridge" if op.level == "bridge" else "nn" if index is None else LEVELS[index]
     border, width, borders = _LEVELS[level]
     return Look(_FAMILIES.get(family, PAPER.fill), border, width, family, level, borders)

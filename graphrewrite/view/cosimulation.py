@@ -9,7 +9,7 @@ from graphrewrite.view.waveform import Beat, Wave, show_waveform
 
 __all__ = ["show_report"]
 
-_LEAD, _WINDOW = 10, 200  # cycles that are shown before the difference, and in all
+_LEAD, _WINDOW = 10, 200  # cycles before the difference, and in all
 
 
 def show_report(report: CosimulationReport) -> Display:
@@ -27,17 +27,20 @@ def _verdict(report: CosimulationReport) -> Display:
     return Display(table, str(report), template="table.html", title="cosimulation")
 
 
-def _waveform(found: Difference, verdict: str) -> Display:
+def _waveform(difference: Difference, verdict: str) -> Display:
     waves, cycles = [], []
-    for name, moves in (("expected", [n.expected for n in found.near]), ("GHDL", [n.actual for n in found.near])):
+    for name, moves in (
+        ("expected", [n.expected for n in difference.near]),
+        ("GHDL", [n.actual for n in difference.near]),
+    ):
         beats = []
-        for each, move in zip(found.near, moves, strict=True):
+        for each, move in zip(difference.near, moves, strict=True):
             if move is not None:
-                is_wrong = (each.frame, each.beat) == (found.frame, found.beat)
+                is_wrong = (each.frame, each.beat) == (difference.frame, difference.beat)
                 beats.append(Beat(move[0], move[0], each.frame, each.beat, move[1], move[1], is_wrong))
                 cycles.append((move[0], not is_wrong))
-        waves.append(Wave(name, found.port, "payload as hex", (), (), tuple(beats), 0, 0))
+        waves.append(Wave(name, difference.port, "payload as hex", (), (), tuple(beats), 0, 0))
     wrong = min((cycle for cycle, is_right in cycles if not is_right), default=0)
     low = max(min(cycle for cycle, _ in cycles) - 1, wrong - _LEAD, 0)
     high = min(max(cycle for cycle, _ in cycles) + 2, low + _WINDOW)
-    return show_waveform(found.port, waves, first=low, cycles=high - low, total=high, note=verdict)
+    return show_waveform(difference.port, waves, first=low, cycles=high - low, total=high, note=verdict)

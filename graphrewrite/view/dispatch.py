@@ -51,7 +51,7 @@ def show(thing: Any, **options: Any) -> Any:
     Parameters
     ----------
     thing : Graph, networkx.DiGraph, Module, Rule, GraphRule, rule set, type, or anything with a method ``show``
-        What to look at.
+        The object to show.
     **options
         Of a graph those of `graphrewrite.view.graphs.graph_picture`: ``highlight``, ``around`` and ``depth``,
         ``between``, ``search``, ``values`` and ``by``, ``direction``, ``nested``, ``max_nodes``. Of a rule and of a
@@ -92,19 +92,19 @@ def show(thing: Any, **options: Any) -> Any:
     own = getattr(thing, "show", None)
     if callable(own) and not isinstance(thing, type):
         return own(**options)
-    known = ", ".join(words for _, words, _ in _KINDS)
-    check_digraph(thing, f"that can be drawn, nor anything else that can be shown ({known}, traces, evaluations, …)")
+    kinds = ", ".join(words for _, words, _ in _KINDS)
+    check_digraph(thing, f"that can be drawn, nor anything else that can be shown ({kinds}, traces, evaluations, …)")
     return None
 
 
 def _check_options(thing: Any, function: Callable[..., Display], options: dict[str, Any]) -> None:
     target = graph_picture if function is _view_picture else function
-    known = [name for name, p in inspect.signature(target).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    names = [name for name, p in inspect.signature(target).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for name in options:
-        if name not in known:
+        if name not in names:
             raise PictureError(
-                f"{type(thing).__name__} is not shown with an option {name!r}{did_you_mean(name, known)} "
-                f"(there are {', '.join(known) or 'none'})"
+                f"{type(thing).__name__} is not shown with an option {name!r}{did_you_mean(name, names)} "
+                f"(there are {', '.join(names) or 'none'})"
             )
 
 
@@ -114,7 +114,7 @@ def to_svg(graph: nx.DiGraph | Rule | GraphRule, *, direction: str = "TB") -> st
     Parameters
     ----------
     graph : Graph, networkx.DiGraph, Rule or GraphRule
-        What to draw.
+        The graph or rule to draw.
     direction : {"TB", "LR"}
         From top to bottom or from left to right.
 

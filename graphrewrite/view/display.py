@@ -1,4 +1,4 @@
-"""Display: what everything that shows itself returns; a notebook shows its HTML, a terminal prints its text."""
+"""Display: the result of every ``show``; a notebook shows its HTML, a terminal prints its text."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Display"]
 
 
 class Display:
-    """Something to look at: data that say what it shows, drawn by a template, and a text where no HTML is shown.
+    """Structured data, drawn by a template, with a text for where no HTML is shown.
 
     Parameters
     ----------
     data : object
-        A structured description of what it shows: a frozen dataclass, of plain values.
+        The content: a frozen dataclass of plain values.
     text : str
-        What a terminal prints.
+        The text for a terminal.
     template : str
         File in ``view/templates`` that turns ``data`` into HTML.
     title : str
-        Of the page, when it is saved as one.
+        Title of the page, when it is saved as one.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Display:
         raise PictureError(f"cannot write {path.name!r}: this is written to a file that ends in .html or .txt")
 
     def _repr_html_(self) -> str:
-        """Let Jupyter show it; the text, and why, where a package is missing or nothing can be drawn."""
+        """Return the HTML for Jupyter; the text with the error where a package is missing or nothing can be drawn."""
         try:
             return self.html
         except GraphRewriteError as error:

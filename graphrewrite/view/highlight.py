@@ -1,4 +1,4 @@
-"""Source code as HTML: each kind of word in its colour, from the theme of the page."""
+"""Source code as HTML with syntax highlighting, in colours of the page's theme."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphrewrite.view.plain import plain
 __all__ = ["highlighted"]
 
 _LONGEST = 200_000
-"""Letters; what is longer is shown without colours, and without its middle."""
+"""Longer code is shown without colours, and without its middle."""
 _KINDS = (
     ("Token.Comment", "comment"),
     ("Token.Keyword", "keyword"),
@@ -23,11 +23,11 @@ _KINDS = (
     ("Token.Name.Function", "name"),
     ("Token.Name.Class", "name"),
 )
-"""Kinds of words that are marked, as pygments calls them and as the style sheet does."""
+"""Token types of pygments that are highlighted, with their classes in the style sheet."""
 
 
 def highlighted(code: str, language: str = "python") -> Any:
-    """Return source code as HTML: text in which what pygments knows is marked; the templates' filter ``code``.
+    """Return source code as highlighted HTML; the templates' filter ``code``.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def highlighted(code: str, language: str = "python") -> Any:
     """
     from markupsafe import Markup, escape  # comes with jinja2
 
-    # Tabs and ends of lines are the form of the code; whatever else is invisible is written as an escape.
+    # Tabs and line ends belong to the code; other invisible characters are written as escapes.
     shown = "\n".join(
         "\t".join(plain(part, _LONGEST) for part in line.split("\t")) for line in code.replace("\r\n", "\n").split("\n")
     )
@@ -53,7 +53,7 @@ def highlighted(code: str, language: str = "python") -> Any:
 
 
 def _merged(tokens: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Tokens in a row that are marked alike, as one."""
+    """Yield runs of tokens of one class as one token."""
     for word, group in groupby(tokens, key=lambda token: token[0]):
         yield word, "".join(text for _, text in group)
 

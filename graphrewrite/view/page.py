@@ -1,8 +1,8 @@
 """HTML from templates: fragments for notebooks, documents for files. All values are escaped, nothing is fetched.
 
-A notebook that its reader has not trusted yet is shown without style sheets, scripts, frames and drawings, of which
-only the letters are left. What has the class ``live`` is hidden there, and what has the class ``still`` is seen there
-only: the style sheet turns both around.
+Jupyter shows a notebook that is not trusted yet without style sheets, scripts, frames and drawings, of which only the
+letters are left. Elements of the class ``live`` are hidden there, and those of the class ``still`` are seen only there:
+the style sheet swaps both.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ __all__ = ["as_it_is", "asset", "document", "environment", "fragment"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TOOLTIP = re.compile("<title>[^<]*</title>")
-"""Of a drawing; an image shows none."""
+"""Tooltips of a drawing; an image shows none."""
 _MOST_STILL = 150_000
-"""Letters of a drawing that is written a second time, as an image."""
+"""Longer drawings are not written a second time, as an image."""
 
 
 @cache
 def environment() -> jinja2.Environment:
-    """Return the environment of all templates: values are escaped, and a name that a template lacks is an error."""
+    """Return the environment of all templates: values are escaped, and an undefined name is an error."""
     try:
         import jinja2
     except ImportError:
         raise MissingDependencyError("pages need jinja2: pip install 'graphrewrite[view]'") from None
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["plain"] = plain
-    made.filters["code"] = highlighted
-    made.filters["drawn"] = _drawn
-    made.globals["asset"] = asset
-    return made
+    templates.filters["plain"] = plain
+    templates.filters["code"] = highlighted
+    templates.filters["drawn"] = _drawn
+    templates.globals["asset"] = asset
+    return templates
 
 
 @cache
@@ -58,9 +58,9 @@ def asset(name: str) -> Any:
 
 def fragment(template: str, **values: Any) -> str:
     """Return HTML that can stand in any page, with its style, in the theme of the page around it."""
-    made = environment()
-    body = made.get_template(template).render(**values)
-    return made.get_template("fragment.html").render(body=as_it_is(body))
+    templates = environment()
+    body = templates.get_template(template).render(**values)
+    return templates.get_template("fragment.html").render(body=as_it_is(body))
 
 
 def document(title: str, body: str, *, head: str = "") -> str:
@@ -73,7 +73,7 @@ def document(title: str, body: str, *, head: str = "") -> str:
 
 
 def _drawn(svg: str) -> Any:
-    """A picture, and the same as an image for where drawings are taken out; made by `graphrewrite.view.layout.svg`."""
+    """Return a drawing, and the same as an image for untrusted notebooks, which remove drawings."""
     from markupsafe import Markup  # comes with jinja2
 
     live = f'<div class="live" style="display:none">{svg}</div>'
@@ -84,7 +84,7 @@ def _drawn(svg: str) -> Any:
 
 
 def as_it_is(html: str) -> Any:
-    """Return HTML that a template is to write as it is, for whoever gives it has made it."""
+    """Mark HTML of this package as safe, so that templates do not escape it."""
     environment()
     from markupsafe import Markup  # comes with jinja2
 

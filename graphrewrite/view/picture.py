@@ -31,13 +31,13 @@ class Content:
     Attributes
     ----------
     scenes : tuple of Scene
-        What is drawn; nothing of what is too large.
+        The scenes; none of graphs that are too large.
     summaries : tuple of SummaryTables
-        Of what is too large to be drawn.
+        Summaries of graphs that are too large to be drawn.
     tables : tuple of Table
-        What belongs to the picture and has no place in it.
+        Tables below the picture.
     hints : tuple of str
-        What part it is, and how to see another.
+        The part that is shown, and how to see another.
     """
 
     scenes: tuple[Scene, ...]
@@ -52,9 +52,9 @@ class Picture(Display):
     Parameters
     ----------
     scenes : tuple of Scene
-        What it shows; nothing where only the text is shown.
+        Its scenes; none where only the text is shown.
     text : str
-        What a terminal prints.
+        The text for a terminal.
     direction : {"TB", "LR"}
         From top to bottom or from left to right.
     summaries, tables, hints
@@ -117,7 +117,7 @@ class Picture(Display):
         PictureError
             If the ending is another, there is nothing to draw, or the file cannot be written.
         MissingDependencyError
-            If what draws is not installed.
+            If pydot or Graphviz is not installed.
         """
         path = Path(path)
         if path.suffix == ".svg":
@@ -140,7 +140,7 @@ class Picture(Display):
         return self.scenes
 
     def _repr_svg_(self) -> str | None:
-        """Let what shows no HTML draw the picture, where pydot and Graphviz are there."""
+        """Return the SVG for viewers without HTML, if pydot and Graphviz are installed."""
         try:
             return self.svg if self.scenes else None
         except GraphRewriteError:

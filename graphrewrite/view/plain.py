@@ -1,4 +1,4 @@
-"""Text that may be shown anywhere: what is untrusted loses its control characters and its length, not its meaning."""
+"""Untrusted text made safe to show: control characters become escapes, long texts lose their middle."""
 
 from __future__ import annotations
 

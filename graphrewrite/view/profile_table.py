@@ -10,10 +10,10 @@ __all__ = ["show_profile"]
 
 
 def show_profile(profile: Profile) -> Display:
-    """Return what each rule did, with the reasons why it declined."""
+    """Return the table of a profile, with the reasons of rules that declined."""
     reasons = (
-        "; ".join(f"{count} times: {reason}" for reason, count in found.declined.most_common())
-        for found in profile.values()
+        "; ".join(f"{count} times: {reason}" for reason, count in rule.declined.most_common())
+        for rule in profile.values()
     )
     rows = tuple((*map(str, row), reason) for row, reason in zip(profile.rows, reasons, strict=True))
     table = Table((*HEAD, "declined because"), rows, frozenset(range(1, len(HEAD))))

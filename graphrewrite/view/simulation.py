@@ -31,14 +31,14 @@ def show_simulation(
     streams: str | Iterable[str] | None = None,
     number: str = "decimal",
 ) -> Display:
-    """Return a waveform: what streams do in a window of cycles, and where they wait.
+    """Return a waveform of streams in a window of cycles.
 
     Parameters
     ----------
     streams : str or iterable of str, optional
         Names of nodes, whose outputs are meant, and of ports; all streams of a small design, else its ports.
     number : {"decimal", "real", "hex"}
-        How payloads are written: mantissas, the numbers that they stand for, or bits, lane 0 in the lowest.
+        The format of payloads: mantissas, the numbers that they represent, or bits, lane 0 in the lowest.
     """
     recording, timing = simulation.recording, simulation.timing
     if number not in ("decimal", "real", "hex"):
@@ -90,7 +90,7 @@ def _wave(signals: Signals, link: Link, span: range, texts: _Texts, base: int, k
 
 
 def _texts(stream: Stream, values: NDArray[Any] | None, number: str) -> _Texts:
-    """The payload of a beat, by its number from the first frame on: short, and in full."""
+    """Return a function from the number of a beat to its payload: short, and in full."""
     if values is None:
         return lambda _: ("", "")
     if number == "hex":
@@ -98,10 +98,10 @@ def _texts(stream: Stream, values: NDArray[Any] | None, number: str) -> _Texts:
         return lambda beat: (words[beat], f"0x{words[beat]}")
     beats, step = stream.to_beats(values).reshape(-1, stream.lanes), stream.element.step
 
-    def told(beat: int) -> tuple[str, str]:
+    def texts(beat: int) -> tuple[str, str]:
         lanes = beats[beat, :_MANY].tolist()
         each = [f"{lane * step:.6g}" if number == "real" else str(lane) for lane in lanes]
         more = [f"… {stream.lanes} lanes"] if stream.lanes > _MANY else []
         return " ".join(each[:_FEW] + ["…"] * (len(each) > _FEW)), " ".join(each + more)
 
-    return told
+    return texts

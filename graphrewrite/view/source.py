@@ -68,7 +68,7 @@ def written_source(member: Any) -> str:
 
 
 def place_of(member: Any) -> str:
-    """Return file and line where a member of a rule set is written, as short as it is clear.
+    """Return the source location of a member of a rule set, relative to the folder that Python finds it in.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def place_of(member: Any) -> str:
         file, line = code.co_filename, code.co_firstlineno
     if not line:
         return ""
-    # No page tells how a machine is laid out: a file is named by what stands behind the folder that Python finds it in.
+    # Pages are shared: they must not reveal the folders of a machine.
     folders = [str(Path(folder or ".").resolve()) + os.sep for folder in (*sys.path, "")]
     found = max((folder for folder in folders if str(file).startswith(folder)), key=len, default="")
     return located(str(file)[len(found) :].replace(os.sep, "/") if found else str(file), int(line))

@@ -1,4 +1,4 @@
-"""A type in words: what an edge carries, its range and resolution, and how its bits lie."""
+"""A type in words: its meaning, range and resolution, and the layout of its bits."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Bits:
     Attributes
     ----------
     kind : {"sign", "whole", "fraction"}
-        What they are of.
+        Their role.
     count : int
-        How many.
+        Their number.
     weights : tuple of str
-        What each counts, the highest first; of wide formats from the highest to the lowest, in one.
+        The weight of each, the highest first; of wide formats one text, from the highest to the lowest.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class TypeWords:
 
 
 def type_words(kind: Type | FixedPoint | Quantised) -> TypeWords:
-    """Return what is to be said of a type.
+    """Return the description of a type.
 
     Examples
     --------
@@ -92,8 +92,8 @@ def _tensor(kind: Tensor) -> tuple[str, Facts]:
     letters = kind.layout or " " * len(kind.shape)
     axes = []
     for letter, size in zip(letters, kind.shape, strict=True):
-        told = f"{size} (decided at run time)" if isinstance(size, str) else f"{size:,}"
-        axes.append(f"{_AXES.get(letter, letter)} {told}".strip())
+        text = f"{size} (decided at run time)" if isinstance(size, str) else f"{size:,}"
+        axes.append(f"{_AXES.get(letter, letter)} {text}".strip())
     known = math.prod(size for size in kind.shape if isinstance(size, int))
     names = " x ".join(size for size in kind.shape if isinstance(size, str))
     shape = " x ".join(axes) if axes else "no axes: one number"
@@ -104,7 +104,7 @@ def _tensor(kind: Tensor) -> tuple[str, Facts]:
 
 def _stream(kind: Stream) -> tuple[str, Facts]:
     sentence, facts = _element(kind.element)
-    places = " x ".join(f"{size:,}" for size in kind.shape[1:])
+    positions = " x ".join(f"{size:,}" for size in kind.shape[1:])
     folded = f", in {kind.folds} groups, one after the other" if kind.folds > 1 else ", all of them"
     width = kind.element.width
     lanes = f"bits {width - 1} to 0" + (
@@ -113,7 +113,7 @@ def _stream(kind: Stream) -> tuple[str, Facts]:
         else ""
     )
     return f"a stream of {sentence}", [
-        ("frame", f"{kind.channels:,} channels" + (f" at {places} positions, in raster order" if places else "")),
+        ("frame", f"{kind.channels:,} channels" + (f" at {positions} positions, in raster order" if positions else "")),
         ("beat", f"{kind.lanes:,} of {kind.channels:,} channels of one position{folded}"),
         ("beats of a frame", f"{kind.beats:,}"),
         ("payload", f"{kind.payload_width:,} bits: lane 0 in {lanes}"),
@@ -196,7 +196,7 @@ def _bits(kind: FixedPoint) -> tuple[Bits, ...]:
             ("fraction", min(top - kind.signed, -1), min(kind.fraction, kind.width - kind.signed)),
         )
     )
-    found = []
+    groups = []
     for word, first, count in runs:
         if count < 1:
             continue
@@ -207,8 +207,8 @@ def _bits(kind: FixedPoint) -> tuple[Bits, ...]:
         else:
             ends = f"2**{exponents[0]}" if count == 1 else f"2**{exponents[0]} to 2**{exponents[-1]}"
             weights = (f"-{ends}" if word == "sign" else ends,)
-        found.append(Bits(word, count, weights))
-    return tuple(found)
+        groups.append(Bits(word, count, weights))
+    return tuple(groups)
 
 
 def _number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""A waveform: clock, and valid, ready and payload of streams in a window of cycles, with what holds them up."""
+"""A waveform: clock, and valid, ready and payload of streams in a window of cycles, with their stalls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Beat:
     start, end : int
         The cycle from which it is offered, and that of its transfer.
     frame, beat : int
-        Which it is; beat 0 begins a frame.
+        Its numbers; beat 0 begins a frame.
     text, full : str
         Its payload in short, and in full.
     is_wrong : bool
@@ -49,9 +49,9 @@ class Wave:
     Attributes
     ----------
     name, reader : str
-        Where it comes from, and where it goes to.
+        Its source and its reader.
     type : str
-        What it carries.
+        Its type.
     valid, ready : tuple of bool
         For each cycle of the window; empty where they are not known.
     beats : tuple of Beat
@@ -95,7 +95,7 @@ class Waveform:
     hidden : tuple of str
         Streams that are not shown.
     note : str
-        What there is to say about it.
+        A remark.
     """
 
     name: str
@@ -123,25 +123,25 @@ class Waveform:
         return f"cycles {self.first} to {end} of {self.total}"
 
     def runs(self, wave: Wave) -> list[tuple[str, int, int]]:
-        """Return what holds a stream up: ``"waits"`` or ``"starves"``, from which place in the window, how long."""
-        found, place = [], 0
+        """Return the stalls of a stream: ``"waits"`` or ``"starves"``, the first cycle in the window, the length."""
+        runs, start = [], 0
         for state, group in groupby(wave.states(self.first)):
             length = len(list(group))
             if state in ("waits", "starves"):
-                found.append((state, place, length))
-            place += length
-        return found
+                runs.append((state, start, length))
+            start += length
+        return runs
 
     def counts(self, wave: Wave) -> str:
-        """Return in words how often a stream moves, waits and starves in the window."""
+        """Return the numbers of beats, and of cycles in which a stream waits and starves, as text."""
         if not wave.valid:
             return f"{len(wave.beats)} beats"
         states = wave.states(self.first)
         moves, waits, starves = (states.count(state) for state in ("moves", "waits", "starves"))
-        told = [f"{moves} beat{'s' if moves != 1 else ''}"]
-        told += [f"waits {waits} cycle{'s' if waits != 1 else ''} for ready"] if waits else []
-        told += [f"starves {starves} cycle{'s' if starves != 1 else ''}"] if starves else []
-        return ", ".join(told)
+        texts = [f"{moves} beat{'s' if moves != 1 else ''}"]
+        texts += [f"waits {waits} cycle{'s' if waits != 1 else ''} for ready"] if waits else []
+        texts += [f"starves {starves} cycle{'s' if starves != 1 else ''}"] if starves else []
+        return ", ".join(texts)
 
     def line(self, bits: Sequence[bool], high: float, low: float) -> str:
         """Return a signal as the path of an SVG."""
@@ -153,13 +153,13 @@ class Waveform:
         return "".join(parts)
 
     def place(self, beat: Beat) -> tuple[int, int]:
-        """Return where a beat is drawn: its left and right end, in pixels, cut at the window."""
+        """Return the left and the right end of a beat, in pixels, cut at the window."""
         left = max(beat.start - self.first, 0)
         right = min(beat.end + 1 - self.first, self.cycles)
         return left * self.cell, right * self.cell
 
     def fitting(self, beat: Beat) -> str:
-        """Return as much of a beat's payload as there is room for."""
+        """Return the part of a beat's payload that fits."""
         left, right = self.place(beat)
         return _cut(beat.text, max(int((right - left - 9) / 6.7), 1))
 
@@ -196,28 +196,28 @@ def show_waveform(
 
 
 def _text(data: Waveform) -> str:
-    told = [f"{plain(data.name, 80)}: {data.told}", *([plain(data.note)] if data.note else [])]
+    lines = [f"{plain(data.name, 80)}: {data.told}", *([plain(data.note)] if data.note else [])]
     names = [plain(wave.name, 24) for wave in data.waves]
     left = max(map(len, names), default=0) + 10
     cell = int(min(max(4, data.longest + 2), 9))
     for start in range(0, data.cycles, _LINE // cell):
         cycles = range(start, min(start + _LINE // cell, data.cycles))
         numbers = "".join(str(data.first + cycle).ljust(cell) for cycle in cycles)
-        told += [f"{'cycle':{left}} {numbers}".rstrip()]
+        lines += [f"{'cycle':{left}} {numbers}".rstrip()]
         for stem, wave in zip(names, data.waves, strict=True):
             name = stem
             rows = [("valid", _levels(wave.valid, cycles, cell)), ("ready", _levels(wave.ready, cycles, cell))]
             rows.append(("payload", _payload(wave, data.first, cycles, cell)))
             for word, row in rows:
                 if row:
-                    told.append(f"{f'{name:{left - 9}} {word}':{left}} {row}".rstrip())
+                    lines.append(f"{f'{name:{left - 9}} {word}':{left}} {row}".rstrip())
                     name = ""
     for name, wave in zip(names, data.waves, strict=True):
-        told.append(f"{name} -> {plain(wave.reader, 24)}, {plain(wave.type, 60)}: {data.counts(wave)}")
+        lines.append(f"{name} -> {plain(wave.reader, 24)}, {plain(wave.type, 60)}: {data.counts(wave)}")
     if data.hidden:
         names = [plain(name, 40) for name in data.hidden[:12]] + ["…"] * (len(data.hidden) > 12)
-        told.append(f"not shown, choose by streams=[…]: {', '.join(names)}")
-    return "\n".join(told)
+        lines.append(f"not shown, choose by streams=[…]: {', '.join(names)}")
+    return "\n".join(lines)
 
 
 def _levels(bits: tuple[bool, ...], cycles: range, cell: int) -> str:
@@ -227,13 +227,13 @@ def _levels(bits: tuple[bool, ...], cycles: range, cell: int) -> str:
 def _payload(wave: Wave, first: int, cycles: range, cell: int) -> str:
     row = [" "] * (len(cycles) * cell + 1)
     for start, end, text in _pieces(wave, first + cycles.start, first + cycles.stop):
-        room = (end - start) * cell
-        row[start * cell : end * cell + 1] = "|" + _cut(plain(text), room - 1).ljust(room - 1) + "|"
+        width = (end - start) * cell
+        row[start * cell : end * cell + 1] = "|" + _cut(plain(text), width - 1).ljust(width - 1) + "|"
     return "".join(row)
 
 
 def _pieces(wave: Wave, low: int, high: int) -> Iterator[tuple[int, int, str]]:
-    """The beats between two cycles: from and to where, and what they say."""
+    """Yield the beats between two cycles: their ends, and their text."""
     for beat in wave.beats:
         start, end = max(beat.start, low), min(beat.end + 1, high)
         if start < end:
@@ -241,5 +241,5 @@ def _pieces(wave: Wave, low: int, high: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _cut(text: str, most: int) -> str:
-    """The beginning of a text: of several lanes, the first ones."""
+    """Return the beginning of a text: of several lanes, the first ones."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

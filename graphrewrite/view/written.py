@@ -14,7 +14,7 @@ class PictureError(GraphRewriteError):
 
 
 def written(path: Path, content: bytes) -> Path:
-    """Write a file, or say why that is not possible."""
+    """Write a file; raise an error that says why that is not possible."""
     try:
         path.write_bytes(content)
     except OSError as error:

@@ -14,7 +14,7 @@ from graphrewrite.rewriting.pattern import PatternNode
 from graphrewrite.rewriting.rule.tracing import Definition
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["KINDS", "LEVELS", "level_of", "levels_in", "new_levels", "unlike", "wrong_kind", "wrong_levels"]
+__all__ = ["KINDS", "LEVELS", "level_of", "levels_in", "unlike", "wrong_kind", "wrong_levels"]
 
 LEVELS = ("nn", "integer", "stream")
 """From the least specific level to the most specific one."""
@@ -87,13 +87,6 @@ def levels_in(graph: Graph) -> dict[tuple[str, Any], int | None]:
     """Return the level of each kind of node in a graph: of each op with each type of its result."""
     kinds = {(data.get("type", ""), data.get("result")) for data in graph._node.values()}
     return {(name, result): level_of(find_op(name, graph.ops), result) for name, result in kinds}
-
-
-def new_levels(
-    before: Mapping[tuple[str, Any], int | None], after: Mapping[tuple[str, Any], int | None]
-) -> dict[str, int | None]:
-    """Return the levels of the kinds of nodes that were not there before, by the name of the op."""
-    return {name: level for (name, result), level in after.items() if (name, result) not in before}
 
 
 def wrong_kind(kind: str, definition: Definition) -> str | None:

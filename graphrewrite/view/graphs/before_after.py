@@ -1,4 +1,4 @@
-"""Two graphs side by side: what went and what came, and what is near it."""
+"""Two graphs side by side: removed and added nodes, with their surroundings."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def before_after(
     direction: str = "TB",
     max_nodes: int = 200,
 ) -> Picture:
-    r"""Return a picture of two graphs side by side: what the second lacks is dashed in the first, what it adds is bold.
+    r"""Return a picture of two graphs side by side: removed nodes are dashed in the first, new ones bold in the second.
 
-    Of large graphs, what is far from any difference is left out, and told by stubs.
+    Of large graphs, nodes far from any difference are left out; stubs stand for them.
 
     Parameters
     ----------
     before, after : Graph or networkx.DiGraph
-        Usually a graph and what a rewrite made of it.
+        Usually a graph before and after a rewrite.
     titles : tuple of two str, optional
         The number of nodes where not given.
     marks : tuple of two mappings, optional
@@ -82,20 +82,20 @@ def before_after(
 def _parts(
     graphs: tuple[nx.DiGraph, nx.DiGraph], marks: tuple[Marks, Marks], most: int
 ) -> tuple[frozenset[Any] | None, frozenset[Any] | None] | None:
-    """The nodes to draw of each graph, None for all of them; None where that would be too many."""
+    """Return the nodes to draw of each graph, None for all of them; None alone where that would be too many."""
     drawn = [drawn_nodes(graph) for graph in graphs]
     if max(map(len, drawn)) <= min(_WHOLE, most):
         return None, None
-    # Where a node went in one graph, the other is shown at the same place: at its neighbours.
+    # Where a node is removed from one graph, its neighbours show the same part of the other.
     near = {n for graph, own in zip(graphs, marks, strict=True) for n in around_nodes(graph, own, 1)}
     for steps in _CONTEXT:
-        found = []
+        parts = []
         for graph, own in zip(graphs, marks, strict=True):
             seeds = {*own} | ({n for n in near if n in graph} if steps else set())
-            found.append(around_nodes(graph, seeds, max(steps - 1, 0)))
-        shown = [sum(node in part for node in nodes) for part, nodes in zip(found, drawn, strict=True)]
+            parts.append(around_nodes(graph, seeds, max(steps - 1, 0)))
+        shown = [sum(node in part for node in nodes) for part, nodes in zip(parts, drawn, strict=True)]
         if max(shown) <= most:
-            return found[0], found[1]
+            return parts[0], parts[1]
     return None
 
 

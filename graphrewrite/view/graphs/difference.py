@@ -31,17 +31,17 @@ class DiffPage:
     Attributes
     ----------
     counts : tuple of (str, int)
-        How many nodes are kept, inserted, removed, changed and moved.
+        Numbers of nodes that are kept, inserted, removed, changed and moved.
     attributes : Table or None
         Attributes of the graph, and the order of its inputs and outputs, before and after.
     changes : Table or None
-        What changed nodes say, before and after.
+        Attributes of changed nodes, before and after.
     lines : tuple of tuple of str
         The comparison line by line: ``"added"``, ``"removed"``, ``"differs"``, ``"moved"`` or nothing, and the line.
     drawing : Drawing or None
         Both graphs.
     hints : tuple of str
-        What is not drawn.
+        Remarks about nodes that are not drawn.
     """
 
     counts: tuple[tuple[str, int], ...]
@@ -59,9 +59,9 @@ class ModuleDiffPage:
     Attributes
     ----------
     counts : tuple of (str, int)
-        How many graphs are kept, inserted, removed and changed.
+        Numbers of graphs that are kept, inserted, removed and changed.
     attributes : Table or None
-        What the modules say and share, before and after.
+        Attributes and shared values of the modules, before and after.
     inserted, removed : tuple of str
         Names of graphs.
     graphs : tuple of (str, DiffPage)
@@ -81,7 +81,7 @@ def show_diff(found: Diff | ModuleDiff, *, direction: str = "TB", max_nodes: int
     Parameters
     ----------
     found : Diff or ModuleDiff
-        What `graphrewrite.diff` returned.
+        A result of `graphrewrite.diff`.
     direction : {"TB", "LR"}
         From top to bottom, one graph beside the other, or from left to right, one above the other.
     max_nodes : int
@@ -127,7 +127,7 @@ def _picture(found: Diff, direction: str, max_nodes: int) -> Picture:
 
 
 def _drawn(graph: Any, marks: Mapping[Any, str]) -> dict[Any, str]:
-    """Marks of what is drawn: where a constant is a line of its readers, they are marked as changed."""
+    """Return the marks of drawn nodes: where a constant is a line of its readers, they are marked as changed."""
     readers = {reader: "changed" for node in marks if is_tucked(graph, node) for reader in graph.succ[node]}
     return readers | {node: mark for node, mark in marks.items() if not is_tucked(graph, node)}
 
@@ -152,17 +152,15 @@ def _changes(found: Diff) -> Table | None:
     for node in found.changed:
         called = plain(node.name if node.name == node.was else f"{node.was}, now {node.name}", 80)
         for key in node.keys:
-            rows.append((called, key, _said(before.nodes[node.was], key), _said(after.nodes[node.name], key)))
+            rows.append((called, key, _text(before.nodes[node.was], key), _text(after.nodes[node.name], key)))
             called = ""
     return Table(("node", "attribute", "before", "after"), tuple(rows)) if rows else None
 
 
-def _said(data: Mapping[Any, Any], key: str) -> str:
-    found = next((value for name, value in data.items() if str(name) == key), None)
-    return "" if found is None else plain(_words(key, found), 400)
-
-
-def _words(key: str, value: Any) -> str:
+def _text(data: Mapping[Any, Any], key: str) -> str:
+    value = next((value for name, value in data.items() if str(name) == key), None)
+    if value is None:
+        return ""
     if key in ("type", "result"):
-        return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return format_attribute(value)
+        return plain(", ".join(map(str, value)) if isinstance(value, tuple) else value, 400)
+    return plain(format_attribute(value), 400)

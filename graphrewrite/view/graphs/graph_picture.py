@@ -50,13 +50,13 @@ def graph_picture(
     Parameters
     ----------
     depth : int, optional
-        How many steps to look ``around`` nodes (2) or around what a ``search`` finds (1).
+        The number of steps ``around`` nodes (2), or around the nodes that a ``search`` finds (1).
     search : str or callable, optional
         Draw the nodes with this in their name, op, attributes or origin, or of which ``search(name, data)`` is true.
     values : Evaluation or mapping of str to array-like, optional
         Numbers to show by colours and on the arrows: an evaluation of the graph, or inputs of one.
     by : {"range", "error", "bits"}
-        What the colours mean.
+        The quantity that colours show.
     direction : {"TB", "LR"}, optional
         From top to bottom or from left to right; whichever fits a page better where not given.
 
@@ -120,13 +120,13 @@ def _evaluation(graph: nx.DiGraph, values: Any) -> Evaluation:
 
 
 def _too_large(graph: nx.DiGraph, chosen: list[Any], words: tuple[str, ...], max_nodes: int) -> Picture:
-    found = summary(graph)
+    table = summary(graph)
     hints = [
         *words,
         f"{len(chosen):,} nodes are more than max_nodes={max_nodes}, so that this is the summary of the graph; "
         f"to see a part: {', '.join(_examples(graph, chosen))}",
     ]
-    return Picture((), str(found), summaries=tuple(map(summary_tables, found.graphs)), hints=tuple(hints))
+    return Picture((), str(table), summaries=tuple(map(summary_tables, table.graphs)), hints=tuple(hints))
 
 
 def _examples(graph: nx.DiGraph, chosen: list[Any]) -> Iterable[str]:
@@ -150,7 +150,7 @@ def text_of_graph(graph: nx.DiGraph) -> str:
     """Return a graph as text, well formed or not."""
     try:
         return str(graph) if isinstance(graph, Graph) else _plain_text(graph)
-    except GraphRewriteError:  # a graph that is broken has no text form, and is drawn all the same
+    except GraphRewriteError:  # a malformed graph has no text form, but is drawn all the same
         return _plain_text(graph)
 
 

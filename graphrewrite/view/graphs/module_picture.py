@@ -34,12 +34,12 @@ def module_picture(module: Module, *, direction: str = "TB", max_nodes: int = 20
     scenes = tuple(scene_of(graph, title=name) for name, graph in module.items())
     count = sum(len(scene.boxes) for scene in scenes)
     if count > max_nodes:
-        found = summary(module)
+        table = summary(module)
         names = ", ".join(plain(repr(name), 40) for name in list(module)[:5])
         hint = f"{count:,} nodes are more than max_nodes={max_nodes}; show one graph of the module: "
         hint += f"show(module[{plain(repr(next(iter(module))), 40)}]); it has {names}{', …' * (len(module) > 5)}"
-        summaries = tuple(map(summary_tables, found.graphs))
-        return Picture((), str(found), summaries=summaries, tables=tables, hints=(hint,))
+        summaries = tuple(map(summary_tables, table.graphs))
+        return Picture((), str(table), summaries=summaries, tables=tables, hints=(hint,))
     drawn = tuple(scene for scene in scenes if scene.boxes)
     return Picture(drawn, str(module), direction=direction, tables=tables)
 

@@ -1,4 +1,4 @@
-"""A summary as tables: a line an op, and a line a node."""
+"""A summary as tables: a line for each op, and a line for each node."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class SummaryTables:
     title : str
         The graph's name and its size in words.
     ops : Table or None
-        A line an op, the most frequent first; None for a short graph, which its nodes tell enough of.
+        One line for each op, the most frequent first; None for a short graph.
     nodes : Table
-        A line a node.
+        One line for each node.
     hint : str
-        Where the nodes are that the table leaves out.
+        How to see the nodes that the table leaves out.
     """
 
     title: str

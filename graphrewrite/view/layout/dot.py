@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["DIRECTIONS", "dot_of", "to_dot"]
 
 _FONT = "Arial"
-"""Of which both programs know the widths; `graphrewrite.view.layout.svg` names others of the same widths."""
+"""A font of which both programs know the widths; `graphrewrite.view.layout.svg` names others of the same widths."""
 _LEFT = '<BR ALIGN="LEFT"/>'
 DIRECTIONS = ("TB", "LR")
 
@@ -108,28 +108,30 @@ def _give(target: pydot.Graph, **values: str) -> None:
 def _cluster(parent: pydot.Graph, key: str, label: str, colour: str, size: str) -> pydot.Graph:
     import pydot
 
-    made: pydot.Graph = pydot.Cluster(key)
-    _give(made, label=f"<{label}>", margin="10", style="rounded", color=colour, fontname=_FONT, fontsize=size)
-    _give(made, fontcolor=INK, labeljust="l")
-    parent.add_subgraph(made)  # type: ignore[arg-type]  # pydot's own way to add a cluster
-    return made
+    cluster: pydot.Graph = pydot.Cluster(key)
+    _give(cluster, label=f"<{label}>", margin="10", style="rounded", color=colour, fontname=_FONT, fontsize=size)
+    _give(cluster, fontcolor=INK, labeljust="l")
+    parent.add_subgraph(cluster)  # type: ignore[arg-type]  # pydot's own way to add a cluster
+    return cluster
 
 
 def _frames(target: pydot.Graph, frames: Sequence[Frame], first: int, tooltips: bool) -> list[pydot.Graph]:
-    """The clusters of nodes that are graphs."""
-    made: list[pydot.Graph] = []
+    """Add the clusters of nodes that are graphs; return them."""
+    clusters: list[pydot.Graph] = []
     for index, frame in enumerate(frames):
-        parent, path = (target, "") if frame.parent is None else (made[frame.parent], f"{frames[frame.parent].name}/")
+        parent, path = (
+            (target, "") if frame.parent is None else (clusters[frame.parent], f"{frames[frame.parent].name}/")
+        )
         mark = HIGHLIGHTS.get(frame.mark)
         label = head_of(frame, path)
         label += f" {small(f'<I>{mark.word}</I>', mark.colour)}" if mark else ""
-        made.append(_cluster(parent, f"f{first + index}", label, mark.colour if mark else PAPER.border, "11"))
-        # Said of each, for a cluster has the pen of the one that it stands in.
+        clusters.append(_cluster(parent, f"f{first + index}", label, mark.colour if mark else PAPER.border, "11"))
+        # Set for each: a cluster inherits the pen of the one around it.
         dashed = "rounded,dashed" if mark is not None and mark.dashed else "rounded"
-        _give(made[-1], penwidth=str(mark.width if mark else 1.0), style=dashed)
+        _give(clusters[-1], penwidth=str(mark.width if mark else 1.0), style=dashed)
         if tooltips and frame.tooltip:
-            made[-1].set("tooltip", _quoted(frame.tooltip))
-    return made
+            clusters[-1].set("tooltip", _quoted(frame.tooltip))
+    return clusters
 
 
 def _edge(arrow: Arrow, scene: Scene, first: int, direction: str) -> pydot.Edge:
@@ -153,9 +155,9 @@ def _edge(arrow: Arrow, scene: Scene, first: int, direction: str) -> pydot.Edge:
 def _node(key: str, box: Box, path: str, direction: str, tooltips: bool) -> pydot.Node:
     import pydot
 
-    given = {"label": f"<{label_of(box, path, direction)}>"}
+    values = {"label": f"<{label_of(box, path, direction)}>"}
     if box.stub:
-        given |= {"shape": "plaintext", "style": '""', "margin": '"0.02,0.01"', "height": "0.1"}
+        values |= {"shape": "plaintext", "style": '""', "margin": '"0.02,0.01"', "height": "0.1"}
     else:
         border, width, style = box.look.border, box.look.width, "filled" if box.round else "rounded,filled"
         if box.mark:
@@ -163,17 +165,17 @@ def _node(key: str, box: Box, path: str, direction: str, tooltips: bool) -> pydo
             border, width = mark.colour, mark.width
             style += ",dashed" if mark.dashed else ""
         fill = box.look.fill if box.shade is None else SHADES[box.shade]
-        given |= {"fillcolor": f'"{fill}"', "color": f'"{border}"', "penwidth": str(width)}
+        values |= {"fillcolor": f'"{fill}"', "color": f'"{border}"', "penwidth": str(width)}
         if style != "rounded,filled":
-            given["style"] = f'"{style}"'
+            values["style"] = f'"{style}"'
         if box.round:
-            given["shape"] = "oval"
+            values["shape"] = "oval"
         if box.look.borders > 1:
-            given["peripheries"] = str(box.look.borders)
+            values["peripheries"] = str(box.look.borders)
     if tooltips and box.tooltip:
-        given["tooltip"] = _quoted(box.tooltip)
+        values["tooltip"] = _quoted(box.tooltip)
     node = pydot.Node(key)
-    for name, value in given.items():
+    for name, value in values.items():
         node.set(name, value)
     return node
 

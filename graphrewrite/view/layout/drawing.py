@@ -1,4 +1,4 @@
-"""Drawings within displays: what they show, as data; laid out when the display is drawn, many by one process."""
+"""Drawings within displays, as data; laid out when the display is drawn, many by one process."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Drawing:
     def panels(self) -> tuple[tuple[str, str], ...]:
         """The title and the SVG of each scene; none if they cannot be drawn.
 
-        Scenes are laid out one by one: side by side they would be frames, which Graphviz lays out now so, now so, when
-        it has others before them.
+        Scenes are laid out one by one: side by side they would be clusters, whose layout by Graphviz depends on those
+        before them.
         """
         svgs = self._sheet.drawn[0]
         return tuple((scene.title, svgs[id(scene)]) for scene in self.scenes if id(scene) in svgs)
@@ -55,7 +55,7 @@ class Drawing:
 
 
 class _Sheet:
-    """Drawings that are laid out together, when the first of them is asked for."""
+    """Drawings that are laid out together, when the first of them is drawn."""
 
     def __init__(self, drawings: tuple[Drawing, ...], direction: str) -> None:
         self.drawings, self.direction = drawings, direction
@@ -67,7 +67,7 @@ class _Sheet:
         framed = [scene for scene in shown if scene.frames]
         plain = [scene for scene in shown if not scene.frames]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what draws may use what its own libraries have deprecated
+            warnings.simplefilter("ignore")  # pydot may use deprecated functions of its own libraries
             try:
                 svgs = render_svgs([(scene,) for scene in plain], direction=self.direction)
                 svgs += [render_svg((scene,), direction=self.direction) for scene in framed]
@@ -78,8 +78,8 @@ class _Sheet:
 
 def drawings(pictures: Iterable[tuple[Scene, ...]], direction: str = "TB") -> tuple[Drawing, ...]:
     """Return drawings that one process lays out together."""
-    made = tuple(Drawing(scenes, direction) for scenes in pictures)
-    sheet = _Sheet(made, direction)
-    for drawing in made:
+    together = tuple(Drawing(scenes, direction) for scenes in pictures)
+    sheet = _Sheet(together, direction)
+    for drawing in together:
         drawing._sheet = sheet
-    return made
+    return together

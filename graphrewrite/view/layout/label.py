@@ -37,7 +37,7 @@ def label_of(box: Box, path: str, direction: str) -> str:
 
 
 def legend_label(legend: Legend) -> str:
-    """Return the label that says what the shades mean."""
+    """Return the label that explains the shades."""
     cells = [f"<TD>{markup(legend.title)}</TD>"]
     for shade, words in legend.shades:
         cells.append(f'<TD BGCOLOR="{SHADES[shade]}"><FONT COLOR="{INK}">{markup(words)}</FONT></TD>')
@@ -50,7 +50,7 @@ def small(text: str, colour: str = DIM) -> str:
 
 
 def head_of(box: Box | Frame, path: str, dim: str = DIM) -> str:
-    """Return the first line: of an operation its op leads, of a value its name; a name that starts with the op goes on.
+    """Return the first line: the op, then the rest of the name, or, of a value, the name first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The program that lays pictures out: Graphviz' ``dot``, or the one of the package ``graphviz-pure``."""
+"""The layout program: Graphviz' ``dot``, or the one of the package ``graphviz-pure``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PURE = "graphviz-pure"
 
 
 def find_program() -> str:
-    """Return the program that lays graphs out: the system's, or the one that pip installs."""
+    """Return the layout program: the system's, or the one that pip installs."""
     # A script stands beside the interpreter, in the folder of scripts, or in the user's, whether on the path or not.
     folders = {
         Path(sys.executable).parent: None,
@@ -26,17 +26,17 @@ def find_program() -> str:
         Path(sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))): None,
     }
     beside = (shutil.which(_PURE, path=str(folder)) for folder in folders)
-    found = shutil.which("dot") or next(filter(None, beside), None) or shutil.which(_PURE)
-    if found is None:
+    program = shutil.which("dot") or next(filter(None, beside), None) or shutil.which(_PURE)
+    if program is None:
         raise MissingDependencyError(
             "pictures need Graphviz' program dot: pip install 'graphrewrite[view]' brings one for most machines, "
             "elsewhere apt-get install graphviz"
         )
-    return found
+    return program
 
 
 def laid_out(source: str, form: str, *options: str) -> bytes:
-    """Return what Graphviz makes of graphs in its language."""
+    """Return the output of Graphviz for graphs in its language."""
     program = find_program()
     try:
         done = subprocess.run(

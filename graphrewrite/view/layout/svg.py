@@ -1,4 +1,4 @@
-"""Graphviz' SVG made fit to be shown: tooltips, classes, and colours of the light and of the dark theme."""
+"""Graphviz' SVG with tooltips, classes, and colours of the light and of the dark theme."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
 _MONO = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,'Courier New',monospace"
 _PAPER = ("#ffffff", "#15191f")
 _SMALLEST = 0.6
-"""A picture that is wider than its page is made smaller down to this; then it scrolls."""
+"""A picture that is wider than its page shrinks down to this scale; then it scrolls."""
 _NAMED = {"white": "#ffffff"}
 _LOWER = 0.14
-"""Graphviz sets lines as if all letters went below them; so much of its size lower, a text is in the middle."""
+"""Graphviz leaves room for descenders: moved down by this share of its size, a text is centred."""
 
 
 def cleaned(drawn: bytes, scenes: Sequence[Scene]) -> str:
@@ -44,7 +44,7 @@ def cleaned(drawn: bytes, scenes: Sequence[Scene]) -> str:
 
 
 def _name(group: ElementTree.Element, boxes: Sequence[Box], frames: Sequence[Frame]) -> None:
-    """Write into a group what it shows, in place of what Graphviz calls it."""
+    """Replace Graphviz' names of a group by classes and a tooltip."""
     title = group.find(f"{{{_SVG}}}title")
     if title is None:
         return
@@ -69,7 +69,7 @@ def _name(group: ElementTree.Element, boxes: Sequence[Box], frames: Sequence[Fra
 
 def _themed(root: ElementTree.Element) -> set[tuple[str, str]]:
     """Give each element classes for its colours; return these, as the property and the colour."""
-    found = set()
+    roles = set()
     paper = root.find(f"{{{_SVG}}}g/{{{_SVG}}}polygon")
     for element in root.iter():
         family = element.attrib.pop("font-family", None)
@@ -84,11 +84,11 @@ def _themed(root: ElementTree.Element) -> set[tuple[str, str]]:
             colour = element.get(what, "")
             colour = _NAMED.get(colour, colour)
             if colour in DARK:
-                found.add((what, colour))
+                roles.add((what, colour))
                 classes.append(f"{what[0]}-{DARK[colour][0]}")
         if classes:
             element.set("class", " ".join([*filter(None, [element.get("class")]), *classes]))
-    return found
+    return roles
 
 
 def _style(roles: set[tuple[str, str]]) -> str:

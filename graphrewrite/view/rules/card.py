@@ -1,4 +1,4 @@
-"""Cards: what is told of a rule, or of a pass that stands among rules."""
+"""Cards: the description of a rule, or of a pass among rules."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ class Card:
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     kind : str
         ``"transformation"``, ``"lowering"``, ``"rule over digraphs"``, ``"pass"`` or ``"function"``.
     doc : tuple of str
         Its docstring in paragraphs.
     keeps, level, family : str
-        What it keeps; the level of what it looks for; the module that it is written in. Empty where not known.
+        Its preservation of values; the level of its pattern; its module. Empty where unknown.
     place : str
         File and line.
     notes : tuple of str
-        What it requires and declines.
+        Its requirements and reasons to decline.
     source : str
         Its source.
     drawing : Drawing or None
-        Its pattern, and what takes its place.
+        Its pattern and its replacement.
     computed : str
-        Lines of the source, where what takes its place cannot be drawn.
+        Lines of the source, where the replacement cannot be drawn.
     matches : str
-        How often it matches a graph, if it was given one.
+        The number of matches in a graph, if there is one.
     """
 
     name: str
@@ -89,19 +89,19 @@ def cards_of(members: Iterable[Any], direction: str = "TB") -> tuple[Card, ...]:
     >>> card.kind, card.keeps, card.level, card.family
     ('transformation', 'exact', 'nn', 'identities')
     """
-    given = list(members)
+    listed = list(members)
     sketched = {
         index: graph_sketch_of(member, words=False) if isinstance(member, GraphRule) else sketch_of(member, words=False)
-        for index, member in enumerate(given)
+        for index, member in enumerate(listed)
         if isinstance(member, Rule | GraphRule)
     }
-    # A replacement that cannot be drawn is lines of source, which are shown as such.
+    # A replacement that cannot be drawn is shown as lines of source.
     code = {index: "\n".join(scenes[1].boxes[0].code) for index, scenes in sketched.items() if _is_code(scenes[1])}
     pictures = (scenes[:1] if index in code else scenes for index, scenes in sketched.items())
     drawn = dict(zip(sketched, drawings(pictures, direction), strict=True))
     return tuple(
         replace(_card(member), drawing=drawn.get(index), computed=code.get(index, ""))
-        for index, member in enumerate(given)
+        for index, member in enumerate(listed)
     )
 
 
@@ -144,8 +144,8 @@ def _paragraphs(member: Any) -> tuple[str, ...]:
 def _level(member: Any) -> str:
     if not isinstance(member, Rule):
         return ""
-    found = {level_of(op) for node in member.pattern.nodes for op in node.ops} - {None}
-    return " and ".join(LEVELS[level] for level in sorted(level for level in found if level is not None))
+    levels = {level_of(op) for node in member.pattern.nodes for op in node.ops} - {None}
+    return " and ".join(LEVELS[level] for level in sorted(level for level in levels if level is not None))
 
 
 def _notes(member: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Explanations as displays: what fits in green, what hinders in red, in the graph and beside it in the pattern."""
+"""Explanations as displays: fitting nodes in green, the obstacle in red, in the graph and in the pattern."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from graphrewrite.view.scene.part import around_nodes
 __all__ = ["ExplanationPage", "explained"]
 
 _MOST = 60
-"""Nodes of a graph that are drawn; of more, only what fits and what hinders."""
+"""Of a larger neighbourhood, only fitting nodes and the obstacle are drawn."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class ExplanationPage:
     Attributes
     ----------
     sentence : str
-        All of it in words.
+        The explanation as text.
     is_match : bool
         Whether the rule applies.
     card : Card
         The rule.
     graph : Drawing
-        The neighbourhood, with what fits and what hinders.
+        The neighbourhood, with fitting nodes and the obstacle.
     pattern : Drawing or None
-        What was looked for.
+        The pattern.
     fits : tuple of tuple of str
-        What stands for what: names in the pattern, and nodes.
+        Names in the pattern, each with its node.
     """
 
     sentence: str
@@ -64,7 +64,7 @@ def explained(found: Explanation) -> Illustrated:
     Parameters
     ----------
     found : Explanation
-        What `Rule.explain` returned.
+        A result of `Rule.explain`.
 
     Examples
     --------
@@ -89,70 +89,74 @@ def explained(found: Explanation) -> Illustrated:
     return Illustrated(page, str(found), template="explained.html", title=title, picture=Picture(scenes, str(found)))
 
 
-def _graph_scene(found: Explanation) -> Scene:
+def _graph_scene(explanation: Explanation) -> Scene:
     """Return the neighbourhood of matching and failing nodes in the graph as it is now."""
-    graph = found.graph
-    fits = [node for node in (*found.nodes, *_read(found)) if node in graph]
-    centre = dict.fromkeys([*fits, *(node for node in (found.at, found.node) if node is not None and node in graph)])
+    graph = explanation.graph
+    fits = [node for node in (*explanation.nodes, *_read(explanation)) if node in graph]
+    centre = dict.fromkeys(
+        [*fits, *(node for node in (explanation.at, explanation.node) if node is not None and node in graph)]
+    )
     marks = dict.fromkeys(fits, "fits")
-    if not found.is_match:
-        marks.update(dict.fromkeys(_blamed(graph, found, list(centre)), "obstacle"))
+    if not explanation.is_match:
+        marks.update(dict.fromkeys(_blamed(graph, explanation, list(centre)), "obstacle"))
     if not centre:
         return Scene(plain(graph.name, 120), (), ())
     near = around_nodes(graph, centre, 1)
     shown = near if len(near) <= _MOST else set(centre)
-    return scene_of(graph, marks=marks, nodes=shown, title=f"{plain(graph.name, 80)}: around {plain(found.at, 60)}")
+    return scene_of(
+        graph, marks=marks, nodes=shown, title=f"{plain(graph.name, 80)}: around {plain(explanation.at, 60)}"
+    )
 
 
-def _read(found: Explanation) -> list[Any]:
-    """Nodes whose values variables stand for."""
-    bound = [value for term, value in found.fits.items() if isinstance(term, Variable)]
-    given = [operand for value in bound for operand in (value if _is_several(value) else (value,))]
-    return [operand.node for operand in given if isinstance(operand, Operand)]
+def _read(explanation: Explanation) -> list[Any]:
+    """Return the nodes whose values variables bind."""
+    bound = [value for term, value in explanation.fits.items() if isinstance(term, Variable)]
+    operands = [operand for value in bound for operand in (value if _is_several(value) else (value,))]
+    return [operand.node for operand in operands if isinstance(operand, Operand)]
 
 
 def _is_several(value: Any) -> bool:
     return isinstance(value, tuple) and not isinstance(value, Operand)
 
 
-def _blamed(graph: nx.DiGraph, found: Explanation, centre: list[Any]) -> list[Any]:
+def _blamed(graph: nx.DiGraph, explanation: Explanation, centre: list[Any]) -> list[Any]:
     """Return the node that does not fit; for a constant drawn inside its readers, the readers that were tried."""
-    if found.node is None or found.node not in graph:
+    if explanation.node is None or explanation.node not in graph:
         return []
-    if not is_tucked(graph, found.node):
-        return [found.node]
-    return [reader for reader in graph.succ[found.node] if reader in centre]
+    if not is_tucked(graph, explanation.node):
+        return [explanation.node]
+    return [reader for reader in graph.succ[explanation.node] if reader in centre]
 
 
-def _pattern_scene(found: Explanation) -> Scene | None:
-    rule = found.rule
+def _pattern_scene(explanation: Explanation) -> Scene | None:
+    rule = explanation.rule
     if isinstance(rule, GraphRule):
-        named = dict.fromkeys(found.fits, "fits")
-        if not found.is_match and found.term is not None:
-            named[found.term] = "obstacle"
+        named = dict.fromkeys(explanation.fits, "fits")
+        if not explanation.is_match and explanation.term is not None:
+            named[explanation.term] = "obstacle"
         return graph_pattern_scene(rule, marks=named)
     if not isinstance(rule, Rule):
         return None
-    marks = {id(term): "fits" for term, value in found.fits.items() if value is not None}
-    if not found.is_match:
-        blamed = found.term if found.term is not None else _term_of(found)
+    marks = {id(term): "fits" for term, value in explanation.fits.items() if value is not None}
+    if not explanation.is_match:
+        blamed = explanation.term if explanation.term is not None else _term_of(explanation)
         if blamed is not None:
             marks[id(blamed)] = "obstacle"
     return pattern_scene(rule, marks=marks)
 
 
-def _term_of(found: Explanation) -> Any:
-    """The term that the node in the way is, where it fits and hinders as well."""
-    return next((term for term, value in found.fits.items() if value == found.node), None)
+def _term_of(explanation: Explanation) -> Any:
+    """Return the term of the obstacle's node, where it fits and is the obstacle as well."""
+    return next((term for term, value in explanation.fits.items() if value == explanation.node), None)
 
 
-def _fits(found: Explanation) -> list[tuple[str, str]]:
+def _fits(explanation: Explanation) -> list[tuple[str, str]]:
     """Return bindings as text: named terms and variables, or the names of a pattern graph."""
     rows = []
-    for term, value in found.fits.items():
+    for term, value in explanation.fits.items():
         if value is None:
             continue
-        name = term if isinstance(found.rule, GraphRule) else _called(term)
+        name = term if isinstance(explanation.rule, GraphRule) else _called(term)
         if name is not None:
             rows.append((plain(name, 60), plain(_shown(value), 200)))
     return rows

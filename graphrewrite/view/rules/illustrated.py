@@ -1,4 +1,4 @@
-"""Displays that are a picture and words: saved as a page, or as the picture alone."""
+"""Displays with a picture and text: saved as a page, or as the picture alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Illustrated"]
 
 
 class Illustrated(Display):
-    """A display whose picture can be had alone."""
+    """A display whose picture can be saved alone."""
 
     def __init__(self, data: Any, text: str, *, template: str, title: str, picture: Picture) -> None:
         super().__init__(data, text, template=template, title=title)

@@ -84,17 +84,17 @@ class _Outline:
     def scene(self, title: str, terms: list[Any], word: str) -> Scene:
         replaced = [term for term in terms if id(term) not in self.forbidden]
         for index, term in enumerate(replaced):
-            place = self._place(term) if not isinstance(term, Literal) and term is not NOTHING else None
+            at = self._place(term) if not isinstance(term, Literal) and term is not NOTHING else None
             name = word if len(replaced) == 1 else f"{word} {index + 1}"
             notes = ("nothing",) if term is NOTHING else (_value(term),) if isinstance(term, Literal) else ()
             if isinstance(term, Every):
                 notes = ("each",)
             self.boxes.append(Box(name, "", PAPER, notes=notes, round=True))
-            if place is not None:
-                results = self.boxes[place].results if isinstance(term, PatternNode) else 1
+            if at is not None:
+                results = self.boxes[at].results if isinstance(term, PatternNode) else 1
                 first = term.index if isinstance(term, Result) else 0
                 for result in range(first, first + results):
-                    self.arrows.append(Arrow(place, len(self.boxes) - 1, result))
+                    self.arrows.append(Arrow(at, len(self.boxes) - 1, result))
         for term in terms:
             if id(term) in self.forbidden:
                 self._place(term)

@@ -12,7 +12,7 @@ __all__ = ["rule_picture"]
 
 
 def rule_picture(rule: Rule | GraphRule, *, direction: str = "TB") -> Picture:
-    """Return a picture of a rule: its pattern, and beside it its replacement as far as that is known without a graph.
+    """Return a picture of a rule: its pattern beside its replacement, as far as that does not depend on a match.
 
     Parameters
     ----------

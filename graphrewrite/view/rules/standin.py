@@ -1,4 +1,4 @@
-"""The replacement of a rule as a picture shows it: what its function returns on symbols, tests answered in turn."""
+"""The replacement of a rule for pictures: the result of its function on symbols, with tests answered in turn."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from graphrewrite.rewriting.rule.symbolic_run import NotDeterminedError, Symboli
 __all__ = ["Replacement", "replacement_of"]
 
 _TESTS = 6
-"""Of so many tests all outcomes are tried."""
+"""All outcomes of up to so many tests are tried."""
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """What a rule returns.
+    """The result of a rule's function.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class Replacement:
 
 
 def replacement_of(rule: Rule) -> Replacement | None:
-    """Run what stands below a rule's yield on stand-ins.
+    """Run the part below a rule's yield on symbols.
 
     Returns
     -------
     Replacement or None
-        What is returned when few tests hold, and optional operands are there if that does; None where the function
-        needs what only a match tells.
+        The result when few tests hold, with optional operands if that is possible; None where the function needs values
+        of a match.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def replacement_of(rule: Rule) -> Replacement | None:
                 run = SymbolicRun(rule.pattern, answers=answers, has_optional=has_optional)
                 try:
                     terms = _terms(run, rule.function)
-                except NotDeterminedError:  # it asks more than is foreseen
+                except NotDeterminedError:  # it makes more tests than there are answers
                     continue
-                except Exception:  # what a rule does with real values only is not for a sketch
+                except Exception:  # code for values of a match may fail in any way on symbols
                     return None
                 if terms is not None and not run.answers:
                     return Replacement(terms, run.is_guess or optional)
@@ -71,7 +71,7 @@ def replacement_of(rule: Rule) -> Replacement | None:
 
 
 def _terms(run: SymbolicRun, function: Callable[..., Any]) -> tuple[Any, ...] | None:
-    """The terms that a rule returns; None if it declines."""
+    """Return the terms that a rule returns; None if it declines."""
     returned = run.returned(function)
     values = _flat(returned)
     wanted = sum(root.results if isinstance(root, PatternNode) else 1 for root in run.pattern.roots)
@@ -81,7 +81,7 @@ def _terms(run: SymbolicRun, function: Callable[..., Any]) -> tuple[Any, ...] | 
 
 
 def _flat(returned: Any) -> list[Any]:
-    """All values of a replacement in a row; a list is what replaces a group."""
+    """Return all values of a replacement in a row; those of a group are in a list."""
     if isinstance(returned, tuple | list):
         return [value for part in returned for value in _flat(part)]
     return [returned]

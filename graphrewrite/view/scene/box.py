@@ -31,13 +31,13 @@ _SAID = ("implementation", "backend", "operator")
 
 def feeds_of(graph: nx.DiGraph, node: Any) -> list[Feed]:
     """Return the operands of a node in order, of any graph."""
-    found: list[Feed] = []
+    feeds: list[Feed] = []
     for source, data in graph.pred[node].items():
         if is_order(data):
             continue
         slots = slots_of(data)
-        found += [(slot, source, result) for slot, result in slots] if slots else [(None, source, 0)]
-    return sorted(found, key=lambda feed: (feed[0] is None, feed[0] or 0))
+        feeds += [(slot, source, result) for slot, result in slots] if slots else [(None, source, 0)]
+    return sorted(feeds, key=lambda feed: (feed[0] is None, feed[0] or 0))
 
 
 def is_order(data: Mapping[str, Any]) -> bool:
@@ -57,8 +57,8 @@ def is_tucked(graph: nx.DiGraph, node: Any) -> bool:
 
 def _is(graph: nx.DiGraph, node: Any, kind: str) -> bool:
     """Tell whether a node has a type, also in malformed graphs, where a type may be an array."""
-    found = graph.nodes[node].get("type")
-    return isinstance(found, str) and found == kind
+    actual = graph.nodes[node].get("type")
+    return isinstance(actual, str) and actual == kind
 
 
 def op_of(graph: nx.DiGraph, node: Any) -> Op | None:
@@ -69,7 +69,7 @@ def op_of(graph: nx.DiGraph, node: Any) -> Op | None:
 
 
 def operand_name(op: Op | None, slot: int | None, count: int) -> str:
-    """Return what an operand is called; its slot where it has no name."""
+    """Return the name of an operand; its slot where it has none."""
     if slot is None:
         return ""
     if op is None or not op.operands:
@@ -130,14 +130,14 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _constant(data: Mapping[str, Any]) -> str:
-    """The value of a small constant, the type of a large one, and its name where graphs share it."""
+    """Return the value of a small constant, the type of a large one, and its name where graphs share it."""
     value = np.asarray(data.get("value"))
-    told = format_attribute(value) if value.size <= 4 or data.get("result") is None else str(data["result"])
-    return f"shared {data['shared']}, {told}" if "shared" in data else told
+    text = format_attribute(value) if value.size <= 4 or data.get("result") is None else str(data["result"])
+    return f"shared {data['shared']}, {text}" if "shared" in data else text
 
 
 def _grouped(constants: Iterable[tuple[str, str]]) -> list[str]:
-    """One line for all constants in a row that are described by the same words."""
+    """Return lines for constants: one for all in a row that have the same text."""
     lines: list[tuple[str, str]] = []
     for name, text in constants:
         if lines and lines[-1][1] == text and "[" in text:
@@ -148,7 +148,7 @@ def _grouped(constants: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def tooltip_of(graph: nx.DiGraph, node: Any) -> str:
-    """Return all that is known of a node: op and level, types, attributes with their defaults, where it comes from."""
+    """Return all facts about a node: op and level, types, attributes with their defaults, origin."""
     data, op = graph.nodes[node], op_of(graph, node)
     result = data.get("result")
     level = look_of(str(data.get("type", "")), op, result).level or ("" if op is None else op.level)

@@ -16,7 +16,7 @@ class Box:
     Attributes
     ----------
     name : str
-        The node's name, behind those of the nodes that it is in; empty where the picture needs none.
+        The node's name, after those of the nodes that contain it; empty where the picture needs none.
     kind : str
         The op's name, in bold.
     look : Look
@@ -24,19 +24,19 @@ class Box:
     ports : tuple of str
         Names of the operands that are drawn, in order, where there is more than one.
     results : int
-        How many results it has.
+        The number of its results.
     notes : tuple of str
         Lines below the name: tucked constants and attributes.
     code : tuple of str
         Lines of source below them.
     tooltip : str
-        Everything that is known of the node.
+        All facts about the node.
     mark : str
         A key of `HIGHLIGHTS`, or nothing.
     round : bool
         Whether it is a value rather than an operation.
     stub : bool
-        Whether it only says what is not drawn: its notes.
+        Whether it stands for nodes that are not drawn, named in its notes.
     frame : int or None
         The frame of the scene that it stands in.
     shade : int or None

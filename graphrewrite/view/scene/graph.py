@@ -21,7 +21,7 @@ from graphrewrite.view.scene.shading import Shading
 __all__ = ["drawn_nodes", "scene_of"]
 
 _DEEPEST = 8
-"""Graphs within graphs that are drawn; dot needs long for more, and nobody can see them."""
+"""Nested graphs below this depth are not drawn: dot would take long, and they would be too small to see."""
 _STUB = Look("none", "none")
 
 
@@ -34,7 +34,7 @@ def scene_of(
     nested: int = 0,
     shading: Shading | None = None,
 ) -> Scene:
-    r"""Return what a picture of a graph shows.
+    r"""Return the scene of a graph.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class _Builder:
             shade = self.shading.of_node(node) if self.shading is not None and outer else None
             places[node] = len(self.boxes)
             box = box_of(graph, node, feeds[node], held, path=path, frame=frame, mark=mark, shade=shade)
-            if self.shading is not None and shade is None:  # its family's colour would be taken for a shade
+            if self.shading is not None and shade is None:  # its family's colour would look like a shade
                 box = replace(box, look=replace(box.look, fill=PAPER.fill))
             self.boxes.append(box)
         for node in drawn:
@@ -133,7 +133,7 @@ class _Builder:
                 self.arrows.append(Arrow(start, end, label=kind, mark="order"))
 
     def add_stubs(self, graph: nx.DiGraph, drawn: Collection[Any]) -> None:
-        """Add what the nodes that are drawn read, and who reads them, where that is not drawn, as a word."""
+        """Add stubs for operands and readers of drawn nodes that are not drawn themselves."""
         if len(drawn) == len(graph):
             return
         there = set(drawn)
@@ -152,10 +152,10 @@ class _Builder:
                     self.arrows.append(Arrow(place, self._stub(away), result, mark="cut"))
 
     def _stub(self, names: Iterable[Any]) -> int:
-        found = list(dict.fromkeys(names))
-        note = f"… {plain(found[0], 40)}" if len(found) == 1 else f"… {len(found)} more"
-        tooltip = "not drawn: " + ", ".join(plain(name, 60) for name in found[:20])
-        tooltip += f" and {len(found) - 20} more" if len(found) > 20 else ""
+        nodes = list(dict.fromkeys(names))
+        note = f"… {plain(nodes[0], 40)}" if len(nodes) == 1 else f"… {len(nodes)} more"
+        tooltip = "not drawn: " + ", ".join(plain(name, 60) for name in nodes[:20])
+        tooltip += f" and {len(nodes) - 20} more" if len(nodes) > 20 else ""
         self.boxes.append(Box("", "", _STUB, notes=(note,), tooltip=tooltip, stub=True))
         return len(self.boxes) - 1
 
@@ -195,12 +195,12 @@ def _body(graph: nx.DiGraph, node: Any, feeds: Iterable[Feed]) -> Graph | None:
 
 
 def _readers(graph: nx.DiGraph, node: Any) -> dict[int, list[Any]]:
-    """Who reads each result of a node that is read."""
-    found: dict[int, list[Any]] = {}
+    """Return the readers of each result of a node that has any."""
+    readers: dict[int, list[Any]] = {}
     for reader, data in graph.succ[node].items():
         for _, result in slots_of(data) or ((0, 0),):
-            found.setdefault(result, []).append(reader)
-    return found
+            readers.setdefault(result, []).append(reader)
+    return readers
 
 
 def _depth_within(graph: nx.DiGraph, drawn: Iterable[Any], most: int) -> int:
@@ -216,7 +216,7 @@ def _depth_within(graph: nx.DiGraph, drawn: Iterable[Any], most: int) -> int:
 
 
 def _type_of(graph: nx.DiGraph, node: Any, result: int) -> str:
-    found = graph.nodes[node].get("result")
-    if isinstance(found, tuple):
-        found = found[result] if result < len(found) else None
-    return "" if found is None else str(found)
+    type_ = graph.nodes[node].get("result")
+    if isinstance(type_, tuple):
+        type_ = type_[result] if result < len(type_) else None
+    return "" if type_ is None else str(type_)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import networkx as nx
+
 from graphrewrite.view.scene.content import Scene
 
 __all__ = ["direction_for", "layers_of"]
@@ -12,31 +16,18 @@ _PAGE, _BOX, _GAP = 900, 130, 60
 
 def layers_of(scene: Scene) -> list[int]:
     """Return how many boxes stand in each layer, where a box is below all that it reads."""
-    above: list[list[int]] = [[] for _ in scene.boxes]
-    waiting = [0] * len(scene.boxes)
-    for arrow in scene.arrows:
-        if arrow.source != arrow.destination:
-            above[arrow.source].append(arrow.destination)
-            waiting[arrow.destination] += 1
-    layer = [0] * len(scene.boxes)
-    ready = [box for box, count in enumerate(waiting) if not count]
-    left = set(range(len(scene.boxes))) - set(ready)
-    while ready or left:
-        if not ready:  # a cycle: it is entered at the first of its boxes
-            ready.append(min(left))
-            left.discard(ready[0])
-        box = ready.pop()
-        for reader in above[box]:
-            if reader in left:
-                layer[reader] = max(layer[reader], layer[box] + 1)
-                waiting[reader] -= 1
-                if waiting[reader] <= 0:
-                    left.discard(reader)
-                    ready.append(reader)
-    counts = [0] * (max(layer, default=-1) + 1)
-    for number in layer:
-        counts[number] += 1
-    return counts
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(scene.boxes)))
+    graph.add_edges_from((arrow.source, arrow.destination) for arrow in scene.arrows)
+    counts: Counter[int] = Counter()
+    ends: dict[int, int] = {}
+    # A component of several boxes is a cycle: it is drawn as a chain, one box below the other.
+    components = nx.condensation(graph)
+    for component in nx.topological_sort(components):
+        top = max((ends[above] for above in components.pred[component]), default=0)
+        ends[component] = top + len(components.nodes[component]["members"])
+        counts.update(range(top, ends[component]))
+    return [counts[layer] for layer in range(max(ends.values(), default=0))]
 
 
 def direction_for(scene: Scene) -> str:

@@ -1,4 +1,4 @@
-"""Parts of a graph to look at: around nodes, between two nodes, and what a search finds."""
+"""Parts of a graph: around nodes, between two nodes, and around the nodes that a search finds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphrewrite.view.scene.box import is_tucked
 __all__ = ["Part", "Search", "around_nodes", "between_nodes", "found_nodes", "names_in", "part_of"]
 
 Search = str | Callable[[Any, Mapping[str, Any]], object]
-"""A part of a name, an op or an attribute; or what tells of a node and its data whether it is meant."""
+"""A part of a name, an op or an attribute; or a predicate of a node and its data."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Part:
     marks : mapping
         Node to a key of `HIGHLIGHTS`.
     words : str
-        What part it is.
+        The description of the part.
     """
 
     nodes: frozenset[Any]
@@ -47,7 +47,7 @@ def part_of(
     between: tuple[Any, Any] | None = None,
     search: Search | None = None,
 ) -> Part | None:
-    r"""Return the part of a graph that is asked for.
+    r"""Return the part of a graph that the arguments describe; None for the whole graph.
 
     Examples
     --------
@@ -80,23 +80,27 @@ def part_of(
     return None
 
 
-def names_in(graph: nx.DiGraph, given: Any) -> list[Any]:
-    """Return nodes that are given one by one, or as an iterable, or as a match."""
-    given = getattr(given, "nodes", given)
-    if isinstance(given, str) or (isinstance(given, Hashable) and given in graph) or not isinstance(given, Iterable):
-        found = [given]
+def names_in(graph: nx.DiGraph, selection: Any) -> list[Any]:
+    """Return the nodes of a selection: a node, an iterable of nodes, or a match."""
+    selection = getattr(selection, "nodes", selection)
+    if (
+        isinstance(selection, str)
+        or (isinstance(selection, Hashable) and selection in graph)
+        or not isinstance(selection, Iterable)
+    ):
+        names = [selection]
     else:
-        found = list(given)
-    for name in found:
+        names = list(selection)
+    for name in names:
         if name not in graph:
             raise not_there(name, graph)
-    return found
+    return names
 
 
 def around_nodes(graph: nx.DiGraph, names: Iterable[Any], depth: int) -> frozenset[Any]:
     """Return the nodes that are at most so many steps away from some, in either direction.
 
-    Constants that are lines of their readers are no way from one reader to another.
+    Constants that are lines of their readers do not connect these.
     """
     seen = set(names)
     layer = set(seen)

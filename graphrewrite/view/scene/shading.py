@@ -46,20 +46,20 @@ class Shading:
     def steps(self) -> tuple[float, ...]:
         """The lower bound of each shade: even steps, of the logarithm where the measures differ by much."""
         measures = (self.measure(edge) for edge in self.edges.values())
-        known = sorted({m for m in measures if m is not None and math.isfinite(m)})
-        if not known:
+        finite = sorted({m for m in measures if m is not None and math.isfinite(m)})
+        if not finite:
             return ()
-        if len(known) <= len(SHADES):
-            return tuple(known)
-        above = [m for m in known if m > 0]
-        low, high = above[0] if above else 0.0, known[-1]
+        if len(finite) <= len(SHADES):
+            return tuple(finite)
+        above = [m for m in finite if m > 0]
+        low, high = above[0] if above else 0.0, finite[-1]
         count = len(SHADES)
         if low > 0 and high / low > 20:
-            found = [low * (high / low) ** (i / count) for i in range(count)]
+            bounds = [low * (high / low) ** (i / count) for i in range(count)]
         else:
-            found = [known[0] + (high - known[0]) * i / count for i in range(count)]
-        found[0] = known[0]
-        return tuple(found)
+            bounds = [finite[0] + (high - finite[0]) * i / count for i in range(count)]
+        bounds[0] = finite[0]
+        return tuple(bounds)
 
     def shade(self, measure: float | None) -> int | None:
         """Return the shade of a measure: an index into `SHADES`; None where there is no measure."""
@@ -74,20 +74,20 @@ class Shading:
 
     @cached_property
     def _shades(self) -> dict[Any, int]:
-        found: dict[Any, int] = {}
+        shades: dict[Any, int] = {}
         for (node, _), edge in self.edges.items():
             shade = self.shade(self.measure(edge))
             if shade is not None:
-                found[node] = max(shade, found.get(node, 0))
-        return found
+                shades[node] = max(shade, shades.get(node, 0))
+        return shades
 
     def on_edge(self, node: Any, result: int) -> str:
-        """Return what stands on the arrows of a result; nothing where its numbers are not known."""
+        """Return the text on the arrows of a result; empty where its numbers are unknown."""
         edge = self.edges.get((node, result))
         return "" if edge is None or self.measure(edge) is None else self.written(edge)
 
     def legend(self) -> Legend:
-        """Return what the shades mean."""
+        """Return the legend of the shades."""
         measures = [m for edge in self.edges.values() if (m := self.measure(edge)) is not None and not math.isnan(m)]
         rows = []
         for shade in range(len(SHADES)):

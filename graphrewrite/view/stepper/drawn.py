@@ -15,7 +15,7 @@ __all__ = ["Drawn", "Node", "concerned"]
 
 
 class Node(NamedTuple):
-    """A node as it is drawn, and what comes into it, each with its source."""
+    """A node as it is drawn, and its incoming arrows, each with its source."""
 
     box: Box
     inlets: tuple[tuple[Any, Arrow], ...]
@@ -55,15 +55,15 @@ class Drawn:
         """Return the drawn nodes next to a node, its operands first."""
         here = self[node]
         above = list(dict.fromkeys(source for source, _ in here.inlets)) if here is not None else []
-        found = above[:most]
+        nodes = above[:most]
         for count, reader in enumerate(self.graph.succ[node]):
             if count == most:
                 break
-            found.append(reader)
-        return [each for each in found if self[each] is not None]
+            nodes.append(reader)
+        return [each for each in nodes if self[each] is not None]
 
     def _described(self, node: Any) -> Node | None:
-        """Draw the part of the graph that decides how a node is drawn: it, its operands, readers of constants."""
+        """Draw the part of a graph on which the drawing of a node depends: it, its operands, readers of constants."""
         graph = self.graph
         part: nx.DiGraph = Graph(ops=graph.ops.values()) if isinstance(graph, Graph) else nx.DiGraph()
         constants = [n for n in (node, *graph.pred[node]) if graph.nodes[n].get("type") == "constant"]
@@ -85,29 +85,29 @@ class Drawn:
         return Node(scene.boxes[at], tuple(inlets))
 
     def _deciders(self, constant: Any) -> tuple[Any, ...]:
-        """Readers that tell whether a constant is tucked: any that cannot hold it, or else any."""
+        """Return a reader that decides whether a constant is tucked: one that cannot hold it, or else any."""
         if constant not in self.deciding:
             readers, nodes = self.graph.succ[constant], self.graph.nodes
             cannot = (b for b, data in readers.items() if "kind" in data or nodes[b].get("type") == "output")
-            found = next(cannot, next(iter(readers), None))
-            self.deciding[constant] = () if found is None else (found,)
+            decider = next(cannot, next(iter(readers), None))
+            self.deciding[constant] = () if decider is None else (decider,)
         return self.deciding[constant]
 
 
 def concerned(edit: Edit, *graphs: nx.DiGraph) -> set[Any]:
     """Return the nodes that may be drawn otherwise after an edit."""
-    found = {name for name, _ in (*edit.added, *edit.changed)} | set(edit.removed)
+    nodes = {name for name, _ in (*edit.added, *edit.changed)} | set(edit.removed)
     ends: list[tuple[Any, Any]] = [(a, b) for a, b, *_ in (*edit.linked, *edit.unlinked)]
     for graph in graphs:
         ends += [(a, node) for node in edit.removed if node in graph for a in graph.pred[node]]
-        # What a changed node carries is written on its readers' operands.
-        ends += [(node, b) for node in found if node in graph for b in graph.succ[node]]
+        # The type of a changed node is written on its readers' operands.
+        ends += [(node, b) for node in nodes if node in graph for b in graph.succ[node]]
     sources = {a for a, _ in ends}
-    found.update(b for _, b in ends)
+    nodes.update(b for _, b in ends)
     for graph in graphs:
         # Whether a constant is tucked into its readers depends on all of them.
         for node in sources:
             if node in graph and graph.nodes[node].get("type") == "constant":
-                found.add(node)
-                found.update(graph.succ[node])
-    return found
+                nodes.add(node)
+                nodes.update(graph.succ[node])
+    return nodes

@@ -20,7 +20,8 @@ _HEAD = 'digraph f{nodesep=.28 ranksep=.42 node[shape=box label="" margin=0] edg
 
 
 def placed(frames: Iterable[Frame]) -> list[Frame]:
-    """Return frames with places for their boxes and curves for their arrows."""
+    """Return frames with rectangles for their boxes and curves for their arrows."""
+    # One thread runs dot on a batch while the next one is prepared.
     sizes = Sizes()
     coming = iter(frames)
     with ThreadPoolExecutor(1) as thread:
@@ -29,8 +30,8 @@ def placed(frames: Iterable[Frame]) -> list[Frame]:
             batches.append((batch, thread.submit(laid_out, _graphs(batch, sizes), "plain")))
         return [
             _placed(frame, lines, sizes) if frame.shapes else frame
-            for batch, told in batches
-            for frame, lines in zip(batch, _blocks(told.result()), strict=True)
+            for batch, output in batches
+            for frame, lines in zip(batch, _blocks(output.result()), strict=True)
         ]
 
 
@@ -44,7 +45,7 @@ def _graph(frame: Frame, sizes: Sequence[tuple[int, int]]) -> str:
         tail = f":r{link.result}:s" if _results(frame.shapes[link.source]) > 1 else ""
         count = _ports(frame.shapes[link.destination])
         head = f":i{min(link.port, count - 1)}:n" if link.port is not None and count else ""
-        # The colour says which arrow it is: the answer names no others.
+        # The output of dot does not number edges: the colour serves as the number.
         lines.append(f'n{link.source}{tail}->n{link.destination}{head}[color="{i}"]')
     return "\n".join([*lines, "}\n"])
 
@@ -73,9 +74,10 @@ def _results(shape: Shape) -> int:
     return max(box.results for box in (shape.before, shape.after) if box is not None)
 
 
-def _blocks(told: bytes) -> Iterator[list[str]]:
+def _blocks(output: bytes) -> Iterator[list[str]]:
+    """Yield the lines of each graph."""
     block: list[str] = []
-    for line in told.decode("ascii", "replace").splitlines():
+    for line in output.decode("ascii", "replace").splitlines():
         if line == "stop":
             yield block
             block = []
@@ -84,7 +86,7 @@ def _blocks(told: bytes) -> Iterator[list[str]]:
 
 
 def _placed(frame: Frame, lines: Iterable[str], sizes: Sizes) -> Frame:
-    places: dict[int, Rectangle] = {}
+    rectangles: dict[int, Rectangle] = {}
     points: dict[int, tuple[int, ...]] = {}
     top = 0.0
     for line in lines:
@@ -94,7 +96,7 @@ def _placed(frame: Frame, lines: Iterable[str], sizes: Sizes) -> Frame:
         elif words[0] == "node":
             index = int(words[1][1:])
             x, y = round(float(words[2]) * _INCH), round((top - float(words[3])) * _INCH)
-            places[index] = Rectangle(x, y, *sizes(frame.shapes[index]))
+            rectangles[index] = Rectangle(x, y, *sizes(frame.shapes[index]))
         elif words[0] == "edge":
             count = int(words[3])
             # Inches from below become pixels from above.
@@ -102,4 +104,4 @@ def _placed(frame: Frame, lines: Iterable[str], sizes: Sizes) -> Frame:
             down = [round((top - float(word)) * _INCH) for word in words[5 : 5 + 2 * count : 2]]
             points[int(words[-1])] = tuple([number for point in zip(along, down, strict=True) for number in point])
     curves = tuple([points.get(i, ()) for i in range(len(frame.links))])
-    return replace(frame, places=tuple([places[i] for i in range(len(frame.shapes))]), curves=curves)
+    return replace(frame, places=tuple([rectangles[i] for i in range(len(frame.shapes))]), curves=curves)

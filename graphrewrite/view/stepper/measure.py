@@ -1,4 +1,4 @@
-"""Estimates, without font metrics, of the sizes of text and boxes in pixels; rather too large."""
+"""Estimates, without font metrics, of the sizes of text and boxes in pixels, on the large side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def length(text: str, size: float) -> int:
 
 
 def lines_of(box: Box) -> tuple[str, str, tuple[str, ...]]:
-    """Return what a box says: its head, the line below that, and its notes."""
+    """Return the texts of a box: its head, the line below that, and its notes."""
     name, kind = (shortened(plain(text), LETTERS) for text in (box.name, box.kind))
     notes = [shortened(note, LETTERS + 4) for note in box.notes[:NOTES]]
     if len(box.notes) > NOTES:
@@ -40,7 +40,7 @@ class Sizes:
     """Sizes of nodes; each box is measured once."""
 
     def __init__(self) -> None:
-        # By identity: one box is in many frames, and takes long to compare.
+        # By identity: one box is in many frames, and hashing it takes long.
         self.known: dict[tuple[int, bool], tuple[Box, tuple[int, int]]] = {}
 
     def __call__(self, shape: Shape) -> tuple[int, int]:

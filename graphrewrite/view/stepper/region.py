@@ -10,7 +10,7 @@ from graphrewrite.view.stepper.drawn import Drawn
 __all__ = ["region"]
 
 _SIDE = 12
-"""So many neighbours on each side of a node are looked at."""
+"""At most so many neighbours on each side of a node are visited."""
 
 
 def region(

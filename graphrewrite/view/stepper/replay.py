@@ -83,10 +83,10 @@ class _Framing:
     def frame(self, number: int, card: int) -> Frame:
         """Return the frame."""
         order = sorted(self.region, key=self.numbers.__call__)
-        place = {node: i for i, node in enumerate(order)}
-        links = self._links(place)
+        position = {node: i for i, node in enumerate(order)}
+        links = self._links(position)
         left_out = [
-            sum(1 for n in nodes if n not in place and n in side.graph and side[n] is not None)
+            sum(1 for n in nodes if n not in position and n in side.graph and side[n] is not None)
             for nodes, side in (
                 (dict.fromkeys([*self.matched, *self.removed]), self.before),
                 (self.added, self.after),
@@ -107,7 +107,7 @@ class _Framing:
             changed=self._numbered(self.changed),
             bindings=bindings_of(step.match, self.numbers),
             diff=difference_of(self.old, self.new, self.removed, self.added, self.kept, self.numbers),
-            shapes=tuple(self._shape(node, place) for node in order),
+            shapes=tuple(self._shape(node, position) for node in order),
             links=tuple(links[:_LINKS]),
             left_out=(left_out[0], left_out[1]),
         )
@@ -115,7 +115,7 @@ class _Framing:
     def _numbered(self, nodes: Iterable[Any]) -> tuple[int, ...]:
         return tuple(map(self.numbers, nodes))
 
-    def _shape(self, node: Any, place: dict[Any, int]) -> Shape:
+    def _shape(self, node: Any, position: dict[Any, int]) -> Shape:
         before = self.before[node] if node in self.old else None
         after = self.after[node] if node in self.new else None
         is_matched, is_gone = node in self.ringed, node not in self.new
@@ -126,42 +126,42 @@ class _Framing:
             mark_before="removed" if is_gone else "matched" if is_matched else "",
             mark_after="added" if node not in self.old else "",
             is_matched=is_matched,
-            hidden_before=_hidden(self.before, node, before, place),
-            hidden_after=_hidden(self.after, node, after, place),
+            hidden_before=_hidden(self.before, node, before, position),
+            hidden_after=_hidden(self.after, node, after, position),
         )
 
-    def _links(self, place: dict[Any, int]) -> list[Link]:
-        sides = [dict(_inlets(side, place)) for side in (self.before, self.after)]
-        found = []
+    def _links(self, position: dict[Any, int]) -> list[Link]:
+        sides = [dict(_inlets(side, position)) for side in (self.before, self.after)]
+        links = []
         for key in dict.fromkeys([*sides[0], *sides[1]]):
             labels = [side.get(key) for side in sides]
             state = "kept" if None not in labels else "added" if labels[0] is None else "removed"
             source, destination, result, port, is_order = key
-            found.append(Link(source, destination, result, port, state, labels[0] or "", labels[1] or "", is_order))
+            links.append(Link(source, destination, result, port, state, labels[0] or "", labels[1] or "", is_order))
         # Changes come first: of too many links, only the first are drawn.
-        return sorted(found, key=lambda link: link.state == "kept")
+        return sorted(links, key=lambda link: link.state == "kept")
 
 
 _Key = tuple[int, int, int, int | None, bool]
 
 
-def _inlets(side: Drawn, place: dict[Any, int]) -> Iterator[tuple[_Key, str]]:
-    for node, at in place.items():
-        found = side[node] if node in side.graph else None
-        if found is None:
+def _inlets(side: Drawn, position: dict[Any, int]) -> Iterator[tuple[_Key, str]]:
+    for node, at in position.items():
+        drawn = side[node] if node in side.graph else None
+        if drawn is None:
             continue
-        for source, arrow in found.inlets:
-            if source in place:
-                yield (place[source], at, arrow.result, arrow.port, arrow.mark == "order"), arrow.label
+        for source, arrow in drawn.inlets:
+            if source in position:
+                yield (position[source], at, arrow.result, arrow.port, arrow.mark == "order"), arrow.label
 
 
-def _hidden(side: Drawn, node: Any, found: Node | None, place: dict[Any, int]) -> tuple[int, int]:
-    if found is None:
+def _hidden(side: Drawn, node: Any, drawn: Node | None, position: dict[Any, int]) -> tuple[int, int]:
+    if drawn is None:
         return (0, 0)
-    above = {source for source, _ in found.inlets if source not in place}
+    above = {source for source, _ in drawn.inlets if source not in position}
     readers = side.graph.succ[node]
-    few = readers if len(readers) < len(place) else place
-    return len(above), len(readers) - sum(1 for n in few if n in readers and n in place)
+    few = readers if len(readers) < len(position) else position
+    return len(above), len(readers) - sum(1 for n in few if n in readers and n in position)
 
 
 def _is_constant(graph: Any, node: Any) -> bool:

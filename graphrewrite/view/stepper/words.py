@@ -26,19 +26,19 @@ Number = Callable[[Any], int]
 
 
 def bindings_of(match: Any, number: Number) -> tuple[Binding, ...]:
-    """Return what a match bound: its variables, and what the rule calls the matched nodes."""
+    """Return the bindings of a match: its variables, and the matched nodes that the rule names."""
     if match is None:
         return ()
     if not isinstance(match, Match):
         found = ((str(name), node if isinstance(node, tuple) else (node,)) for name, node in match.bindings.items())
         return tuple(_bound(name, ", ".join(map(str, nodes)), nodes, number) for name, nodes in found)
-    told = [_bound(name, _value(value), _nodes(value), number) for name, value in match.bindings.items()]
-    known = set(match.bindings)
-    for term, made in zip(match.rule.pattern.terms, match.images, strict=True):
-        if isinstance(term, PatternNode) and isinstance(made, str) and term.name and term.name not in known:
-            known.add(term.name)
-            told.append(_bound(term.name, made, (made,), number))
-    return tuple(told)
+    rows = [_bound(name, _value(value), _nodes(value), number) for name, value in match.bindings.items()]
+    names = set(match.bindings)
+    for term, image in zip(match.rule.pattern.terms, match.images, strict=True):
+        if isinstance(term, PatternNode) and isinstance(image, str) and term.name and term.name not in names:
+            names.add(term.name)
+            rows.append(_bound(term.name, image, (image,), number))
+    return tuple(rows)
 
 
 def _bound(name: str, text: str, nodes: Iterable[Any], number: Number) -> Binding:
@@ -66,7 +66,7 @@ def _nodes(value: Any) -> tuple[Any, ...]:
 def difference_of(
     old: nx.DiGraph, new: nx.DiGraph, removed: Iterable[Any], added: Iterable[Any], kept: Iterable[Any], number: Number
 ) -> tuple[DiffLine, ...]:
-    """Return what a step changes in the text form of a graph."""
+    """Return the difference of the text forms before and after a step."""
     gone = (("-", old, node) for node in removed)
     come = (("+", new, node) for node in added)
     rewired = _bounded(_changed(old, new, kept, number))
@@ -87,18 +87,18 @@ def _changed(old: nx.DiGraph, new: nx.DiGraph, kept: Iterable[Any], number: Numb
 
 
 def _bounded(lines: Iterable[DiffLine]) -> list[DiffLine]:
-    found: list[DiffLine] = []
+    kept: list[DiffLine] = []
     left_out = 0
     for line in lines:
-        if len(found) < _LINES:
-            found.append(line)
+        if len(kept) < _LINES:
+            kept.append(line)
         else:
             left_out += 1
-    return [*found, *([DiffLine(" ", f"… {left_out} more")] if left_out else [])]
+    return [*kept, *([DiffLine(" ", f"… {left_out} more")] if left_out else [])]
 
 
 def _line(graph: nx.DiGraph, node: Any) -> str:
     try:
         return plain(line_of(graph, node), _LETTERS)
-    except GraphRewriteError:  # what has no text form is shown all the same
+    except GraphRewriteError:  # a malformed node has no text form, but is shown all the same
         return plain(f"{node} = {graph.nodes[node].get('type', '')}(…)", _LETTERS)
