@@ -28,7 +28,7 @@ def _verdict(report: CosimulationReport) -> Display:
 
 
 def _waveform(difference: Difference, verdict: str) -> Display:
-    waves, cycles = [], []
+    waves, cycles = [], []  # of each beat the cycle, and whether it is equal
     for name, moves in (
         ("expected", [n.expected for n in difference.near]),
         ("GHDL", [n.actual for n in difference.near]),

@@ -148,6 +148,7 @@ def show_design(name: str, files: Mapping[str, str], description: Mapping[str, A
         _part(each, f"{prefix}-i{index}", sections, anchors.get(f"components/{each['entity']}.vhd", ""))
         for index, each in enumerate(components)
     )
+    # The same relation the other way round: from a node of the model to its instances.
     layers: dict[str, list[tuple[str, str]]] = {}
     for part in parts:
         for layer in part.origin:
@@ -221,6 +222,7 @@ def _files(
     sections: Mapping[str, Section],
 ) -> Iterator[SourceFile]:
     budget = _ALL
+    # The top level first, test benches last: where the budget ends, they are cut.
     order = sorted(anchors, key=lambda path: (path != top, path.split("/", 1)[0] == "testbench"))
     for path in order:
         text = files[path]

@@ -224,6 +224,6 @@ def _text(data: Numbers) -> str:
 def _blocks(bars: tuple[float, ...]) -> str:
     if not bars:
         return ""
-    each = math.ceil(len(bars) / _COLUMNS)
+    each = math.ceil(len(bars) / _COLUMNS)  # bars are roots of counts: their hypotenuse is the root of the sum
     sums = [math.hypot(*bars[i : i + each]) for i in range(0, len(bars), each)]
     return "".join(_BLOCKS[math.ceil(total / max(sums) * (len(_BLOCKS) - 1))] for total in sums)

@@ -51,6 +51,7 @@ def show_simulation(
     cycles = max(min(cycles, total - first), 1)  # nothing happens after the end
     links = recording.chosen(streams)
     signals = Signals(timing, recording.gates, first, cycles)
+    # Payloads are computed only for the frames that the window touches.
     beats = {link: signals.beats(link) for link in links}
     frames = [n // timing.network.beats(link) for link, span in beats.items() if span for n in (span[0], span[-1])]
     base = min(frames, default=0)

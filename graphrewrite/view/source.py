@@ -60,6 +60,7 @@ def written_source(member: Any) -> str:
         statements = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.stmt)]
     except (SyntaxError, ValueError, RecursionError):
         return ""
+    # The innermost statement around the line: a call of `from_graphs` may be inside of a function or a tuple.
     around = [s for s in statements if s.lineno <= line <= (s.end_lineno or s.lineno)]
     inner = max(around, key=lambda s: s.lineno, default=None)
     if inner is None:

@@ -188,7 +188,8 @@ def _float(name: str) -> tuple[str, Facts]:
 
 
 def _bits(kind: FixedPoint) -> tuple[Bits, ...]:
-    top = kind.width - 1 - kind.fraction
+    # The binary point may lie outside of the bits: then there are only whole or only fractional ones.
+    top = kind.width - 1 - kind.fraction  # exponent of the highest bit
     runs: Iterator[tuple[str, int, int]] = iter(
         (
             ("sign", top, int(kind.signed)),

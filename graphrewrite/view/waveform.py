@@ -200,6 +200,7 @@ def _text(data: Waveform) -> str:
     names = [plain(wave.name, 24) for wave in data.waves]
     left = max(map(len, names), default=0) + 10
     cell = int(min(max(4, data.longest + 2), 9))
+    # A long window continues on further lines, each with its own row of cycle numbers.
     for start in range(0, data.cycles, _LINE // cell):
         cycles = range(start, min(start + _LINE // cell, data.cycles))
         numbers = "".join(str(data.first + cycle).ljust(cell) for cycle in cycles)

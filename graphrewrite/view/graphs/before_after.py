@@ -88,7 +88,7 @@ def _parts(
         return None, None
     # Where a node is removed from one graph, its neighbours show the same part of the other.
     near = {n for graph, own in zip(graphs, marks, strict=True) for n in around_nodes(graph, own, 1)}
-    for steps in _CONTEXT:
+    for steps in _CONTEXT:  # as much context as fits
         parts = []
         for graph, own in zip(graphs, marks, strict=True):
             seeds = {*own} | ({n for n in near if n in graph} if steps else set())

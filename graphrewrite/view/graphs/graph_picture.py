@@ -91,6 +91,7 @@ def graph_picture(
     drawn = drawn_nodes(graph)
     numbers = None if values is None else _evaluation(graph, values)
     shading = None if numbers is None else Shading(numbers, by, drawn)
+    # A highlight in a graph that is too large is shown with its neighbours.
     if part is None and ringed and len(drawn) > max_nodes:
         part = part_of(graph, around=ringed, depth=1)
     marks = {**({} if part is None else part.marks), **dict.fromkeys(ringed, "matched")}
@@ -134,6 +135,7 @@ def _examples(graph: nx.DiGraph, chosen: list[Any]) -> Iterable[str]:
     names = [node for node in chosen if len(repr(node)) < 40] or chosen
     middle = names[len(names) // 2]
     yield f"show(graph, around={plain(repr(middle), 60)}, depth=2)"
+    # A node a few steps below the middle one, so that there is a path to show.
     below = [node for node in nx.bfs_tree(graph, middle, depth_limit=6) if node in set(names) and node != middle]
     if below:
         yield f"show(graph, between=({plain(repr(middle), 60)}, {plain(repr(below[-1]), 60)}))"

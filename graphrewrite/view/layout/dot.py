@@ -78,6 +78,7 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
     legends = [scene.legend for scene in scenes if scene.legend is not None]
     if legends:
         _give(dot, label=f"<{legend_label(legends[0])}>", labelloc="b", fontname=_FONT, fontsize="9", fontcolor=DIM)
+    # Nodes and clusters are numbered over all scenes: by these numbers `svg` finds their boxes again.
     first = _first(len(scene.boxes) for scene in scenes)
     first_frame = _first(len(scene.frames) for scene in scenes)
     # Graphviz puts the first frame on the left, and, laying out from left to right, at the bottom.
@@ -144,7 +145,7 @@ def _edge(arrow: Arrow, scene: Scene, first: int, direction: str) -> pydot.Edge:
     edge = pydot.Edge(f"n{first + arrow.source}{tail}", f"n{first + arrow.destination}{head}")
     lines = [markup(arrow.label, 60)] if arrow.label else []
     lines += [f'<FONT COLOR="{INK}">{markup(arrow.value, 60)}</FONT>'] if arrow.value else []
-    if lines:
+    if lines:  # left-aligned, and a space away from the arrow
         edge.set("label", f"<{_LEFT.join(f'&#160;{line}' for line in lines)}{_LEFT * (len(lines) > 1)}>")
     if arrow.mark:
         edge.set("color", f'"{HIGHLIGHTS[arrow.mark].colour}"')

@@ -26,6 +26,7 @@ def label_of(box: Box, path: str, direction: str) -> str:
     body += "".join(f'<TR><TD ALIGN="LEFT">{_code(line)}</TD></TR>' for line in box.code)
     ports = [f'<TD PORT="i{i}">{small(markup(name) or " ", dim)}</TD>' for i, name in enumerate(box.ports)]
     results = [f'<TD PORT="r{i}">{small(str(i), dim)}</TD>' for i in range(box.results if box.results > 1 else 0)]
+    # Ports are table cells on the sides from which arrows come: above and below, or left and right.
     if direction == "TB":
         above, below = (f"<TR><TD>{_RIM}<TR>{''.join(c)}</TR></TABLE></TD></TR>" if c else "" for c in (ports, results))
         return f"{_TABLE}{above}{body}{below}</TABLE>"

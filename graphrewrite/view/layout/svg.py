@@ -31,11 +31,13 @@ def cleaned(drawn: bytes, scenes: Sequence[Scene]) -> str:
     for group in root.iter(f"{{{_SVG}}}g"):
         group.attrib.pop("id", None)
         _name(group, boxes, frames)
+    # Both themes in one element: `light-dark` chooses by the page around it, and printing by the light one.
     roles = _themed(root)
     root.set("class", "gr-picture")
     root.set("role", "img")
     root.set("aria-label", "; ".join(plain(scene.title, 120) for scene in scenes if scene.title) or "picture")
     root.set("font-family", _FONT)
+    # As wide as drawn, but no wider than its page; below the smallest scale it scrolls.
     root.set("style", f"max-width:max(100%,{_SMALLEST * _width(root):.0f}pt);height:auto")
     style = ElementTree.Element(f"{{{_SVG}}}style")
     style.text = _style(roles)
@@ -70,6 +72,7 @@ def _name(group: ElementTree.Element, boxes: Sequence[Box], frames: Sequence[Fra
 def _themed(root: ElementTree.Element) -> set[tuple[str, str]]:
     """Give each element classes for its colours; return these, as the property and the colour."""
     roles = set()
+    # Graphviz' first polygon is the background of the whole picture.
     paper = root.find(f"{{{_SVG}}}g/{{{_SVG}}}polygon")
     for element in root.iter():
         family = element.attrib.pop("font-family", None)

@@ -101,6 +101,7 @@ def _graph_scene(explanation: Explanation) -> Scene:
         marks.update(dict.fromkeys(_blamed(graph, explanation, list(centre)), "obstacle"))
     if not centre:
         return Scene(plain(graph.name, 120), (), ())
+    # A graph may have changed since: nodes that are gone are left out.
     near = around_nodes(graph, centre, 1)
     shown = near if len(near) <= _MOST else set(centre)
     return scene_of(

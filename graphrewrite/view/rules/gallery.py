@@ -113,8 +113,10 @@ def show_rules(rules: Any, *, on: nx.DiGraph | None = None, direction: str = "TB
                 f"{plain(repr(member), 80)} is no rule, pass or function on graphs; show what is by itself"
             )
     cards = _counted(cards_of(members, direction), members, on)
+    # Anchors follow from the names, so that two galleries in a notebook do not clash.
     anchor = f"rule-{hashlib.sha256(repr([c.name for c in cards]).encode()).hexdigest()[:6]}"
     entries = [(f"{anchor}-{index}", card) for index, card in enumerate(cards)]
+    # The cards were made in one go, for one layout process: now they go back to their phases.
     phases, at = [], 0
     for title, inside in parts:
         phases.append(Phase(title, tuple(entries[at : at + len(inside)])))

@@ -72,6 +72,7 @@ class _Outline:
         units = [term.unit for term in pattern.terms if isinstance(term, Repeated | Every)]
         self.own = {id(v) for unit in units for v in unit.own}
         roots = pattern.roots
+        # Parts that are reached only through a negation must not be in the graph.
         there = {id(part) for root in roots for part in walk(root, negated=False)}
         self.absent = {
             id(part) for term in (*roots, *pattern.forbidden) for part in walk(term) if id(part) not in there
@@ -83,7 +84,7 @@ class _Outline:
 
     def scene(self, title: str, terms: list[Any], word: str) -> Scene:
         replaced = [term for term in terms if id(term) not in self.forbidden]
-        for index, term in enumerate(replaced):
+        for index, term in enumerate(replaced):  # each with all below it, and then the box of the replaced value
             at = self._place(term) if not isinstance(term, Literal) and term is not NOTHING else None
             name = word if len(replaced) == 1 else f"{word} {index + 1}"
             notes = ("nothing",) if term is NOTHING else (_value(term),) if isinstance(term, Literal) else ()

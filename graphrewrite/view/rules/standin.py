@@ -53,6 +53,7 @@ def replacement_of(rule: Rule) -> Replacement | None:
     >>> replacement_of(drop_double_negation)
     Replacement(terms=(x,), guessed=False)
     """
+    # The fewest tests first, and among these the fewest that hold: the plainest result is drawn.
     optional = any(v.optional for v in rule.pattern.variables)
     for has_optional in (True, False) if optional else (True,):
         for tests in range(_TESTS):

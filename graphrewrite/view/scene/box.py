@@ -62,10 +62,9 @@ def _is(graph: nx.DiGraph, node: Any, kind: str) -> bool:
 
 
 def op_of(graph: nx.DiGraph, node: Any) -> Op | None:
-    """Return the op of a node, of any graph, where there is one of that name and it can say what it is."""
+    """Return the op of a node, of any graph; None if it is unknown, or a graph that is missing from its library."""
     op = find_op(graph.nodes[node].get("type"), graph.ops if isinstance(graph, Graph) else None)
-    gone = isinstance(op, GraphOp) and op.library.get(op.name) is None
-    return None if gone else op
+    return None if isinstance(op, GraphOp) and op.library.get(op.name) is None else op
 
 
 def operand_name(op: Op | None, slot: int | None, count: int) -> str:
@@ -99,6 +98,7 @@ def box_of(
         for k, v in data.items()
         if k not in RESERVED and k not in ("index", "value") and not _equal(v, defaults.get(k))
     }
+    # Operands that are drawn are ports; constants inside the box are lines of it, by the name of the operand.
     feeds, tucked = list(feeds), set(tucked)
     names = [operand_name(op, slot, len(feeds)) for slot, _, _ in feeds]
     held = [(name, _constant(graph.nodes[s])) for name, (_, s, _) in zip(names, feeds, strict=True) if s in tucked]
@@ -114,7 +114,7 @@ def box_of(
         name=f"{path}{node}",
         kind=kind,
         look=look_of(kind, op, result),
-        ports=ports if len(ports) > 1 and any(ports) else (),
+        ports=ports if len(ports) > 1 and any(ports) else (),  # the only operand needs no name
         results=len(result) if isinstance(result, tuple) else 1,
         notes=tuple(plain(note, 200) for note in notes),
         tooltip=tooltip_of(graph, node),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 
@@ -64,92 +64,100 @@ def drawn_nodes(graph: nx.DiGraph) -> list[Any]:
     return [node for node in nodes_in_order(graph) if not is_tucked(graph, node)]
 
 
-Places = Mapping[Any, "int | _Inside"]
-"""The box of each node, or what is inside of the frame that it is."""
+class _Ports(NamedTuple):
+    """The boxes of a nested graph's inputs and outputs, between which and the outer nodes arrows run."""
+
+    inputs: list[int]
+    outputs: list[int]
+
+
+Positions = dict[Any, int | _Ports]
+"""The box of each node, or the ports of the frame that it is."""
 
 
 class _Builder:
-    """Boxes, arrows and frames, as they are added."""
+    """Boxes, arrows and frames of a graph and the graphs nested in it, as they are added."""
 
     def __init__(self, marks: Mapping[Any, str], shading: Shading | None) -> None:
         self.marks, self.shading = marks, shading
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
         self.frames: list[Frame] = []
-        self.position: dict[Any, int] = {}
+        self.positions: dict[Any, int] = {}
 
     def add(
         self, graph: nx.DiGraph, drawn: Iterable[Any], depth: int, path: str = "", frame: int | None = None
-    ) -> Places:
+    ) -> Positions:
         """Add nodes of a graph, those that are graphs as frames, and the arrows between them."""
         drawn, outer = list(drawn), frame is None
         feeds = {node: feeds_of(graph, node) for node in drawn}
         inner = {node: body for node in drawn if depth and (body := _body(graph, node, feeds[node])) is not None}
-        # A constant cannot be a line of a frame.
+        # A constant cannot be a line of a frame: those that a frame reads get boxes after all.
         held = {c for c in graph if is_tucked(graph, c) and not any(reader in inner for reader in graph.succ[c])}
         drawn = [
             c for c in nodes_in_order(graph) if c in feeds or (c not in held and any(r in inner for r in graph.succ[c]))
         ]
         feeds.update({node: [] for node in drawn if node not in feeds})
-        places: dict[Any, int | _Inside] = {}
+        positions: Positions = {}
         for node in drawn:
+            # Marks and shades are of nodes of the outermost graph; inner nodes may have the same names.
             mark = self.marks.get(node, "") if outer else ""
             if node in inner:
-                self.frames.append(
-                    Frame(f"{path}{node}", str(graph.nodes[node]["type"]), frame, tooltip_of(graph, node), mark)
-                )
-                places[node] = _Inside(
-                    inner[node],
-                    self.add(inner[node], drawn_nodes(inner[node]), depth - 1, f"{path}{node}/", len(self.frames) - 1),
+                body, kind = inner[node], str(graph.nodes[node]["type"])
+                self.frames.append(Frame(f"{path}{node}", kind, frame, tooltip_of(graph, node), mark))
+                inside: Any = self.add(body, drawn_nodes(body), depth - 1, f"{path}{node}/", len(self.frames) - 1)
+                positions[node] = _Ports(
+                    [inside[name] for name in body.inputs], [inside[name] for name in body.outputs]
                 )
                 continue
             shade = self.shading.of_node(node) if self.shading is not None and outer else None
-            places[node] = len(self.boxes)
+            positions[node] = len(self.boxes)
             box = box_of(graph, node, feeds[node], held, path=path, frame=frame, mark=mark, shade=shade)
             if self.shading is not None and shade is None:  # its family's colour would look like a shade
                 box = replace(box, look=replace(box.look, fill=PAPER.fill))
             self.boxes.append(box)
         for node in drawn:
-            self._connect(graph, node, feeds[node], places, outer)
+            self._connect(graph, node, feeds[node], positions, outer)
         if outer:
-            self.position = {node: place for node, place in places.items() if isinstance(place, int)}
-        return places
+            self.positions = {node: box for node, box in positions.items() if isinstance(box, int)}
+        return positions
 
-    def _connect(self, graph: nx.DiGraph, node: Any, feeds: list[Feed], places: Places, outer: bool) -> None:
-        ports = [feed for feed in feeds if not is_tucked(graph, feed[1]) or feed[1] in places]
+    def _connect(self, graph: nx.DiGraph, node: Any, feeds: list[Feed], positions: Positions, outer: bool) -> None:
+        """Add the arrows into a node."""
+        ports = [feed for feed in feeds if not is_tucked(graph, feed[1]) or feed[1] in positions]
         for index, (slot, source, result) in enumerate(ports):
-            if source not in places:
-                continue  # a stub, later
+            if source not in positions:
+                continue  # it gets a stub, from `add_stubs`
             port = index if len(ports) > 1 and slot is not None else None
-            start, its_result = _from(places[source], result)
-            end, its_port = _to(places[node], slot, port)
+            start, its_result = _from(positions[source], result)
+            end, its_port = _to(positions[node], slot, port)
             label = plain(_type_of(graph, source, result), 60)
             value = self.shading.on_edge(source, result) if self.shading is not None and outer else ""
             self.arrows.append(Arrow(start, end, its_result, its_port, label, value=value))
         for source, data in graph.pred[node].items():
-            if is_order(data) and source in places:
+            if is_order(data) and source in positions:
                 kind = "" if data["kind"] == "control" else plain(data["kind"], 60)
-                start, end = _from(places[source], 0)[0], _to(places[node], 0, None)[0]
+                start, end = _from(positions[source], 0)[0], _to(positions[node], 0, None)[0]
                 self.arrows.append(Arrow(start, end, label=kind, mark="order"))
 
     def add_stubs(self, graph: nx.DiGraph, drawn: Collection[Any]) -> None:
         """Add stubs for operands and readers of drawn nodes that are not drawn themselves."""
         if len(drawn) == len(graph):
             return
-        there = set(drawn)
-        for node, place in list(self.position.items()):
+        present = set(drawn)
+        for node, box in list(self.positions.items()):
             ports = [feed for feed in feeds_of(graph, node) if not is_tucked(graph, feed[1])]
-            cut = [(index, feed) for index, feed in enumerate(ports) if feed[1] not in there]
-            if cut:
+            cut = [(index, feed) for index, feed in enumerate(ports) if feed[1] not in present]
+            if cut:  # one stub for all operands, but one for the readers of each result
                 stub = self._stub([source for _, (_, source, _) in cut])
                 for index, (slot, source, result) in cut:
                     port = index if len(ports) > 1 and slot is not None else None
                     label = plain(_type_of(graph, source, result), 60)
-                    self.arrows.append(Arrow(stub, place, port=port, label=label, mark="cut"))
+                    self.arrows.append(Arrow(stub, box, port=port, label=label, mark="cut"))
             for result, readers in _readers(graph, node).items():
-                away = [reader for reader in readers if reader not in there]
+                away = [reader for reader in readers if reader not in present]
                 if away:
-                    self.arrows.append(Arrow(place, self._stub(away), result, mark="cut"))
+                    self.arrows.append(Arrow(box, self._stub(away), result, mark="cut"))
 
     def _stub(self, names: Iterable[Any]) -> int:
         nodes = list(dict.fromkeys(names))
@@ -160,28 +168,18 @@ class _Builder:
         return len(self.boxes) - 1
 
 
-class _Inside:
-    """Return the ends of operand edges, and the starts of result edges, of a node drawn as a graph."""
-
-    def __init__(self, body: Graph, places: Places) -> None:
-        self.inputs = [places[name] for name in body.inputs]
-        self.outputs = [places[name] for name in body.outputs]
-
-
-def _from(place: int | _Inside, result: int) -> tuple[int, int]:
-    if isinstance(place, int):
-        return place, result
-    return _first(place.outputs[result] if place.outputs else place.inputs[0]), 0
+def _from(position: int | _Ports, result: int) -> tuple[int, int]:
+    """Return the box and the result at which an arrow from a result of a node starts."""
+    if isinstance(position, int):
+        return position, result
+    return position.outputs[result] if position.outputs else position.inputs[0], 0
 
 
-def _to(place: int | _Inside, slot: int | None, port: int | None) -> tuple[int, int | None]:
-    if isinstance(place, int):
-        return place, port
-    return _first(place.inputs[slot or 0] if place.inputs else place.outputs[0]), None
-
-
-def _first(place: int | _Inside) -> int:
-    return place if isinstance(place, int) else _from(place, 0)[0]
+def _to(position: int | _Ports, slot: int | None, port: int | None) -> tuple[int, int | None]:
+    """Return the box and the port at which an arrow into a slot of a node ends."""
+    if isinstance(position, int):
+        return position, port
+    return position.inputs[slot or 0] if position.inputs else position.outputs[0], None
 
 
 def _body(graph: nx.DiGraph, node: Any, feeds: Iterable[Feed]) -> Graph | None:
@@ -205,6 +203,7 @@ def _readers(graph: nx.DiGraph, node: Any) -> dict[int, list[Any]]:
 
 def _depth_within(graph: nx.DiGraph, drawn: Iterable[Any], most: int) -> int:
     """Return the depth to which nested graphs can be drawn within a number of boxes."""
+    # Breadth-first: either all graphs of a depth are drawn, or none.
     bodies = [body for node in drawn if (body := _body(graph, node, feeds_of(graph, node))) is not None]
     count = len(list(drawn))
     for depth in range(_DEEPEST):

@@ -43,6 +43,7 @@ def direction_for(scene: Scene) -> str:
     >>> direction_for(Scene("star", boxes, tuple(Arrow(0, i) for i in range(1, 20))))
     'LR'
     """
+    # Boxes of a layer stand side by side from top to bottom, and layers from left to right, with labels between them.
     layers = layers_of(scene)
     labelled = any(arrow.label or arrow.value for arrow in scene.arrows)
     across = max(layers, default=1) * _BOX

@@ -104,7 +104,7 @@ def around_nodes(graph: nx.DiGraph, names: Iterable[Any], depth: int) -> frozens
     """
     seen = set(names)
     layer = set(seen)
-    for _ in range(depth):
+    for _ in range(depth):  # breadth-first
         near = {m for n in layer for side in (graph.succ[n], graph.pred[n]) for m in side}
         layer = {m for m in near - seen if not is_tucked(graph, m)}
         if not layer:
@@ -121,6 +121,7 @@ def between_nodes(graph: nx.DiGraph, ends: Any) -> frozenset[Any]:
         if end not in graph:
             raise not_there(end, graph)
     first, last = ends
+    # A node lies on a path if it is below the first and above the last.
     below, above = nx.descendants(graph, first) | {first}, nx.ancestors(graph, last) | {last}
     if last not in below:
         back = "; there is one the other way" if first in nx.descendants(graph, last) else ""
@@ -138,6 +139,7 @@ def found_nodes(graph: nx.DiGraph, search: Search) -> list[Any]:
             raise GraphError(f"search is a text or a function of a node's name and data, got {search!r:.60}")
         word = search.casefold()
         found = [node for node, data in nodes if any(word in text.casefold() for text in _words(node, data))]
+    # A constant inside its readers has no box: its readers are found instead.
     found = [reader for node in found for reader in (graph.succ[node] if is_tucked(graph, node) else (node,))]
     if not found:
         words = {str(word) for node, data in nodes for word in (node, data.get("type", ""))}

@@ -31,10 +31,10 @@ class Shading:
     Legend(title='largest absolute value', shades=((0, '1'), (4, '4')))
     """
 
-    def __init__(self, found: Evaluation, by: str, nodes: Collection[Any] | None = None) -> None:
+    def __init__(self, numbers: Evaluation, by: str, nodes: Collection[Any] | None = None) -> None:
         counted = None if nodes is None else set(nodes)
         self.edges: dict[tuple[Any, int], Distribution] = {
-            key: edge for key, edge in found.edges.items() if counted is None or key[0] in counted
+            key: edge for key, edge in numbers.edges.items() if counted is None or key[0] in counted
         }
         if by not in _KINDS:
             raise PictureError(f"numbers are shown by {', '.join(map(repr, _KINDS))}, not by {by!r}")
@@ -51,6 +51,7 @@ class Shading:
             return ()
         if len(finite) <= len(SHADES):
             return tuple(finite)
+        # Orders of magnitude need logarithmic steps; zero has no logarithm, and is in the first shade anyway.
         above = [m for m in finite if m > 0]
         low, high = above[0] if above else 0.0, finite[-1]
         count = len(SHADES)
@@ -65,6 +66,7 @@ class Shading:
         """Return the shade of a measure: an index into `SHADES`; None where there is no measure."""
         if measure is None or math.isnan(measure) or not self.steps:
             return None
+        # With fewer steps than shades, they spread over all shades.
         step = max((i for i, low in enumerate(self.steps) if measure >= low), default=0)
         return round(step * (len(SHADES) - 1) / max(len(self.steps) - 1, 1))
 

@@ -32,8 +32,9 @@ class Drawn:
     (None, ('y: 2.0',), ['x'])
     """
 
-    def __init__(self, graph: nx.DiGraph, known: Drawn | None = None, moved: Collection[Any] = ()) -> None:
-        self.graph, self.earlier, self.moved = graph, known, moved
+    def __init__(self, graph: nx.DiGraph, earlier: Drawn | None = None, moved: Collection[Any] = ()) -> None:
+        # Nodes outside of `moved` are drawn as a step earlier.
+        self.graph, self.earlier, self.moved = graph, earlier, moved
         self.known: dict[Any, Node | None] = {}
         self.deciding: dict[Any, tuple[Any, ...]] = {}
 
@@ -75,6 +76,7 @@ class Drawn:
         for a, b in edges:
             part.add_edge(a, b)
             part.edges[a, b].update(graph.edges[a, b])
+        # In the part, the node looks as in the whole graph; drawing it does not take longer in a larger graph.
         scene = scene_of(part)
         name = str(node)
         at = next((i for i, box in enumerate(scene.boxes) if box.name == name), None)

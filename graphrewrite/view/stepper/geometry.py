@@ -54,6 +54,7 @@ def _node(index: int, shape: Shape, width: int, height: int) -> str:
     ports, results = _ports(shape), _results(shape)
     if not ports and results < 2:
         return f"n{index}[width={width / _INCH:.3f} height={height / _INCH:.3f} fixedsize=true]"
+    # Ports are cells of a table as large as the box: the upper half for operands, the lower half for results.
     rows = [
         "".join(
             f'<TD FIXEDSIZE="TRUE" WIDTH="{width / count:.0f}" HEIGHT="{height / 2:.0f}" PORT="{key}{i}"></TD>'

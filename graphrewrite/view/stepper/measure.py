@@ -23,6 +23,7 @@ def length(text: str, size: float) -> int:
     >>> length("relu", 10) < length("conv", 10) < length("層層層層", 10)
     True
     """
+    # Three widths for Latin letters, and full width for East Asian ones.
     em = sum(0.34 if c in _NARROW else 0.92 if c in _WIDE else 1.05 if ord(c) > 0x2E80 else 0.6 for c in text)
     return int(em * size) + 1
 

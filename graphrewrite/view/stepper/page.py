@@ -96,7 +96,7 @@ def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
         try:
             frames = placed(frames_of(trace, shown, cards, numbers))
         except (MissingDependencyError, PictureError) as error:
-            hint = f"no graphs are drawn: {error}"
+            hint = f"no graphs are drawn: {error}"  # the viewer shows bindings and differences all the same
             numbers, cards = Numbers(), Cards(trace)
             undrawn = frames_of(trace, shown, cards, numbers)
             frames = [replace(frame, shapes=(), links=(), left_out=(0, 0)) for frame in undrawn]

@@ -32,7 +32,7 @@ def region(
 
     found = dict.fromkeys(list(visible(core))[:most])
     layer, first = list(found), visible(near)
-    for _ in range(radius):
+    for _ in range(radius):  # breadth-first, `near` together with the first neighbours
         around = {node: None for node in first if node not in found}
         first = {}
         for node in layer:

@@ -67,6 +67,7 @@ class _Framing:
         self.added = [name for name, _ in edit.added]
         self.changed = [name for name, _ in edit.changed]
         ends = [end for a, b, *_ in (*edit.linked, *edit.unlinked) for end in (b, a)]
+        # The region grows from the nodes of the step; ends of its edges are in the first layer around them.
         core = dict.fromkeys([*self.matched, *self.removed, *self.added, *self.changed])
         # Constants are drawn within their readers.
         held = [r for n in core for g in (self.old, self.new) if _is_constant(g, n) for r in g.succ[n]]
@@ -74,7 +75,7 @@ class _Framing:
         sides = (before, after)
         radius = WHOLE if most == WHOLE else RADIUS
         self.region = region(core, sides, near=near, radius=radius, most=most)
-        if most == WHOLE:
+        if most == WHOLE:  # a small graph is shown as a whole, nodes that nothing connects included
             rest = dict.fromkeys(node for graph in (self.old, self.new) for node in graph)
             self.region = region([*self.region, *rest], sides, radius=0, most=most)
         # Nodes that stay, and may read something else or have other attributes.
@@ -160,6 +161,7 @@ def _hidden(side: Drawn, node: Any, drawn: Node | None, position: dict[Any, int]
         return (0, 0)
     above = {source for source, _ in drawn.inlets if source not in position}
     readers = side.graph.succ[node]
+    # Whichever is smaller is walked: a value may have thousands of readers.
     few = readers if len(readers) < len(position) else position
     return len(above), len(readers) - sum(1 for n in few if n in readers and n in position)
 
