@@ -31,7 +31,7 @@ class Schedule:
         Cycles from the step that gives a beat to the first cycle in which it is valid, at least 1.
     capacity : tuple of int
         For each output, the number of beats that its buffer holds, counting those still under way to it; at least 1.
-        Room that a beat leaves is usable in the cycle after its transfer. Default: ``latency + 1``, enough for a step a
+        A slot that a beat leaves is free in the cycle after its transfer. Default: ``latency + 1``, enough for a step a
         cycle.
 
     Examples
