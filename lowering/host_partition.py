@@ -113,6 +113,7 @@ def partition(graph: Graph) -> Partition:
     y = output(r)
     """
     entries = [n for n in graph.in_order() if graph.nodes[n]["type"] == "to_fixed"]
+    # Of several readings of one value the first stands for all, which is the last of the reversed order.
     ends = {graph.operands(n)[0]: n for n in reversed(graph.in_order()) if graph.nodes[n]["type"] == "from_fixed"}
     exits = [n for n in graph.in_order() if n in ends.values()]  # one for each value that leaves
     if not entries or not exits:

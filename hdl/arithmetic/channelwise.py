@@ -107,6 +107,7 @@ def different_bits(rows: ArrayLike, width: int) -> int:
     """
     numbers = np.asarray(rows, np.int64)
     bits = np.right_shift(numbers[:, :, None], np.arange(width)) & 1
+    # Equal columns of bits are one output of the memory; constant ones are none.
     columns = np.unique(bits.reshape(len(numbers), -1), axis=1)
     return int((np.ptp(columns, axis=0) > 0).sum())
 

@@ -124,7 +124,7 @@ def _bits(factor: int, element: FixedPoint) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _sum(factors: tuple[int, ...], others: tuple[int, ...], element: FixedPoint, width: int, low: int) -> _Sum:
-    """What adds products by odd factors, and other numbers; all but one have no bits below ``low``."""
+    """The adders of products by odd factors, and of other numbers; all but one have no bits below ``low``."""
     hard = [factor for factor in factors if factor != -1]
     if not hard:
         return _Sum(0, width - low)

@@ -69,6 +69,7 @@ def _generics(site: Site) -> dict[str, Generic]:
 def _resources(site: Site) -> Resources:
     z = site.results[0]
     own = Resources()
+    # A frame of one beat needs neither a memory nor a counter.
     if z.beats > 1:
         index = counter_bits(z.beats)
         pieces = (Piece("rom", 1, z.payload_width, z.beats), Piece("counter", 1, 4 * index))

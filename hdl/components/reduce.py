@@ -60,7 +60,7 @@ class Reduction:
 
     @property
     def schedule(self) -> Schedule:
-        """When it takes and gives."""
+        """The steps that take and give beats."""
         beats = np.arange(self.x.beats)
         gives = beats[beats // self.z.folds % self.rounds == self.rounds - 1]
         return spaced(len(beats), beats, gives, self.stages)

@@ -76,7 +76,7 @@ class Signals:
         return frame * beats + int(np.searchsorted(left.of(frame), cycle))
 
     def _moves(self, link: Link, numbers: Cycle, *, seen: bool = False) -> Cycle:
-        """When beats are transferred, or valid from; numbers outside of the run are of beats long ago, or never."""
+        """Cycles of transfer, or of being valid; numbers outside of the run are of beats long ago, or never."""
         beats = self.network.beats(link)
         cycles = np.where(numbers < 0, _EARLY, _LATE)
         inside = (numbers >= 0) & (numbers < beats * self.timing.frames)

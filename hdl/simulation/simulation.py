@@ -23,7 +23,7 @@ from graphrewrite.types import Stream
 __all__ = ["Gates", "Simulation", "predict", "simulate"]
 
 Gates = Mapping[str, Sequence[int]]
-"""When ports of a design may move: bit t mod length says so for cycle t. A port that is not named never stalls."""
+"""Patterns of the cycles in which ports may move: bit t mod length for cycle t. Others never stall."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -171,6 +171,7 @@ def deviation(usage: Usage, predicted: Usage) -> str:
     ''
     """
     off = []
+    # Of a small part some tables more or less are a large share, and say nothing.
     apart = predicted.lut - usage.lut
     if abs(apart) > max(_TOLERANCE * usage.lut, _SMALL):
         share = f" ({100 * apart / usage.lut:+.0f} %)" if usage.lut else ""

@@ -39,7 +39,7 @@ class _OnDemand(Mapping[K, V]):
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
-    """When each beat of a run moves.
+    """Cycles in which the beats of a run move.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""When each beat moves: the events of a network, solved in blocks of frames.
+"""Cycles in which beats move: the events of a network, solved in blocks of frames.
 
 The members of a network are settled in turn until nothing changes. In a network that makes progress no event waits for
 itself, so the solution is unique. Whatever waits for a free slot settles no faster than beats come back: so the

@@ -127,6 +127,7 @@ class Importer:
         if info.name in self.shapes:
             shape = list(self.shapes[info.name])
         elif not kind.HasField("shape"):
+            # Nothing is known, not even the rank: the error below says what to give.
             shape = ["?", "?"]
         open_sizes = [str(d) for d in shape[1:] if isinstance(d, str) or d < 0]
         if open_sizes:

@@ -59,5 +59,6 @@ def foldings(outputs: int, inputs: int, groups: int = 1, widest: int | None = No
         for lanes_out in divisors(rows)
         if widest is None or widest % lanes_in == 0
     ]
+    # Whole groups side by side: k of them take k times the lanes.
     options += [Folding(k * columns, k * rows, k * columns * rows, groups // k) for k in divisors(groups)[1:]]
     return sorted(options, key=lambda f: (f.multipliers, f.lanes_out))

@@ -123,6 +123,7 @@ def softmax_in_hardware(graph: Graph, *, width: int = 16, table_bits: int = 10) 
             continue
         (whole,) = new.operands(scores.node)
         operand_format = new.result_type(*whole).element
+        # Exponentials are those of the numbers: mantissas have to be read with the binary point of their format.
         if not isinstance(operand_format, FixedPoint) or operand_format.fraction != read["fraction"]:
             continue
         table, shift = exponentials(operand_format, bits=table_bits, width=min(width + _GUARD, _WIDEST))

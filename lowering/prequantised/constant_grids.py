@@ -68,7 +68,9 @@ def _on_one(values: np.ndarray) -> tuple[np.ndarray, float] | None:
     ratios = different.astype(np.float64) / float(different[-1])
     greatest = np.arange(1, _MOST, dtype=np.float64)[:, None]
     probes = greatest * ratios[np.linspace(0, len(ratios) - 1, min(_PROBES, len(ratios))).astype(int)]
+    # Each entry is a product that was rounded once: a ratio of two is off by two roundings at most.
     close = (np.abs(probes - np.rint(probes)) <= 2 * precision * probes).all(axis=1) & (np.rint(probes) > 0).all(axis=1)
+    # The coarsest grid comes first, and counts only if all its products are the entries bit for bit.
     for most in greatest[close, 0]:
         whole = np.rint(most * ratios)
         for scale in _scales(different, whole):

@@ -40,6 +40,7 @@ def checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
             )
         if not array.size:
             raise QuantisationError(f"calibration samples for {name!r} are empty; give at least one")
+        # In the type of the input: a double may be finite, and infinite as float32.
         with np.errstate(over="ignore"):
             finite = np.isfinite(array.astype(element_dtype(kind.element))).all()
         if not finite:

@@ -38,6 +38,7 @@ def mean_of(graph: Graph, node: str) -> str | None:
     if weights is None or bias is None or bias.any() or _digits(weights) > _FINEST:
         return None
     readers = list(graph.successors(node))
+    # Interpolation to a larger image, whose channels become positions (`write_resize_by_conv`).
     if len(readers) == 1 and graph.nodes[readers[0]]["type"] == "depth_to_space":
         readers = list(graph.successors(readers[0]))
     if len(readers) != 1 or graph.nodes[readers[0]]["type"] != "mul" or constant_side(graph, readers[0]) is None:

@@ -99,6 +99,7 @@ def _entry(value: Any) -> Any:
 
 
 def _typed_range(attributes: dict[str, Any], _: object) -> dict[str, Any]:
+    # ONNX has no attribute for the type: the operands tell it.
     kind = element_of(attributes["start"].dtype)
     return {**{name: value.item() for name, value in attributes.items()}, "element": kind}
 

@@ -65,6 +65,7 @@ def _q_gemm(
     total = total if c is None else op.add(total, c)
     factor = op.mul(a_scale, b_scale)
     factor = factor if alpha == 1 else op.mul(factor, alpha)
+    # Without a scale of its own the result is a float.
     if y_scale is None:
         return op.mul(op.cast(total, element="f32"), factor)
     scaled = op.mul(op.cast(total, element="f32"), op.div(factor, y_scale))
