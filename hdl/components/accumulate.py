@@ -14,7 +14,7 @@ __all__ = ["ACCUMULATE", "accumulate"]
 _KINDS = ("sum", "maximum")
 
 
-def _infer(x: Type, *, kind: str, element: FixedPoint | None = None, keepdims: bool = True) -> Stream:
+def _infer(x: Type, *, kind: str, element: FixedPoint | None, keepdims: bool) -> Stream:
     (stream,) = streams(x)
     if kind not in _KINDS:
         raise TypeMismatchError(f"kind {kind!r} is not known{did_you_mean(kind, _KINDS)}; give {' or '.join(_KINDS)}")

@@ -14,7 +14,7 @@ from graphrewrite.types import FixedPoint, Stream, Type
 __all__ = ["ADD", "add"]
 
 
-def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int] = (0, 0)) -> Stream:
+def _infer(x: Type, y: Type, *, element: FixedPoint, shifts: Sequence[int]) -> Stream:
     left, right = streams(x, y)
     if left.shape != right.shape or left.lanes != right.lanes:
         raise TypeMismatchError(f"{left} and {right} differ in shape or lanes; give equal shapes and refold one")

@@ -39,12 +39,9 @@ def _infer(
     outputs: ArrayLike,
     bias: ArrayLike,
     element: FixedPoint,
-    shift: int | Sequence[int] | None = None,
-    low: int | None = None,
-    high: int | None = None,
-    offset: int = 0,
-    rounding: str = "half_even",
-    stages: int = 1,
+    shift: int | Sequence[int] | None,
+    stages: int,
+    **rounded: Any,
 ) -> Stream:
     (stream,) = streams(x)
     if stream.folds > 1:
@@ -54,14 +51,13 @@ def _infer(
     if terms.shape != (rows,):
         raise TypeMismatchError(f"bias {terms.shape} does not fit {rows} outputs; give one number for each")
     (result,) = streams(Stream(element, (rows, *stream.shape[1:])))
-    rounded = {"low": low, "high": high, "offset": offset, "rounding": rounding}
     if shift is not None:
         # The checks of a requantise of its own, for sums of any width that there may be.
         requantise.infer(Stream(FixedPoint(True, _MOST_BITS), result.shape), shift=shift, element=element, **rounded)
-        if np.min(shift) < 0 or rounding not in _ROUNDINGS:
+        if np.min(shift) < 0 or rounded["rounding"] not in _ROUNDINGS:
             raise TypeMismatchError(
-                f"shift {np.min(shift)}, rounding {rounding!r}: a network of adders shifts to the right and rounds "
-                f"{', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}; give a requantise of its own"
+                f"shift {np.min(shift)}, rounding {rounded['rounding']!r}: a network of adders shifts to the right and "
+                f"rounds {', '.join(_ROUNDINGS[:-1])} or {_ROUNDINGS[-1]}; give a requantise of its own"
             )
     elif rounded != {"low": None, "high": None, "offset": 0, "rounding": "half_even"}:
         raise TypeMismatchError("limits, an offset or a rounding of sums that are not shifted; give shift=0")

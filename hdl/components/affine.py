@@ -19,7 +19,7 @@ __all__ = ["AFFINE", "affine"]
 Numbers = int | Sequence[int] | NDArray[np.integer]
 
 
-def _infer(x: Type, *, gain: Numbers, element: FixedPoint, bias: Numbers = 0, stages: int = 1) -> Stream:
+def _infer(x: Type, *, gain: Numbers, element: FixedPoint, bias: Numbers, stages: int) -> Stream:
     (stream,) = streams(x)
     (result,) = streams(Stream(element, stream.shape, stream.lanes))
     gains, biases = of_channels(gain, stream, "gains"), of_channels(bias, stream, "biases")

@@ -14,7 +14,7 @@ from graphrewrite.types import FixedPoint, Stream, Type
 __all__ = ["ARGMAX", "argmax"]
 
 
-def _infer(x: Type, *, element: FixedPoint, stages: int = 1) -> Stream:
+def _infer(x: Type, *, element: FixedPoint, stages: int) -> Stream:
     (stream,) = streams(x)
     if element.signed or element.width > 31 or element.maximum < stream.channels - 1:
         need = FixedPoint.holding(0, stream.channels - 1)

@@ -13,7 +13,7 @@ from graphrewrite.types import FixedPoint, Stream, Type
 __all__ = ["CLIP", "clip"]
 
 
-def _infer(x: Type, *, low: int | None = None, high: int | None = None, element: FixedPoint | None = None) -> Stream:
+def _infer(x: Type, *, low: int | None, high: int | None, element: FixedPoint | None) -> Stream:
     (stream,) = streams(x)
     (result,) = streams(Stream(element or stream.element, stream.shape, stream.lanes))
     least, most = bounds(result.element, low, high)

@@ -15,7 +15,7 @@ from graphrewrite.types import Stream, Type
 __all__ = ["CONCAT", "concat"]
 
 
-def _infer(x: Type, y: Type, *, axis: int = 1) -> Stream:
+def _infer(x: Type, y: Type, *, axis: int) -> Stream:
     first, second = streams(x, y)
     if first.element != second.element:
         raise TypeMismatchError(f"{first} and {second} differ in format; requantise one of them")

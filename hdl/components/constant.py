@@ -23,7 +23,7 @@ from graphrewrite.types import FixedPoint, Stream
 __all__ = ["CONSTANT", "constant"]
 
 
-def _infer(*, value: ArrayLike, element: FixedPoint, lanes: int | None = None) -> Stream:
+def _infer(*, value: ArrayLike, element: FixedPoint, lanes: int | None) -> Stream:
     frame = np.asarray(value)
     if frame.dtype.kind not in "iu" or not frame.ndim or not frame.size:
         raise TypeMismatchError(

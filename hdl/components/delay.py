@@ -16,7 +16,7 @@ _REGISTERS = 4
 """So many beats lie in registers, more in a memory."""
 
 
-def _infer(x: Type, *, positions: int, initial: int = 0) -> Stream:
+def _infer(x: Type, *, positions: int, initial: int) -> Stream:
     (stream,) = streams(x)
     if stream.positions == 1:
         raise TypeMismatchError(f"{stream} has a single position, which cannot come later; drop the delay")

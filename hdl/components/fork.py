@@ -11,7 +11,7 @@ from graphrewrite.types import Stream, Type
 __all__ = ["FORK", "fork"]
 
 
-def _infer(x: Type, *, branches: int = 2) -> tuple[Stream, ...]:
+def _infer(x: Type, *, branches: int) -> tuple[Stream, ...]:
     (stream,) = streams(x)
     if branches != 2:
         raise TypeMismatchError(f"a fork has two branches, not {branches}; chain forks for more readers")

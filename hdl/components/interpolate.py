@@ -17,15 +17,7 @@ __all__ = ["INTERPOLATE", "interpolate"]
 
 
 def _infer(
-    x: Type,
-    *,
-    base: ArrayLike,
-    slope: ArrayLike,
-    rest: int,
-    shift: int,
-    element: FixedPoint,
-    low: int = 0,
-    stages: int = 1,
+    x: Type, *, base: ArrayLike, slope: ArrayLike, rest: int, shift: int, element: FixedPoint, low: int, stages: int
 ) -> Stream:
     (stream,) = streams(x)
     (result,) = streams(Stream(element, stream.shape, stream.lanes))

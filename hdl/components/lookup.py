@@ -18,7 +18,7 @@ WIDEST_TABLE = 12
 """Bits of the widest operand that has a table of all its numbers."""
 
 
-def _infer(x: Type, *, table: ArrayLike, element: FixedPoint, low: int = 0) -> Stream:
+def _infer(x: Type, *, table: ArrayLike, element: FixedPoint, low: int) -> Stream:
     (stream,) = streams(x)
     (result,) = streams(Stream(element, stream.shape, stream.lanes))
     if stream.element.width > WIDEST_TABLE:

@@ -1,5 +1,7 @@
 """matvec: a matrix times the channels of each position, or times a whole frame, exact."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -27,20 +29,10 @@ __all__ = ["MATVEC", "matvec"]
 _INTEGER_BITS = 31  # where all numbers have so few bits, the entity computes with VHDL's integers
 
 
-def _infer(
-    x: Type,
-    *,
-    weights: ArrayLike,
-    bias: ArrayLike,
-    element: FixedPoint,
-    lanes: int | None = None,
-    groups: int = 1,
-    over: str = "position",
-    stages: int = 1,
-) -> Stream:
+def _infer(x: Type, *, weights: ArrayLike, bias: ArrayLike, element: FixedPoint, stages: int, **spread: Any) -> Stream:
     (stream,) = streams(x)
     matrix, offset = np.asarray(weights, np.int64), np.asarray(bias, np.int64)
-    result, fold = folded(stream, matrix, offset, element, lanes=lanes, groups=groups, over=over)
+    result, fold = folded(stream, matrix, offset, element, **spread)
     if not 1 <= stages <= _most_stages(fold):
         raise TypeMismatchError(f"stages={stages}: this product has use for 1 to {_most_stages(fold)} pipeline stages")
     if FixedPoint.holding(int(matrix.min()), int(matrix.max())).width > 30:

@@ -11,7 +11,7 @@ from graphrewrite.types import Stream, Type
 __all__ = ["MAXIMUM", "maximum"]
 
 
-def _infer(x: Type, *, groups: int, blocks: int = 1, stages: int = 1) -> Stream:
+def _infer(x: Type, *, groups: int, blocks: int, stages: int) -> Stream:
     (stream,) = streams(x)
     return lanes_of_groups(stream, groups, blocks, stream.element, stages)
 

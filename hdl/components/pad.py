@@ -16,7 +16,7 @@ from graphrewrite.types import Stream, Type
 __all__ = ["PAD", "pad"]
 
 
-def _infer(x: Type, *, pads: Sequence[int], fill: int = 0) -> Stream:
+def _infer(x: Type, *, pads: Sequence[int], fill: int) -> Stream:
     (stream,) = streams(x)
     axes = len(stream.shape) - 1
     if axes not in (1, 2) or len(pads) != 2 * axes:

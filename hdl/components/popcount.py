@@ -1,5 +1,7 @@
 """popcount: a matrix of -1, 0 and 1 times bits or ternary numbers, by counting where they agree."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -28,16 +30,7 @@ _CHUNK = 36
 
 
 def _infer(
-    x: Type,
-    *,
-    weights: ArrayLike,
-    bias: ArrayLike,
-    element: FixedPoint,
-    coding: str = "bipolar",
-    lanes: int | None = None,
-    groups: int = 1,
-    over: str = "position",
-    stages: int = 1,
+    x: Type, *, weights: ArrayLike, bias: ArrayLike, element: FixedPoint, coding: str, stages: int, **spread: Any
 ) -> Stream:
     (stream,) = streams(x)
     matrix, offset = np.asarray(weights), np.asarray(bias, np.int64)
@@ -45,7 +38,7 @@ def _infer(
         raise TypeMismatchError(f"coding={coding!r}: give one of {', '.join(_CODINGS)}")
     if (stream.element.signed, stream.element.width) != (_CODINGS[coding].signed, _CODINGS[coding].width):
         raise TypeMismatchError(f"{stream} does not hold {coding} numbers; requantise to {_CODINGS[coding]}")
-    result, fold = folded(stream, matrix, offset, element, lanes=lanes, groups=groups, over=over)
+    result, fold = folded(stream, matrix, offset, element, **spread)
     if matrix.dtype.kind not in "iu" or not np.isin(matrix, (-1, 0, 1)).all():
         raise TypeMismatchError("a weight is not -1, 0 or 1; use matvec")
     if element.width > 31:

@@ -16,19 +16,20 @@ from graphrewrite.types import FixedPoint, Stream, Type
 
 __all__ = ["REQUANTISE", "requantise"]
 
+Shift = int | Sequence[int]
 _ROUNDINGS = ("half_even", "half_up", "down", "to_zero")
 
 
 def _infer(
     x: Type,
     *,
-    shift: int | Sequence[int],
+    shift: Shift,
     element: FixedPoint,
-    low: int | None = None,
-    high: int | None = None,
-    offset: int = 0,
-    rounding: str = "half_even",
-    stages: int = 1,
+    low: int | None,
+    high: int | None,
+    offset: int,
+    rounding: str,
+    stages: int,
 ) -> Stream:
     (stream,) = streams(x)
     (result,) = streams(Stream(element, stream.shape, stream.lanes))
@@ -49,7 +50,7 @@ def _infer(
     return result
 
 
-def _shifts(shift: int | Sequence[int], stream: Stream) -> NDArray[np.int64]:
+def _shifts(shift: Shift, stream: Stream) -> NDArray[np.int64]:
     """Places by fold and lane."""
     return np.broadcast_to(np.asarray(shift, np.int64), stream.channels).reshape(stream.folds, stream.lanes)
 
@@ -63,7 +64,7 @@ def _varies(shifts: NDArray[np.int64]) -> bool:
 def requantise(
     x: NDArray[np.integer],
     *,
-    shift: int | Sequence[int],
+    shift: Shift,
     element: FixedPoint,
     low: int | None = None,
     high: int | None = None,

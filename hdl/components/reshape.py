@@ -26,7 +26,7 @@ from graphrewrite.types import Stream, Type
 __all__ = ["RESHAPE", "reshape"]
 
 
-def _infer(x: Type, *, shape: Sequence[int], lanes: int | None = None) -> Stream:
+def _infer(x: Type, *, shape: Sequence[int], lanes: int | None) -> Stream:
     (stream,) = streams(x)
     if not shape or min(shape) < 1 or math.prod(shape) != math.prod(stream.shape):
         raise TypeMismatchError(

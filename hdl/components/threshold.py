@@ -20,14 +20,7 @@ _FEW = 7
 
 
 def _infer(
-    x: Type,
-    *,
-    levels: ArrayLike,
-    element: FixedPoint,
-    step: int = 1,
-    offset: int = 0,
-    method: str | None = None,
-    stages: int = 1,
+    x: Type, *, levels: ArrayLike, element: FixedPoint, step: int, offset: int, method: str | None, stages: int
 ) -> Stream:
     (stream,) = streams(x)
     matrix = np.asarray(levels)

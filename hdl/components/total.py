@@ -11,7 +11,7 @@ from graphrewrite.types import FixedPoint, Stream, Type
 __all__ = ["TOTAL", "total"]
 
 
-def _infer(x: Type, *, groups: int, element: FixedPoint, blocks: int = 1, stages: int = 1) -> Stream:
+def _infer(x: Type, *, groups: int, element: FixedPoint, blocks: int, stages: int) -> Stream:
     (stream,) = streams(x)
     reduced = lanes_of_groups(stream, groups, blocks, element, stages)
     exact_sum(stream, groups, element)

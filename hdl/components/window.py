@@ -15,6 +15,8 @@ from graphrewrite.types import Stream, Type
 
 __all__ = ["WINDOW", "window"]
 
+Ints = Sequence[int]
+
 
 class _Axis(NamedTuple):
     """One axis of the image, and how the window moves along it."""
@@ -38,11 +40,7 @@ class _Axis(NamedTuple):
 
 
 def _axes(
-    sizes: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int] | None,
-    pads: Sequence[int] | None,
-    dilations: Sequence[int] | None,
+    sizes: Ints, kernel: Ints, strides: Ints | None, pads: Ints | None, dilations: Ints | None
 ) -> tuple[_Axis, ...]:
     count = len(sizes)
     pads = pads or (0,) * (2 * count)
@@ -52,14 +50,7 @@ def _axes(
 
 
 def _infer(
-    x: Type,
-    *,
-    kernel: Sequence[int],
-    strides: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    dilations: Sequence[int] | None = None,
-    fill: int = 0,
-    groups: int = 1,
+    x: Type, *, kernel: Ints, strides: Ints | None, pads: Ints | None, dilations: Ints | None, fill: int, groups: int
 ) -> Stream:
     (image,) = streams(x)
     count = len(image.shape) - 1
@@ -100,10 +91,10 @@ def _infer(
 def window(
     x: NDArray[np.integer],
     *,
-    kernel: Sequence[int],
-    strides: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    dilations: Sequence[int] | None = None,
+    kernel: Ints,
+    strides: Ints | None = None,
+    pads: Ints | None = None,
+    dilations: Ints | None = None,
     fill: int = 0,
     groups: int = 1,
 ) -> NDArray[np.integer]:

@@ -40,7 +40,7 @@ def _format(tensor: Tensor) -> FixedPoint:
     return tensor.element
 
 
-def _infer_sum(x: Tensor, y: Tensor, *, shifts: Sequence[int] = (0, 0), subtract: bool = False) -> Tensor:
+def _infer_sum(x: Tensor, y: Tensor, *, shifts: Sequence[int], subtract: bool) -> Tensor:
     if len(shifts) != 2 or not all(0 <= places <= _PLACES for places in shifts):
         raise TypeMismatchError(f"shifts {tuple(shifts)}: give two left shifts from 0 to {_PLACES}")
     if x.shape != y.shape:
