@@ -155,7 +155,7 @@ def compile_model(
 ) -> Compiled:
     """Compile a trained network to VHDL, and check it on the way."""
     chosen = options or Options()
-    check_target(folder)
+    check_target(folder)  # before minutes of work
     found = Compiled(model.stem, folder)
     run = _Run(found, chosen, progress or (lambda _: nullcontext()))
     with run.step("reading the model"):
@@ -193,6 +193,7 @@ def compile_model(
         )
     found.graphs = {"imported": imported, "cleaned": cleaned, "quantised": fixed, "integer": integer, "stream": stream}
     found.fired = dict(Counter(step.rule for step in run.steps).most_common())
+    # The hardware's part of the graph, between the parts of the host, which encodes inputs and decodes outputs.
     parts = partition(integer)
     run.note_host(parts)
     with run.step("evaluating every level"):
@@ -203,7 +204,7 @@ def compile_model(
         found.design = emit(stream, name=model.stem, inputs=parts.encode(head), gates=gates)
     with run.step("predicting cycles"):
         run.predict(stream)
-    found.design.write(folder)
+    found.design.write(folder)  # also where GHDL is missing
     with run.step("cosimulating with GHDL"):
         try:
             found.cosimulation = cosimulate(found.design)
@@ -227,6 +228,7 @@ class _Run:
         self.found.seconds[name] = round(time.perf_counter() - started, 4)
 
     def clean(self, graph: Graph) -> Graph:
+        # Outputs that end in a softmax: the option `head` says what becomes of it.
         soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] in SOFT]
         heads: dict[str, Callable[[Graph], Graph]] = {"auto": softmax_as_arg_max, "class": classify}
         heads["softmax"] = probabilities
@@ -292,6 +294,7 @@ class _Run:
             ("integer", parts.decode(core)),
             ("stream", parts.decode(stream)),
         )
+        # Accuracy needs labels, and agreement a vector of scores; each level is compared with the float network.
         wanted = _predictions(real)
         for level, outputs in levels:
             predicted = _predictions(outputs)

@@ -88,6 +88,7 @@ def _hardware(compiled: Compiled, console: Console) -> None:
     table.add_row("all", "", "", *(str(total[key]) for key in _COSTS))
     console.print(table)
     timing = compiled.timing
+    # Most buffers hold one or two beats: only fuller ones are named.
     deepest = max(timing["high_water"].values(), default=0)
     fuller = ", ".join(f"{name} {count}" for name, count in timing["high_water"].items() if count > 2)
     pace = f"latency {timing['latency']} cycles, interval {timing['interval']} cycles an image"

@@ -64,6 +64,7 @@ def load(path: Path | None, graph: Graph) -> Samples:
     """
     if path is None:
         raise QuantisationError(f"there are no calibration samples; {_RANDOM_HINT}")
+    # A single array needs no name. Names of inputs come in where there are several inputs.
     arrays = _arrays(path)
     if len(arrays) == 1 and len(graph.inputs) == 1:
         arrays = {"calibration_x": next(iter(arrays.values()))}
@@ -96,7 +97,7 @@ def random(graph: Graph, frames: int, seed: int) -> Samples:
         kind = graph.result_type(name)
         dtype = element_dtype(kind.element)
         shape = (frames, *(int(size) for size in kind.shape[1:]))
-        if dtype.kind in "iu":
+        if dtype.kind in "iu":  # all values of the type, its ends included
             limits = np.iinfo(dtype)
             made[name] = generator.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
         else:

@@ -64,7 +64,7 @@ def show_command(
         part: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
         with wrong_usage():
             shown = graph_in(read, model, name) if name is not None or level is not None or part else read
-            if level is not None:
+            if level is not None:  # a search by predicate, with the word of --search inside it
                 part.update(search=_at_level(shown, level, search), depth=depth or 0)
             options = {"max_nodes": max_nodes, **({} if direction is None else {"direction": direction})}
             picture = show(shown, **part, **options)

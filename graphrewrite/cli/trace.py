@@ -77,6 +77,7 @@ def _rules(found: list[Named]) -> Any:
     """Return one rule set of rules and passes; a pipeline of phases where there are pipelines or functions, too."""
     from graphrewrite import Pass, Pipeline
 
+    # Runs of rules and passes become one set each, without duplicates, and apply until nothing changes.
     phases: list[Any] = []
 
     def is_member(each: Named) -> bool:

@@ -200,7 +200,7 @@ class Graph(GraphMethods, Dataflow):
         GraphError
             If the graph has another op of that name, or the op is a graph that contains this one.
         """
-        present = find_op(op.name, self.ops)
+        present = find_op(op.name, self.ops)  # of the library, or this graph's own
         if present is op:
             return
         if present is not None and not present.stands_for(op):

@@ -89,6 +89,7 @@ class Provenance:
         """Return the origins of a new node, depth first through the matches that led to it."""
         pending, replaced, nodes = self.pending, self.replaced, self.graph._node
         origins: dict[Any, None] = {}
+        # Without recursion: chains of rewrites are as long as the trace. The stack holds iterators over matched nodes.
         seen = {name}
         work = [iter(pending[name])]
         while work:

@@ -104,6 +104,7 @@ class _Inference:
     def changes(self) -> dict[str, tuple[Type, ...]]:
         """Return the new result types of the nodes whose types change."""
         graph, new = self.graph, self.new
+        # In one pass, operands first. Readers of values whose types change follow; all other types stay.
         order, held, cycles = order_of(graph)
         for cycle in cycles:
             raise GraphError(f"is on a cycle {shown(cycle)}; break it or put a register on it", node=cycle[0])
@@ -157,6 +158,7 @@ class _Inference:
 
     def read(self, node: str, operand: Operand) -> Type:
         """Return the type of an operand."""
+        # The new type of this run, else the declared one.
         types = self.new.get(operand.node) or self.declared(operand.node)
         if types is None:
             raise GraphError("has no result type; give every node but the outputs one, or infer it", node=operand.node)

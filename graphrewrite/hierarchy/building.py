@@ -54,6 +54,7 @@ class Built:
     def __call__(self, *operands: Any) -> Any:
         """Compute, build nodes or return a pattern, depending on the operands; if it fails, no node is built."""
         graphs = {id(x.graph): x.graph for x in operands if isinstance(x, Value)}.values()
+        # To be restored if a part fails half-way: the number of nodes, the ops and the counters of fresh names.
         before = [(graph, len(graph), dict(graph.ops), dict(graph._fresh)) for graph in graphs]
         try:
             return self._apply(*operands)
@@ -210,6 +211,7 @@ def _call(part: Any, operands: tuple[Any, ...]) -> Any:
         return _apply_graph(part, operands)
     if isinstance(part, partial) and isinstance(part.func, Op):
         op, keywords = part.func, dict(part.keywords)
+        # Operands that the partial binds by name follow those of the call, without a gap.
         rest = [name for name in op.operands[len(part.args) + len(operands) :] if name in keywords]
         named = [keywords.pop(name) for name in rest]
         if rest != list(op.operands[len(part.args) + len(operands) :][: len(rest)]):
@@ -230,7 +232,7 @@ def _apply_graph(graph: Graph, operands: tuple[Any, ...]) -> Any:
     target = next((x.graph for x in operands if isinstance(x, Value)), None)
     if target is not None and all(isinstance(x, Value) for x in operands):
         bind_sizes(graph, tuple(x.type for x in operands))
-    elif not any(isinstance(x, Symbolic) for x in operands):
+    elif not any(isinstance(x, Symbolic) for x in operands):  # arrays only: evaluate the graph as a whole
         outputs = tuple(graph.evaluate(dict(zip(graph.inputs, operands, strict=True))).values())
         return outputs[0] if len(outputs) == 1 else outputs
     values: dict[str, Any] = dict(zip(graph.inputs, operands, strict=True))

@@ -127,6 +127,7 @@ def _bound(first: Graph, second: Graph, wired: Mapping[str, str]) -> dict[str, D
             and source_type.element == target_type.element
             and len(source_type.shape) == len(target_type.shape)
         )
+        # Types without a layout fit any; symbolic sizes of the second graph take the values of the first.
         layouts = {layout for t in (source_type, target_type) if (layout := getattr(t, "layout", None)) is not None}
         if fits and len(layouts) < 2:
             for size, dimension in zip(target_type.shape, source_type.shape, strict=True):

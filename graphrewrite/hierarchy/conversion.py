@@ -172,6 +172,7 @@ class Permuting:
         """Tell whether operands have the layout's rank, and none a higher one."""
         if op.axes is not None:
             return self._fits(types[0])
+        # Operands of fewer axes broadcast; one of more axes would not be permuted along.
         whole = [t for t in types if len(t.shape) >= len(self.layout)]
         return bool(whole) and all(map(self._fits, whole))
 
@@ -192,6 +193,7 @@ class Permuting:
 
     def constant(self, value: np.ndarray, kind: Type, form: Any) -> tuple[np.ndarray, Type]:
         """Return the array with leading axes of size 1, transposed."""
+        # Broadcasting aligns trailing axes: a constant of fewer axes gets leading ones before axes are permuted.
         whole = Tensor(kind.element, (1,) * (form - len(kind.shape)) + kind.shape)
         perm = permutation(layout_of(kind, self.layout), self.layout)
         shape = tuple(whole.shape[p] for p in perm)

@@ -59,6 +59,7 @@ def flatten(graph: Graph, keep: Callable[[Graph, str], bool] | None = None) -> G
     check_nesting(graph)
     flat, kept = graph.copy(), set[str]()
     while True:
+        # Expansion brings the graph ops of the inner graph along: until none is left but those to keep.
         kinds = {op.name for op in nested_ops(flat)}
         nested = [n for n, data in flat._node.items() if data.get("type") in kinds and n not in kept]
         if keep is not None:
@@ -102,6 +103,7 @@ class _Expansion:
     def __init__(self, graph: Graph, node: str, op: GraphOp, fresh: Callable[[str], str]) -> None:
         self.graph, self.node, self.body, self.fresh = graph, node, op.body, fresh
         self.operands = graph.operands(node)
+        # The declared type tells whether the graph has changed since the node was made.
         types = tuple(graph.result_type(*operand) for operand in self.operands)
         self.bound = dict(zip(self.body.inputs, self.operands, strict=False))  # `op.infer` checks their number
         inferred, declared = op.infer(*types), graph._node[node].get("result")

@@ -29,6 +29,7 @@ def admit(module: Module, name: Any, graph: nx.DiGraph) -> None:
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
         raise GraphError(f"a module contains Graph or networkx.DiGraph, got {type(graph).__name__}")
     own = graph if isinstance(graph, Graph) else Graph(graph)
+    # Everything is checked before the module changes.
     graphs = _graphs_with(module, name, own)
     arrays, types = _shared_with(module, graphs.values())
     for key, each in graphs.items():
@@ -57,6 +58,7 @@ def inner_first(module: Module) -> list[str]:
         check_nesting(module[root])
         work = [root]
         while work:
+            # Depth-first: a graph is done when all graphs in it are.
             inner = [op.name for op in nested_ops(module[work[-1]]) if op.name in module and op.name not in done]
             if inner:
                 work += inner
@@ -69,7 +71,7 @@ def _graphs_with(module: Module, name: str, graph: Graph) -> dict[str, Graph]:
     """Return a graph and the graphs that it refers to, by name."""
     graphs = {name: graph}
     work = [name]
-    for key in work:  # grows as it goes
+    for key in work:  # grows during iteration: graphs of graphs
         for other, known in module._graphs.items():
             if known is graphs[key] and other != key:
                 raise GraphError(

@@ -58,6 +58,7 @@ class Operator:
         for value in parameters:
             if isinstance(value, Value) and value.graph is not graph:
                 raise GraphError("is a value of another graph; copy it to this graph first", node=value.node)
+        # Attributes of an operator without nodes; afterwards the nodes hold them.
         self._given = {key: as_attribute(value) for key, value in attributes.items()}
         op.check(max(len(op.operands), len(parameters)), self._given)
         arrays = [None if isinstance(x, Value) else as_constant(x) for x in parameters]
@@ -94,6 +95,7 @@ class Operator:
         operator = cls.__new__(cls)
         operator.graph, operator.op, operator.name = graph, graph.op(nodes[0]), name
         operator._given = _stated(graph, nodes[0])
+        # The longest common tail of all operand lists; the first operand is never a parameter.
         common = [*graph.operands(nodes[0])[1:]]
         for node in nodes[1:]:
             here = graph.operands(node)
@@ -143,6 +145,7 @@ class Operator:
         try:
             for node, old in zip(nodes, before, strict=True):
                 data = self.graph.nodes[node]
+                # Attributes that are set to their defaults are removed: defaults are not stored.
                 data.clear()
                 data.update({key: value for key, value in old.items() if key in RESERVED})
                 data.update(self.op.stored(new))

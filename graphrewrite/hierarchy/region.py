@@ -133,6 +133,7 @@ class GraphView:
         return self.nodes.isdisjoint(_names(self.graph, other))
 
     def _combined(self, other: Any, combine: Any) -> GraphView:
+        # The inputs and outputs of both keep their order, as far as they enter and leave the combined nodes.
         nodes = combine(self.nodes, _names(self.graph, other))
         sides = [self, other] if isinstance(other, GraphView) else [self]
         inputs = dict.fromkeys(value for side in sides for value in side.input_operands)
@@ -237,7 +238,7 @@ def make_view(graph: Graph, name: Any, nodes: Any = None, inputs: Any = None, ou
 
     `inputs` and `outputs` come first, in their order; further ones follow in the order of the graph.
     """
-    if nodes is None:
+    if nodes is None:  # look up a stored view
         if inputs is not None or outputs is not None:
             raise GraphError(f"the view {name!r} has inputs or outputs but no nodes; pass nodes=…")
         view = GraphView(graph, name)

@@ -53,6 +53,7 @@ def settle_view(view: GraphView, settings: dict[str, Any]) -> Graph:
                 "inlined first",
                 node=members[0],
             )
+        # The view's own order of inputs and outputs survives, with converted values in place of the old ones.
         border = view.input_operands, view.output_operands
         inserted, instead = converted(graph, members, kind)
         members += [node for node in inserted if node not in members]

@@ -280,7 +280,7 @@ class Converted(Kind):
     def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
         if self.get_convert is None:
             return self.kind.load(stored, path, parent, key)
-        if stored is None and _takes_none(self.kind):
+        if stored is None and _takes_none(self.kind):  # None of an optional field is not converted
             return None
         value = self._convert(self.get_convert, self.data.store(stored, path), path, "get_convert")
         self.kind.store(value, path)

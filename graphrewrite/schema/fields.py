@@ -49,14 +49,14 @@ class Field:
     def define(self, name: str, annotation: Any, scope: Scope) -> None:
         """Bind the field to its class: a name, and an annotation that may be resolved later."""
         self.name, self.annotation, self.scope = name, annotation, scope
-        scope.unknown.add(name)
+        scope.unknown.add(name)  # until its annotation is resolved, the scope keeps the frames of the definition
         default = "" if self.required else f", {'a fresh default' if self.factory else repr(self.default)} if missing"
         self.__doc__ = f"{self.type}{default}.{' ' if self.doc else ''}{self.doc}"  # what help() shows
 
     def specialised(self, variables: dict[Any, Any]) -> Field:
         """Return the same field where type variables of the class stand for types."""
         new = copy.copy(self)
-        vars(new).pop("kind", None)
+        vars(new).pop("kind", None)  # cached for the other types
         new.variables = {**variables, **{v: substituted(t, variables) for v, t in self.variables.items()}}
         return new
 

@@ -119,6 +119,7 @@ class Choice(Kind):
         raise self._wrong(value, path, [option for option, _ in self.options])
 
     def load(self, stored: Any, path: str, parent: Backing | None = None, key: str | None = None) -> Any:
+        # By identity or exact type: True is not 1, and a member of an enum not its value.
         for option, form in self.options:
             if _is_same(_as_tuple(stored), form):
                 return option

@@ -89,6 +89,7 @@ class ListView(MutableSequence[Any]):
 
     def insert(self, index: int, value: Any) -> None:
         """Insert a value before an index."""
+        # The index as `list.insert` understands it: clipped to the list, for messages.
         at, _, _ = slice(index, None).indices(len(self.data))
         (stored,) = self._stored([value], at)
         self._backing.write().insert(index, stored)

@@ -126,6 +126,7 @@ def show_evaluation(
     x     input       s8f4[N,2]  -0.0625  █▆             ▆  7.938  8 of 8  1 (25.0 %)  none
     r     requantise  u4f2[N,2]        0  ▆ █            ▆  3.75   4 of 4  1 (25.0 %)  1 (25.0 %)
     """
+    # Outputs repeat the numbers of their operands.
     chosen = [
         key for key, edge in found.edges.items() if edge.kind != "output" and (constants or edge.kind != "constant")
     ]

@@ -119,7 +119,7 @@ class Picture(Display):
         MissingDependencyError
             If pydot or Graphviz is not installed.
         """
-        path = Path(path)
+        path = Path(path)  # its ending chooses the format
         if path.suffix == ".svg":
             content = self.svg.encode()
         elif path.suffix == ".png":

@@ -71,6 +71,7 @@ class Wave:
 
     def states(self, first: int) -> list[str]:
         """Return for each cycle ``"moves"``, ``"waits"`` (for ready), ``"starves"`` (its reader does) or nothing."""
+        # A stream that is not valid starves its reader only between the first and the last beat of the run.
         return [
             ("moves" if ready else "waits")
             if valid

@@ -102,6 +102,7 @@ def plan_change(
 
     Declined where an edge would take over different data, or nothing would change.
     """
+    # Every name becomes a tuple of nodes: several for a group, a fresh one for a new node.
     image = {name: nodes if name in pattern.groups else (nodes,) for name, nodes in bindings.items()}
     fresh: dict[Hashable, None] = {}
     for name, _ in change.added:
@@ -112,6 +113,7 @@ def plan_change(
         linked, unlinked = _plan_edges(change, graph, image, fresh)
     except _ConflictError as conflict:
         return Declined(str(conflict))
+    # Two groups may share a node, which then gets the attributes of both.
     changed: dict[Any, _Data] = {}
     for name, data in change.changed:
         for node in image[name]:
@@ -154,6 +156,7 @@ def _plan_edges(
             for b in image[destination]:
                 present = succ[a].get(b) if a not in fresh and (a, b) not in unlinked else None
                 lost = lost_out.get(a, ()) if b in fresh else lost_in.get(b, ())
+                # An edge that stays keeps its own data; a new one inherits.
                 inherited = _inherited((a, b), lost, data) if present is None else present
                 _merge(linked, (a, b), {**inherited, **data}, present)
     return linked, unlinked
@@ -202,6 +205,7 @@ def _set_by(data: _Data, required: _Data) -> _Data:
 
 def loses_operands(graph: nx.DiGraph, edit: Edit) -> Any:
     """Return a node of a dataflow that stays and would lose an operand slot, or get one twice, if there is one."""
+    # Only nodes with other operands than before: the ends of edges that come or go, and readers of removed nodes.
     removed, cut = set(edit.removed), set(edit.unlinked)
     touched = dict.fromkeys([b for _, b, _ in edit.linked] + [b for _, b in edit.unlinked])
     touched.update(dict.fromkeys(reader for node in edit.removed for reader in graph._succ[node]))

@@ -103,6 +103,7 @@ class GraphRule(Displayed):
         self._routes = routes_of(self.pattern, self.anchor)
         self.radius = radius_of(self.pattern, self._routes, self._absences)
         self._sides = plan_sides(self.pattern)
+        # Edges between matched nodes whose coming and going decides whether the rule declines; None for any of them.
         self._watched = None if self._change is None else self._change.inside(self.pattern)
         self._plans: dict[Hashable, Plan] = {}
         self._names: WeakKeyDictionary[nx.DiGraph, Names] = WeakKeyDictionary()
@@ -153,6 +154,7 @@ class GraphRule(Displayed):
         change = self._change or self._computed(match)
         if isinstance(change, Declined):
             return change
+        # New nodes may be of ops that only the replacement graph knows.
         for op in self._ops if isinstance(graph, Graph) else ():
             graph.adopt(op)
         planned = plan_change(change, self.pattern, graph, match.bindings, names)
@@ -212,6 +214,7 @@ class GraphRule(Displayed):
                     return Explanation(sentence, match=match, fits=match.bindings, nodes=match.nodes, **about)
                 obstacle.note(len(self.pattern.single) + 3, None, f"declined: {edit.reason}", images=match.bindings)
             required = DataTest(self.pattern.graph.nodes[name])
+            # Of nodes that came equally far, one whose own requirements fit is what the user means.
             likely = bool(required.required) and required.failing(graph.nodes[at], at) is None
             tried[name] = (likely, obstacle.progress, obstacle)
         start = max(tried, key=lambda name: tried[name][:2])  # of equal ones, the anchor, which comes first

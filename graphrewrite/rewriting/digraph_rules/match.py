@@ -88,7 +88,7 @@ class GraphMatch:
         self._check(destination)
         if not self.rule.pattern.graph.has_edge(source, destination):
             raise RuleError(f"the pattern of rule {self.rule.name!r} has no edge from {source!r} to {destination!r}")
-        a, b = self.bindings[source], self.bindings[destination]
+        a, b = self.bindings[source], self.bindings[destination]  # at most one of them is a group's tuple
         if source in self.rule.pattern.groups:
             return tuple(self._data(node, b) for node in a)
         if destination in self.rule.pattern.groups:
@@ -135,6 +135,7 @@ def non_overlapping(matches: Iterable[GraphMatch]) -> list[GraphMatch]:
     drop at 1 with s=0, x=1, e=2
     drop at 3 with s=2, x=3, e=4
     """
+    # Greedy: the nodes of kept matches, and those of them that are interior.
     kept: list[GraphMatch] = []
     touched: set[Any] = set()
     inside: set[Any] = set()

@@ -118,6 +118,7 @@ class GraphPattern:
         if not self.single:
             raise complain("its pattern holds groups only; give it a node that matches one node")
         for group in self.groups:
+            # A group has no node of its own: only interior nodes, all of whose edges are known, say which nodes it is.
             neighbours = {*self.graph.pred[group], *self.graph.succ[group]}
             outer = [n for n in self.graph if n in neighbours and n in self.interface]
             if outer or not neighbours:
@@ -142,6 +143,7 @@ class GraphPattern:
         for group in self.groups:
             if group in absent:
                 raise complain(f"without[{index}] names the group {group!r}; it can name nodes that match one node")
+        # A graph that is part of the pattern is there in every match.
         inside = len(shared) == len(absent) and all(
             self.graph.has_edge(a, b) and same_requirement(data, self.graph.edges[a, b])
             for a, b, data in absent.edges(data=True)

@@ -196,13 +196,14 @@ def choose_anchor(pattern: GraphPattern) -> Hashable:
     """
     interior = set(pattern.interior)
     ranks = {name: (name not in interior, kinds_of(pattern, name) is None) for name in pattern.single}
+    # Of equally good ones that with the shortest way to the farthest node: affected nodes are found along these ways.
     best = [name for name, rank in ranks.items() if rank == min(ranks.values())]
     return min(best[:_MANY], key=lambda name: _reach(routes_of(pattern, name)))
 
 
 def kinds_of(pattern: GraphPattern, name: Hashable) -> frozenset[Any] | None:
     """Return the types that a node may have that matches a node of the pattern; None for any."""
-    required = pattern.graph.nodes[name].get("type")
+    required = pattern.graph.nodes[name].get("type")  # a predicate may accept any type
     if isinstance(required, str):
         return frozenset((required,))
     if isinstance(required, Set) and all(isinstance(kind, str) for kind in required):

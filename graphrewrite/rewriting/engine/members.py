@@ -88,6 +88,7 @@ Rules = Iterable[PatternRule | GraphRewriting | WholeGraph] | PatternRule | Grap
 
 def members_of(rule_set: Rules) -> list[Any]:
     """Return the members of a rule set, each once; one rule is a set of its own."""
+    # By identity: a rule may be in a set twice, but two rules of one name would be confused in traces and messages.
     members: dict[int, Any] = {}
     by_name: dict[str, Any] = {}
     for member in rule_set if isinstance(rule_set, Iterable) else (rule_set,):

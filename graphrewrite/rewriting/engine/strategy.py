@@ -49,6 +49,7 @@ class Strategy:
         """Return the nodes that ``at`` names."""
         if self.at is None:
             return []
+        # A tuple may be the name of one node of a digraph.
         several = isinstance(self.at, list | tuple | set | frozenset) and self.at not in graph
         return list(self.at) if several else [self.at]
 
@@ -61,6 +62,7 @@ class Strategy:
                 reason = str(error).removeprefix(f"node {error.node!r}: ")  # which the new error has as well
                 raise GraphError(f"{reason}; rules go from operands to readers", node=error.node) from None
         else:
+            # A plain digraph may have cycles: any order that does not depend on how it was built will do.
             order = sorted(graph, key=lambda n: (str(graph._node[n].get("type", "")), str(n)))
             order = [n for n in order if kinds is None or graph._node[n].get("type") in kinds]
         if self.order == "top-down":

@@ -121,7 +121,7 @@ class _Writer(Source):
         fresh: list[tuple[PatternNode, str]] = []
         for i, below in inner:
             self.line(f"s, r = {operands}[{i}]")
-            if id(below) in self.names:
+            if id(below) in self.names:  # read a second time: it must be the same node
                 self.line(f"if s != {self.names[id(below)]} or r: {self.stop}")
                 continue
             kinds = below.kinds
@@ -133,6 +133,7 @@ class _Writer(Source):
             self.line(f"if r or node[s].get('type') {kind}{alone}: {self.stop}")
             named = f"n{len(self.names)}"
             self.names[id(below)] = named
+            # Two pattern nodes match two nodes; only those of a common type can meet.
             for other in self.inside:
                 if other.kinds & kinds and id(other) in self.names:
                     self.line(f"if s == {self.names[id(other)]}: {self.stop}")

@@ -108,10 +108,12 @@ class Obstacle:
         used: Iterable[str] = (),
     ) -> None:
         """Keep a reason if the search came further than before, or an alternative at the same node."""
+        # The dictionaries are copied, for the search goes on and undoes them.
         if progress > self.progress:
             self.progress, self.node, self._message, self.term = progress, node, reason, term
             self._wanted, self._value = (wanted,) if wanted else (), value
             self.images, self.bound, self.used = dict(images), dict(bound), tuple(used)
+        # As far in, at the same node: "needs add or mul" instead of the first alternative alone.
         elif progress == self.progress and node == self.node and wanted and self._wanted and wanted not in self._wanted:
             self._wanted += (wanted,)
 

@@ -135,6 +135,7 @@ def _check_variables(variables: tuple[Variable, ...], terms: list[Any], complain
                 f"never uses its parameter {variable.name!r} above the yield; use it in the pattern or drop it"
             )
     for term in terms:
+        # Operands are matched from the first on, so that only the last ones can be missing.
         operands = term.operands if isinstance(term, PatternNode) else ()
         for index, operand in enumerate(operands):
             if not (isinstance(operand, Variable) and operand.optional):

@@ -91,7 +91,7 @@ class Traced(Operators):
         return self.tracing.keep(Without(self.tracing, self.tracing.term(self)))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("_"):  # asked for by copy, numpy, inspect, …
             raise AttributeError(name)
         raise RuleError(
             f"{name!r} of a matched node is known only below the yield; above it, bind an attribute with a "
@@ -101,6 +101,7 @@ class Traced(Operators):
     def __bool__(self) -> bool:
         raise RuleError(_UNDECIDED)
 
+    # While the rule runs above its yield, a comparison would be a test of something unknown; afterwards terms are keys.
     def __eq__(self, other: object) -> bool:
         if not self.tracing.closed and self is not other:
             raise RuleError(_UNDECIDED)
@@ -261,6 +262,7 @@ class Unit:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """The variables in it that are the rule's, and so the same each time."""
+        # In the order of their first use, each once.
         inner = {id(v) for v in (*self.own, self.hole)}
         variables: dict[int, Variable] = {}
         for node in self.nodes:

@@ -97,7 +97,7 @@ class Rule(Displayed, PatternRule):
 
     def named(self, error: GraphRewriteError, *, at: str | None = None) -> GraphRewriteError:
         """Return an error that names this rule, and the node where it failed, if it does not yet."""
-        if str(error).startswith("rule "):
+        if str(error).startswith("rule "):  # named already, further in
             return error
         kind = type(error) if isinstance(error, RewriteError | GraphError) else RuleError
         return kind(str(self.complain(str(error) if at is None else f"failed at {at!r}: {error}")))
@@ -155,6 +155,7 @@ class Rule(Displayed, PatternRule):
         sizes = [len(group) for group in replaced]
         if returned is NOTHING:
             return [NOTHING] * sum(sizes)
+        # A tuple is one value for each root; of a single group it may also be one value for each member.
         is_group = len(replaced) == 1 and (sizes[0] > 1 or isinstance(pattern.roots[0], Every))
         values = list(returned) if isinstance(returned, tuple) and not is_group else [returned]
         if len(values) != len(replaced):

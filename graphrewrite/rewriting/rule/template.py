@@ -104,6 +104,7 @@ def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
     positions |= {id(term): i for i, term in enumerate(pattern.terms)}
     read: dict[int, Any] = {}
     nodes: list[TemplateNode] = []
+    # Depth-first without recursion: a node comes up a second time when its operands are done.
     work = [(term, False) for term in reversed(terms)]
     while work:
         term, is_ready = work.pop()

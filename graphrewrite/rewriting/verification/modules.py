@@ -39,7 +39,7 @@ def nested_graphs_are_sound(graph: Any) -> Iterator[str]:
 
     seen: set[int] = set()
     work = list(nested_ops(graph)) if isinstance(graph, Graph) else []
-    for op in work:  # grows as it goes
+    for op in work:  # grows during iteration: graphs nested in nested graphs
         body = op.library.get(op.name)
         if body is None or id(body) in seen or not isinstance(op.library, dict):
             continue

@@ -34,6 +34,7 @@ __all__ = [
 @check(whole=True)
 def names_are_unique(graph: Any) -> Iterator[tuple[Any, str]]:
     """Node names are non-empty strings; a name that prints like another one is a duplicate."""
+    # Dictionary keys are unique; only a name that is no string can print like another one.
     plain = [node for node in graph if isinstance(node, str) and node]
     if len(plain) == len(graph):
         return
@@ -105,7 +106,7 @@ def attributes_fit(graph: Any, node: Any) -> list[str] | None:
     try:
         op.check(op.required, attributes)
     except TypeMismatchError as error:
-        messages = [str(error)]
+        messages = [str(error)]  # the first fault; each attribute alone shows whether there are others
         for key, value in attributes.items():
             try:
                 op.check(op.required, {key: value}, complete=False)
@@ -136,6 +137,7 @@ def cycles_pass_state(graph: Any) -> Iterator[tuple[Any, str]]:
             yield cycle[0], f"reads itself: is on a cycle {shown(cycle)}; remove that edge"
         else:
             yield cycle[0], f"is on a cycle {shown(cycle)}; break it or put a register on it"
+    # A state may depend on itself by an operand, but no node comes after itself.
     for node, readers in graph._succ.items():
         if node in readers and not slots_of(readers[node]) and holds_state(graph, node):
             yield node, "runs after itself; remove that edge"

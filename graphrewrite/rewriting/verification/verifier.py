@@ -130,6 +130,7 @@ class Table:
                 for entry in _messages(check, (graph,), faults):
                     node, message = entry if isinstance(entry, tuple) else (None, entry)
                     faults.append(Fault(check.name, node, message))
+        # Rules come last: on a malformed graph, matching may fail.
         for rule in self.rules:
             faults += _matches(rule, graph, faults)
         return faults
@@ -159,6 +160,7 @@ def _messages(check: Check, subject: tuple[Any, ...], faults: list[Fault], node:
             return ()
         return (messages,) if isinstance(messages, str) else list(messages)
     except GraphRewriteError as error:
+        # A graph that is broken elsewhere may make any function fail: that is no second fault.
         is_known = faults and (node is None or faults[-1].node == node)
         return [] if is_known else [str(error).removeprefix(f"node {node!r}: ")]
     except Exception as error:

@@ -103,6 +103,7 @@ def show_diff(found: Diff | ModuleDiff, *, direction: str = "TB", max_nodes: int
         drawing = Drawing(picture.scenes, direction) if picture.scenes else None
         page = _page(found, picture, drawing)
         return Illustrated(page, str(found), template="diff.html", title="comparison", picture=picture)
+    # All drawings of a module are laid out by one process.
     pictures = [_picture(each, direction, max_nodes) for each in found.graphs.values()]
     drawn = iter(drawings((picture.scenes for picture in pictures), direction))
     graphs = tuple(
@@ -118,6 +119,7 @@ def show_diff(found: Diff | ModuleDiff, *, direction: str = "TB", max_nodes: int
 def _picture(found: Diff, direction: str, max_nodes: int) -> Picture:
     if found.graphs is None or not found:
         return Picture((), str(found))
+    # Marks by the names that each graph has: a node that is kept may have another name in the second.
     ours = {node.was: word for word, nodes in (("changed", found.changed), ("moved", found.moved)) for node in nodes}
     theirs = {node.name: word for word, nodes in (("changed", found.changed), ("moved", found.moved)) for node in nodes}
     ours |= {node.name: "removed" for node in found.removed}

@@ -90,6 +90,7 @@ def cards_of(members: Iterable[Any], direction: str = "TB") -> tuple[Card, ...]:
     ('transformation', 'exact', 'nn', 'identities')
     """
     listed = list(members)
+    # Scenes first, for all members, then one process lays them out.
     sketched = {
         index: graph_sketch_of(member, words=False) if isinstance(member, GraphRule) else sketch_of(member, words=False)
         for index, member in enumerate(listed)

@@ -75,6 +75,7 @@ def _box(name: Hashable, data: Mapping[str, Any], pattern: GraphPattern, mark: s
     shown = plain(name, 60)
     if name in pattern.interface:
         at = pattern.interface.index(name)
+        # Interface nodes have one colour on both sides, as variables of rules made of ops have.
         look = Look(VARIABLES[at % len(VARIABLES)], PAPER.border)
         if name in pattern.groups:
             shown, notes = f"*{shown}", ["all that are connected", *notes]
@@ -104,6 +105,7 @@ def _with_absent(scene: Scene, pattern: GraphPattern) -> Scene:
             denied = [f"not {line}" for key, value in data.items() for line in attribute_lines(key, value)]
             boxes[at] = replace(boxes[at], notes=(*boxes[at].notes, *denied))
         for source, destination, data in absent.edges(data=True):
+            # An edge of the pattern itself is drawn already; its requirements are not shown.
             if source in there and destination in there and pattern.graph.has_edge(source, destination):
                 continue
             arrows.append(Arrow(position[source], position[destination], label=_on_edge(data), mark="forbidden"))

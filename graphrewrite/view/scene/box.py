@@ -139,6 +139,7 @@ def _constant(data: Mapping[str, Any]) -> str:
 def _grouped(constants: Iterable[tuple[str, str]]) -> list[str]:
     """Return lines for constants: one for all in a row that have the same text."""
     lines: list[tuple[str, str]] = []
+    # Numbers are short enough to be written each.
     for name, text in constants:
         if lines and lines[-1][1] == text and "[" in text:
             lines[-1] = (f"{lines[-1][0]}, {name}", text)

@@ -33,6 +33,7 @@ def bindings_of(match: Any, number: Number) -> tuple[Binding, ...]:
         found = ((str(name), node if isinstance(node, tuple) else (node,)) for name, node in match.bindings.items())
         return tuple(_bound(name, ", ".join(map(str, nodes)), nodes, number) for name, nodes in found)
     rows = [_bound(name, _value(value), _nodes(value), number) for name, value in match.bindings.items()]
+    # Local variables of the rule name matched nodes, unless a parameter has that name.
     names = set(match.bindings)
     for term, image in zip(match.rule.pattern.terms, match.images, strict=True):
         if isinstance(term, PatternNode) and isinstance(image, str) and term.name and term.name not in names:
