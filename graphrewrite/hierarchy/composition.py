@@ -11,7 +11,7 @@ from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.border import free_name, operands_of
-from graphrewrite.hierarchy.graph_op_sizes import with_sizes
+from graphrewrite.hierarchy.graph_ops import with_sizes
 from graphrewrite.types import Dimension, Type
 
 __all__ = ["compose"]

@@ -9,8 +9,7 @@ from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.edit import Edit, apply_edit
-from graphrewrite.hierarchy.graph_op_sizes import bind_sizes, with_sizes
-from graphrewrite.hierarchy.graph_ops import GraphOp, check_nesting, nested_ops
+from graphrewrite.hierarchy.graph_ops import GraphOp, bind_sizes, check_nesting, nested_ops, with_sizes
 
 __all__ = ["expand", "flatten"]
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from graphrewrite import op as ops
-from graphrewrite.errors import GraphError, UnknownGraphError, UnknownOpError, did_you_mean
+from graphrewrite.errors import GraphError, TypeMismatchError, UnknownGraphError, UnknownOpError, did_you_mean
 from graphrewrite.graph import Graph
-from graphrewrite.hierarchy.graph_op_sizes import bind_sizes, with_sizes
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type
+from graphrewrite.types import Dimension, Tensor, Type
 
-__all__ = ["GraphOp", "check_nesting", "graph_op", "nested_ops"]
+__all__ = ["GraphOp", "bind_sizes", "check_nesting", "graph_op", "nested_ops", "with_sizes"]
 
 
 class GraphOp(Op):
@@ -262,3 +262,49 @@ def _cycle(names: list[str]) -> GraphError:
     return GraphError(
         f"the graph {names[0]!r} would contain itself: {shown}; copy its nodes for each repetition, or remove the node"
     )
+
+
+# ---------------------------------------------------------------------- symbolic sizes
+
+
+def bind_sizes(body: Graph, types: tuple[Type, ...]) -> dict[str, Dimension]:
+    """Return the values of the symbolic sizes of a graph's inputs for operand types, one for each input.
+
+    Examples
+    --------
+    >>> g = Graph("g")
+    >>> _ = g.input("x", Tensor("f32", ("N", 4)))
+    >>> bind_sizes(g, (Tensor("f32", (8, 4)),))
+    {'N': 8}
+    """
+    sizes: dict[str, Dimension] = {}
+    for name, operand in zip(body.inputs, types, strict=True):
+        declared = body.result_type(name)
+        where = ""
+        agree = len(declared.shape) == len(operand.shape) and _with_shape(declared, operand.shape) == operand
+        for size, dimension in zip(declared.shape, operand.shape, strict=True) if agree else ():
+            bound = sizes.setdefault(size, dimension) if isinstance(size, str) else size
+            if bound != dimension:
+                agree, where = False, f" where {size} is {bound}" if isinstance(size, str) else ""
+                break
+        if not agree:
+            raise TypeMismatchError(
+                f"its input {name!r} is {declared}{where}, got {operand}; convert the operand, or change the graph"
+            )
+    return sizes
+
+
+def with_sizes(type: Type, sizes: Mapping[str, Dimension]) -> Type:
+    """Return a type with some symbolic sizes replaced, all at once.
+
+    Examples
+    --------
+    >>> print(with_sizes(Tensor("f32", ("N", "M", 4)), {"N": "M", "M": 3}))
+    f32[M,3,4]
+    """
+    shape = tuple(sizes.get(size, size) if isinstance(size, str) else size for size in type.shape)
+    return type if shape == type.shape else _with_shape(type, shape)
+
+
+def _with_shape(type: Type, shape: tuple[Dimension, ...]) -> Type:
+    return replace(type, shape=shape) if isinstance(type, Tensor) else type

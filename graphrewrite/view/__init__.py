@@ -19,7 +19,7 @@ from graphrewrite.view.graphs.difference import show_diff
 from graphrewrite.view.layout.dot import to_dot
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.rules.explained import explained
-from graphrewrite.view.rules.rule_picture import rule_picture
+from graphrewrite.view.rules.sketch import rule_picture
 
 __all__ = ["Picture", "before_after", "explained", "rule_picture", "show", "show_diff", "to_dot", "to_svg"]
 

@@ -22,7 +22,7 @@ from graphrewrite.view.graphs.module_picture import module_picture
 from graphrewrite.view.layout.render import render_svg
 from graphrewrite.view.picture import Picture
 from graphrewrite.view.rules.gallery import show_rule, show_rules
-from graphrewrite.view.rules.rule_picture import rule_picture
+from graphrewrite.view.rules.sketch import rule_picture
 from graphrewrite.view.scene import scene_of
 from graphrewrite.view.type_words import show_type
 from graphrewrite.view.written import PictureError

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
-
-import networkx as nx
 
 from graphrewrite.runtime.display import Displayed
 
 __all__ = ["Explanation"]
-
-_NOTHING: Mapping[Any, Any] = {}
 
 
 class Explanation(Displayed, str, shown_by="rules.explained.explained"):
@@ -61,35 +58,21 @@ class Explanation(Displayed, str, shown_by="rules.explained.explained"):
     <explanation: drop_double_negation does not match at 'n'>
     """
 
-    rule: Any
-    graph: nx.DiGraph
-    at: Any
-    match: Any
-    node: Any
-    reason: str
-    term: Any
-    fits: Mapping[Any, Any]
-    nodes: tuple[Any, ...]
+    rule: Any = None
+    graph: Any = None
+    at: Any = None
+    match: Any = None
+    node: Any = None
+    reason: str = ""
+    term: Any = None
+    fits: Mapping[Any, Any] = MappingProxyType({})
+    nodes: tuple[Any, ...] = ()
 
-    def __new__(
-        cls,
-        sentence: str,
-        *,
-        rule: Any = None,
-        graph: Any = None,
-        at: Any = None,
-        match: Any = None,
-        node: Any = None,
-        reason: str = "",
-        term: Any = None,
-        fits: Mapping[Any, Any] = _NOTHING,
-        nodes: Iterable[Any] = (),
-    ) -> Explanation:
+    def __new__(cls, sentence: str, **attributes: Any) -> Explanation:
         """Return the sentence with its attributes."""
         explanation = super().__new__(cls, sentence)
-        explanation.rule, explanation.graph, explanation.at, explanation.match = rule, graph, at, match
-        explanation.node, explanation.reason, explanation.term = node, reason, term
-        explanation.fits, explanation.nodes = dict(fits), tuple(nodes)
+        vars(explanation).update(attributes)
+        explanation.fits, explanation.nodes = dict(explanation.fits), tuple(explanation.nodes)
         return explanation
 
     @property

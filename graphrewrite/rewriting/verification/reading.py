@@ -12,14 +12,12 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.op import LIBRARY, find_op
 from graphrewrite.op.op import Op
-from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.types import Stream, Tensor, Type
 
 __all__ = [
     "advice_for",
     "kind_of",
     "known_op",
-    "op_attributes",
     "operands_or_fault",
     "reading_once",
     "results_of",
@@ -102,11 +100,6 @@ def known_op(graph: Any, node: Any) -> Op | None:
 def advice_for(kind: str, own: tuple[str, ...]) -> str:
     """Return the hint at a similar name for an unknown op; `own` are the ops beside the library's."""
     return did_you_mean(kind, [*LIBRARY, *own])
-
-
-def op_attributes(graph: Any, node: Any, op: Op) -> dict[str, Any]:
-    """Return the attributes of a node, those included that its op does not have."""
-    return attributes_in(graph._node[node], op.attributes)
 
 
 def results_of(graph: Any, node: Any) -> tuple[Type, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphrewrite.rewriting.verification import modules, ports, structure, values
+from graphrewrite.rewriting.verification import modules, structure, values
 from graphrewrite.rewriting.verification.checks import Check
 
 __all__ = ["CHECKS"]
@@ -32,7 +32,7 @@ CHECKS: tuple[Check, ...] = (
     modules.graphs_are_the_modules,
     modules.implementations_are_there,
     # Inputs and outputs.
-    ports.ports_are_numbered,
-    ports.outputs_are_reached,
+    structure.ports_are_numbered,
+    structure.outputs_are_reached,
 )
 """Requirements on every graph. ``verify(graph, (*CHECKS, mine))`` adds one."""

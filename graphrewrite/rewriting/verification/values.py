@@ -7,8 +7,9 @@ from typing import Any
 
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph.type_inference import infer_node
+from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.rewriting.verification.checks import check
-from graphrewrite.rewriting.verification.reading import kind_of, known_op, op_attributes, operands_or_fault, results_of
+from graphrewrite.rewriting.verification.reading import kind_of, known_op, operands_or_fault, results_of
 from graphrewrite.rewriting.verification.structure import attributes_fit, operands_fit
 from graphrewrite.types import Stream, Tensor, Type, contradiction
 
@@ -44,7 +45,7 @@ def results_are_there(graph: Any, node: Any) -> list[str] | None:
             count = len(declared)
         else:
             op = known_op(graph, source) if declared is None else None
-            count = 1 if op is None else op.number_of_results(op_attributes(graph, source, op))
+            count = 1 if op is None else op.number_of_results(attributes_in(graph._node[source], op.attributes))
         if result >= count:
             messages.append(f"reads result {result} of {source!r}, which has fewer: {count}")
     return messages

@@ -18,7 +18,7 @@ from graphrewrite.view.display import Display
 from graphrewrite.view.plain import plain
 from graphrewrite.view.rules.card import Card, cards_of
 from graphrewrite.view.rules.illustrated import Illustrated
-from graphrewrite.view.rules.rule_picture import rule_picture
+from graphrewrite.view.rules.sketch import rule_picture
 
 __all__ = ["Gallery", "Phase", "show_rule", "show_rules"]
 

@@ -5,15 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.view.colour import PAPER
+from graphrewrite.view.picture import Picture
 from graphrewrite.view.rules.conditions import conditions_of, declines_of
+from graphrewrite.view.rules.graph_sketch import graph_sketch_of
 from graphrewrite.view.rules.outline import outline, with_words
 from graphrewrite.view.rules.standin import replacement_of
 from graphrewrite.view.scene import Box, Scene
 from graphrewrite.view.source import source_of
 
-__all__ = ["pattern_scene", "sketch_of", "text_of"]
+__all__ = ["pattern_scene", "rule_picture", "sketch_of", "text_of"]
+
+
+def rule_picture(rule: Rule | GraphRule, *, direction: str = "TB") -> Picture:
+    """Return a picture of a rule: its pattern beside its replacement, as far as that does not depend on a match.
+
+    Parameters
+    ----------
+    rule : Rule or GraphRule
+        Any rule.
+    direction : {"TB", "LR"}
+        As for `graphrewrite.view.dispatch`.
+
+    Examples
+    --------
+    >>> from graphrewrite.rules import drop_identity
+    >>> [scene.title for scene in rule_picture(drop_identity).scenes]
+    ['drop_identity: pattern', '⇒ replacement']
+    """
+    if isinstance(rule, GraphRule):
+        return Picture(graph_sketch_of(rule), str(rule), direction=direction)
+    return Picture(sketch_of(rule), text_of(rule), direction=direction)
 
 
 def pattern_scene(rule: Rule, *, marks: Mapping[int, str] | None = None) -> Scene:
