@@ -79,7 +79,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say what is tested."""
+    """Name the rules that are tested."""
     targets = config.stash.get(_TARGETS, None)
     if targets is None:
         return None
@@ -91,7 +91,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Add the sets of rules to what the session holds, or put them in the place of it."""
+    """Add the rule sets to the items of the session, or replace these."""
     report = yield
     targets = collector.config.stash.get(_TARGETS, None)
     if isinstance(collector, pytest.Session) and targets is not None and report.outcome == "passed":

@@ -91,7 +91,7 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
 
 def as_page(reports: Mapping[str, Report]) -> Display:
     """Return reports as a page."""
-    # What failed comes first.
+    # Failures come first.
     order = sorted(reports, key=lambda name: bool(reports[name]))
     verdict = f"{sum(map(bool, reports.values()))} of {len(reports)} rules hold as far as they were tested"
     page = ReportsPage(verdict, tuple((name, reports[name].page) for name in order))

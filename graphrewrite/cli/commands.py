@@ -192,7 +192,7 @@ def cosimulate_command(folder: Path, as_json: bool) -> None:
 @click.option("--verify", is_flag=True, help="Simulate what is synthesised beside the VHDL, and compare every cycle.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def synth_command(folder: Path, family: str, whole: bool, clock: bool, verify: bool, as_json: bool) -> None:
-    """Synthesise the design in FOLDER, and compare with what its components predict.
+    """Synthesise the design in FOLDER, and compare with the predictions of its components.
 
     GHDL makes Verilog of the VHDL, Yosys look-up tables, flip-flops, DSP blocks and block memories; nothing in the
     folder is changed.

@@ -24,7 +24,7 @@ __all__ = ["explain_command"]
 def explain_command(model: Path, target: str, at: str, name: str | None, output: Path | None) -> None:
     """Say why a rule does or does not apply at a node of MODEL.
 
-    Tells how far the pattern fits, and what hinders first. MODEL is as for show.
+    Shows the part of the pattern that fits, and the first obstacle. MODEL is as for show.
 
     \b
     Example:

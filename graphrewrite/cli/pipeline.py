@@ -228,7 +228,7 @@ class _Run:
         self.found.seconds[name] = round(time.perf_counter() - started, 4)
 
     def clean(self, graph: Graph) -> Graph:
-        # Outputs that end in a softmax: the option `head` says what becomes of it.
+        # Outputs that end in a softmax: the option `head` decides about it.
         soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] in SOFT]
         heads: dict[str, Callable[[Graph], Graph]] = {"auto": softmax_as_arg_max, "class": classify}
         heads["softmax"] = probabilities

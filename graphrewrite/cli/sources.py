@@ -48,12 +48,12 @@ def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Grap
 
 
 def rules_named(targets: tuple[str, ...]) -> list[Named]:
-    """Return the rules, passes and pipelines that some names stand for, looked for in the current folder as well."""
+    """Return the rules, passes and pipelines that some names denote, of modules in the current folder as well."""
     return named(targets, folder=Path.cwd())
 
 
 def rule_named(target: str) -> Rule | GraphRule:
-    """Return the one rule that a name stands for."""
+    """Return the one rule that a name denotes."""
     found = rules_named((target,))
     rules = [each.subject for each in found if isinstance(each.subject, Rule | GraphRule)]
     if len(found) == 1 and rules:

@@ -15,7 +15,7 @@ __all__ = ["console_for", "say", "spinner", "table_of"]
 def console_for(*, stderr: bool = False) -> Console:
     """Return the console of a command."""
     console = Console(stderr=stderr)
-    # A pipe has no width: names are not cut to fit a terminal that nobody looks at.
+    # A pipe has no width of its own: a wide one keeps names in one piece.
     return console if console.is_terminal else Console(stderr=stderr, width=160)
 
 

@@ -24,7 +24,7 @@ class Order(NamedTuple):
     nodes : list of str
         Each node after all that it depends on, except those of `held`; without nodes on or after illegal cycles.
     held : frozenset of str
-        Nodes that hold state and are on a cycle: they come before what they depend on.
+        Nodes that hold state and are on a cycle: they come before the nodes that they depend on.
     cycles : list of list of str
         One cycle of each strongly connected component that remains without the nodes that hold state.
     """
@@ -68,7 +68,7 @@ def order_of(graph: Any) -> Order:
     nodes = _released([n for n, count in missing.items() if not count], graph._succ, missing)
     if not missing:
         return Order(nodes, frozenset(), [])
-    # What is left is on cycles or after them. Nodes that hold state give their result before they read: released
+    # The other nodes are on cycles or after them. Nodes that hold state give their result before they read: released
     # first, they open the legal cycles, and only illegal ones are left.
     held = [n for nodes in _components(graph, missing) for n in sorted(nodes, key=str) if holds_state(graph, n)]
     for node in held:

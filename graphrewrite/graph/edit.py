@@ -160,7 +160,7 @@ def apply_publicly(graph: nx.DiGraph, edit: Edit) -> None:
 
 
 def revert_edit(graph: nx.DiGraph, edit: Edit) -> None:
-    """Undo the last edit; the graph is equal to what it was, its nodes perhaps in another order."""
+    """Undo the last edit; the graph is as before, its nodes perhaps in another order."""
     # Backwards: removed nodes with their edges, data of changed nodes, new edges and nodes, then replaced edges.
     removed: list[Any] = [entry for entry in reversed(edit.lost) if len(entry) == 4]
     for name, data, _, _ in removed:

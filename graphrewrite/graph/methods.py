@@ -1,7 +1,7 @@
 """Methods of graphs and modules that delegate to rooms above this one: the one file of the package that reaches up."""
 
 # mypy: disable-error-code="no-any-return"
-# What a path names is Any for mypy; the annotations here are those of the functions.
+# For mypy, objects imported by path are Any; the annotations here are those of the functions.
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ D = TypeVar("D", bound=IrData)
 
 @cache
 def _above(path: str) -> Any:
-    """Return what a path such as ``"summary.summary"`` names; its module is loaded when a method is first called."""
+    """Import the object of a path such as ``"summary.summary"``, when a method is first called."""
     module, _, name = path.rpartition(".")
     return getattr(import_module(f"graphrewrite.{module}"), name)
 
@@ -112,7 +112,7 @@ class GraphMethods(_Documents):
         return tuple(name for name in self.views if node in self.view(name))
 
     def _repr_svg_(self) -> str | None:
-        """Let what shows no HTML draw the graph, where pydot and Graphviz are there."""
+        """Return the SVG for viewers without HTML, if pydot and Graphviz are installed."""
         return self.show()._repr_svg_()
 
 

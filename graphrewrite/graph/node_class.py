@@ -62,7 +62,7 @@ _STORABLE = Storable()
 
 
 class OpProperty:
-    """A descriptor for a name of the op's definition; the view looks it up, and decides what may be assigned."""
+    """A descriptor for a name of the op's definition; the view reads and writes it."""
 
     def __init__(self, name: str, doc: str) -> None:
         self.name, self.__doc__ = name, doc

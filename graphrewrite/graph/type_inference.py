@@ -21,7 +21,7 @@ __all__ = ["infer", "infer_node"]
 
 
 def infer(graph: nx.DiGraph, nodes: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Compute the types of nodes anew, in place, and of what reads them.
+    """Compute the types of nodes and of their readers anew, in place.
 
     Inputs and constants keep their types, and so do generic nodes that state one; a constant without takes that of its
     array. On a cycle, nodes that hold state keep theirs, from which the others follow.

@@ -61,7 +61,7 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
     composed.graph["name"] = first.name if name is None else name
     for op in second.ops.values():
         composed.adopt(op)
-    # What a reader of a connected input reads instead.
+    # The values that readers of connected inputs read instead.
     connected = {target: composed.operands(output)[0] for target, output in wired.items()}
     composed.remove_nodes_from(set(wired.values()))
     stems = {node: str(data.get("type", node)) for node, data in second.nodes(data=True)}

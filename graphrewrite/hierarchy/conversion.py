@@ -184,7 +184,7 @@ class Permuting:
         return None if getattr(kind, "layout", None) == self.layout else len(self.layout)
 
     def form_of_constant(self, kind: Type) -> Any:
-        """Return None: only the readers of a constant know what its axes are."""
+        """Return None: only the readers of a constant know its axes."""
         return None
 
     def attributes(self, op: Op, data: Mapping[str, Any]) -> dict[str, Any]:

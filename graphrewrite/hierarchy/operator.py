@@ -188,7 +188,7 @@ def _stated(graph: Any, node: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any, node: Any) -> dict[str, Any]:
-    """Return what nodes of an operator must have in common."""
+    """Return the data that nodes of an operator must have in common."""
     attributes = _stated(graph, node)
     read = sorted((slot, str(s), r) for s, edge in graph._pred[node].items() for slot, r in edge.get("slots", ()))
     parameters = [(s, r) for slot, s, r in read if slot and graph._node.get(s, {}).get("type") == "constant"]

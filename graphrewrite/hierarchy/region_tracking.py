@@ -124,7 +124,7 @@ class RegionTracking:
             self._follow(name, self.states[name], replacements)
 
     def _follow(self, name: str, state: _State, replacements: Replaced) -> None:
-        # Members: what replaced a member joins, and new nodes between members of a pass.
+        # Members: nodes that replaced a member join, and new nodes of a pass between members.
         members = state.members
         lost = [node for node in replacements.gone if node in members]
         replaced = [v for v in replacements.readers if v.node in members and replacements.is_replaced(v)]
@@ -141,7 +141,7 @@ class RegionTracking:
         positions = {
             v: state.outputs.pop(v) for v in replacements.readers if v in state.outputs and replacements.is_replaced(v)
         }
-        # A value that was removed with all its readers passes its position on to what replaced these.
+        # A value that was removed with all its readers passes its position on to the values that replaced these.
         for value in sorted(positions, key=lambda v: (replacements.went_with_readers(v), positions[v])):
             for other in replacements.successors(value):
                 if not (replacements.went_with_readers(value) and other in state.outputs):

@@ -74,7 +74,7 @@ def pass_(function: Callable[[Graph], list[str]], /, *, keeps: str = "exact", ki
     function : callable
         Takes a graph, changes it, returns the names of the nodes that it removed or replaced.
     keeps : {"exact", "rounding", "assumes"}
-        What it preserves.
+        Which values it preserves.
     kind : {"transformation", "lowering"}
         Whether it stays on its level, or goes to a more specific one.
 

@@ -114,7 +114,7 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Trace(Displayed, shown_by="stepper.show_trace"):
-    """A rewrite: the graph before, the graph after, every step between, and what each rule did.
+    """A rewrite: the graph before, the graph after, every step between, and a profile.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Trace(Displayed, shown_by="stepper.show_trace"):
 
 
 def trace(graph: Graph, rules: Rules | Pipeline, **options: Any) -> Trace:
-    r"""Return what `rewrite`, or a pipeline, does, with every step recorded.
+    r"""Rewrite a graph by a rule set or a pipeline, and record every step.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class _Recorder:
                     self.profile.setdefault(member.name, RuleProfile())
 
     def called(self, function: Callable[[Graph], Graph], graph: Graph) -> Graph:
-        """Return what a function makes of a graph; note the difference as one step."""
+        """Return the result of a function on a graph; record the difference as one step."""
         name = getattr(function, "__name__", type(function).__name__)
         self.passing(graph)
         result = function(graph)

@@ -116,12 +116,12 @@ class Tuple(Kind):
 
 
 class Nested(Kind):
-    """Data in data: stored is the dictionary of what was assigned itself, so that both are views of it.
+    """Data in data: the dictionary of the assigned view itself is stored, so that both are views of it.
 
     Parameters
     ----------
     accepted : type
-        The class of what may be assigned: where ``record`` is ``Box[int]``, any ``Box`` with the right data.
+        The class of values that may be assigned: where ``record`` is ``Box[int]``, any ``Box`` with the right data.
     """
 
     def __init__(self, record: type[IrData], accepted: type[IrData]) -> None:
@@ -154,7 +154,7 @@ class Nested(Kind):
 
 
 class Either(Kind):
-    """One of several kinds: the first that takes a value; narrower ones are asked before wider ones."""
+    """One of several kinds: the first that takes a value; narrower ones come before wider ones."""
 
     _WIDER: ClassVar[dict[Kind, int]] = {NONE: 0, BOOL: 2, INT: 3, FLOAT: 4, NUMBER: 4, STR: 5}
 

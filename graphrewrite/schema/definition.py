@@ -55,7 +55,7 @@ def signature_of(fields: Mapping[str, Field]) -> inspect.Signature:
 
 
 def check_definition(fields: Iterable[Field], made: Mapping[str, Field]) -> None:
-    """Raise if a field or its default is wrong; leave alone what mentions names that are defined later."""
+    """Raise if a field or its default is wrong; skip fields whose annotations mention names that are defined later."""
     owner: dict[str, str] = {}
     for one in fields:
         if one.init and owner.setdefault(one.key, one.name) != one.name:

@@ -54,7 +54,7 @@ class Field:
         self.__doc__ = f"{self.type}{default}.{' ' if self.doc else ''}{self.doc}"  # what help() shows
 
     def specialised(self, variables: dict[Any, Any]) -> Field:
-        """Return the same field where type variables of the class stand for types."""
+        """Return the same field with types in place of type variables of the class."""
         new = copy.copy(self)
         vars(new).pop("kind", None)  # cached for the other types
         new.variables = {**variables, **{v: substituted(t, variables) for v, t in self.variables.items()}}

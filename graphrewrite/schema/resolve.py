@@ -79,7 +79,7 @@ def kind_of(annotation: Any, *, known: Mapping[Any, Any] | None = None, is_conve
     def inner(part: Any) -> Kind:
         return kind_of(part, known=known, is_converted=is_converted)
 
-    # Wrappers first: what they contain decides.
+    # Unwrap first: the wrapped type decides.
     while True:
         if typing.get_origin(annotation) is typing.Annotated:
             annotation = typing.get_args(annotation)[0]

@@ -1,4 +1,4 @@
-"""Views of lists and dictionaries in data: they check what is written, and own nothing."""
+"""Views of lists and dictionaries in data: they check assigned values, and own nothing."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class DictView(MutableMapping[str, Any]):
         del self._backing.write()[key]
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key, the default if there was none; what is returned writes through."""
+        """Return the value of a key, the default if there was none; the result writes through."""
         if key not in self:
             self[key] = default
         return self[key]

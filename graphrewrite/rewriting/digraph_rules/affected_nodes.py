@@ -16,7 +16,7 @@ __all__ = ["enabled_by"]
 
 Edge: TypeAlias = tuple[Hashable, Hashable]
 Start: TypeAlias = tuple[Hashable, Any]
-"""A name of the pattern, and a node that it may stand for."""
+"""A node of the pattern, and a node that may match it."""
 
 
 def enabled_by(
@@ -45,7 +45,7 @@ def enabled_by(
 
 
 def _starts(search: Search, routes: Routes, new_edges: Iterable[Edge] | None, edit: Edit) -> Iterator[Start]:
-    """Yield nodes at a change, each with a node of the pattern that it can stand for."""
+    """Yield nodes at a change, each with a node of the pattern that it may match."""
     pattern, nodes = search.pattern, search.node
     for node, _ in edit.changed:
         for name in pattern.graph:

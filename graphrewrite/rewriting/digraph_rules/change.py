@@ -98,7 +98,7 @@ class Change(NamedTuple):
 def plan_change(
     change: Change, pattern: GraphPattern, graph: nx.DiGraph, bindings: dict[Hashable, Any], names: Names
 ) -> Edit | Declined:
-    """Plan how a match is replaced; `rule.from_graphs` says what stays and what goes.
+    """Plan the replacement of a match; `rule.from_graphs` documents it.
 
     Declined where an edge would take over different data, or nothing would change.
     """
@@ -163,7 +163,7 @@ def _plan_edges(
 
 
 def _pairs(succ: Any, sources: tuple[Any, ...], destinations: tuple[Any, ...]) -> list[tuple[Any, Any]]:
-    """Return the edges of the graph that an edge of the pattern stands for."""
+    """Return the edges of the graph that match an edge of the pattern; several if an end is a group."""
     return [(a, b) for a in sources for b in destinations if b in succ[a]]
 
 

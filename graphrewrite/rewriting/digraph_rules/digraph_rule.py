@@ -326,7 +326,7 @@ def from_graphs(
     without : iterable of networkx.DiGraph
         Graphs that must not be there beside a match; their nodes that are named as in the pattern are those.
     condition : Where or callable
-        A condition on the whole match, decided by what is matched alone.
+        A condition on the whole match, which depends on nothing but the match.
     keeps : {"exact", "rounding", "assumes"}
         What the rewrite preserves.
 

@@ -64,7 +64,7 @@ class GraphMatch:
         return tuple(self.bindings[name] for name in self.rule.pattern.interior)
 
     def __getitem__(self, name: Hashable) -> Any:
-        """Return the attributes of the node that a name stands for; of a group, a tuple of them."""
+        """Return the attributes of the node of a name; of a group, a tuple of them."""
         self._check(name)
         image, data = self.bindings[name], self._graph.nodes
         if name in self.rule.pattern.groups:
@@ -72,7 +72,7 @@ class GraphMatch:
         return MappingProxyType(data[image])
 
     def edge(self, source: Hashable, destination: Hashable) -> Any:
-        """Return the attributes of the edge that an edge of the pattern stands for.
+        """Return the attributes of the edge that matches an edge of the pattern.
 
         Parameters
         ----------

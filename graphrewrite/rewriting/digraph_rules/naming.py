@@ -82,7 +82,7 @@ def order_key(node: Any) -> tuple[str, int, str]:
 def in_order(graph: nx.DiGraph) -> list[Any]:
     """Return the nodes in topological order, then by name, however the graph was built.
 
-    Where every node that is left depends on a cycle, the first of them by name comes next.
+    If only nodes on cycles, or after them, are left, the first of them by name comes next.
 
     Examples
     --------

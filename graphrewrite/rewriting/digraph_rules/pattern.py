@@ -114,7 +114,7 @@ class GraphPattern:
         )
 
     def check_groups(self, complain: Complain) -> None:
-        """Refuse groups that stand for nothing, or for what another one stands for."""
+        """Raise for a group without interior neighbours, and for two groups on one side of a node."""
         if not self.single:
             raise complain("its pattern holds groups only; give it a node that matches one node")
         for group in self.groups:

@@ -32,7 +32,7 @@ _MANY = 32  # so many candidates for the anchor are compared: each comparison wa
 
 
 class Hop(NamedTuple):
-    """How far a node of a pattern is from the anchor, the next node on the way, and whether the edge goes there."""
+    """The distance of a pattern node from the anchor, the next node on the way, and whether the edge leads there."""
 
     distance: int
     next: Hashable
@@ -45,7 +45,7 @@ Routes: TypeAlias = dict[Hashable, Hop]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How one node of a pattern is found when others are.
+    """The search for one node of a pattern when others are matched.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Step:
     apart : tuple of (name, forward)
         Edges to such nodes that must not exist.
     least, most : tuple of int
-        How many edges come in and go out.
+        Bounds on the numbers of edges that come in and go out.
     """
 
     name: Hashable
@@ -104,7 +104,7 @@ class Absence:
     edges : tuple of (source, destination, DataTest)
         Edges between matched nodes.
     plan : Plan
-        How its own nodes are found.
+        The search for its own nodes.
     """
 
     graph: nx.DiGraph

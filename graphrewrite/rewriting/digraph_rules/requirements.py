@@ -1,4 +1,4 @@
-"""Requirements of a pattern graph, and faults: what fails one, as data while a search runs, in words when asked for."""
+"""Requirements of a pattern graph, and faults: nodes and edges that fail one, as data, and in words on demand."""
 
 from __future__ import annotations
 

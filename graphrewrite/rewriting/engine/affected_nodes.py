@@ -89,7 +89,7 @@ class AffectedNodes:
         tops = {id(top_of(root)) for root in pattern.roots}
         for repeated in (t for t in terms if isinstance(t, Repeated)):
             top, hole = repeated.unit.top, repeated.unit.hole
-            # A link is read by what reads the run, and by what reads the hole of the next link.
+            # A link is read by the readers of the run, and by the readers of the hole in the next link.
             parents.setdefault(id(top), []).extend([*parents.get(id(repeated), []), *parents.get(id(hole), [])])
             below = parents.setdefault(id(repeated.base), [])
             below.extend(parents.get(id(hole), []))
@@ -246,7 +246,7 @@ class Neighbourhood:
     Parameters
     ----------
     rules : iterable of Rule or rule made of graphs
-        All rules; those that look only at what they match are left to `AffectedNodes`.
+        All rules; `AffectedNodes` is enough for those that look only at matched nodes.
     """
 
     def __init__(self, rules: Iterable[Any]) -> None:
@@ -282,7 +282,7 @@ class Neighbourhood:
 
 
 def nodes_near(graph: Any, edit: Edit, radius: int) -> dict[Any, None]:
-    """Return the nodes, as keys, at most so many edges away from what an edit that was applied has touched."""
+    """Return the nodes, as keys, within a radius of those that an edit has touched."""
     node, succ, pred = graph._node, graph._succ, graph._pred
     touched = [name for name, _ in (*edit.added, *edit.changed)]
     touched += [end for source, destination, *_ in (*edit.linked, *edit.unlinked) for end in (source, destination)]

@@ -162,7 +162,7 @@ def plan(
 
     Each root has one part, or `NOTHING`. ``shared`` decides about a matched node with readers outside of the match.
     """
-    # What must hold, before anything is planned: types stay, no value is lost that somebody reads, no cycle appears.
+    # Checks before anything is planned: types stay, no value is lost that somebody reads, no cycle appears.
     replaced = [(root, part) for root, part in zip(roots, parts, strict=True) if part is not NOTHING]
     for (node, result), part in replaced:
         wanted = graph.result_type(node, result or 0)
@@ -197,7 +197,7 @@ def plan(
 def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:
     """Tell whether a replacement of several roots would read a value that depends on it.
 
-    One root never does: all that a match binds lies above its root, among what the root depends on.
+    One root never does: all that a match binds lies above its root, among the nodes that it depends on.
     """
     nodes = {node for node, _ in roots}
     if len(nodes) < 2:

@@ -13,7 +13,7 @@ from graphrewrite.rewriting.pattern import Pattern, PatternNode, height_of, top_
 __all__ = ["ANY", "Entry", "Index", "entries_of"]
 
 ANY = "*"
-"""Stands for every type."""
+"""The type of a node that has none, and a wildcard for all types."""
 _FEW = 2
 """So many rules are tried without a look at the operands: their matchers test those first anyway."""
 

@@ -51,7 +51,7 @@ class Match:
 
     @property
     def bindings(self) -> dict[str, Any]:
-        """Variable name to `Operand`, a tuple of them, an attribute's value, or None for what is missing."""
+        """Variable name to `Operand`, a tuple of them, an attribute's value, or None if it is unbound."""
         return {v.name: value for v, value in zip(self.rule.pattern.variables, self.values, strict=True)}
 
     @property

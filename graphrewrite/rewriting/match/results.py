@@ -60,14 +60,14 @@ class Obstacle:
     Parameters
     ----------
     patience : int
-        How often the search may go on where it knows that there is no match, to find a more exact reason.
+        The number of times that the search goes on where there is no match, to find a more exact reason.
 
     Attributes
     ----------
     progress : int
-        How far the search came: the number of matched nodes.
+        The depth of the search: the number of matched nodes.
     node, reason : str
-        Where it stopped, and why.
+        The node at which it stopped, and why.
     term : term or None
         The term of the pattern that the node did not match.
     images, bound : dict
@@ -90,7 +90,7 @@ class Obstacle:
 
     @property
     def reason(self) -> str:
-        """Why it stopped there; written on access, for most searches are never asked."""
+        """Why it stopped there; written on access, for of most searches nothing is reported."""
         is_value = "" if self._value is None else f": it is {abbreviated(self._value, typed=False)}"
         return f"{self._message}{' or '.join(self._wanted)}{is_value}"
 
@@ -162,7 +162,7 @@ class MatchedValue:
 
     @property
     def readers(self) -> int:
-        """How many nodes read it."""
+        """The number of nodes that read it."""
         return len(self.graph._succ[self.node])
 
     def __repr__(self) -> str:

@@ -200,7 +200,7 @@ class Search:
         return (((self.match_node, root, node),),)
 
     def match_next_root(self, root: Any) -> Options:
-        """Embed a root wherever it fits with what is bound."""
+        """Embed a root wherever it fits the present assignments."""
         top = top_of(root)
         if top in self.images:
             return _DONE

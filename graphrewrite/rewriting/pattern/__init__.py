@@ -1,4 +1,4 @@
-"""The pattern language: what stands above a rule's ``yield``, as data."""
+"""The pattern language: the part of a rule above its ``yield``, as data."""
 
 from graphrewrite.rewriting.pattern.condition import Literal, Where, same
 from graphrewrite.rewriting.pattern.pattern import Pattern, Root, height_of, parts_of, top_of, walk

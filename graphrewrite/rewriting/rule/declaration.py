@@ -120,7 +120,7 @@ class Rule(Displayed, PatternRule):
         returned = self._run(replay, replaced[0][0][0])
         if isinstance(returned, Declined):
             return returned
-        # What it returns becomes one part for each replaced root, and these an edit.
+        # Its result becomes one part for each replaced root, and these an edit.
         roots = [root for group in replaced for root in group]
         try:
             parts = [p if p is NOTHING else replay.part(p) for p in self._aligned(returned, replaced)]

@@ -137,7 +137,7 @@ class Symbol(RunValue):
 
 
 class SeveralSymbol(Symbol):
-    """A run of links, or a group of readers: one stands for all."""
+    """A run of links, or a group of readers, represented by one of them."""
 
     def __len__(self) -> int:
         self.replay.is_guess = True
@@ -252,7 +252,7 @@ class SymbolicRun(RuleRun):
         op.check(len(operands), own, complete=not is_like)
 
     def term(self, value: Any) -> Any:
-        """Return the term that a value stands for."""
+        """Return the term of a value."""
         if isinstance(value, Symbol):
             return value._term
         if value is NOTHING:

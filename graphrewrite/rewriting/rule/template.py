@@ -128,7 +128,7 @@ def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
 
 
 def matches_itself(pattern: Pattern, template: Template) -> bool:
-    """Tell whether a pattern is found in its own replacement, whatever its variables stand for."""
+    """Tell whether a pattern matches its own replacement for all values of its variables."""
     graph = Graph("replacement")
     kind = Tensor("f32", ())
     names: dict[int, str] = {}

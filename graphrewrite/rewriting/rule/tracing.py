@@ -42,7 +42,7 @@ class Definition:
     pattern : Pattern
         The part above the yield.
     names : frozenset of str
-        Global names and attributes that the function and what it defines use.
+        Global names and attributes that the function and its inner functions use.
     shared : str
         The rule's option.
     template : Template, optional

@@ -1,4 +1,4 @@
-"""The verifier: a table of checks that name what is wrong with a graph; a user's own are added to the tuple.
+"""The verifier: a table of checks that report the faults of a graph; users add checks of their own to the tuple.
 
 Examples
 --------

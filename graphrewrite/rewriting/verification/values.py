@@ -53,7 +53,7 @@ def results_are_there(graph: Any, node: Any) -> list[str] | None:
 
 @check
 def results_follow(graph: Any, node: Any) -> str | None:
-    """The type that a node declares is what its op infers from its operands and attributes, layout included."""
+    """The type that a node declares is the one that its op infers from operands and attributes, layout included."""
     op, declared = known_op(graph, node), results_of(graph, node)
     if op is None or op.name in ("input", "constant") or (declared is None and op.name != "output"):
         return None
