@@ -72,7 +72,8 @@ def mantissas(
     # A limit of more than 53 bits may be no float: the next one inside of it is the limit then.
     least = math.nextafter(least, math.inf) if least < ends[0] else least
     most = math.nextafter(most, -math.inf) if most > ends[1] else most
-    scaled = np.asarray(x, np.float64) / _steps(element, fractions, axis, np.ndim(x))
+    with np.errstate(over="ignore"):  # infinity is limited like any number beyond the format
+        scaled = np.asarray(x, np.float64) / _steps(element, fractions, axis, np.ndim(x))
     return np.clip(np.rint(scaled) + 0.0, least, most)  # -0.0 + 0.0 is 0.0: a mantissa has one zero
 
 

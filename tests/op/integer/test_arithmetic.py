@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Tensor, op
@@ -135,6 +135,7 @@ def test_nan_has_no_mantissa():
         op.to_fixed(np.float32([0, np.nan]), element=FixedPoint(True, 8))
 
 
+@example(FixedPoint(False, 1, 56), [2.0**1000])
 @given(
     st.builds(FixedPoint, st.booleans(), st.integers(1, 63), st.integers(-40, 70)),
     st.lists(
