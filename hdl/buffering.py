@@ -69,8 +69,8 @@ def insert_fifos(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -
     >>> y = window(window(x, kernel=(2, 2), pads=(0, 0, 1, 1)), kernel=(1, 1))
     >>> z = add(window(x, kernel=(2, 2), pads=(1, 1, 0, 0)), y, element=FixedPoint(False, 5))
     >>> _ = g.output("y", z)
-    >>> found = insert_fifos(insert_forks(g))
-    >>> [found.nodes[n]["depth"] for n in found if found.nodes[n]["type"] == "fifo"]
+    >>> buffered = insert_fifos(insert_forks(g))
+    >>> [buffered.nodes[n]["depth"] for n in buffered if buffered.nodes[n]["type"] == "fifo"]
     [9]
     """
     network = netlist(graph, components).network

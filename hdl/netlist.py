@@ -84,8 +84,8 @@ def netlist(graph: Graph, components: tuple[Component, ...] = COMPONENTS) -> Net
     >>> from graphrewrite.types import FixedPoint
     >>> g = Graph("g")
     >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (2, 5))), low=0, high=127))
-    >>> found = netlist(g)
-    >>> list(found.instances), [str(link) for link in found.network.links]
+    >>> net = netlist(g)
+    >>> list(net.instances), [str(link) for link in net.network.links]
     (['stream_clip_1'], ['x[0] -> stream_clip_1[0]', 'stream_clip_1[0] -> y[0]'])
     """
     graph = stream_graph(graph, components)

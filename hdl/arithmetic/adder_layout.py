@@ -50,8 +50,8 @@ def layout(net: Network, bias: ArrayLike, element: FixedPoint, stages: int, *, l
     Examples
     --------
     >>> from graphrewrite.hdl.arithmetic.adder_network import network
-    >>> found = network([[0, 1, 0, 2, 1]], [[2, 0, 1]], 2, FixedPoint(True, 8))
-    >>> laid = layout(found, [7], FixedPoint(True, 8), 2)
+    >>> net = network([[0, 1, 0, 2, 1]], [[2, 0, 1]], 2, FixedPoint(True, 8))
+    >>> laid = layout(net, [7], FixedPoint(True, 8), 2)
     >>> laid.adders.tolist(), laid.copies.tolist(), laid.results.tolist(), laid.constants
     ([[0, 8, 0, 8, 8, 1, 2, 16, 11]], [[16, 27, 11, 1]], [[27, 11, 0, 0]], (-629,))
     """

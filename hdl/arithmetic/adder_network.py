@@ -138,8 +138,8 @@ def network(adders: ArrayLike, outputs: ArrayLike, inputs: int, element: FixedPo
 
     Examples
     --------
-    >>> found = network([[0, 1, 0, 2, 1]], [[2, 0, 1], [2, 1, -1], [0, 0, 0]], 2, FixedPoint(True, 8))
-    >>> found.weights.tolist(), found.levels, found.overlaps, found.inverted
+    >>> net = network([[0, 1, 0, 2, 1]], [[2, 0, 1], [2, 1, -1], [0, 0, 0]], 2, FixedPoint(True, 8))
+    >>> net.weights.tolist(), net.levels, net.overlaps, net.inverted
     ([[1, -4], [-2, 8], [0, 0]], 2, Counter({6: 1}), 8)
     """
     rows, ends = np.asarray(adders, np.int64).reshape(-1, 5), np.asarray(outputs, np.int64)

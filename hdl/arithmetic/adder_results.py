@@ -38,7 +38,7 @@ class RowEnd(NamedTuple):
 
     Attributes
     ----------
-    joined : int
+    added : int
         What the bias is increased by: one half for rounding, the offset, and the least result where that is a limit, so
         that the limit is zero.
     bits : int
@@ -54,7 +54,7 @@ class RowEnd(NamedTuple):
         if they are all one.
     """
 
-    joined: int
+    added: int
     bits: int
     signed: bool
     places: int
@@ -81,25 +81,25 @@ def row_ends(
     >>> sums = np.array([-40, 8]), np.array([80, 20])
     >>> for end in row_ends(sums, (sums[0] >> 2, sums[1] >> 2), Finish([2, 2], 0, 15, 0, "half_up")):
     ...     print(end)
-    RowEnd(joined=2, bits=8, signed=True, places=2, limits=2, tie=0)
-    RowEnd(joined=2, bits=5, signed=False, places=2, limits=0, tie=0)
+    RowEnd(added=2, bits=8, signed=True, places=2, limits=2, tie=0)
+    RowEnd(added=2, bits=5, signed=False, places=2, limits=0, tie=0)
     """
     ends = []
     for row, (least, most, low, high) in enumerate(zip(*(array.tolist() for array in (*sums, *results)), strict=True)):
-        joined = places = limits = tie = 0
+        added = places = limits = tie = 0
         if finish is not None:
             places = finish.places[row]
             limits = 2 if high > finish.high else int(low < finish.low)
             offset = finish.offset - (finish.low if limits else 0)
-            joined = offset << places
+            added = offset << places
             if finish.rounding != "down":
-                joined += (1 << places) >> 1
+                added += (1 << places) >> 1
             if finish.rounding == "half_even" and places:
                 # Halves go up, and the lowest bit is cleared; where an even quotient becomes odd, down, and it is set.
                 tie = 1 + (offset & 1)
-                joined -= offset & 1
+                added -= offset & 1
         # One bit at least is left of the places that are cut off, and a sign where a sum may be negative.
-        held = FixedPoint.holding(least + joined, most + joined)
+        held = FixedPoint.holding(least + added, most + added)
         bits = max(held.width, places + 1 + held.signed)
-        ends.append(RowEnd(joined, bits, held.signed, places, limits, tie))
+        ends.append(RowEnd(added, bits, held.signed, places, limits, tie))
     return ends

@@ -117,8 +117,8 @@ def row_resources(stream: Stream, numbers: ArrayLike, width: int) -> Resources:
 
     Examples
     --------
-    >>> found = row_resources(Stream(FixedPoint(True, 8), (6, 5), 2), [1, 2, 3, 4, 5, 6], 4)
-    >>> found.registers, found.memory_bits
+    >>> costs = row_resources(Stream(FixedPoint(True, 8), (6, 5), 2), [1, 2, 3, 4, 5, 6], 4)
+    >>> costs.registers, costs.memory_bits
     (6, 24)
     """
     if stream.folds == 1:

@@ -162,7 +162,7 @@ def _laid(site: Site) -> tuple[Layout, list[RowEnd]]:
     x, net, attributes = site.operands[0].element, _network(site), site.attributes
     ends = _ends(net, x, len(net.weights), attributes)
     # What rounding adds is constant, and costs nothing as a part of the bias.
-    bias = np.asarray(attributes["bias"], np.int64) + [end.joined for end in ends]
+    bias = np.asarray(attributes["bias"], np.int64) + [end.added for end in ends]
     return layout(net, bias, x, attributes["stages"], limited=_limited(ends)), ends
 
 

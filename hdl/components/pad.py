@@ -95,15 +95,15 @@ def _generics(site: Site) -> dict[str, Generic]:
 def _resources(site: Site) -> Resources:
     (height, width), (top, left, bottom, right) = _image(site)
     x = site.operands[0]
-    held = x.payload_width if top or left else 0
+    border_registers = x.payload_width if top or left else 0
     rows, columns = counter_bits(top + height + bottom), counter_bits((left + width + right) * x.folds)
     pieces = (
-        Piece("select", 1, x.payload_width, 3 if held else 2),
+        Piece("select", 1, x.payload_width, 3 if border_registers else 2),
         Piece("counter", 1, rows),
         Piece("counter", 1, columns),
         Piece("logic", 1, 2 * (rows + columns)),
     )
-    return Resources(registers=held + rows + columns, pieces=pieces)
+    return Resources(registers=border_registers + rows + columns, pieces=pieces)
 
 
 PAD = buffered(pad, "pad.vhd", _generics, _schedule, _resources)

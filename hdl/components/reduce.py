@@ -34,8 +34,8 @@ class Reduction:
     Examples
     --------
     >>> x = Stream(FixedPoint(False, 8), (12, 5), lanes=2)
-    >>> found = Reduction(x, Stream(FixedPoint(False, 8), (6, 5), lanes=2), taps=1, rounds=2, is_sum=False)
-    >>> found.schedule.steps, found.schedule.gives[0][:4].tolist(), found.levels
+    >>> reduction = Reduction(x, Stream(FixedPoint(False, 8), (6, 5), lanes=2), taps=1, rounds=2, is_sum=False)
+    >>> reduction.schedule.steps, reduction.schedule.gives[0][:4].tolist(), reduction.levels
     (30, [3, 4, 5, 9], 1)
     """
 

@@ -24,8 +24,8 @@ def find_ghdl() -> str | None:
 
     Examples
     --------
-    >>> found = find_ghdl()
-    >>> found is None or found.endswith("ghdl")
+    >>> path = find_ghdl()
+    >>> path is None or path.endswith("ghdl")
     True
     """
     return shutil.which("ghdl")

@@ -48,7 +48,7 @@ class Signals:
 
     def starts(self, link: Link, numbers: Cycle) -> Cycle:
         """Return the cycles from which beats are offered: there, and the one before has gone."""
-        return np.maximum(self._moves(link, numbers, seen=True), self._moves(link, numbers - 1) + 1)
+        return np.maximum(self._moves(link, numbers, visible=True), self._moves(link, numbers - 1) + 1)
 
     def ends(self, link: Link, numbers: Cycle) -> Cycle:
         """Return the cycles in which beats are transferred."""
@@ -69,20 +69,20 @@ class Signals:
 
     def _before(self, link: Link, cycle: int) -> int:
         """Beats that are transferred before a cycle."""
-        left, beats = self.timing.tracks(link)[0], self.network.beats(link)
-        frame = int(np.searchsorted(left.of(slice(None), -1), cycle))
+        transfers, beats = self.timing.tracks(link)[0], self.network.beats(link)
+        frame = int(np.searchsorted(transfers.of(slice(None), -1), cycle))
         if frame == self.timing.frames:
             return frame * beats
-        return frame * beats + int(np.searchsorted(left.of(frame), cycle))
+        return frame * beats + int(np.searchsorted(transfers.of(frame), cycle))
 
-    def _moves(self, link: Link, numbers: Cycle, *, seen: bool = False) -> Cycle:
+    def _moves(self, link: Link, numbers: Cycle, *, visible: bool = False) -> Cycle:
         """Cycles of transfer, or of being valid; numbers outside of the run are of beats long ago, or never."""
         beats = self.network.beats(link)
         cycles = np.where(numbers < 0, _EARLY, _LATE)
         inside = (numbers >= 0) & (numbers < beats * self.timing.frames)
         if inside.any():
             low, high = int(numbers[inside].min()) // beats, int(numbers[inside].max()) // beats + 1
-            block = self.timing.tracks(link)[seen].of(slice(low, high)).ravel()
+            block = self.timing.tracks(link)[visible].of(slice(low, high)).ravel()
             cycles[inside] = block[numbers[inside] - low * beats]
         return cycles
 
@@ -111,7 +111,7 @@ class Signals:
         return due
 
     def _giving(self, link: Link, latency: int) -> Callable[[Cycle], Cycle]:
-        return lambda numbers: self._moves(link, numbers, seen=True) - latency
+        return lambda numbers: self._moves(link, numbers, visible=True) - latency
 
     def _leaving(self, link: Link, capacity: int) -> Callable[[Cycle], Cycle]:
         return lambda numbers: self._moves(link, numbers - capacity) + 1

@@ -133,8 +133,8 @@ def simulate(
     >>> from graphrewrite.types import FixedPoint, Stream
     >>> g = Graph("g")
     >>> _ = g.output("y", clip(g.input("x", Stream(FixedPoint(True, 8), (1, 3))), low=0, high=127))
-    >>> found = simulate(g, {"x": [[[-1, 2, 3]]]})
-    >>> found.values["y"].tolist(), found.cycles["y"].tolist()
+    >>> simulation = simulate(g, {"x": [[[-1, 2, 3]]]})
+    >>> simulation.values["y"].tolist(), simulation.cycles["y"].tolist()
     ([[[0, 2, 3]]], [[2, 3, 4]])
     """
     graph = stream_graph(graph, components)

@@ -122,14 +122,14 @@ class _Run:
         # Equal configurations are one module of the Verilog: each is synthesised once, and named by its first instance.
         modules = {module: instance for instance, module in reversed(self.scopes().items())}
         by_module = self.all_of(modules)
-        seen: set[str] = set()
+        counted: set[str] = set()
         parts = []
         for component in self.components:
             instance = str(component["instance"])
             module = self.module_of(instance)
             netlist, clock, seconds = by_module[module]
-            synthesised = (netlist, clock, 0.0 if module in seen else seconds)
-            seen.add(module)
+            synthesised = (netlist, clock, 0.0 if module in counted else seconds)
+            counted.add(module)
             predicted = predicted_usage(component, self.family)
             parts.append(self.part(instance, str(component["entity"]), str(component["node"]), predicted, synthesised))
         return tuple(parts)

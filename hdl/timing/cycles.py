@@ -90,11 +90,11 @@ class Cycles:
         return _OnDemand(links, lambda port: self._most_held(links[port]))
 
     def _most_held(self, link: Link) -> int:
-        left, seen = self._tracks[link]
+        transfers, visible = self._tracks[link]
         # What bounded buffers hold repeats with the beats; an unbounded one may fill up for ever.
         endless = (link.source, link.source_port) in self._unbounded
-        valid, leaves = (seen.of() if endless else seen.solved).ravel(), (left.of() if endless else left.solved).ravel()
-        return int((np.arange(1, len(valid) + 1) - np.searchsorted(leaves, valid)).max())
+        valid, left = ((track.of() if endless else track.solved).ravel() for track in (visible, transfers))
+        return int((np.arange(1, len(valid) + 1) - np.searchsorted(left, valid)).max())
 
     @cached_property
     def latency(self) -> Cycle:

@@ -111,15 +111,15 @@ class Events:
         """Return the cycles of transfer, and those from which the beats are valid."""
         events = self.links[link]
         count = self.frames * events.beats
-        left = events.left[events.pad : events.pad + count].reshape(self.frames, events.beats)
-        seen = events.seen[:count].reshape(self.frames, events.beats)
+        transfers = events.transfers[events.pad : events.pad + count].reshape(self.frames, events.beats)
+        visible = events.visible[:count].reshape(self.frames, events.beats)
         if periods is None:
-            return Track(left, frames), Track(seen, frames)
+            return Track(transfers, frames), Track(visible, frames)
         # An input of the network is as fast as its reader, an output as fast as its writer.
         period = periods.cycles
         late = period[link.sink if link.sink in period else link.source]
         early = period[link.source if link.source in period else link.sink]
-        return Track(left, frames, periods.every, late), Track(seen, frames, periods.every, early)
+        return Track(transfers, frames, periods.every, late), Track(visible, frames, periods.every, early)
 
     def _solve(self, block: int) -> None:
         for link in self.links.values():

@@ -52,19 +52,22 @@ class LinkEvents:
 
     def __init__(self, beats: int, credit: int | None) -> None:
         self.beats, self.credit, self.pad = beats, credit, credit or 1
-        self.left, self.seen = np.full(self.pad, _NEVER), np.empty(0, np.int64)
+        self.transfers, self.visible = np.full(self.pad, _NEVER), np.empty(0, np.int64)
 
     def block(self, first: int, frames: int) -> None:
         """Begin a block of frames, of which no beat is known."""
         low, high = first * self.beats, (first + frames) * self.beats
-        if high > len(self.seen):
+        if high > len(self.visible):
             # Doubling keeps the cost of growing linear in the number of frames.
-            grown = np.full(max(high, 2 * len(self.seen)) - len(self.seen), _NEVER)
-            self.left, self.seen = np.concatenate((self.left, grown)), np.concatenate((self.seen, grown))
+            grown = np.full(max(high, 2 * len(self.visible)) - len(self.visible), _NEVER)
+            self.transfers, self.visible = (
+                np.concatenate((self.transfers, grown)),
+                np.concatenate((self.visible, grown)),
+            )
         pad = self.pad
-        self.leaves, self.valid = self.left[pad + low : pad + high], self.seen[low:high]
+        self.leaves, self.valid = self.transfers[pad + low : pad + high], self.visible[low:high]
         # Without the pad: entry b says when the beat that is `credit` before beat b left.
-        self.freed = self.left[low:high]
+        self.freed = self.transfers[low:high]
         self.known = 0
 
 
