@@ -1,4 +1,4 @@
-"""Apply a transformation to a graph, and check all that must hold of the result whatever it computes."""
+"""Apply a transformation to a graph, and check the properties of the result that do not depend on values."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from graphrewrite.testing.subject import Outcome, Subject
 __all__ = ["Applied", "Refuted", "applied", "check_interface", "check_repeatable", "rebuilt"]
 
 _ABOUT_EDGES = frozenset({"slots_are_numbered", "operands_fit"})
-"""Checks that fail where a node has lost what it read."""
+"""Checks that fail if a node has lost an operand."""
 _FOLLOWING = frozenset({"views"})
-"""Graph attributes that name nodes, so that they follow what becomes of these."""
+"""Graph attributes that name nodes, and change with them."""
 
 _ORDER = """\
 other = before.copy()
@@ -34,7 +34,7 @@ assert first == {made}
 
 
 VALUES = "values"
-"""The kind of a refutation by what a graph computes; behind a comma stands what is special about the values."""
+"""The kind of a refutation by the values of a graph; after a comma follows a restriction."""
 
 
 class Refuted(AssertionError):
@@ -46,19 +46,19 @@ class Refuted(AssertionError):
         In which way it does not; a smaller counterexample must be of the same kind.
     """
 
-    def __init__(self, found: Counterexample, kind: str = "") -> None:
-        self.found, self.kind = found, kind
-        super().__init__(found.reason)
+    def __init__(self, counterexample: Counterexample, kind: str = "") -> None:
+        self.counterexample, self.kind = counterexample, kind
+        super().__init__(counterexample.reason)
 
     @property
     def is_faint(self) -> bool:
-        """Whether only signs of zeros differ, or what is no number."""
+        """Whether only signs of zeros, infinities or NaN differ."""
         return self.kind.startswith(f"{VALUES}, ")
 
 
 @dataclass
 class Applied(Outcome):
-    """What a transformation made of a graph, and whether that is another graph.
+    """The result of applying a transformation to a graph, and whether it is another graph.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Applied(Outcome):
 
 
 def applied(subject: Subject, graph: Any) -> Applied:
-    """Apply a transformation to a graph that must stay as it is; the result must be well formed.
+    """Apply a transformation to a graph, which must not change; the result must be well formed.
 
     Raises
     ------
@@ -82,36 +82,40 @@ def applied(subject: Subject, graph: Any) -> Applied:
         If it fails, does not end, changes its argument, or if after one of its steps the verifier finds a fault.
     """
     old = snapshot(graph)
-    given = graph.copy()
+    argument = graph.copy()
     try:
-        outcome = subject.apply(given)
-    except Exception as error:  # whatever a rule or a function may raise, it should not
+        outcome = subject.apply(argument)
+    except Exception as error:  # rules and functions should raise no error at all
         raise _failed(subject, graph, error) from None
-    made = outcome.graph
-    if snapshot(given) != old or list(given) != list(graph):
+    result = outcome.graph
+    if snapshot(argument) != old or list(argument) != list(graph):
         _restore(graph, old)
         reason = f"{subject.name} changed the graph that it was given"
-        raise Refuted(Counterexample(graph, given, reason, claim=ARGUMENT), "argument")
-    new = snapshot(made)
+        raise Refuted(Counterexample(graph, argument, reason, claim=ARGUMENT), "argument")
+    new = snapshot(result)
     changed = bool(outcome.fired) or new != old
     if changed and (subject.is_deaf or not outcome.fired):
-        _check_form(subject, graph, made)
-    return Applied(made, outcome.fired, outcome.declined, changed, old, new)
+        _check_form(subject, graph, result)
+    return Applied(result, outcome.fired, outcome.declined, changed, old, new)
 
 
 def _failed(subject: Subject, graph: Any, error: Exception) -> Refuted:
-    told = str(error) if isinstance(error, GraphRewriteError) else f"{type(error).__name__}: {error}"
-    reason, kind = f"{subject.name} failed: {told}", f"failed {type(error).__name__}"
+    message = str(error) if isinstance(error, GraphRewriteError) else f"{type(error).__name__}: {error}"
+    reason, kind = f"{subject.name} failed: {message}", f"failed {type(error).__name__}"
     if isinstance(error, VerificationError):
         lost = [fault for fault in error.faults if fault.check in _ABOUT_EDGES]
-        form = told if " left a graph" in told else f"{subject.name} gives a graph that is not well formed:\n{told}"
+        form = (
+            message
+            if " left a graph" in message
+            else f"{subject.name} gives a graph that is not well formed:\n{message}"
+        )
         reason = f"{subject.name} leaves an edge dangling: {lost[0]}" if lost else form
         kind = "dangling" if lost else "not well formed"
     return Refuted(Counterexample(graph, None, reason, claim=WELL_FORMED), kind)
 
 
 def _restore(graph: Any, old: dict[str, Any]) -> None:
-    """Undo what was written into arrays that a graph shares with its copy."""
+    """Undo changes of arrays that a graph shares with its copy."""
     for node, data in graph._node.items():
         for key, value in data.items():
             if isinstance(value, np.ndarray) and value.dtype != object:
@@ -119,19 +123,19 @@ def _restore(graph: Any, old: dict[str, Any]) -> None:
                 data[key] = np.frombuffer(content, dtype).reshape(shape).copy()
 
 
-def _check_form(subject: Subject, graph: Any, made: Any) -> None:
+def _check_form(subject: Subject, graph: Any, result: Any) -> None:
     """Refute a result that the verifier refuses."""
-    if not isinstance(made, Graph):
+    if not isinstance(result, Graph):
         return
     try:
-        verify(made)
+        verify(result)
     except VerificationError as error:
         refuted = _failed(subject, graph, error)
-        raise Refuted(replace(refuted.found, after=made), refuted.kind) from None
+        raise Refuted(replace(refuted.counterexample, after=result), refuted.kind) from None
 
 
 def check_repeatable(subject: Subject, graph: Any, done: Applied, *, rebuilding: bool) -> None:
-    """Refute a transformation that makes two graphs of one, or of one that was built in another order.
+    """Refute a transformation with different results for one graph, or for the graph built in another order.
 
     Parameters
     ----------
@@ -175,22 +179,22 @@ def rebuilt(graph: Any) -> Any:
 
 def check_interface(subject: Subject, graph: Any, done: Applied) -> None:
     """Refute a result with other inputs, outputs or graph attributes."""
-    made = done.graph
+    result = done.graph
     for key, value in done.old["graph"].items():
-        if key not in _FOLLOWING and (key not in made.graph or done.new["graph"][key] != value):
-            became = f"became {made.graph[key]!r}" if key in made.graph else "is gone"
+        if key not in _FOLLOWING and (key not in result.graph or done.new["graph"][key] != value):
+            became = f"became {result.graph[key]!r}" if key in result.graph else "is gone"
             reason = f"the graph's attribute {key!r} was {graph.graph[key]!r} and {became}"
-            raise Refuted(Counterexample(graph, made, reason), f"attribute {key}")
+            raise Refuted(Counterexample(graph, result, reason), f"attribute {key}")
     if not isinstance(graph, Graph):
         return
-    if not isinstance(made, Graph):
-        reason = f"{subject.name} gave a {type(made).__name__} for a Graph"
-        raise Refuted(Counterexample(graph, made, reason, claim=INTERFACE), "class")
-    old, new = interface(graph), interface(made)
+    if not isinstance(result, Graph):
+        reason = f"{subject.name} gave a {type(result).__name__} for a Graph"
+        raise Refuted(Counterexample(graph, result, reason, claim=INTERFACE), "class")
+    old, new = interface(graph), interface(result)
     for kind, ports in old.items():
         if new[kind] != ports:
             reason = f"the {kind} were {_listed(ports)} and became {_listed(new[kind])}"
-            raise Refuted(Counterexample(graph, made, reason, claim=INTERFACE), kind)
+            raise Refuted(Counterexample(graph, result, reason, claim=INTERFACE), kind)
 
 
 def _listed(ports: list[tuple[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Compare two graphs: what they are, what they offer to the world outside, and what they compute."""
+"""Comparison of the values that two graphs compute."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ __all__ = [
 _ROUNDING = 2.0**-23 * 256
 """Relative to the greatest value on any edge: some hundred roundings of float32."""
 _COARSE = 8.0
-"""Units in the last place of float16, bfloat16 or less, of which a hundred roundings would leave nothing: some ten."""
+"""Units in the last place of float16, bfloat16 or less: some ten, since after a hundred roundings no digit is right."""
 _EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, **{name: kind.step for name, kind in SMALL_FLOATS.items()}}
 _MODERATE = 8
 
 
 class NoVerdictError(Exception):
-    """The graph before cannot be evaluated on these inputs, so that nothing can be said of the one after."""
+    """The graph before cannot be evaluated on these inputs, so that they show nothing."""
 
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """What two graphs compute differently.
+    """A difference of the values that two graphs compute.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class OutputDifference:
     claim: str = ""
 
     def between(self, before: Graph, after: Graph) -> Counterexample:
-        """Return the counterexample that it makes of two graphs."""
+        """Return the difference as a counterexample of two graphs."""
         return Counterexample(before, after, self.reason, self.inputs, bound=self.bound, claim=self.claim)
 
 
@@ -76,31 +76,31 @@ def compare(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
 ) -> Counterexample | None:
     """Evaluate two graphs on one batch and return the first difference, if there is one."""
-    found = difference(before, after, inputs, keeps=keeps, tolerance=tolerance)
-    return None if found is None else found.between(before, after)
+    difference_ = difference(before, after, inputs, keeps=keeps, tolerance=tolerance)
+    return None if difference_ is None else difference_.between(before, after)
 
 
 def difference(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
 ) -> OutputDifference | None:
-    """Evaluate two graphs on one batch and return what differs first, if anything does; see `compare`."""
-    found = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance)
-    if found is None or found.row is None:
-        return found
-    row = row_of(before, inputs, found.row)
+    """Evaluate two graphs on one batch and return the first difference, if there is one; see `compare`."""
+    difference_ = _differing(before, after, inputs, keeps=keeps, tolerance=tolerance)
+    if difference_ is None or difference_.row is None:
+        return difference_
+    row = row_of(before, inputs, difference_.row)
     if all(row[name].shape == array.shape for name, array in inputs.items()):
-        return found
+        return difference_
     try:
         alone = _differing(before, after, row, keeps=keeps, tolerance=tolerance)
     except NoVerdictError:
-        return found
-    return found if alone is None or alone.kind > found.kind else alone
+        return difference_
+    return difference_ if alone is None or alone.kind > difference_.kind else alone
 
 
 def _differing(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], *, keeps: str, tolerance: float | None
 ) -> OutputDifference | None:
-    """What differs first on a batch, and in which row of it."""
+    """Return the first difference on a batch, with its row."""
     relative = tolerance is None and keeps != "exact"
     inside = relative or has_formats(after)
     with np.errstate(all="ignore"):
@@ -128,30 +128,30 @@ def _differing(
         kinds = np.where(same, 3, _kinds(a, b))
         kind = int(kinds.min())
         if clearest is None or kind < clearest.kind:
-            place = tuple(int(i) for i in np.argwhere(kinds == kind)[0])
+            position = tuple(int(i) for i in np.argwhere(kinds == kind)[0])
             batched = is_batched(before, Operand(name))
-            index = place[1:] if batched and len(a) == 1 else place
+            index = position[1:] if batched and len(a) == 1 else position
             where = f"{name}[{', '.join(map(str, index))}]" if index else name
             limit = "" if bound is None else f" (they may differ by {bound:.3g})"
-            reason = f"output {where} was {shown(a[place])} and became {shown(b[place])}{limit}"
-            clearest = OutputDifference(reason, inputs, bound, kind, place[0] if batched else 0)
+            reason = f"output {where} was {shown(a[position])} and became {shown(b[position])}{limit}"
+            clearest = OutputDifference(reason, inputs, bound, kind, position[0] if batched else 0)
     return clearest or _beyond(before, after, inputs, new)
 
 
 def _beyond(
     before: Graph, after: Graph, inputs: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]
 ) -> OutputDifference | None:
-    """What differs where the outputs agree, but only as numpy's integers have more room than the formats say."""
-    found = out_of_format(after, values)
-    if found is None:
+    """Return the first mantissa beyond its format, if the outputs agree only because numpy's integers are wider."""
+    message = out_of_format(after, values)
+    if message is None:
         return None
     with np.errstate(all="ignore"):
-        known = _values(before, inputs, inside=True)
-    return OutputDifference(found, inputs, claim=IN_FORMAT) if out_of_format(before, known) is None else None
+        values_before = _values(before, inputs, inside=True)
+    return OutputDifference(message, inputs, claim=IN_FORMAT) if out_of_format(before, values_before) is None else None
 
 
 def _kinds(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of entries that differ, in which way: the clearer to a person, the less."""
+    """Return the kinds of differences: 0 for numbers, 1 for signs of zeros, 2 for infinities and NaN."""
     return np.where(np.isfinite(a) & np.isfinite(b), a == b, 2)
 
 
@@ -168,35 +168,35 @@ def _unless_undefined(
 
     Where it has none, integers have no answer at all, and an op of theirs may say so.
     """
-    found = OutputDifference(f"the result cannot be evaluated: {_told(error)}", inputs)
+    failure = OutputDifference(f"the result cannot be evaluated: {_message(error)}", inputs)
     rows = max((len(a) for a in inputs.values() if a.ndim), default=1)
     defined = [row for row in map(partial(row_of, before, inputs), range(rows)) if _is_defined(before, row)]
     if len(defined) == rows:
-        return found
+        return failure
     for row in defined:
         try:
             _values(after, row, inside=False)
         except Exception as reason:
-            return OutputDifference(f"the result cannot be evaluated: {_told(reason)}", row)
+            return OutputDifference(f"the result cannot be evaluated: {_message(reason)}", row)
         differing = difference(before, after, row, keeps=keeps, tolerance=tolerance)
         if differing is not None:
             return differing
     if not defined:
-        raise NoVerdictError(found.reason)
+        raise NoVerdictError(failure.reason)
     return None
 
 
 def _is_defined(graph: Graph, inputs: Mapping[str, np.ndarray]) -> bool:
-    found = (a for a in _values(graph, inputs, inside=True).values() if np.issubdtype(a.dtype, np.floating))
-    return not any(np.isnan(a).any() for a in found)
+    floats = (a for a in _values(graph, inputs, inside=True).values() if np.issubdtype(a.dtype, np.floating))
+    return not any(np.isnan(a).any() for a in floats)
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
 
 
 def _values(graph: Graph, inputs: Mapping[str, np.ndarray], *, inside: bool) -> dict[str, np.ndarray]:
-    """The values of the outputs, and of what they depend on where that matters."""
+    """Return the values of the outputs, and with `inside` of all nodes that they depend on."""
     outputs = graph.outputs
     if not inside:
         return evaluate_nodes(graph, inputs, outputs)
@@ -205,9 +205,9 @@ def _values(graph: Graph, inputs: Mapping[str, np.ndarray], *, inside: bool) -> 
 
 
 def _coarsest(graph: Graph) -> float:
-    """The distance from 1 to the next number in the smallest float format on any edge, if it has less than 32 bits."""
+    """Return the distance from 1 to the next number in the coarsest float format of a graph; 0 for 32 bits and more."""
     kinds = (data.get("result", ()) for data in graph._node.values())
-    elements = {k.element for found in kinds for k in (found if isinstance(found, tuple) else (found,))}
+    elements = {k.element for result in kinds for k in (result if isinstance(result, tuple) else (result,))}
     return max((_EPSILONS[name] for name in elements & set(_EPSILONS)), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""A graph on which a property does not hold, and all that helps to see why."""
+"""A graph on which a property does not hold, with explanations."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from graphrewrite.view.layout.drawing import Drawing
 __all__ = ["Counterexample"]
 
 _WIDTH = 120
-"""Letters in a line where no terminal says how many it has."""
+"""Characters in a line if no terminal states its width."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    r"""A graph on which a property does not hold. What is not given is found when it is asked for.
+    r"""A graph on which a property does not hold. Explanations are computed on first use.
 
     Attributes
     ----------
     before : Graph
-        What was given.
+        The graph to which the rules were applied.
     after : Graph or None
-        What was made of it, if anything.
+        The result, if there is one.
     reason : str
         What does not hold, in one sentence.
     inputs : dict
         A row of the inputs that shows it, or as many rows as it takes.
     rules : object
-        What was tested, as it was given: a rule, a pass, a rule set, a function; None where that is not known.
+        The tested rule, pass, rule set or function; None if unknown.
     seed : int or None
-        Of the search that found it.
+        Seed of the search.
     bound : float or None
         By how much values may differ; None where every bit counts.
     claim : str
@@ -61,10 +61,10 @@ class Counterexample:
     ...     yield op.neg(x)
     ...     return op.identity(x)
     >>> before = Graph.parse("graph g\nx = input() : f32[N]\nn = neg(x)\ny = output(n)")
-    >>> found = Counterexample(before, forget_sign(before), "they differ", {"x": np.float32([1])}, forget_sign)
-    >>> print(found.first_difference)
+    >>> example = Counterexample(before, forget_sign(before), "they differ", {"x": np.float32([1])}, forget_sign)
+    >>> print(example.first_difference)
     `n` was -1.0, and `identity_1`, which stands for it, is 1.0
-    >>> found.values["after"]["y"].tolist()
+    >>> example.values["after"]["y"].tolist()
     [1.0]
     """
 
@@ -77,23 +77,23 @@ class Counterexample:
     bound: float | None = None
     claim: str = ""
 
-    # ------------------------------------------------------------------ what it shows
+    # ------------------------------------------------------------------ explanations
 
     @property
     def sides(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
-        """The two graphs that are shown beside each other, each with its title."""
+        """The two graphs that are shown side by side, each with its title."""
         return ("before", self.before), ("after", self.after)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is told below the reason, a line each."""
-        told = [f"first difference: {self.first_difference}"] if self.first_difference is not None else []
-        told += [f"made by: {self.culprit}"] if self.culprit is not None else []
-        told += [f"inputs: {', '.join(f'{name} = {array_code(a)}' for name, a in self.inputs.items())}"] * bool(
+        """Lines below the reason."""
+        notes = [f"first difference: {self.first_difference}"] if self.first_difference is not None else []
+        notes += [f"made by: {self.culprit}"] if self.culprit is not None else []
+        notes += [f"inputs: {', '.join(f'{name} = {array_code(a)}' for name, a in self.inputs.items())}"] * bool(
             self.inputs
         )
-        told += [f"seed: {self.seed}"] if self.seed is not None else []
-        return tuple(told)
+        notes += [f"seed: {self.seed}"] if self.seed is not None else []
+        return tuple(notes)
 
     @cached_property
     def values(self) -> dict[str, dict[str, np.ndarray]]:
@@ -105,30 +105,30 @@ class Counterexample:
 
     @cached_property
     def first_difference(self) -> FirstDifference | None:
-        """The first node whose value is not that of the node which it stands for; None where none is to be found."""
+        """The first node whose value differs from that of its counterpart; None if there is none."""
         (_, left), (_, right) = self.sides
         if self.claim not in ("", BITS, NEAR) or not (isinstance(left, Graph) and isinstance(right, Graph)):
             return None
         culprit = self.culprit
-        if culprit is not None and culprit.steps > 1:  # what stands for what, the step knows best
-            found = self._difference(culprit.before, culprit.after)
-            if found is not None:
-                return found
+        if culprit is not None and culprit.steps > 1:  # a single step pairs nodes most reliably
+            difference = self._difference(culprit.before, culprit.after)
+            if difference is not None:
+                return difference
         return self._difference(left, right)
 
     @cached_property
     def culprit(self) -> Culprit | None:
-        """The rule that did it, in which step; None where that is not known."""
+        """The rule that caused it, with the step; None if unknown."""
         return culprit_of(self.rules, self.before, self.inputs, self.bound)
 
     @cached_property
     def code(self) -> str:
         """A test that rebuilds this and fails, ready to paste."""
         is_name = self.reason.partition(" ")[0] in {name_of(member) for member in members_of(self.rules)}
-        told = [f"{self.reason if is_name else self.reason[:1].upper() + self.reason[1:]}."]
+        comments = [f"{self.reason if is_name else self.reason[:1].upper() + self.reason[1:]}."]
         if self.first_difference is not None:
-            told.append(f"First difference: {self.first_difference}.")
-        return failing_test(self.before, self.inputs, self.rules, self._claim(), comments=told, bound=self.bound)
+            comments.append(f"First difference: {self.first_difference}.")
+        return failing_test(self.before, self.inputs, self.rules, self._claim(), comments=comments, bound=self.bound)
 
     @cached_property
     def picture(self) -> Picture:
@@ -137,10 +137,10 @@ class Counterexample:
         columns = [old for old, _ in self._pairs if old], [new for _, new in self._pairs if new]
         return picture((one, other), (left, right), columns, self.text())
 
-    # ------------------------------------------------------------------ how it looks
+    # ------------------------------------------------------------------ displays
 
     def text(self, *, width: int = _WIDTH) -> str:
-        """Return all of it as text: two columns where they fit, else one graph below the other."""
+        """Return all of it as text: two columns if they fit, else one graph below the other."""
         parts = [self.reason, "", *self.notes, ""]
         if all(graph is not self.before for _, graph in self.sides):
             parts += ["before", *map(str, lines(self.before, evaluated(self.before, self.inputs))), ""]
@@ -155,12 +155,14 @@ class Counterexample:
 
     @cached_property
     def page(self) -> CounterexamplePage:
-        """What a notebook shows, as data."""
-        given = ""
+        """The content of the display, as data."""
+        original = ""
         if all(graph is not self.before for _, graph in self.sides):
-            given = "\n".join(map(str, lines(self.before, evaluated(self.before, self.inputs))))
+            original = "\n".join(map(str, lines(self.before, evaluated(self.before, self.inputs))))
         drawing = Drawing(self.picture.scenes)
-        return CounterexamplePage(self.reason, self.notes, given, self._titles, tuple(self._pairs), drawing, self.code)
+        return CounterexamplePage(
+            self.reason, self.notes, original, self._titles, tuple(self._pairs), drawing, self.code
+        )
 
     def show(self) -> Display:
         """Return the display of it: both graphs, the first difference ringed, and what to paste into a test."""
@@ -170,7 +172,7 @@ class Counterexample:
         """Let Jupyter show it."""
         return self.show()._repr_html_()
 
-    # ------------------------------------------------------------------ how it is found
+    # ------------------------------------------------------------------ internals
 
     @cached_property
     def _values(self) -> tuple[Values, Values]:
@@ -192,20 +194,20 @@ class Counterexample:
             [] if graph is None else lines(graph, values)
             for (_, graph), values in zip(self.sides, self._values, strict=True)
         ]
-        found = self.first_difference
+        difference = self.first_difference
         if self.sides[1][1] is None:
             return [(line, None) for line in columns[0]]
-        return aligned(columns[0], columns[1], None if found is None else (found.stands_for, found.node))
+        return aligned(columns[0], columns[1], None if difference is None else (difference.stands_for, difference.node))
 
     def _claim(self) -> str:
         if self.claim:
             return self.claim
         if not isinstance(self.before, Graph) or not isinstance(self.after, Graph):
             return WELL_FORMED
-        made = ports(self.after)
-        if made is None:
+        after = ports(self.after)
+        if after is None:
             return WELL_FORMED
-        if made != ports(self.before):
+        if after != ports(self.before):
             return INTERFACE
         return WELL_FORMED if not self._values[0].arrays else BITS if self.bound is None else NEAR
 

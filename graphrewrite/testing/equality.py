@@ -34,7 +34,7 @@ def agreeing(a: np.ndarray, b: np.ndarray, bound: float | None) -> np.ndarray:
     a, b : ndarray
         Of one shape.
     bound : float, optional
-        By how much they may differ; where not given, every bit counts.
+        Maximum difference; by default every bit counts.
 
     Examples
     --------

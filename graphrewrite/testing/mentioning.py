@@ -1,4 +1,4 @@
-"""Which ops a function speaks of: it does something where they are."""
+"""Ops that a function mentions, and on which it is therefore tested."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphrewrite.testing.generation.tables import DEFAULT_OPS
 __all__ = ["ops_mentioned"]
 
 _FORMS = ("input", "output", "constant")
-"""What is in every graph."""
+"""Ops of every graph."""
 
 
 def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
@@ -40,7 +40,7 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     words = dict.fromkeys(_words(function, set())) if isinstance(function, FunctionType) else {}
     found = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
     if "stateful" in words:
-        # Those that need no operand: what reads a register has no value that could be compared.
+        # Those without operands: nodes after a register have no value that could be compared.
         found.update({name: op for name, op in LIBRARY.items() if op.stateful and not op.operands})
     return tuple(found.values())
 
@@ -73,7 +73,7 @@ def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
 
 
 def _of_ops(code: CodeType) -> set[str]:
-    """Names that are asked of what is called ``op``."""
+    """Return the attributes of ``op`` that code accesses."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG")]
     return {then.argval for one, then in pairwise(steps) if one.argval == "op" and then.opname.startswith("LOAD_")}
 

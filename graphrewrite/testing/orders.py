@@ -1,4 +1,4 @@
-"""All orders in which rules can be applied to a graph: what they lead to, and by which steps."""
+"""All orders in which rules can be applied to a graph: the graphs that they lead to, and the steps."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from graphrewrite.testing.steps import Step, steps_from
 __all__ = ["Orders"]
 
 _MOST = 24
-"""So many graphs are looked at before orders are tried one by one."""
+"""Number of graphs that are explored before orders are tried one by one."""
 _WALKS = 4
-"""So many orders are tried where there are too many to try all of them."""
+"""Number of orders that are tried if there are too many to try all."""
 
 
 class Orders:
@@ -58,7 +58,7 @@ class Orders:
             for number in range(_WALKS):
                 self._walk(self._arrangement(number), most=2 * most)
 
-    # ------------------------------------------------------------------ what is there
+    # ------------------------------------------------------------------ results
 
     @property
     def fired(self) -> set[str]:
@@ -67,26 +67,26 @@ class Orders:
 
     @cached_property
     def ends(self) -> list[str]:
-        """Graphs at which no rule applies; or of which only graphs can be made from which there is a way back."""
+        """Graphs to which no rule applies, or from which every path leads back."""
         if not self.is_whole:
-            return [found for found, steps in self.steps.items() if not steps]
+            return [key for key, steps in self.steps.items() if not steps]
         return [group[0] for number, group in self._groups.items() if not self._condensed.succ[number]]
 
     @cached_property
     def rounds(self) -> list[str]:
-        """Graphs that recur: the smallest of each set of graphs that can be made of each other."""
-        found = [g for g in self._groups.values() if len(g) > 1 or self._plain.has_edge(g[0], g[0])]
-        return [min(group, key=lambda each: len(self.graphs[each])) for group in found]
+        """Graphs that recur: the smallest of each strongly connected component."""
+        cycles = [g for g in self._groups.values() if len(g) > 1 or self._plain.has_edge(g[0], g[0])]
+        return [min(group, key=lambda each: len(self.graphs[each])) for group in cycles]
 
     def path(self, source: str, destination: str) -> list[Step]:
         """Return the fewest steps from one graph to another; at least one."""
         before: dict[str, tuple[str, Step]] = {}
         work = deque([source])
         while work and destination not in before:
-            found = work.popleft()
-            for step, to in self.steps.get(found, ()):
+            key = work.popleft()
+            for step, to in self.steps.get(key, ()):
                 if to not in before:
-                    before[to] = (found, step)
+                    before[to] = (key, step)
                     work.append(to)
         path: list[Step] = []
         while not path or destination != source:
@@ -96,7 +96,7 @@ class Orders:
 
     def parting(self, kinds: dict[str, int]) -> tuple[str, list[str]]:
         """Return a small graph from which ends of several kinds can be reached, and one end of each."""
-        reached: dict[str, dict[int, str]] = {found: {} for found in self.graphs}
+        reached: dict[str, dict[int, str]] = {key: {} for key in self.graphs}
         for number in reversed(list(nx.topological_sort(self._condensed))):
             group = self._groups[number]
             ends = {kinds[each]: each for each in group if each in kinds}
@@ -104,36 +104,36 @@ class Orders:
                 for _, to in self.steps.get(each, ()):
                     ends = {**reached[to], **ends}
             reached.update(dict.fromkeys(group, ends))
-        several = [found for found in self.graphs if len(reached[found]) > 1]
-        smallest = min(several, key=lambda found: (len(self.graphs[found]), len(nx.descendants(self._plain, found))))
+        several = [key for key in self.graphs if len(reached[key]) > 1]
+        smallest = min(several, key=lambda key: (len(self.graphs[key]), len(nx.descendants(self._plain, key))))
         return smallest, [end for _, end in sorted(reached[smallest].items())]
 
-    # ------------------------------------------------------------------ how it is found
+    # ------------------------------------------------------------------ exploration
 
     def _met(self, graph: Any) -> str:
-        found = structure_hash(graph, names=False)
-        self.graphs.setdefault(found, graph)
-        return found
+        key = structure_hash(graph, names=False)
+        self.graphs.setdefault(key, graph)
+        return key
 
-    def _look_around(self, found: str) -> list[str]:
-        """Take all steps from a graph; return the graphs that are met for the first time."""
+    def _look_around(self, key: str) -> list[str]:
+        """Take all steps from a graph; return the graphs that are new."""
         known = set(self.graphs)
-        self.steps[found] = [(step, self._met(step.graph)) for step in steps_from(self.graphs[found], self.members)]
-        return list(dict.fromkeys(to for _, to in self.steps[found] if to not in known))
+        self.steps[key] = [(step, self._met(step.graph)) for step in steps_from(self.graphs[key], self.members)]
+        return list(dict.fromkeys(to for _, to in self.steps[key] if to not in known))
 
     def _walk(self, arranged: Callable[[list[Any]], list[Any]], *, most: int) -> None:
-        """Go on from the start to an end, or for so many steps."""
-        found = self.start
+        """Take steps from the start to an end, or at most so many."""
+        key = self.start
         for _ in range(most):
-            step = next(steps_from(self.graphs[found], self.members, arranged=arranged), None)
-            known = self.steps.setdefault(found, [])
+            step = next(steps_from(self.graphs[key], self.members, arranged=arranged), None)
+            known = self.steps.setdefault(key, [])
             if step is None:
                 return
-            found = self._met(step.graph)
-            known.append((step, found))
+            key = self._met(step.graph)
+            known.append((step, key))
 
     def _arrangement(self, number: int) -> Callable[[list[Any]], list[Any]]:
-        """Return an order of what is tried: from the first, from the last, then by chance, the same in every run."""
+        """Return an order of trials: from the first, from the last, then random, the same in every run."""
         rng = random.Random(number)
         return (list, lambda items: items[::-1])[number] if number < 2 else lambda items: rng.sample(items, len(items))
 
@@ -141,17 +141,17 @@ class Orders:
     def _plain(self) -> nx.DiGraph:
         plain = nx.DiGraph()
         plain.add_nodes_from(self.graphs)
-        plain.add_edges_from((found, to) for found, steps in self.steps.items() for _, to in steps)
+        plain.add_edges_from((key, to) for key, steps in self.steps.items() for _, to in steps)
         return plain
 
     @cached_property
     def _condensed(self) -> nx.DiGraph:
-        """The sets of graphs that can be made of each other, by number, and which can be made of which."""
+        """The graph of strongly connected components, by number."""
         return nx.condensation(self._plain)
 
     @cached_property
     def _groups(self) -> dict[int, list[str]]:
-        """These sets; they, and what is in them, in the order in which it was met."""
-        rank = {found: place for place, found in enumerate(self.graphs)}
+        """The components; they and their members in the order of exploration."""
+        rank = {key: index for index, key in enumerate(self.graphs)}
         groups = {n: sorted(data["members"], key=rank.__getitem__) for n, data in self._condensed.nodes(data=True)}
         return dict(sorted(groups.items(), key=lambda item: rank[item[1][0]]))

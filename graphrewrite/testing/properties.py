@@ -18,9 +18,9 @@ from graphrewrite.testing.subject import Subject, Transformation
 __all__ = ["assert_idempotent", "assert_preserves", "assert_refines", "check"]
 
 _KINDS = (VALUES, f"{VALUES}, signs of zeros", f"{VALUES}, special")
-"""Kinds of differences, by `graphrewrite.testing.comparison.OutputDifference.kind`."""
+"""Kinds of refutations, by `graphrewrite.testing.comparison.OutputDifference.kind`."""
 _SHARE = 4
-"""Of so many graphs, one is given to the transformation twice as it is, and the others once more in another order."""
+"""One in so many graphs is transformed twice as it is; the others a second time built in another order."""
 
 
 def check(
@@ -38,13 +38,13 @@ def check(
     rules : Rule, Pass, iterable of them, or callable
         What to test.
     on : SearchStrategy of Graph, or Graph, optional
-        Where; graphs that contain the rule's own pattern where not given.
+        Graphs to test on; by default graphs that contain the rule's own pattern.
     tolerance : float, optional
         An absolute bound, instead of what the rule declares.
     keeps : {"exact", "rounding", "assumes"}, optional
         Instead of what the rule declares.
     seed : int, optional
-        Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
+        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
     Returns
     -------
@@ -115,11 +115,11 @@ def assert_preserves(
     rules : Rule, Pass, iterable of them, or callable
         What to test.
     on : SearchStrategy of Graph, or Graph, optional
-        Where; graphs that contain the rule's own pattern where not given.
+        Graphs to test on; by default graphs that contain the rule's own pattern.
     tolerance : float, optional
         An absolute bound, instead of what the rule declares.
     seed : int, optional
-        Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
+        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
     Raises
     ------
@@ -151,9 +151,9 @@ def assert_idempotent(rules: Transformation, on: Graphs = None, *, seed: int | N
     rules : Rule, Pass, iterable of them, or callable
         What to test.
     on : SearchStrategy of Graph, or Graph, optional
-        Where; graphs that contain the rule's own pattern where not given.
+        Graphs to test on; by default graphs that contain the rule's own pattern.
     seed : int, optional
-        Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
+        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def assert_refines(lowering: Transformation, on: Graphs = None, *, error: float,
     error : float
         The greatest difference of any output.
     seed : int, optional
-        Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
+        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a property test found: a verdict, statistics, and the smallest counterexample."""
+"""Report of a property test: a verdict, statistics, and the smallest counterexample."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["Report"]
 
 _WIDTH = 110
 _OPS = 12
-"""Ops that are listed."""
+"""Maximum number of ops that are listed."""
 _BINS = 16
-"""Bars of the histogram of sizes."""
+"""Maximum number of bars of the histogram of sizes."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -43,11 +43,11 @@ class Report:
     sizes : Counter
         Numbers of nodes.
     counterexample : Counterexample or None
-        The smallest that was found.
+        The smallest one.
     asked : str
         What was asked, in a word: "preserved", "refined", "idempotent", "confluent", "terminating".
     rules : object
-        What was tested, as it was given.
+        The tested rules, as passed.
     seed : int or None
         Of the search.
     declined : dict of str to Counter
@@ -93,7 +93,7 @@ class Report:
         return self.counterexample is None and not self.idle
 
     def why_idle(self, name: str) -> str:
-        """Say what hindered a rule that never fired most often.
+        """Return the most frequent reason why a rule never fired.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Report:
         often = f", {count} times in {len(self.samples)} graphs" if count > 1 else ""
         return f"its pattern matches nowhere{often}: {reason}"
 
-    # ------------------------------------------------------------------ how it looks
+    # ------------------------------------------------------------------ displays
 
     @property
     def headline(self) -> str:
@@ -133,7 +133,7 @@ class Report:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What hindered each rule that never fired, and what to do."""
+        """The reason why each idle rule never fired, and a remedy."""
         if self.counterexample is not None or not self.idle:
             return ()
         reasons = [f"{name}: {why}" for name in self.idle if (why := self.why_idle(name))]
@@ -152,7 +152,7 @@ class Report:
         return f"<report: {self.name}, {self.verdict}{which}; {self.graphs} graphs>"
 
     def _statistics(self) -> list[tuple[str, str]]:
-        """What was tried, each with its title."""
+        """Return rows of statistics, each with its title."""
         if not self.graphs:
             return []
         found = [("fired", _counted(self.fired, len(self.fired)) or "nothing")]
@@ -163,12 +163,12 @@ class Report:
         return found
 
     def _reasons(self) -> list[tuple[str, tuple[str, int]]]:
-        """By member, why it declined most often."""
+        """Return the most frequent reason for declining, by member."""
         return [(name, _most(self.declined[name])) for name in sorted(self.declined) if self.declined[name]]
 
     @property
     def page(self) -> ReportPage:
-        """What a notebook shows, as data."""
+        """The content of the display, as data."""
         rows = tuple(self._statistics())
         if self.counterexample is not None:
             rows = (("graphs", str(self.graphs)), *rows)
@@ -193,7 +193,7 @@ class Report:
 
 
 def _most(counted: Counter[str]) -> tuple[str, int]:
-    """The most frequent entry, of equal ones the first by name."""
+    """Return the most frequent entry, and of several the first by name."""
     return min(counted.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
@@ -208,7 +208,7 @@ def _listed(names: tuple[str, ...], most: int) -> str:
 
 
 def _binned(sizes: Counter[int]) -> list[tuple[str, int]]:
-    """Sizes in at most so many bins, each with its range and its count."""
+    """Return bins of sizes, each with its range and its count."""
     if not sizes:
         return []
     low, high = min(sizes), max(sizes)
@@ -222,6 +222,6 @@ def _binned(sizes: Counter[int]) -> list[tuple[str, int]]:
 
 
 def _bars(sizes: Counter[int]) -> list[str]:
-    """A bar for each bin, the most frequent the highest; none where there was nothing."""
+    """Return a bar for each bin, a space for an empty one."""
     counts = [count for _, count in _binned(sizes)]
     return [_BLOCKS[(count * len(_BLOCKS) - 1) // max(counts)] if count else " " for count in counts]

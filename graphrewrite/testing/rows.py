@@ -14,7 +14,7 @@ __all__ = ["row_of", "rows_of"]
 
 
 def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
-    r"""Return one row of a batch: of each input that has rows, that one, and the others as they are.
+    r"""Return one row of a batch; inputs without a batch stay whole.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def row_of(graph: Graph, inputs: Mapping[str, np.ndarray], row: int) -> dict[str
 
 
 def rows_of(graph: Graph, inputs: Mapping[str, np.ndarray], rows: Sequence[int]) -> dict[str, np.ndarray]:
-    r"""Return some rows of a batch: of each input that has rows, those, and the others as they are.
+    r"""Return some rows of a batch; inputs without a batch stay whole.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def search(
     Parameters
     ----------
     seed : int, optional
-        Which graphs; where not given, always the same if the profile of Hypothesis is derandomised, else others.
+        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
     """
     if not isinstance(on, nx.DiGraph | st.SearchStrategy | None):
         raise RuleError(
@@ -131,7 +131,7 @@ def _count(report: Report, graph: Any) -> None:
 
 def _smallest(holds: Holds, found: _Found) -> Any:
     """Return the counterexample of the smallest case that shows the same failure."""
-    smallest = found.refuted.found
+    smallest = found.refuted.counterexample
 
     def is_refuted(case: Case) -> bool:
         nonlocal smallest
@@ -140,7 +140,7 @@ def _smallest(holds: Holds, found: _Found) -> Any:
         except Refuted as refuted:
             if not found.refuted.kind.startswith(refuted.kind):
                 return False
-            smallest = refuted.found
+            smallest = refuted.counterexample
             return True
         return False
 

@@ -1,4 +1,4 @@
-"""What a graph is, and what it offers to the world outside, as data that can be compared."""
+"""Graphs and their interfaces as data that can be compared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
 
 
 def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
-    r"""Return all that a graph is, but for the order in which it was built: nodes, edges and graph attributes.
+    r"""Return nodes, edges and attributes of a graph, independent of the order in which it was built.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
 
 
 def _slots(data: Mapping[str, Any]) -> Any:
-    """Freeze an edge: which of its slots was connected first says nothing."""
+    """Return the data of an edge, independent of the order of its slots."""
     slots = data.get("slots")
     if len(data) == 1 and type(slots) is tuple:
         return slots if len(slots) == 1 else tuple(sorted(slots))
@@ -79,4 +79,4 @@ def _frozen(value: Any) -> Any:
         return frozenset(value)
     if isinstance(value, nx.DiGraph):
         return snapshot(value)
-    return value  # primitives, types and formats do not change; of the rest, identity and == decide
+    return value  # primitives, types and formats are immutable; other objects are compared by ==

@@ -1,4 +1,4 @@
-"""Single steps: everything that rules and passes can make of a graph at once."""
+"""Single steps of rules and passes on a graph."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Step:
     before : Graph or networkx.DiGraph
         What it is applied to.
     change : Edit, Graph or networkx.DiGraph
-        What it changes, or what it has made.
+        The edit, or the result.
     """
 
     rule: str
@@ -43,7 +43,7 @@ class Step:
 
     @cached_property
     def graph(self) -> Any:
-        """What it makes."""
+        """The graph after the step."""
         if not isinstance(self.change, Edit):
             return self.change
         made = self.before.copy()
@@ -62,9 +62,9 @@ def steps_from(
     Parameters
     ----------
     graph : Graph or networkx.DiGraph
-        Any graph; a plain digraph is taken for a `Graph` where a rule is made of ops.
+        Any graph; a plain digraph becomes a `Graph` for rules of ops.
     arranged : callable
-        Arranges members, and the places of each, in the order in which they are tried.
+        Orders members, and the nodes of each, for trial.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def steps_from(
     if not isinstance(graph, Graph) and any(not isinstance(member, GraphRule) for member in chosen):
         graph = Graph(graph)
     for member in chosen:
-        with np.errstate(all="ignore"):  # what a rule computes of generated constants may divide by zero
+        with np.errstate(all="ignore"):  # rules compute with generated constants, and may divide by zero
             if isinstance(member, Pass):
                 made = graph.copy()
                 if member.apply_in_place(made):
@@ -100,7 +100,7 @@ def _places(graph: nx.DiGraph, member: Any) -> list[Any]:
 
 
 def in_words(path: Sequence[Step], *, most: int) -> str:
-    """Return steps in a row as words; of many, those in the middle are counted only.
+    """Return a sequence of steps as words; of many, those in the middle are only counted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a property is tested of, in one form: a rule, a pass, a rule set, a pipeline, or a function on graphs."""
+"""Subjects of tests in one form: a rule, a pass, a rule set, a pipeline, or a function on graphs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _ADVICE = "pass a rule, a pass, a rule set, a Pipeline, or a function that takes
 
 @dataclass
 class Outcome:
-    """What a transformation made of a graph.
+    """The result of applying a transformation to a graph.
 
     Attributes
     ----------
@@ -77,11 +77,11 @@ class Outcome:
 
 
 class _TooLong(Exception):
-    """More steps than are usual."""
+    """More steps than usual."""
 
 
 class _Witness:
-    """Counts what each member of a rule set does."""
+    """Count the steps of each member of a rule set."""
 
     def __init__(self, outcome: Outcome, patience: int | None) -> None:
         self.outcome, self.left = outcome, patience
@@ -105,7 +105,7 @@ class _Witness:
 
 
 class Subject:
-    """A transformation in one form, whatever it was given as.
+    """A transformation in one form.
 
     Examples
     --------
@@ -131,25 +131,25 @@ class Subject:
         kept = {getattr(m, "keeps", "exact") for m in self.members}
         self.keeps = "exact" if kept <= {"exact"} else "rounding"
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
-        """Whether a step may be taken of which nobody is told."""
+        """Whether steps may go unnoticed by the watcher of a rewrite."""
 
     def apply(self, graph: Any) -> Outcome:
-        """Apply it, with every step looked at by the verifier."""
+        """Apply it, with every step checked by the verifier."""
         try:
             return self._applied(graph, verify=True, patience=20 + 5 * len(graph))
         except _TooLong:
-            # A pass looks at the whole graph, so that fewer turns are enough to see that there is no end.
+            # A pass handles the whole graph at once, so that fewer runs show that there is no end.
             limit = 200 + 20 * len(graph) if any(isinstance(m, Pass) for m in self.members) else None
-            self.apply_quickly(graph, limit=limit)  # raises where there is no end
+            self.apply_quickly(graph, limit=limit)  # raises an error if there is no end
             return self._applied(graph, verify=True)
 
     def apply_quickly(self, graph: Any, *, limit: int | None = None) -> Any:
-        """Apply it as everybody does, with nobody looking on.
+        """Apply it without verifier and watcher, as users do.
 
         Parameters
         ----------
         limit : int, optional
-            Steps after which it counts as endless; as for `rewrite` where not given.
+            Steps after which it counts as endless; by default as for `rewrite`.
         """
         return self._applied(graph, verify=False, is_watched=False, limit=limit).graph
 
@@ -165,7 +165,7 @@ class Subject:
         outcome = Outcome(graph)
         witness = _Witness(outcome, patience) if is_watched else None
         for stage in self.stages:
-            with np.errstate(all="ignore"):  # what a rule computes of generated constants may divide by zero
+            with np.errstate(all="ignore"):  # rules compute with generated constants, and may divide by zero
                 if isinstance(stage, tuple):
                     outcome.graph = rewrite(outcome.graph, stage, verify=verify, watcher=witness, limit=limit)
                 else:
@@ -199,7 +199,7 @@ class Subject:
             functions = [m.function for m in chosen if isinstance(m, Pass)]
             functions += [s for s in self.stages if not isinstance(s, tuple) and _name_of(s) in wanted]
             named = [op for function in functions for op in ops_mentioned(function)]
-            if named:  # half of the nodes are of ops that the code speaks of
+            if named:  # half of the nodes have ops that the code mentions
                 kinds.append(graphs(ops=[*DEFAULT_OPS, *named * -(-len(DEFAULT_OPS) // len(named))]))
         return st.one_of(kinds)
 
@@ -208,7 +208,7 @@ class Subject:
 
 
 def _stages(given: Any) -> Iterator[Callable[[Any], Any] | tuple[Single, ...]]:
-    """Yield what is applied one after another: rule sets and functions."""
+    """Yield rule sets and functions in the order of application."""
     if isinstance(given, Pipeline):
         for phase in given.phases:
             yield from _stages(phase)
@@ -234,7 +234,7 @@ def _member(given: Any) -> Single:
 def _check_arguments(function: Callable[..., Any]) -> None:
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some that are not written in Python tell nothing
+    except ValueError:  # some functions of C have no signature
         return
     try:
         signature.bind(None)

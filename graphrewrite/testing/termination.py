@@ -72,13 +72,13 @@ def assert_terminates(
     Parameters
     ----------
     rules : Rule, Pass, Pipeline, iterable of rules and passes, or callable
-        What to test; of a pipeline, each phase on what the phases before have made.
+        Rules to test; each phase of a pipeline on the result of the phases before.
     on : SearchStrategy of Graph, or Graph, optional
-        Where; graphs that contain patterns of two of the rules where not given.
+        Graphs to test on; by default graphs that contain patterns of two of the rules.
     steps : int, optional
-        More steps than this are no end; where not given, as for `rewrite`, 1000 and 100 for each node.
+        Maximum number of steps; by default, as for `rewrite`, 1000 and 100 for each node.
     seed : int, optional
-        Which graphs are tried; where not given, always the same ones if the profile of Hypothesis is derandomised.
+        Seed of the graphs; by default random, or fixed if the profile of Hypothesis is derandomised.
 
     Raises
     ------

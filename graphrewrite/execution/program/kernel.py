@@ -216,7 +216,7 @@ class Kernel:
                 narrower = element.width < 8 * array.dtype.itemsize
                 if narrower and array.size and (array.min() < element.minimum or array.max() > element.maximum):
                     return False
-            elif np.isnan(array).any():  # maxima and clips of numpy and of the ops differ on NaN
+            elif np.isnan(array).any():  # `to_fixed` raises an error for NaN, which instructions cannot
                 return False
         return True
 

@@ -1,1 +1,1 @@
-"""How a failure looks: values on the edges, the first node that differs, the rule that did it, code to paste."""
+"""Explanations of a failure: values on the edges, the first node that differs, the rule that caused it, a test."""

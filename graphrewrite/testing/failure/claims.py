@@ -1,4 +1,4 @@
-"""What a property claims, as Python that fails where it does not hold.
+"""Claims of properties, as Python code that fails if they do not hold.
 
 In each of them ``before`` is the graph, ``inputs`` are the arrays, and ``{made}`` is what the transformation makes of
 ``before``.
@@ -38,29 +38,29 @@ assert interface({made}) == interface(before)
 WELL_FORMED = """\
 verify({made})
 """
-"""It does not fail, and gives a graph that is well formed."""
+"""It raises no error, and the result is well formed."""
 
 IN_FORMAT = """\
 after = {made}
 for node, values in evaluate_nodes(after, inputs, set(after) - set(after.outputs)).items():
     assert out_of_range(after.result_type(node).element, values) is None
 """
-"""Every value has room in the format that its node declares."""
+"""Every value fits the format that its node declares."""
 
 ARGUMENT = """\
 untouched = before.copy()
 {made}
 assert (list(before), to_text(before, whole=True)) == (list(untouched), to_text(untouched, whole=True))
 """
-"""The graph that is given stays as it is."""
+"""The argument does not change."""
 
 DETERMINISTIC = """\
 first, second = {made}, {made}
 assert (list(first), to_text(first, whole=True)) == (list(second), to_text(second, whole=True))
 """
-"""One graph gives one graph."""
+"""The same graph has the same result."""
 
 IDEMPOTENT = """\
 assert {made} == before
 """
-"""There is nothing more to do."""
+"""Its own result does not change any more."""

@@ -27,7 +27,7 @@ __all__ = ["array_code", "failing_test", "graph_code"]
 
 _WIDTH = 100
 _LETTERS = 100_000
-"""Of a comment."""
+"""Maximum length of a comment."""
 _ELSEWHERE = {
     "evaluate_nodes": "from graphrewrite.execution.evaluator import evaluate_nodes",
     "out_of_range": "from graphrewrite.types import out_of_range",
@@ -46,7 +46,7 @@ def failing_test(
     comments: Iterable[str] = (),
     bound: float | None = None,
 ) -> str:
-    r"""Return a test that fails as a counterexample says, with all that it needs.
+    r"""Return a failing test of a counterexample, with its imports and definitions.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def failing_test(
         body += textwrap.wrap(shown, _WIDTH, initial_indent="# ", subsequent_indent="# ")
     body.append(claim.strip().replace("{made}", made).replace("{rules}", tested.name).replace("{bound}", repr(bound)))
     code = "\n".join(body)
-    # Numbers that overflow or are none are values like others; a test run may take warnings for errors.
+    # Overflow and NaN are legitimate here, but a test run may turn their warnings into errors.
     decorator = '@np.errstate(all="ignore")\n' if {"evaluate", "evaluate_nodes"} & _names(code) else ""
     name = re.sub(r"\W", "_", tested.name.lower())
     function = f"{decorator}def test_{name}():\n{textwrap.indent(code, '    ')}"
@@ -85,7 +85,7 @@ def failing_test(
 
 
 def _head(code: str, origins: Iterable[Origin]) -> list[str]:
-    """The imports, and what is made of them."""
+    """Return the imports, and the definitions that use them."""
     used = _names(code.removeprefix('@np.errstate(all="ignore")\n')) | ({"np"} if code.startswith("@np") else set())
     front = sorted(used & _offered("graphrewrite"), key=lambda name: (not name[0].isupper(), name))
     lines = [line for name, line in _ELSEWHERE.items() if name in used]
@@ -105,27 +105,27 @@ def _together(imports: Iterable[str]) -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for line in imports:
         if line.startswith("from "):
-            place, _, name = line.partition(" import ")
-            names.setdefault(place, []).append(name)
+            module, _, name = line.partition(" import ")
+            names.setdefault(module, []).append(name)
         else:
             yield line
-    for place, found in names.items():
-        yield f"{place} import {', '.join(found)}"
+    for module, imported in names.items():
+        yield f"{module} import {', '.join(imported)}"
 
 
 def _offered(front: str) -> set[str]:
-    """The public names of a package; the fronts of packages import this module, so that it asks for them late."""
+    """Return the public names of a package; imported late, since packages import this module."""
     return set(import_module(front).__all__)
 
 
 def _names(code: str) -> set[str]:
-    """The names that code mentions, outside of texts and comments."""
+    """Return the names in code, outside of strings and comments."""
     tree = ast.parse(code.replace("{made}", "made").replace("{rules}", "rules").replace("{bound}", "bound"))
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def _own_ops(graph: Any) -> list[Any]:
-    """The ops of a graph's nodes that the library does not have; graphs that are nodes are part of the text."""
+    """Return the ops of a graph's nodes that are not in the library; nested graphs are part of the text."""
     ops = getattr(graph, "ops", {})
     kinds = sorted({data.get("type") for _, data in graph.nodes(data=True) if isinstance(data.get("type"), str)})
     own = [ops[kind] for kind in kinds if kind in ops and ops[kind] is not LIBRARY.get(kind)]
@@ -133,7 +133,7 @@ def _own_ops(graph: Any) -> list[Any]:
 
 
 def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
-    r"""Return what stands behind ``before =`` to rebuild a graph: of a plain digraph, with lines that fill it.
+    r"""Return the code after ``before =`` that rebuilds a graph; a plain digraph is filled by further lines.
 
     Examples
     --------
@@ -144,24 +144,24 @@ def graph_code(graph: Any, ops: Iterable[str] = ()) -> str:
     if not isinstance(graph, Graph):
         nodes = _value_code([(node, dict(data)) for node, data in graph.nodes(data=True)])
         edges = _value_code([(source, reader, dict(data)) for source, reader, data in graph.edges(data=True)])
-        given = f"**{_value_code(dict(graph.graph))}" if graph.graph else ""
-        return f"nx.DiGraph({given})\nbefore.add_nodes_from({nodes})\nbefore.add_edges_from({edges})"
+        keywords = f"**{_value_code(dict(graph.graph))}" if graph.graph else ""
+        return f"nx.DiGraph({keywords})\nbefore.add_nodes_from({nodes})\nbefore.add_edges_from({edges})"
     try:
         text = to_text(graph, whole=True)
     except GraphRewriteError as error:
         return f"None  # this graph has no text form: {' '.join(str(error).split())}"
     mark = '"""' if '"""' not in text else "'''"
-    if mark in text:  # names hold both: nothing but a literal is safe
+    if mark in text:  # names contain both quotes
         quoted = repr(text)
     else:
         raw = "r" if "\\" in text else ""
         quoted = f"{raw}{mark}\n{textwrap.indent(text, '    ')}\n{mark}"
-    known = f", ops=[{', '.join(ops)}]" if ops else ""
-    return f"Graph.parse({quoted}{known})"
+    own_ops = f", ops=[{', '.join(ops)}]" if ops else ""
+    return f"Graph.parse({quoted}{own_ops})"
 
 
 def _value_code(value: Any) -> str:
-    """An attribute's value, or a list or mapping of them, as an expression."""
+    """Return an attribute's value, or a list or mapping of them, as an expression."""
     if isinstance(value, np.ndarray):
         return array_code(value)
     if isinstance(value, dict):
@@ -200,16 +200,16 @@ def array_code(array: np.ndarray) -> str:
         raise TypeError(f"no code makes an array of {array.dtype}")
     digits = shortest(array)
     if array.dtype.kind == "f":
-        # A NaN has one text; one of other bits is given by its bytes.
+        # All NaNs have the same text: one with other bits is written as bytes.
         plain = np.where(np.isnan(digits), np.nan, digits).astype(array.dtype)
         if plain.tobytes() != array.tobytes():
-            made = f'np.frombuffer(bytes.fromhex("{array.tobytes().hex()}"), {dtype})'
-            return made if array.ndim == 1 else f"{made}.reshape{array.shape!r}"
+            code = f'np.frombuffer(bytes.fromhex("{array.tobytes().hex()}"), {dtype})'
+            return code if array.ndim == 1 else f"{code}.reshape{array.shape!r}"
     if array.size > 16 and all(entry.tobytes() == array.flat[0].tobytes() for entry in array.flat):
         return f"np.full({array.shape!r}, {_literal(digits.flat[0].item())}, {dtype})"
-    made = f"np.array({_literal(digits.tolist())}, {dtype})"
+    code = f"np.array({_literal(digits.tolist())}, {dtype})"
     # Of an empty array of several axes, the nested lists do not say every size.
-    return made if array.size or array.ndim == 1 else f"np.empty({array.shape!r}, {dtype})"
+    return code if array.size or array.ndim == 1 else f"np.empty({array.shape!r}, {dtype})"
 
 
 def _literal(value: Any) -> str:

@@ -19,12 +19,12 @@ __all__ = ["ListingLine", "aligned", "beside", "lines"]
 
 _GAP = " | "
 _LONG = 60
-"""A longer line has its value right behind it."""
+"""Longer lines are not aligned: their value follows at once."""
 
 
 @dataclass(frozen=True)
 class ListingLine:
-    """A node in the text form, and what it computes.
+    """A node in the text form, with its value.
 
     Attributes
     ----------
@@ -33,14 +33,14 @@ class ListingLine:
     text : str
         Its line.
     value : str
-        Its value, shortened; empty where it is not known, or stands in the line.
+        Its value, shortened; empty if unknown, or part of the line.
     mark : str
         ``"-"`` of a line that the other graph does not have (``"+"`` in the graph after), ``"~"`` where only the value
         differs, else a blank.
     ringed : bool
         Whether this is the first node that differs, or the one that it stands for.
     note : str
-        What stands behind it.
+        Remark at the end of the line.
     """
 
     node: Any
@@ -54,7 +54,7 @@ class ListingLine:
         return self.padded(0)
 
     def padded(self, width: int) -> str:
-        """Return the line with its value behind so many letters."""
+        """Return the line with its value at a column."""
         value = f"{' ' * (width - len(self.text))}  # {self.value}" if self.value else ""
         return f"{self.mark} {self.text}{value}{f'  <- {self.note}' if self.note else ''}"
 
@@ -72,14 +72,14 @@ def lines(graph: Any, values: Values) -> list[ListingLine]:
       a = neg(x) : f32[N]  # -1.0
       y = output(a)  # -1.0
     """
-    found = []
+    listing = []
     try:
         texts: list[tuple[Any, str]] = list(lines_of(graph))
-    except GraphRewriteError:  # a graph that is broken has no order; its nodes can still be read one by one
+    except GraphRewriteError:  # a malformed graph has no order, but its nodes can be printed one by one
         texts = [(node, _broken(graph, node)) for node in graph]
     for node, text in texts:
-        found.append(ListingLine(node, text, _value(graph, node, values)))
-    return found
+        listing.append(ListingLine(node, text, _value(graph, node, values)))
+    return listing
 
 
 def _broken(graph: Any, node: Any) -> str:
@@ -103,7 +103,7 @@ def _value(graph: Any, node: Any, values: Values) -> str:
 def aligned(
     left: Sequence[ListingLine], right: Sequence[ListingLine], ringed: tuple[Any, Any] | None = None
 ) -> list[tuple[ListingLine | None, ListingLine | None]]:
-    """Return the lines of two graphs in pairs, marked where they differ; what has no partner stands alone.
+    """Return the lines of two graphs in pairs, marked where they differ; lines without a partner stand alone.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def aligned(
     """
     first, second = ringed or (object(), object())
     names = [each.node for each in left]
-    # Beside a node stands what is called the same; beside the one that goes first, what stands for it.
+    # Nodes of one name are paired, and the first one that differs with its counterpart.
     keys = [first if each.node == second and second not in names else each.node for each in right]
     pairs: list[tuple[ListingLine | None, ListingLine | None]] = []
     for _, a, b, c, d in SequenceMatcher(None, names, keys, autojunk=False).get_opcodes():
@@ -134,7 +134,7 @@ def aligned(
 def beside(
     titles: tuple[str, str], pairs: Sequence[tuple[ListingLine | None, ListingLine | None]], width: int
 ) -> list[str]:
-    r"""Return two graphs in two columns where they fit, else one below the other.
+    r"""Return two graphs in two columns if they fit, else one below the other.
 
     Examples
     --------
@@ -159,6 +159,6 @@ def beside(
 
 
 def _padded(column: Sequence[ListingLine | None]) -> list[str]:
-    """Lines with their values below one another, where the lines are not too long for it."""
+    """Return lines whose values are aligned, except those of long lines."""
     width = max((len(line.text) for line in column if line is not None and len(line.text) <= _LONG), default=0)
     return ["" if line is None else line.padded(width) for line in column]

@@ -1,4 +1,4 @@
-"""Which rule did it: the first step of a rewrite after which the outputs are others."""
+"""The rule that caused a failure: the first step of a rewrite after which the outputs differ."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Culprit:
     name : str
         The rule or the pass.
     place : str
-        File and line where it is written; empty where that is not known.
+        File and line of its definition; empty if unknown.
     step, steps : int
         Which step of how many, from 1; 0 of 0 where it is the only rule, and was not seen at work.
     before, after : Graph or None
@@ -53,7 +53,7 @@ class Culprit:
 
 
 def members_of(rules: Any) -> tuple[Any, ...]:
-    """Return the rules, passes and functions that something is made of.
+    """Return the rules, passes and functions of a transformation.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def members_of(rules: Any) -> tuple[Any, ...]:
 
 
 def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound: float | None = None) -> Culprit | None:
-    r"""Return the first step after which a graph gives something else, or None where no step is to blame.
+    r"""Return the first step after which a graph computes other values; None if there is no such step.
 
     Examples
     --------
@@ -93,18 +93,20 @@ def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound:
         return alone
     try:
         steps = list(_steps(rules, before))
-    except Exception as error:  # what is tested may fail in any way
+    except Exception as error:  # tested code may raise anything
         named = [m for m in members if repr(name_of(m)) in str(error)]
         return alone or (Culprit(name_of(named[0]), place_of(named[0])) if len(named) == 1 else None)
     old = evaluated(before, inputs)
-    for index, (member, given, made) in enumerate(steps, start=1):
-        if _differ(before, old, made, evaluated(made, inputs), bound) or ports(given) != ports(made):
-            return Culprit(name_of(member), place_of(member), index, len(steps), given, made)
+    for index, (member, before_step, after_step) in enumerate(steps, start=1):
+        if _differ(before, old, after_step, evaluated(after_step, inputs), bound) or ports(before_step) != ports(
+            after_step
+        ):
+            return Culprit(name_of(member), place_of(member), index, len(steps), before_step, after_step)
     return alone
 
 
 def name_of(member: Any) -> str:
-    """Return what a rule, a pass or a function is called.
+    """Return the name of a rule, a pass or a function.
 
     Examples
     --------
@@ -115,38 +117,38 @@ def name_of(member: Any) -> str:
 
 
 def _steps(rules: Any, graph: Graph) -> Iterator[tuple[Any, Graph, Graph]]:
-    """Each member that changed something, with the graph that it was given and the one that it made."""
+    """Yield each step of a rewrite: the member, the graph before and the graph after."""
     if isinstance(rules, Pipeline):
         for phase in rules.phases:
-            made = graph
-            for member, given, made in _steps(phase, graph):
-                yield member, given, made
-            graph = made
+            after = graph
+            for member, before, after in _steps(phase, graph):
+                yield member, before, after
+            graph = after
         return
     members = members_of(rules)
     if len(members) == 1 and not isinstance(members[0], Rule | GraphRewriting | Pass):
-        made = members[0](graph)
-        if isinstance(made, Graph):
-            yield members[0], graph, made
+        after = members[0](graph)
+        if isinstance(after, Graph):
+            yield members[0], graph, after
         return
     done = trace(graph, members, limit=20 + 5 * len(graph))
     by_name = {name_of(member): member for member in members}
-    given = graph
+    before = graph
     for index, fired in enumerate(done.steps, start=1):
-        made = done.graph_after(index) if index < len(done.steps) else done.graph
-        yield by_name[fired.rule], given, made
-        given = made
+        after = done.graph_after(index) if index < len(done.steps) else done.graph
+        yield by_name[fired.rule], before, after
+        before = after
 
 
-def _differ(before: Graph, old: Values, made: Graph, new: Values, bound: float | None) -> bool:
-    """Whether an output is another, or a format has no room for what only the graph that was made computes."""
+def _differ(before: Graph, old: Values, after: Graph, new: Values, bound: float | None) -> bool:
+    """Tell whether an output differs, or only the second graph exceeds a format."""
     for name in before.outputs if old.arrays else ():
         a, b = old.arrays.get(Operand(name)), new.arrays.get(Operand(name))
         if a is None or b is None or a.shape != b.shape or a.dtype != b.dtype:
             return a is not None
         if not agreeing(a, b, bound).all():
             return True
-    return _out_of_format(made, new) is not None and _out_of_format(before, old) is None
+    return _out_of_format(after, new) is not None and _out_of_format(before, old) is None
 
 
 def _out_of_format(graph: Graph, values: Values) -> str | None:
@@ -154,7 +156,7 @@ def _out_of_format(graph: Graph, values: Values) -> str | None:
 
 
 def ports(graph: Graph) -> dict[str, list[tuple[str, str]]] | None:
-    """Return names and types of the inputs and outputs of a graph; None of one that is broken."""
+    """Return names and types of the inputs and outputs of a graph; None if it is malformed."""
     try:
         return interface(graph)
     except (GraphRewriteError, IndexError):

@@ -18,7 +18,7 @@ __all__ = ["picture", "svg_or_reason", "write_svg"]
 def picture(
     graphs: tuple[Any, Any], titles: tuple[str, str], columns: tuple[list[ListingLine], list[ListingLine]], text: str
 ) -> Picture:
-    r"""Return a picture of two graphs: what only one of them has is marked, and the first difference is ringed.
+    r"""Return a picture of two graphs: nodes of only one of them are marked, and the first difference is ringed.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def picture(
 
 
 def svg_or_reason(shown: Picture) -> tuple[str, str]:
-    """Return a picture as SVG, or nothing and the reason why there is none."""
+    """Return a picture as SVG, or an empty string and the reason."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what draws may use what its own libraries have deprecated
+        warnings.simplefilter("ignore")  # drawing libraries may use deprecated functions of others
         try:
             return shown.svg, ""
         except GraphRewriteError as error:
@@ -57,7 +57,7 @@ def svg_or_reason(shown: Picture) -> tuple[str, str]:
 
 
 def write_svg(shown: Picture, path: Path) -> str:
-    """Write a picture to a file, and its folder if need be; return the reason if there is none."""
+    """Write a picture to a file, creating its folder; return the reason if there is no picture."""
     svg, reason = svg_or_reason(shown)
     if reason:
         return reason

@@ -1,4 +1,4 @@
-"""The first node of a result that is not what it stands for."""
+"""The first node of a result whose value differs from that of its counterpart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FirstDifference", "first_difference"]
 
 @dataclass(frozen=True, eq=False)
 class FirstDifference:
-    """The earliest node of a result, in order, whose value is not that of the node which it stands for.
+    """The earliest node of a result, in order, whose value differs from that of its counterpart.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ class FirstDifference:
 def first_difference(
     before: Graph, after: Graph, old: Values, new: Values, bound: float | None = None
 ) -> FirstDifference | None:
-    r"""Return the first node that is not what it stands for, or None where there is none, or no values are known.
+    r"""Return the first node whose value differs from that of its counterpart; None if there is none, or no values.
 
     Parameters
     ----------
     bound : float, optional
-        By how much values may differ; where not given, every bit counts.
+        Maximum difference; by default every bit counts.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def first_difference(
             continue
         differ: np.ndarray | None = None
         if now != was and a.dtype != b.dtype and _types(before, was) != _types(after, now):
-            # A lowering: what stands for it says the same in other numbers, as far as they can be compared.
+            # A lowering: the counterpart has the same values in another format, compared as real numbers.
             a, b = as_reals(a, _types(before, was)), as_reals(b, _types(after, now))
             if a.shape != b.shape or bound is None:
                 continue
@@ -89,17 +89,17 @@ def _types(graph: Graph, at: Operand) -> object:
 
 
 def _in_words(a: np.ndarray, b: np.ndarray, differ: np.ndarray | None, batched: bool) -> tuple[str, str, str]:
-    """The index of the first entry that differs, without a batch of one, and what it was and is."""
+    """Return the index of the first entry that differs, without a batch of one, and its two values."""
     if differ is None:
         return "", f"{a.dtype}{list(a.shape)}", f"{b.dtype}{list(b.shape)}"
-    place = tuple(int(i) for i in np.argwhere(differ)[0])
-    index = place[1:] if batched else place
+    position = tuple(int(i) for i in np.argwhere(differ)[0])
+    index = position[1:] if batched else position
     several = differ.size > (len(differ) if batched else 1)
-    return f"[{', '.join(map(str, index))}]" if several else "", shown(a[place]), shown(b[place])
+    return f"[{', '.join(map(str, index))}]" if several else "", shown(a[position]), shown(b[position])
 
 
-def _sentence(was: Operand, now: Operand, place: str, old: str, new: str) -> str:
-    first, second = (f"`{at.node}{f':{at.result}' if at.result else ''}`{place}" for at in (was, now))
+def _sentence(was: Operand, now: Operand, entry: str, old: str, new: str) -> str:
+    first, second = (f"`{at.node}{f':{at.result}' if at.result else ''}`{entry}" for at in (was, now))
     if was == now:
         return f"{first} was {old} and is {new}"
     return f"{first} was {old}, and {second}, which stands for it, is {new}"

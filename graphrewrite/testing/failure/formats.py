@@ -1,4 +1,4 @@
-"""Values that the formats of a graph have no room for: numpy holds them all the same, hardware does not."""
+"""Values beyond the formats of a graph: numpy holds them, hardware does not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def has_formats(graph: Graph) -> bool:
 
 
 def out_of_format(graph: Graph, values: Mapping[str, np.ndarray]) -> str | None:
-    r"""Return which node computes a mantissa that the format of its result does not have, and which, if any does.
+    r"""Return a message on the first mantissa beyond the format of its node; None if there is none.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def out_of_format(graph: Graph, values: Mapping[str, np.ndarray]) -> str | None:
     """
     try:
         order = graph.in_order()
-    except GraphRewriteError:  # it has a cycle, of nodes that keep a state
+    except GraphRewriteError:  # a cycle, through nodes with a state
         order = tuple(graph)
     for node in order:
         element = _element(graph._node[node].get("result"))
         if isinstance(element, FixedPoint) and node in values:
-            found = out_of_range(element, values[node])
-            if found is not None:
-                return f"node {node!r} {found}"
+            message = out_of_range(element, values[node])
+            if message is not None:
+                return f"node {node!r} {message}"
     return None
 
 

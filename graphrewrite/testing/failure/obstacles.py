@@ -1,4 +1,4 @@
-"""Why a rule never fired: what it said when it declined, or what stopped its search."""
+"""Reasons why a rule never matched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 
 def obstacles(member: Any, graphs: Iterable[Any]) -> Counter[str]:
-    r"""Return why a rule does not match in some graphs, by how often, without the names of nodes.
+    r"""Return the reasons why a rule does not match in some graphs, counted, without the names of nodes.
 
     Examples
     --------
@@ -26,20 +26,20 @@ def obstacles(member: Any, graphs: Iterable[Any]) -> Counter[str]:
     >>> dict(obstacles(drop_double_negation, [g]))
     {'a node is relu, and the pattern needs neg': 1}
     """
-    found: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
     if not hasattr(member, "explain"):
-        return found
+        return reasons
     kinds = member.kinds if hasattr(member, "kinds") else member.definition.root_kinds
     for graph in graphs:
         for node, data in graph.nodes(data=True):
             if kinds is None or data.get("type") in kinds:
                 said = member.explain(graph, at=node).removeprefix(f"{member.name} does not match at {node!r}")
                 reason = said.partition(": ")[2].removesuffix(".")
-                found[_without_names(reason, graph)] += 1
-    if not found:
+                reasons[_without_names(reason, graph)] += 1
+    if not reasons:
         wanted = " or ".join(map(repr, sorted(kinds or ())))
-        found[f"no graph had a node of type {wanted}"] = 1
-    return found
+        reasons[f"no graph had a node of type {wanted}"] = 1
+    return reasons
 
 
 def _without_names(reason: str, graph: Any) -> str:

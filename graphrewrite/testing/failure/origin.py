@@ -1,4 +1,4 @@
-"""Where a rule, a rule set or an op can be imported from."""
+"""Imports of rules, rule sets and ops."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Origin", "origin_of"]
 
 @dataclass(frozen=True)
 class Origin:
-    """How a test gets hold of something.
+    """An import of something in a test.
 
     Attributes
     ----------
     name : str
-        What it is called there.
+        Its name in the test.
     lines : tuple of str
-        Code that makes the name known: an import, a comment where nothing can be imported, a tuple of what is imported.
+        Code that defines the name: an import, a comment if nothing can be imported, a tuple of imported names.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Origin:
 
 
 def origin_of(thing: Any) -> Origin:
-    """Return how a test gets hold of a rule, a pass, a function, an op, or a tuple of them.
+    """Return the import of a rule, a pass, a function, an op, or a tuple of them.
 
     Examples
     --------
@@ -42,40 +42,40 @@ def origin_of(thing: Any) -> Origin:
     >>> origin_of((drop_identity,)).lines[1:]
     ('', 'RULES = (drop_identity,)')
     """
-    found = _imported(thing)
-    if found is not None:
-        return found
+    imported = _imported(thing)
+    if imported is not None:
+        return imported
     if isinstance(thing, Iterable) and not hasattr(thing, "__name__") and not hasattr(thing, "phases"):
         members = [origin_of(member) for member in members_of(thing)]
-        known = [line for line in dict.fromkeys(line for each in members for line in each.lines) if line]
+        lines = [line for line in dict.fromkeys(line for each in members for line in each.lines) if line]
         names = ", ".join(each.name for each in members) + ("," if len(members) == 1 else "")
-        return Origin("RULES", (*known, "", f"RULES = ({names})"))
+        return Origin("RULES", (*lines, "", f"RULES = ({names})"))
     name = str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or "transformation")
     name = name if name.isidentifier() else "transformation"
     return Origin(name, (f"# {name}: {place_of(thing) or 'made while the program ran'}; import it here",))
 
 
 def _imported(thing: Any) -> Origin | None:
-    """The import of something that is a global of a module: of that where it is made, else of one that offers it."""
+    """Return the import of a global of a module: of the module that defines it, else of one that exports it."""
     made_by = getattr(thing, "function", thing)
     own = getattr(made_by, "__module__", None) if hasattr(made_by, "__qualname__") else None
-    for places in ([own] if isinstance(own, str) else [], list(sys.modules)):  # a tuple does not say where it was made
-        holders = [(name, place) for place in places for name in _names_in(place, thing)]
+    for modules in ([own] if isinstance(own, str) else [], list(sys.modules)):  # a tuple has no module
+        holders = [(name, module) for module in modules for name in _names_in(module, thing)]
         if holders:
-            name, place = min(holders, key=_rank)
-            return Origin(name, (f"from {place} import {name}",))
+            name, module = min(holders, key=_rank)
+            return Origin(name, (f"from {module} import {name}",))
     return None
 
 
-def _names_in(place: str, thing: Any) -> list[str]:
-    """What a module calls something."""
-    if place == "__main__" or place.startswith("_"):
+def _names_in(module: str, thing: Any) -> list[str]:
+    """Return the names of an object in a module."""
+    if module == "__main__" or module.startswith("_"):
         return []
-    space = getattr(sys.modules.get(place), "__dict__", {})
+    space = getattr(sys.modules.get(module), "__dict__", {})
     return [name for name, value in list(space.items()) if value is thing and name.isidentifier() and name[:2] != "__"]
 
 
 def _rank(holder: tuple[str, str]) -> tuple[bool, int, str, str]:
-    name, place = holder
-    offered = name in getattr(sys.modules[place], "__all__", ())
-    return not offered, place.count("."), place, name
+    name, module = holder
+    offered = name in getattr(sys.modules[module], "__all__", ())
+    return not offered, module.count("."), module, name

@@ -1,4 +1,4 @@
-"""What the displays of counterexamples, reports and proofs show."""
+"""Content of the displays of counterexamples, reports and proofs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class CounterexamplePage:
     reason : str
         What does not hold.
     notes : tuple of str
-        What is told below it.
+        Lines below it.
     given : str
-        The graph that was given in the text form, where it is neither of the two that are compared.
+        The original graph in the text form, if it is neither of the two that are compared.
     titles : tuple of str
         What stands above each graph.
     pairs : tuple of tuple of ListingLine or None

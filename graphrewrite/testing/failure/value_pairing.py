@@ -1,4 +1,4 @@
-"""Which value of one graph stands for which of another."""
+"""Pairs of corresponding values of two graphs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graphrewrite.graph.dataflow import Operand
 __all__ = ["value_pairs"]
 
 Pair = tuple[Operand, Operand, str]
-"""A value of the graph after, that of the graph before which it stands for, and the node at which that shows."""
+"""A value of the graph after, its counterpart in the graph before, and the node that relates them."""
 
 
 def value_pairs(before: Graph, after: Graph) -> list[Pair]:
-    r"""Return what stands for what, in the order of the graph after.
+    r"""Return the pairs of corresponding values, in the order of the graph after.
 
     A node of the same name stands for itself. What a node of both graphs reads now stands for what it has read. Of new
     nodes that come from the same ones, the last stands for the last of those.
@@ -61,7 +61,7 @@ def value_pairs(before: Graph, after: Graph) -> list[Pair]:
 def _read(graph: Graph, node: str) -> tuple[Operand, ...]:
     try:
         return graph.operands(node)
-    except GraphRewriteError:  # its slots collide: nothing is known of what it reads
+    except GraphRewriteError:  # its slots collide, so that its operands are unknown
         return ()
 
 

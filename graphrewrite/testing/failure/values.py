@@ -19,12 +19,12 @@ from graphrewrite.types import FixedPoint, Stream
 __all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "shown"]
 
 _SHORT = 28
-"""A value is shown as it is up to so many letters."""
+"""Longer values are abbreviated."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """What the nodes of a graph compute.
+    """The values of the nodes of a graph.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ class Values:
 
 
 NO_VALUES = Values({}, {})
-"""Of a graph that cannot be evaluated, or without inputs to do it."""
+"""Values of a graph that cannot be evaluated, or that has no inputs."""
 
 
 def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
-    r"""Return every result of every node that can be evaluated; what fails is told of the node that fails first.
+    r"""Return every result of every node that can be evaluated, and errors of the nodes that fail first.
 
     Examples
     --------
@@ -59,9 +59,9 @@ def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
         probed = graph.copy()
         probes = {Operand(n, r): n for n in order for r in range(_results(graph, n))}
         for at in probes:
-            if at.result:  # an evaluation gives the first result of a node; an output tells the others
+            if at.result:  # an evaluation returns the first result of a node; the others need an output
                 probes[at] = probed.output(probed.fresh("probe"), Value(probed, *at))
-    except GraphRewriteError:  # a graph that is broken is shown without values
+    except GraphRewriteError:  # a malformed graph is shown without values
         return NO_VALUES
     with np.errstate(all="ignore"):
         try:
@@ -101,12 +101,12 @@ def _read_type(graph: Graph, output: str) -> Any:
 
 
 def _number(entry: Any) -> str:
-    """An array, or an entry of one, in the shortest digits."""
+    """Return an array, or an entry of one, in the shortest digits."""
     return format_attribute(np.asarray(entry)[()])
 
 
 def shown(array: np.ndarray, *, batched: bool = False) -> str:
-    """Return a value as text: as it is where it is small, else how it begins, and how many entries it has.
+    """Return a value as text: in full if it is small, else its beginning and the number of entries.
 
     Parameters
     ----------
@@ -132,6 +132,6 @@ def shown(array: np.ndarray, *, batched: bool = False) -> str:
 
 
 def as_reals(array: np.ndarray, kind: Any) -> np.ndarray:
-    """Return what an array stands for: mantissas of a fixed-point format as the numbers that they are."""
+    """Return an array as real numbers: mantissas of a fixed-point format are scaled."""
     element = getattr(kind, "element", None)
     return array * 2.0**-element.fraction if isinstance(element, FixedPoint) else array
