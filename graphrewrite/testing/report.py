@@ -107,15 +107,15 @@ class Report:
         """
         declined = self.declined.get(name)
         if declined:
-            reason, count = _most(declined)
+            reason, count = _by_count(declined)[0]
             total = sum(declined.values())
             mostly = "" if count == total else f", {count} of them"
             return f"it declined {total} matches{mostly}: {reason!r}"
         member = next((m for m in members_of(self.rules) if getattr(m, "name", None) == name), None)
-        found = obstacles(member, self.samples) if member is not None and self.samples else Counter()
-        if not found:
+        reasons = obstacles(member, self.samples) if member is not None and self.samples else Counter()
+        if not reasons:
             return ""
-        reason, count = _most(found)
+        reason, count = _by_count(reasons)[0]
         often = f", {count} times in {len(self.samples)} graphs" if count > 1 else ""
         return f"its pattern matches nowhere{often}: {reason}"
 
@@ -155,16 +155,16 @@ class Report:
         """Return rows of statistics, each with its title."""
         if not self.graphs:
             return []
-        found = [("fired", _counted(self.fired, len(self.fired)) or "nothing")]
+        rows = [("fired", _counted(self.fired, len(self.fired)) or "nothing")]
         declined = "; ".join(f"{name} {count}: {reason!r}" for name, (reason, count) in self._reasons())
-        found += [("declined", declined)] if declined else []
-        found.append(("sizes", f"{min(self.sizes)} {''.join(_bars(self.sizes))} {max(self.sizes)} nodes"))
-        found.append(("ops", _counted(self.ops, _OPS)))
-        return found
+        rows += [("declined", declined)] if declined else []
+        rows.append(("sizes", f"{min(self.sizes)} {''.join(_bars(self.sizes))} {max(self.sizes)} nodes"))
+        rows.append(("ops", _counted(self.ops, _OPS)))
+        return rows
 
     def _reasons(self) -> list[tuple[str, tuple[str, int]]]:
         """Return the most frequent reason for declining, by member."""
-        return [(name, _most(self.declined[name])) for name in sorted(self.declined) if self.declined[name]]
+        return [(name, _by_count(self.declined[name])[0]) for name in sorted(self.declined) if self.declined[name]]
 
     @property
     def page(self) -> ReportPage:
@@ -192,13 +192,13 @@ class Report:
         return self.show()._repr_html_()
 
 
-def _most(counted: Counter[str]) -> tuple[str, int]:
-    """Return the most frequent entry, and of several the first by name."""
-    return min(counted.items(), key=lambda entry: (-entry[1], entry[0]))
+def _by_count(counted: Counter[str]) -> list[tuple[str, int]]:
+    """Return entries, the most frequent first, equally frequent ones by name."""
+    return sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 def _counted(counted: Counter[str], most: int) -> str:
-    entries = sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
+    entries = _by_count(counted)
     shown = ", ".join(f"{name} {count}" for name, count in entries[:most])
     return f"{shown} and {len(entries) - most} others" if len(entries) > most else shown
 
@@ -213,12 +213,12 @@ def _binned(sizes: Counter[int]) -> list[tuple[str, int]]:
         return []
     low, high = min(sizes), max(sizes)
     step = -(-(high - low + 1) // _BINS)
-    found = []
+    bins = []
     for start in range(low, high + 1, step):
         end = min(start + step - 1, high)
         count = sum(sizes[size] for size in range(start, end + 1))
-        found.append((str(start) if start == end else f"{start} to {end}", count))
-    return found
+        bins.append((str(start) if start == end else f"{start} to {end}", count))
+    return bins
 
 
 def _bars(sizes: Counter[int]) -> list[str]:

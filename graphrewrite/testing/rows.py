@@ -34,9 +34,9 @@ def rows_of(graph: Graph, inputs: Mapping[str, np.ndarray], rows: Sequence[int])
     >>> {name: a.tolist() for name, a in rows_of(g, {"x": np.arange(4.0), "w": np.arange(3.0)}, [0, 2]).items()}
     {'x': [0.0, 2.0], 'w': [0.0, 1.0, 2.0]}
     """
-    found = dict(inputs)
+    chosen = dict(inputs)
     for name in graph.inputs:
         if is_batched(graph, Operand(name)):
             own = [row for row in rows if row < len(inputs[name])]
-            found[name] = inputs[name][own] if own else inputs[name]
-    return found
+            chosen[name] = inputs[name][own] if own else inputs[name]
+    return chosen

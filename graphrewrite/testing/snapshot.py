@@ -47,7 +47,7 @@ def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:
     """
     return {
         "nodes": {node: _frozen(data) for node, data in graph._node.items()},
-        "edges": {(a, b): _slots(data) for a, found in graph._succ.items() for b, data in found.items()},
+        "edges": {(a, b): _slots(data) for a, targets in graph._succ.items() for b, data in targets.items()},
         "graph": {key: _frozen(value) for key, value in graph.graph.items()},
     }
 
@@ -70,9 +70,9 @@ def _frozen(value: Any) -> Any:
     if kind is np.ndarray:
         return (str(value.dtype), value.shape, value.tobytes()) if value.dtype != object else repr(value)
     if kind is dict:
-        return {key: _frozen(found) for key, found in value.items()}
+        return {key: _frozen(entry) for key, entry in value.items()}
     if kind is tuple or kind is list:
-        return kind, tuple([_frozen(found) for found in value])
+        return kind, tuple([_frozen(entry) for entry in value])
     if kind is float or kind is bool:
         return repr(value)  # 0.0 is not -0.0, NaN is NaN, and True is not 1
     if kind is set:

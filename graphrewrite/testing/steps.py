@@ -46,9 +46,9 @@ class Step:
         """The graph after the step."""
         if not isinstance(self.change, Edit):
             return self.change
-        made = self.before.copy()
-        apply_edit(made, self.change)
-        return made
+        after = self.before.copy()
+        apply_edit(after, self.change)
+        return after
 
     def __str__(self) -> str:
         return self.rule if self.at is None else f"{self.rule} at {self.at!r}"
@@ -81,9 +81,9 @@ def steps_from(
     for member in chosen:
         with np.errstate(all="ignore"):  # rules compute with generated constants, and may divide by zero
             if isinstance(member, Pass):
-                made = graph.copy()
-                if member.apply_in_place(made):
-                    yield Step(member.name, None, graph, made)
+                after = graph.copy()
+                if member.apply_in_place(after):
+                    yield Step(member.name, None, graph, after)
                 continue
             for node in arranged(_places(graph, member)):
                 for match in member.matches_at(graph, node):
@@ -109,7 +109,7 @@ def in_words(path: Sequence[Step], *, most: int) -> str:
     >>> in_words([Step("grow", i) for i in range(9)], most=3)
     'grow at 0, grow at 1, … (6 steps), grow at 8'
     """
-    told = list(map(str, path))
-    if len(told) > most:
-        told[most - 1 : -1] = [f"… ({len(told) - most} steps)"]
-    return ", ".join(told)
+    words = list(map(str, path))
+    if len(words) > most:
+        words[most - 1 : -1] = [f"… ({len(words) - most} steps)"]
+    return ", ".join(words)

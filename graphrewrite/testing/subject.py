@@ -118,16 +118,16 @@ class Subject:
     graphrewrite.errors.RuleError: 'drop_identity' cannot be tested; pass a rule, a pass, a rule set, a Pipeline, ...
     """
 
-    def __init__(self, given: Transformation) -> None:
-        self.given = given
-        self.stages: list[Callable[[Any], Any] | tuple[Single, ...]] = list(_stages(given))
+    def __init__(self, transformation: Transformation) -> None:
+        self.given = transformation
+        self.stages: list[Callable[[Any], Any] | tuple[Single, ...]] = list(_stages(transformation))
         self.members = tuple(m for stage in self.stages if isinstance(stage, tuple) for m in stage)
         functions = tuple(_name_of(stage) for stage in self.stages if not isinstance(stage, tuple))
         self.names = tuple(dict.fromkeys((*(m.name for m in self.members), *functions)))
         if not self.names:
-            raise RuleError(f"{given!r} is empty, so that there is nothing to test; {_ADVICE}")
+            raise RuleError(f"{transformation!r} is empty, so that there is nothing to test; {_ADVICE}")
         alone = self.names[0] if len(self.names) == 1 else f"{len(self.names)} rules"
-        self.name: str = given.name if isinstance(given, Pipeline) else alone
+        self.name: str = transformation.name if isinstance(transformation, Pipeline) else alone
         kept = {getattr(m, "keeps", "exact") for m in self.members}
         self.keeps = "exact" if kept <= {"exact"} else "rounding"
         self.is_deaf = any(isinstance(m, Pass) for m in self.members) or bool(functions)
@@ -175,17 +175,17 @@ class Subject:
     def _called(self, function: Callable[[Any], Any], outcome: Outcome) -> Any:
         graph, name = outcome.graph, _name_of(function)
         try:
-            made = function(graph)
+            result = function(graph)
         except GraphRewriteError as error:
             if isinstance(error, _FAULTS):
                 raise
             outcome.declined.setdefault(name, Counter())[str(error)] += 1
             return graph
-        if not isinstance(made, nx.DiGraph):
-            raise RewriteError(f"it gave {type(made).__name__}, and no graph; return the new graph")
-        if made is not graph and not (made.__class__ is graph.__class__ and made == graph):
+        if not isinstance(result, nx.DiGraph):
+            raise RewriteError(f"it gave {type(result).__name__}, and no graph; return the new graph")
+        if result is not graph and not (result.__class__ is graph.__class__ and result == graph):
             outcome.fired[name] += 1
-        return made
+        return result
 
     def graphs(self, names: Iterable[str]) -> st.SearchStrategy[Any]:
         """Return a strategy of graphs on which members may fire."""
@@ -207,28 +207,30 @@ class Subject:
         return f"<subject {self.name}>"
 
 
-def _stages(given: Any) -> Iterator[Callable[[Any], Any] | tuple[Single, ...]]:
+def _stages(transformation: Any) -> Iterator[Callable[[Any], Any] | tuple[Single, ...]]:
     """Yield rule sets and functions in the order of application."""
-    if isinstance(given, Pipeline):
-        for phase in given.phases:
+    if isinstance(transformation, Pipeline):
+        for phase in transformation.phases:
             yield from _stages(phase)
-    elif isinstance(given, Rule | GraphRewriting | Pass):
-        yield (given,)
-    elif isinstance(given, Iterable) and not isinstance(given, str | bytes | nx.Graph | type):
-        yield tuple(_member(m) for m in given)
-    elif callable(given) and not isinstance(given, type):
-        _check_arguments(given)
-        yield given
+    elif isinstance(transformation, Rule | GraphRewriting | Pass):
+        yield (transformation,)
+    elif isinstance(transformation, Iterable) and not isinstance(transformation, str | bytes | nx.Graph | type):
+        yield tuple(_member(m) for m in transformation)
+    elif callable(transformation) and not isinstance(transformation, type):
+        _check_arguments(transformation)
+        yield transformation
     else:
-        raise RuleError(f"{given!r} cannot be tested; {_ADVICE}")
+        raise RuleError(f"{transformation!r} cannot be tested; {_ADVICE}")
 
 
-def _member(given: Any) -> Single:
-    if isinstance(given, Pipeline):
-        raise RuleError(f"{given!r} is a member of a rule set; put the pipeline and the rules into one Pipeline")
-    if not isinstance(given, Rule | GraphRewriting | Pass):
-        raise RuleError(f"{given!r} is neither a rule nor a pass; decorate it with @rule or @pass_")
-    return given
+def _member(transformation: Any) -> Single:
+    if isinstance(transformation, Pipeline):
+        raise RuleError(
+            f"{transformation!r} is a member of a rule set; put the pipeline and the rules into one Pipeline"
+        )
+    if not isinstance(transformation, Rule | GraphRewriting | Pass):
+        raise RuleError(f"{transformation!r} is neither a rule nor a pass; decorate it with @rule or @pass_")
+    return transformation
 
 
 def _check_arguments(function: Callable[..., Any]) -> None:

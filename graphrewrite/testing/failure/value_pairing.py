@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
+from graphrewrite.testing.failure.values import result_count
 
 __all__ = ["value_pairs"]
 
@@ -33,29 +32,29 @@ def value_pairs(before: Graph, after: Graph) -> list[Pair]:
     [('x', 'x'), ('c', 'b'), ('y', 'y')]
     """
     order = after.in_order()
-    found: dict[tuple[Operand, Operand], str] = {}
+    pairs: dict[tuple[Operand, Operand], str] = {}
     for node in order:
         if node not in before:
             continue
         for was, now in zip(_read(before, node), _read(after, node), strict=False):
             if was != now:
-                found.setdefault((now, was), now.node if now.node not in before else node)
-        for result in range(min(_count(before, node), _count(after, node))):
-            found[Operand(node, result), Operand(node, result)] = node
-    paired = {now.node for now, _ in found}
-    told = {was.node for _, was in found}
-    place = {node: i for i, node in enumerate(before.in_order())}
+                pairs.setdefault((now, was), now.node if now.node not in before else node)
+        for result in range(min(result_count(before, node), result_count(after, node))):
+            pairs[Operand(node, result), Operand(node, result)] = node
+    paired = {now.node for now, _ in pairs}
+    counterparts = {was.node for _, was in pairs}
+    positions = {node: i for i, node in enumerate(before.in_order())}
     families: dict[tuple[str, ...], str] = {}
     for node in order:
-        origin = tuple(n for n in after.nodes[node].get("origin") or () if n in place)
+        origin = tuple(n for n in after.nodes[node].get("origin") or () if n in positions)
         if node not in before and origin:
             families[origin] = node
     for origin, node in families.items():
-        last = max(origin, key=place.__getitem__)
-        if node not in paired and last not in told and _count(before, last) == _count(after, node):
-            found.update(((Operand(node, r), Operand(last, r)), node) for r in range(_count(after, node)))
+        last = max(origin, key=positions.__getitem__)
+        if node not in paired and last not in counterparts and result_count(before, last) == result_count(after, node):
+            pairs.update(((Operand(node, r), Operand(last, r)), node) for r in range(result_count(after, node)))
     at = {node: i for i, node in enumerate(order)}
-    return sorted(((*pair, where) for pair, where in found.items()), key=lambda entry: (at[entry[2]], entry[0].result))
+    return sorted(((*pair, where) for pair, where in pairs.items()), key=lambda entry: (at[entry[2]], entry[0].result))
 
 
 def _read(graph: Graph, node: str) -> tuple[Operand, ...]:
@@ -63,8 +62,3 @@ def _read(graph: Graph, node: str) -> tuple[Operand, ...]:
         return graph.operands(node)
     except GraphRewriteError:  # its slots collide, so that its operands are unknown
         return ()
-
-
-def _count(graph: Graph, node: str) -> int:
-    result: Any = graph.nodes[node].get("result")
-    return len(result) if isinstance(result, tuple) and result else 1

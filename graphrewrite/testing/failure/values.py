@@ -16,7 +16,7 @@ from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.value import Value
 from graphrewrite.types import FixedPoint, Stream
 
-__all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "shown"]
+__all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "result_count", "shown"]
 
 _SHORT = 28
 """Longer values are abbreviated."""
@@ -57,7 +57,7 @@ def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
     try:
         order = graph.in_order()
         probed = graph.copy()
-        probes = {Operand(n, r): n for n in order for r in range(_results(graph, n))}
+        probes = {Operand(n, r): n for n in order for r in range(result_count(graph, n))}
         for at in probes:
             if at.result:  # an evaluation returns the first result of a node; the others need an output
                 probes[at] = probed.output(probed.fresh("probe"), Value(probed, *at))
@@ -65,13 +65,14 @@ def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
         return NO_VALUES
     with np.errstate(all="ignore"):
         try:
-            found = evaluate_nodes(probed, given, probes.values())
-            return Values({at: found[probe] for at, probe in probes.items()}, {})
+            values = evaluate_nodes(probed, given, probes.values())
+            return Values({at: values[probe] for at, probe in probes.items()}, {})
         except GraphRewriteError:
             return _one_by_one(probed, given, probes)
 
 
-def _results(graph: Graph, node: str) -> int:
+def result_count(graph: Graph, node: str) -> int:
+    """Return the number of results of a node, at least 1."""
     result = graph.nodes[node].get("result")
     return max(len(result), 1) if isinstance(result, tuple) else 1
 

@@ -1,4 +1,4 @@
-"""What is made smaller: a graph, and inputs for it."""
+"""Cases for reduction: a graph with inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.testing.strategies.inputs import batch_for
 
-__all__ = ["Case", "Step", "retyped", "tidied", "value_of"]
+__all__ = ["LEAVES", "Case", "Step", "Ways", "retyped", "tidied", "value_of"]
+
+LEAVES = ("input", "constant")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +36,22 @@ class Case:
 
     def having(self, graph: Graph, **more: np.ndarray) -> Case:
         """Return another graph with the inputs that it still has, and more."""
-        found = {**self.inputs, **more}
-        return Case(graph, {name: found[name] for name in graph.inputs})
+        inputs = {**self.inputs, **more}
+        return Case(graph, {name: inputs[name] for name in graph.inputs})
+
+    def retyped(self, graph: Graph, **more: np.ndarray) -> Case | None:
+        """Return another graph, as `having` does, with its types inferred again in place; None if they do not fit."""
+        return None if retyped(graph) is None else self.having(graph, **more)
 
 
-Step = Callable[[Case], Iterator[Callable[[Case], Case | None]]]
-"""From a case to ways of making it smaller.
-
-Each way is tried in turn, on the case as it is by then; it gives None where there is nothing for it to do any more.
-"""
+Ways = Iterator[Callable[[Case], "Case | None"]]
+"""Functions that make a case smaller, each tried on the current case; None if one has nothing left to do."""
+Step = Callable[[Case], Ways]
+"""Function from a case to ways of making it smaller."""
 
 
 def tidied(new: Graph, old: Graph) -> Graph:
-    r"""Remove, in place, what no output needs any more that an output of another graph needed, and count ports anew.
+    r"""Remove nodes, in place, that are dead but were not in another graph, and number the ports again.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ def tidied(new: Graph, old: Graph) -> Graph:
 
 
 def retyped(graph: Graph) -> Graph | None:
-    """Infer the types of a graph anew, in place; return it, or None where they do not fit any more."""
+    """Infer the types of a graph again, in place; return it, or None if they do not fit."""
     try:
         infer(graph)
     except GraphRewriteError:
@@ -81,16 +86,16 @@ def retyped(graph: Graph) -> Graph | None:
 
 
 def value_of(case: Case, operand: Operand) -> np.ndarray:
-    """Return what a value inside a graph is for the inputs of a case; zeros and others where that cannot be said."""
+    """Return a value inside a graph for the inputs of a case; any values of its type if it cannot be evaluated."""
     kind = case.graph.result_type(*operand)
     probe = case.graph.copy()
     probe.remove_nodes_from(probe.outputs)
     probe.output(probe.fresh("probe"), probe.value(*operand))
     try:
         with np.errstate(all="ignore"):
-            (found,) = evaluate(probe, case.inputs).values()
+            (value,) = evaluate(probe, case.inputs).values()
     except GraphRewriteError:
         alone = Graph("probe")
         alone.input("x", kind)
         return batch_for(alone, 0, moderate=True)["x"]
-    return found
+    return value

@@ -1,19 +1,18 @@
-"""Names that say what is there: x for inputs, y for outputs, and nodes counted from one."""
+"""Plain names: x for inputs, y for outputs, and numbered nodes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from functools import partial
 
 from graphrewrite.graph import Graph
-from graphrewrite.testing.reduction.case import Case
+from graphrewrite.testing.reduction.case import Case, Ways
 
 __all__ = ["rename_nodes"]
 
 
-def rename_nodes(case: Case) -> Iterator[Callable[[Case], Case | None]]:
-    """Give nodes the names that they would have in a graph written anew; or keep which name comes before which."""
+def rename_nodes(case: Case) -> Ways:
+    """Rename nodes as in a newly written graph, in the order of the graph or of the old names."""
     yield partial(_renamed, False)
     yield partial(_renamed, True)
 
@@ -33,14 +32,14 @@ def _renamed(by_name: bool, case: Case) -> Case | None:
         counts[stem] += 1
     if len(set(names.values())) < len(names) or all(old == new for old, new in names.items()):
         return None
-    made = graph.copy()
-    made.clear()
-    made.graph.update(graph.graph)
+    renamed = graph.copy()
+    renamed.clear()
+    renamed.graph.update(graph.graph)
     for node in graph.in_order():
         data = dict(graph._node[node])
         if "origin" in data:
             data["origin"] = tuple(names.get(name, name) for name in data["origin"])
-        made.add_node(names[node], **data)
+        renamed.add_node(names[node], **data)
     for source, destination, data in graph.edges(data=True):
-        made.add_edge(names[source], names[destination], **data)
-    return Case(made, {names[name]: array for name, array in case.inputs.items()})
+        renamed.add_edge(names[source], names[destination], **data)
+    return Case(renamed, {names[name]: array for name, array in case.inputs.items()})

@@ -1,22 +1,19 @@
-"""Fewer nodes: outputs dropped or moved, nodes bypassed, values cut, leaves merged."""
+"""Reduction of nodes: outputs dropped or moved, nodes bypassed, values cut, leaves merged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
 
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.graph.rewiring import move_slot, rewire
-from graphrewrite.testing.reduction.case import Case, retyped, tidied, value_of
+from graphrewrite.testing.failure.values import result_count
+from graphrewrite.testing.reduction.case import LEAVES, Case, Ways, tidied, value_of
 
 __all__ = ["bypass_nodes", "cut_values", "drop_dead_nodes", "drop_outputs", "merge_leaves", "move_outputs"]
 
-Ways = Iterator[Callable[[Case], Case | None]]
-_LEAVES = ("input", "constant")
-
 
 def drop_outputs(case: Case) -> Ways:
-    """Keep one output, or drop one, with all that only the others need."""
+    """Keep one output, or drop one, with the nodes that only the dropped ones need."""
     outputs = case.graph.outputs
     for name in outputs:
         yield partial(_without_outputs, [n for n in outputs if n != name], True)
@@ -52,7 +49,7 @@ def _without_dead(node: str | None, case: Case) -> Case | None:
 
 
 def move_outputs(case: Case) -> Ways:
-    """Let an output give a value from further up, where the first difference may be, or any that needs fewer nodes."""
+    """Move an output to a value further up, near the first difference, or to any value that needs fewer nodes."""
     order = [n for n in case.graph.in_order() if case.graph._node[n]["type"] != "output"]
     for output in case.graph.outputs:
         for node in order:
@@ -86,18 +83,18 @@ def _bypassed(node: str, slot: int, case: Case) -> Case | None:
     operand = graph.operands(node)[slot]
     results = graph._node[node]["result"]
     new = graph.copy()
-    for result in range(len(results) if isinstance(results, tuple) else 1):
+    for result in range(result_count(graph, node)):
         rewire(new, node, operand, result)
     new.remove_node(node)
     same = graph.result_type(*operand) == results
-    kept = tidied(new, graph) if same else retyped(tidied(new, graph))
-    return None if kept is None else case.having(kept)
+    kept = tidied(new, graph)
+    return case.having(kept) if same else case.retyped(kept)
 
 
 def cut_values(case: Case) -> Ways:
-    """Put an input in the place of a node, with the values that the node has."""
+    """Replace a node by an input with the values of the node."""
     for node in reversed(case.graph.in_order()):
-        if case.graph._node[node]["type"] not in (*_LEAVES, "output"):
+        if case.graph._node[node]["type"] not in (*LEAVES, "output"):
             yield partial(_cut, node)
 
 
@@ -119,7 +116,7 @@ def _cut(node: str, case: Case) -> Case | None:
 def merge_leaves(case: Case) -> Ways:
     """Let one input, or one constant, stand for two of one type."""
     graph = case.graph
-    leaves = [n for n in graph.in_order() if graph._node[n]["type"] in _LEAVES]
+    leaves = [n for n in graph.in_order() if graph._node[n]["type"] in LEAVES]
     for index, first in enumerate(leaves):
         for second in leaves[index + 1 :]:
             if graph.result_type(first) == graph.result_type(second):

@@ -1,19 +1,17 @@
-"""Less about each node: optional and further operands dropped, attributes as by default."""
+"""Reduction of single nodes: optional and further operands dropped, attributes reset to defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from inspect import Parameter
 from typing import Any
 
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op.reserved_keys import attributes_in
-from graphrewrite.testing.reduction.case import Case, retyped, tidied
+from graphrewrite.testing.reduction.case import Case, Ways, tidied
 
 __all__ = ["drop_operands", "reset_attributes"]
-
-Ways = Iterator[Callable[[Case], Case | None]]
 
 
 def drop_operands(case: Case) -> Ways:
@@ -37,12 +35,11 @@ def _without_operand(node: str, slot: int, case: Case) -> Case | None:
         return None
     new = graph.copy()
     connect(new, node, [*operands[:slot], *operands[slot + 1 :]])
-    kept = retyped(tidied(new, graph))
-    return None if kept is None else case.having(kept)
+    return case.retyped(tidied(new, graph))
 
 
 def connect(graph: Graph, node: str, operands: list[Operand]) -> None:
-    """Let a node read other operands, in place; what it only comes after, it still comes after."""
+    """Replace the operands of a node, in place; its control edges stay."""
     orders = graph.controls(node)
     graph.remove_edges_from(list(graph.in_edges(node)))
     for position, operand in enumerate(operands):
@@ -53,7 +50,7 @@ def connect(graph: Graph, node: str, operands: list[Operand]) -> None:
 
 
 def reset_attributes(case: Case) -> Ways:
-    """Leave out what a node states of its op, all of it or one by one; or make it a smaller number."""
+    """Reset the attributes of a node, all or one by one, or make their numbers smaller."""
     graph = case.graph
     for node in graph.in_order():
         stated = _stated(graph, node)
@@ -96,7 +93,7 @@ def _simpler(value: Any) -> Iterator[Any]:
 
 
 def _weight(number: float) -> float:
-    """How hard a number is to read: 0, 1, -1, small integers, others."""
+    """Return how complicated a number is: 0, 1, -1, small integers, others."""
     return 2 * abs(number) + (number < 0) + (0 if float(number).is_integer() else 1000)
 
 
@@ -105,7 +102,7 @@ def _with_attributes(node: str, changes: dict[str, Any], case: Case) -> Case | N
     if node not in graph:
         return None
     stated = _stated(graph, node)
-    known = graph.op(node).attributes
+    defaults = graph.op(node).attributes
     new = graph.copy()
     data = new._node[node]
     changed = False
@@ -113,12 +110,10 @@ def _with_attributes(node: str, changes: dict[str, Any], case: Case) -> Case | N
         if name not in stated:
             continue
         if value is _DEFAULT:
-            if name in known and known[name] is Parameter.empty:
+            if name in defaults and defaults[name] is Parameter.empty:
                 continue
             del data[name]
         else:
             data[name] = value
         changed = True
-    if not changed or retyped(new) is None:
-        return None
-    return case.having(new)
+    return case.retyped(new) if changed else None

@@ -1,4 +1,4 @@
-"""Try smaller cases, until none of them shows the failure any more."""
+"""Reduction of a case until no smaller one shows the failure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STRUCTURE: tuple[Step, ...] = (
 _DETAILS: tuple[Step, ...] = (reset_attributes, shrink_sizes, shrink_axes, simplify_constants)
 _VALUES: tuple[Step, ...] = (take_rows, simplify_inputs, rename_nodes)
 _SECONDS = 8.0
-"""Nobody waits longer for a smaller graph; only rule sets that take very long for one graph come near it."""
+"""Time limit, which only rule sets that are very slow on one graph approach."""
 
 
 def reduced(case: Case, still: Callable[[Case], bool], *, attempts: int = 800) -> Case:
@@ -72,7 +72,7 @@ def reduced(case: Case, still: Callable[[Case], bool], *, attempts: int = 800) -
 
 
 class _Reducer:
-    """Tries cases, none of them twice."""
+    """Try cases, none of them twice."""
 
     def __init__(self, still: Callable[[Case], bool], attempts: int) -> None:
         self.still, self.left = still, attempts
@@ -109,8 +109,8 @@ class _Reducer:
 
 
 def _key(case: Case) -> bytes:
-    told = blake2b(repr(snapshot(case.graph)).encode())
+    digest = blake2b(repr(snapshot(case.graph)).encode())
     for name, array in case.inputs.items():
-        told.update(f"{name}{array.shape}".encode())
-        told.update(array.tobytes())
-    return told.digest()
+        digest.update(f"{name}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.digest()

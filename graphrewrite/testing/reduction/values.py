@@ -1,4 +1,4 @@
-"""Simpler values: few rows, then zeros, ones and small integers."""
+"""Reduction of values: few rows, then zeros, ones and small integers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.testing.failure.values import is_batched
-from graphrewrite.testing.reduction.case import Case
+from graphrewrite.testing.reduction.case import Case, Ways
 from graphrewrite.testing.rows import rows_of
 
 __all__ = ["simplify_constants", "simplify_inputs", "take_rows"]
 
-Ways = Iterator[Callable[[Case], Case | None]]
 _SIMPLE = (0, 1, -1, 2, -2, 3, 4, 8)
 """The simplest first."""
 _ENTRIES = 24
@@ -22,7 +21,7 @@ _ENTRIES = 24
 
 
 def take_rows(case: Case) -> Ways:
-    """Keep one row of the batch, whichever shows the failure; where none does alone, as few as do together."""
+    """Keep one row of the batch that shows the failure; if none does alone, as few rows as possible."""
     most = _height(case)
     for row in range(most):
         yield partial(_kept, range(row, row + 1))
@@ -34,15 +33,15 @@ def take_rows(case: Case) -> Ways:
 
 
 def _height(case: Case) -> int:
-    """How many rows the batch has."""
+    """Return the number of rows of the batch."""
     return max((len(case.inputs[n]) for n in case.graph.inputs if is_batched(case.graph, Operand(n))), default=0)
 
 
 def _kept(rows: Sequence[int], case: Case) -> Case | None:
-    found = rows_of(case.graph, case.inputs, rows)
-    if all(found[name].shape == array.shape for name, array in case.inputs.items()):
+    inputs = rows_of(case.graph, case.inputs, rows)
+    if all(inputs[name].shape == array.shape for name, array in case.inputs.items()):
         return None
-    return Case(case.graph, found)
+    return Case(case.graph, inputs)
 
 
 def _dropped(rows: range, case: Case) -> Case | None:
@@ -76,17 +75,19 @@ def _changes(array: np.ndarray) -> Iterator[Change]:
     yield _rounded
     yield _halved
     greatest = int(np.abs(_numbers(array)).max(initial=0))
-    for power in reversed(range(min(greatest.bit_length(), 53))):  # by turns, these find the least number that will do
+    for power in reversed(
+        range(min(greatest.bit_length(), 53))
+    ):  # in rounds, these find the least number that suffices
         yield partial(_nearer, 1 << power)
     if 1 < array.size <= _ENTRIES:
-        for place in np.ndindex(array.shape):
+        for index in np.ndindex(array.shape):
             for number in _SIMPLE:
-                yield partial(_filled, number, place)
+                yield partial(_filled, number, index)
 
 
-def _filled(number: int, place: tuple[int, ...] | None, array: np.ndarray) -> np.ndarray:
+def _filled(number: int, index: tuple[int, ...] | None, array: np.ndarray) -> np.ndarray:
     new = array.copy()
-    new[... if place is None or len(place) != array.ndim else place] = number
+    new[... if index is None or len(index) != array.ndim else index] = number
     return new
 
 
@@ -97,12 +98,12 @@ def _rounded(array: np.ndarray) -> np.ndarray:
 
 
 def _halved(array: np.ndarray) -> np.ndarray:
-    """Half of each number that is whole, towards zero."""
+    """Halve each whole number, towards zero."""
     return _by(array, np.trunc(_numbers(array) / 2))
 
 
 def _nearer(step: int, array: np.ndarray) -> np.ndarray:
-    """Each number that is whole and large enough, nearer to zero by a step."""
+    """Move each whole number that is large enough towards zero by a step."""
     numbers = _numbers(array)
     return _by(array, np.where(np.abs(numbers) >= step, numbers - step * np.sign(numbers), numbers))
 
@@ -112,7 +113,7 @@ def _numbers(array: np.ndarray) -> np.ndarray:
 
 
 def _by(array: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """An array with other numbers in the places of its integers, of no more than 2**53."""
+    """Replace the integers of an array up to 2**53."""
     whole = np.isfinite(array) & (np.abs(_numbers(array)) < 2.0**53) & (array == np.round(array))
     return np.where(whole, wanted, array).astype(array.dtype)
 
@@ -136,7 +137,7 @@ def _with_constant(name: str, change: Change, case: Case) -> Case | None:
 
 
 def _simpler(array: np.ndarray, change: Change) -> np.ndarray | None:
-    """What a change makes of an array, if that is simpler."""
+    """Return the result of a change if it is simpler."""
     try:
         with np.errstate(all="ignore"):
             new = change(array)
@@ -146,12 +147,15 @@ def _simpler(array: np.ndarray, change: Change) -> np.ndarray | None:
 
 
 def _complexity(array: np.ndarray) -> float:
-    """How much there is to read: little for small integers, much for fractions, more for what is no number."""
+    """Return how complicated an array is: small integers, then fractions, then infinities and NaN."""
     numbers = array.astype(np.float64).ravel()
     finite = np.isfinite(numbers)
-    told = np.where(finite, numbers, 0.0)
-    size = np.minimum(np.abs(told), 1e6)
+    values = np.where(finite, numbers, 0.0)
+    size = np.minimum(np.abs(values), 1e6)
     weight = (
-        2 * size + (np.signbit(numbers) & finite) + np.where(told == np.round(told), 0, 1e7) + np.where(finite, 0, 1e9)
+        2 * size
+        + (np.signbit(numbers) & finite)
+        + np.where(values == np.round(values), 0, 1e7)
+        + np.where(finite, 0, 1e9)
     )
     return float(weight.sum())
