@@ -1,7 +1,8 @@
-"""numpy's element-wise functions on exact numbers: one entry a ufunc."""
+"""numpy's element-wise functions on exact numbers: one entry per ufunc."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -53,20 +54,21 @@ def minimum(a: Number, b: Number) -> Number:
 
 
 def _with_zero_of(chosen: Number, other: Number) -> Number:
-    """Of two zeros of different signs numpy may give either."""
+    """Return a number whose sign of zero is open if numpy may return either of two zeros."""
     if chosen.is_infinite or not (chosen.may_be_zero and other.may_be_zero):
         return chosen
     return replace(chosen, negative_zero=agreed(chosen.negative_zero, other.negative_zero))
 
 
-def _narrowed(found: Number, a: Number, b: Number, bound: Callable[[int, int], int]) -> Number:
-    if found.is_known:
-        return found
-    zero_sign = found.negative_zero
+def _narrowed(number: Number, a: Number, b: Number, bound: Callable[[int, int], int]) -> Number:
+    """Return an extreme of two numbers with tighter bounds."""
+    if number.is_known:
+        return number
+    zero_sign = number.negative_zero
     if a.may_be_zero and b.may_be_zero:
         zero_sign = agreed(a.negative_zero, b.negative_zero)
-    made = Number.made(found.term, bound(a.low, b.low), bound(a.high, b.high), found.point, zero_sign)
-    return replace(made, digits=found.digits)
+    narrow = Number.of_term(number.term, bound(a.low, b.low), bound(a.high, b.high), number.point, zero_sign)
+    return replace(narrow, digits=number.digits)
 
 
 def _compared(relation: Callable[[Number, Number], Any]) -> Callable[..., Number]:
@@ -76,25 +78,21 @@ def _compared(relation: Callable[[Number, Number], Any]) -> Callable[..., Number
     return compare
 
 
-def _floor(a: Number) -> Number:
-    if a.is_infinite or a.point <= 0:
-        return a
-    found = a.shifted_down(a.point)
-    return Number(found.low, found.high, found.term, 0, both(a.negative_zero, opposite(a.truth)))
+def _whole(round_: Callable[[Number], Number], sign: Callable[[Number], Any]) -> Callable[[Number], Number]:
+    """Return a rounding to whole numbers, whose zeros have a sign (IEEE 754-2019, 5.9)."""
+
+    def apply(a: Number) -> Number:
+        if a.is_infinite or a.point <= 0:
+            return a
+        whole = round_(a)
+        return Number(whole.low, whole.high, whole.term, 0, sign(a))
+
+    return apply
 
 
-def _ceil(a: Number) -> Number:
-    if a.is_infinite or a.point <= 0:
-        return a
-    found = -((-a.mantissa).shifted_down(a.point))
-    return Number(found.low, found.high, found.term, 0, a.is_negative)
-
-
-def _trunc(a: Number) -> Number:
-    if a.is_infinite or a.point <= 0:
-        return a
-    found = truncated(a)
-    return Number(found.low, found.high, found.term, 0, a.is_negative)
+_floor = _whole(lambda a: a.shifted_down(a.point), lambda a: both(a.negative_zero, opposite(a.truth)))
+_ceil = _whole(lambda a: -((-a.mantissa).shifted_down(a.point)), lambda a: a.is_negative)
+_trunc = _whole(truncated, lambda a: a.is_negative)
 
 
 def _sign(a: Number) -> Number:
@@ -102,7 +100,7 @@ def _sign(a: Number) -> Number:
 
 
 def _divided(a: Number, b: Number) -> Number:
-    """A quotient is exact where the divisor is a power of two."""
+    """Return a quotient by a power of two, which is exact."""
     if not b.is_known or b.is_infinite or a.is_infinite:
         raise Untranslatable("a quotient is exact only where a power of two divides")
     size = abs(b.low)
@@ -113,7 +111,7 @@ def _divided(a: Number, b: Number) -> Number:
 
 
 def _floor_divided(a: Number, b: Number) -> Number:
-    """Rounded down; by zero it is 0, as numpy's integers have it."""
+    """Return a quotient of integers, rounded down; by zero it is 0, as in numpy."""
     if max(a.point, b.point) > 0:
         raise Untranslatable("floats are not divided with a remainder here")
     a, b = a.at_point(0), b.at_point(0)
@@ -126,21 +124,17 @@ def _floor_divided(a: Number, b: Number) -> Number:
     x, y = a.resized(width), b.resized(width)
     quotient, rest = x / y, z3.SRem(x, y)
     lower = z3.If(z3.And(rest != 0, (rest < 0) != (y < 0)), quotient - 1, quotient)
-    return choice(b.truth, Number.made(lower, -most - 1, most), _ZERO)
+    return choice(b.truth, Number.of_term(lower, -most - 1, most), _ZERO)
 
 
 def _remainder(a: Number, b: Number) -> Number:
-    found = a - _floor_divided(a, b) * b
-    return choice(b.truth, found, _ZERO)
+    return choice(b.truth, a - _floor_divided(a, b) * b, _ZERO)
 
 
 def _power(a: Number, b: Number, dtype: np.dtype[Any]) -> Number:
     if dtype.kind == "f" or not b.is_known or not 0 <= b.value <= _MOST_SQUARINGS:
         raise Untranslatable(f"a power is exact for whole numbers and known exponents from 0 to {_MOST_SQUARINGS} only")
-    found = _ONE
-    for _ in range(int(b.value)):
-        found *= a
-    return found
+    return math.prod([a] * int(b.value), start=_ONE)
 
 
 def _bits(kind: str, a: Number, b: Number) -> Number:
@@ -154,29 +148,28 @@ def _bits(kind: str, a: Number, b: Number) -> Number:
         return a.last_bits(b.low.bit_length())
     if kind == "and" and max(a.low, b.low) >= 0:
         most = min(n.high for n in (a, b) if n.low >= 0)
-        return Number.made(term, 0, most)
+        return Number.of_term(term, 0, most)
     low = 0 if min(a.low, b.low) >= 0 else -(1 << (width - 1))
-    return Number.made(term, low, (1 << (width - 1)) - 1)
+    return Number.of_term(term, low, (1 << (width - 1)) - 1)
 
 
 def _shifted(left: bool) -> Callable[..., Number]:
-    """Shift as numpy does: by as many places as the dtype has bits, or by less than none, only the sign is left."""
+    """Return a shift as numpy computes it: beyond the bits of the dtype, or below 0, only the sign is left."""
 
     def shift(a: Number, b: Number, dtype: np.dtype[Any]) -> Number:
-        size = np.iinfo(dtype).bits
+        limits, signed = np.iinfo(dtype), dtype.kind == "i"
         if b.is_known:
-            places = b.at_point(0).low
+            by = b.at_point(0).low
+            inside = 0 <= by < limits.bits
             if left:
-                return a.at_point(0).scaled(places).at_point(0) if 0 <= places < size else _ZERO
-            return a.at_point(0).shifted_down(places if 0 <= places < size else size)
+                return a.at_point(0).scaled(by).at_point(0) if inside else _ZERO
+            return a.at_point(0).shifted_down(by if inside else limits.bits)
         x, y = bits_of(a, dtype), bits_of(b, dtype)
-        signed = dtype.kind == "i"
         if left:
-            limits = np.iinfo(dtype)
-            moved = x << y
-            return Number.made(moved if signed else z3.ZeroExt(1, moved), int(limits.min), int(limits.max))
-        moved = x >> y if signed else z3.ZeroExt(1, z3.LShR(x, y))
-        return Number.made(moved, min(a.low, 0), max(a.high, -1 if a.high < 0 else 0))
+            term = x << y
+            return Number.of_term(term if signed else z3.ZeroExt(1, term), int(limits.min), int(limits.max))
+        term = x >> y if signed else z3.ZeroExt(1, z3.LShR(x, y))
+        return Number.of_term(term, min(a.low, 0), max(a.high, -1 if a.high < 0 else 0))
 
     return shift
 
@@ -188,7 +181,7 @@ def _scaled(a: Number, b: Number) -> Number:
 
 
 def _alone(function: Callable[..., Number]) -> Callable[..., Number]:
-    """A function of numbers alone, the dtype being the same to it."""
+    """Return a function that ignores the dtype."""
 
     def apply(*numbers: Number) -> Number:
         return function(*numbers[:-1])
@@ -254,5 +247,5 @@ ELEMENTWISE: Mapping[Any, Callable[..., Number]] = {
     np.invert: _invert,
     np.power: _power,
 }
-"""The exact meaning of each ufunc: takes the operands and the dtype in which numpy computes; the dtype of the result
-then holds what is given."""
+"""The exact meaning of each ufunc: a function of the operands and of the dtype in which numpy computes, whose result is
+then rounded or wrapped to the dtype of the result."""

@@ -53,7 +53,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         array = np.asarray(array)
         return cls(_OF(array), array.dtype)
 
-    # ------------------------------------------------------------------ what an array tells
+    # ------------------------------------------------------------------ properties
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -88,16 +88,16 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         return SymbolicArray(self.entries[plain(index)], self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        given = cast_to(value, self.dtype)
-        self.entries[plain(index)] = given.entries if given.ndim else given.entries[()]
+        values = cast_to(value, self.dtype)
+        self.entries[plain(index)] = values.entries if values.ndim else values.entries[()]
 
-    # ------------------------------------------------------------------ what must be known
+    # ------------------------------------------------------------------ conversions, which need known numbers
 
     def _sole(self) -> Number:
         if self.size != 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous.")  # numpy's words
-        found: Number = self.entries.reshape(-1)[0]
-        return found
+        number: Number = self.entries.reshape(-1)[0]
+        return number
 
     def __bool__(self) -> bool:
         from graphrewrite.testing.proof.paths import decided
@@ -124,18 +124,18 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def tolist(self) -> Any:
         """Return nested lists of Python numbers, all of which must be known."""
-        found = known(self)
-        if found is None:
+        numbers = known(self)
+        if numbers is None:
             raise Untranslatable("it makes a list of numbers that depend on the input")
-        return found.tolist()
+        return numbers.tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        found = known(self)
-        if found is None:
+        numbers = known(self)
+        if numbers is None:
             raise Untranslatable(
                 "a function that numpy does not let others define asks for numbers that depend on the input"
             )
-        return found if dtype is None else found.astype(dtype)
+        return numbers if dtype is None else numbers.astype(dtype)
 
     # ------------------------------------------------------------------ numpy's protocols
 
@@ -165,7 +165,7 @@ def entries_of(array: Any) -> np.ndarray:
 
 
 def known(array: SymbolicArray) -> np.ndarray | None:
-    """Return the array itself where all of its numbers are known, and None elsewhere."""
+    """Return the array itself if all of its numbers are known, else None."""
     flat = array.entries.reshape(-1)
     if not all(n.is_known and (n.low != 0 or isinstance(n.negative_zero, bool)) for n in flat):
         return None
@@ -175,22 +175,21 @@ def known(array: SymbolicArray) -> np.ndarray | None:
 
 
 def plain(index: Any) -> Any:
-    """Return an index in numpy's own terms; one of known numbers may be symbolic."""
+    """Return an index as plain arrays and numbers; a symbolic one must be known."""
     if isinstance(index, tuple):
         return tuple(map(plain, index))
     if isinstance(index, SymbolicArray):
-        found = known(index)
-        if found is None:
+        numbers = known(index)
+        if numbers is None:
             raise Untranslatable("an index depends on the input")
-        return found if found.ndim else found.item()
+        return numbers if numbers.ndim else numbers.item()
     return index
 
 
 def cast_to(array: Any, dtype: Any) -> SymbolicArray:
-    """Return what ``astype`` makes of an array."""
-    given = SymbolicArray.of(array)
-    target = np.dtype(dtype)
-    if target == given.dtype:
-        return given
-    convert = np.frompyfunc(lambda number: converted(number, given.dtype, target), 1, 1)
-    return SymbolicArray(convert(given.entries), target)
+    """Return the result of ``astype``."""
+    source, target = SymbolicArray.of(array), np.dtype(dtype)
+    if target == source.dtype:
+        return source
+    convert = np.frompyfunc(lambda number: converted(number, source.dtype, target), 1, 1)
+    return SymbolicArray(convert(source.entries), target)

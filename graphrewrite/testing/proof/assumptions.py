@@ -1,4 +1,4 @@
-"""What a proof rests on, in sentences."""
+"""Assumptions of a proof, in sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphrewrite.graph import Graph
 __all__ = ["assumptions"]
 
 _MOST = 12
-"""So many values of an attribute are told."""
+"""Maximum number of values of an attribute that are listed."""
 
 
 def assumptions(
@@ -37,26 +37,26 @@ def assumptions(
     kinds = [graph.result_type(name) for graph in graphs for name in graph.inputs]
     formats = _listed(dict.fromkeys(str(kind.element) for kind in kinds))
     largest = max((d for kind in kinds for d in kind.shape if isinstance(d, int)), default=1)
-    found = [
+    sentences = [
         f"these graphs stand for all in which the rule applies: inputs of {formats or 'no type'}, "
         f"sizes of at most {largest}, a batch of 2",
         "the rule is applied once at each place; whether it comes to an end is not looked at",
     ]
     if elements is not None:
-        found.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
-    if told := _attributes(graphs):
-        found.append(f"attributes are enumerated, not symbolic: {told}")
+        sentences.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")
+    if attributes := _attributes(graphs):
+        sentences.append(f"attributes are enumerated, not symbolic: {attributes}")
     for name, values in (ranges or {}).items():
-        told = _listed(_in_order({_shown(value): value for value in values}))
-        found.append(f"where it is looked at, {name} takes every one of these values: {told}")
+        listed = _listed(_in_order({_shown(value): value for value in values}))
+        sentences.append(f"where it is looked at, {name} takes every one of these values: {listed}")
     constants = {format_exactly(d["value"]) for g in graphs for _, d in g.nodes(data=True) if d["type"] == "constant"}
     if constants:
-        found.append(f"constants: {len(constants)} different arrays")
-    return (*found, *_omissions(left_out))
+        sentences.append(f"constants: {len(constants)} different arrays")
+    return (*sentences, *_omissions(left_out))
 
 
 def _omissions(left_out: Mapping[str, int]) -> Iterator[str]:
-    """Reasons of one kind together, with the first as an example."""
+    """Yield reasons grouped by kind, with the first as an example."""
     kinds: dict[str, list[str]] = {}
     for reason in left_out:
         kinds.setdefault(re.sub(r"\(.*?\)|'.*?'|.*raises.*|-?\d+", _kind_only, reason), []).append(reason)
@@ -66,8 +66,8 @@ def _omissions(left_out: Mapping[str, int]) -> Iterator[str]:
         yield f"left out {count} graph{'s' if count > 1 else ''}{example}"
 
 
-def _kind_only(found: re.Match[str]) -> str:
-    return "raises" if "raises" in found[0] else ""
+def _kind_only(match: re.Match[str]) -> str:
+    return "raises" if "raises" in match[0] else ""
 
 
 def _attributes(graphs: Sequence[Graph]) -> str:
@@ -90,7 +90,7 @@ def _shown(value: Any) -> str:
 
 
 def _in_order(values: Mapping[str, Any]) -> list[str]:
-    """Numbers by size, runs of them as a range."""
+    """Return numbers by size, consecutive ones as a range."""
     numbers = sorted(v for v in values.values() if type(v) is int)
     others = [name for name, v in values.items() if type(v) is not int]
     if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
@@ -99,5 +99,5 @@ def _in_order(values: Mapping[str, Any]) -> list[str]:
 
 
 def _listed(words: Iterable[str]) -> str:
-    found = list(words)
-    return " | ".join(found[:_MOST]) + (f" | … ({len(found)})" if len(found) > _MOST else "")
+    listed = list(words)
+    return " | ".join(listed[:_MOST]) + (f" | … ({len(listed)})" if len(listed) > _MOST else "")

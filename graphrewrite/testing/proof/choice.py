@@ -14,7 +14,7 @@ __all__ = ["choice", "magnitude", "of_truth"]
 
 
 def choice(condition: Any, yes: Number, no: Number) -> Number:
-    """Return one of two numbers, as a condition says."""
+    """Return one of two numbers by a condition."""
     if isinstance(condition, bool):
         return yes if condition else no
     if yes.opaque and yes.opaque == no.opaque:
@@ -35,16 +35,16 @@ def choice(condition: Any, yes: Number, no: Number) -> Number:
 
 
 def _signs(a: Number, b: Number) -> tuple[Any, Any]:
-    """The signs of the zeros of two numbers; of one that is never zero, that of the other, since it does not matter."""
+    """Return the signs of the zeros of two numbers; a number that is never zero takes the sign of the other one."""
     if not a.may_be_zero:
         return b.negative_zero, b.negative_zero
     return a.negative_zero, b.negative_zero if b.may_be_zero else a.negative_zero
 
 
 def of_truth(condition: Any) -> Number:
-    """Return 1 where a condition holds and 0 where it does not."""
-    found = choice(condition, Number(1, 1), Number(0, 0))
-    return found if found.is_known else replace(found, condition=condition)
+    """Return 1 if a condition holds, else 0."""
+    truth = choice(condition, Number(1, 1), Number(0, 0))
+    return truth if truth.is_known else replace(truth, condition=condition)
 
 
 def magnitude(number: Number) -> Number:

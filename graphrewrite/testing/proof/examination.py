@@ -1,4 +1,4 @@
-"""One graph: whether what a rule makes of it computes the same for all values of the inputs."""
+"""Examination of one graph: whether a rule keeps its values for all inputs."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int
     old, new = interface(before), interface(after)
     for kind, ports in old.items():
         if new[kind] != ports:
-            found = Counterexample(before, after, f"the {kind} were {ports} and became {new[kind]}")
-            return Instance(before, "refuted", counterexample=Refutation.of(found, rules))
+            example = Counterexample(before, after, f"the {kind} were {ports} and became {new[kind]}")
+            return Instance(before, "refuted", counterexample=Refutation.of(example, rules))
     inputs = Inputs.of(before)
     translation = Translation(lambda condition: possible(inputs.constraints, condition))
     try:
@@ -75,8 +75,8 @@ def _called(graph: Graph) -> str:
 
 
 def _differences(was: dict[str, SymbolicArray], became: dict[str, SymbolicArray], inputs: Inputs) -> list[Any]:
-    """The conditions for outputs to differ: of entries that differ in the names of the inputs' entries only, one."""
-    found: dict[int, tuple[Any, Any]] = {}
+    """Return the conditions under which outputs differ; of conditions that are equal up to names, only one."""
+    conditions: dict[int, tuple[Any, Any]] = {}
     for name, a in was.items():
         b = became[name]
         if a.shape != b.shape or a.dtype != b.dtype:
@@ -87,12 +87,12 @@ def _differences(was: dict[str, SymbolicArray], became: dict[str, SymbolicArray]
                 return [True]
             if same is not True:
                 alike = same if inputs.constraints else _renamed(same)
-                found.setdefault(alike.get_id(), (alike, z3.Not(same)))
-    return [condition for _, condition in found.values()]
+                conditions.setdefault(alike.get_id(), (alike, z3.Not(same)))
+    return [condition for _, condition in conditions.values()]
 
 
 def _renamed(condition: Any) -> Any:
-    """The same condition of variables that are numbered in the order in which they appear in it."""
+    """Return a condition whose variables are numbered in the order in which they appear."""
     names: dict[int, tuple[Any, Any]] = {}
     work, seen = [condition], set[int]()
     while work:
@@ -121,7 +121,7 @@ def _same(a: Number, b: Number) -> Any:
 
 
 def _bits(number: Number) -> int:
-    """Width of the variable of an input's entry."""
+    """Return the width of the variable of an input's entry."""
     term = number.term
     return int(term.size() if z3.is_const(term) else term.arg(0).size())
 
@@ -135,7 +135,7 @@ class Pair(NamedTuple):
 
 
 def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> Instance:
-    """Replay a difference in numpy, by the ordinary comparison."""
+    """Replay a difference in numpy."""
     arrays = {name: np.zeros(array.shape, array.dtype) for name, array in inputs.arrays.items()}
     for variable in inputs.variables:
         number, array = variable.number, arrays[variable.input]
@@ -148,17 +148,17 @@ def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> 
         else:
             value = values.get(variable.name, 0)
             array[variable.place] = value if number.low < 0 else value % (1 << _bits(number))
-    found = compare(pair.before, pair.after, arrays, keeps="exact", tolerance=None)
-    if found is None:
-        told = ", ".join(f"{name}={array.tolist()}" for name, array in arrays.items())
+    example = compare(pair.before, pair.after, arrays, keeps="exact", tolerance=None)
+    if example is None:
+        shown = ", ".join(f"{name}={array.tolist()}" for name, array in arrays.items())
         raise ReplayError(
-            f"z3 says that {_called(pair.before)} and {_called(pair.after)} differ for {told}, and in numpy they do "
+            f"z3 says that {_called(pair.before)} and {_called(pair.after)} differ for {shown}, and in numpy they do "
             "not; please report this as a fault of graphrewrite.testing.proof"
         )
     if keeps != "exact" and compare(pair.before, pair.after, arrays, keeps=keeps, tolerance=None) is None:
         verdict = "left out" if keeps == "assumes" else "unknown"
         return Instance(pair.before, verdict, "it keeps its result within rounding only, and bits do differ")
-    return Instance(pair.before, "refuted", counterexample=Refutation.of(found, pair.rules))
+    return Instance(pair.before, "refuted", counterexample=Refutation.of(example, pair.rules))
 
 
 def overflows(graph: Graph, values: Mapping[str, tuple[Any, ...]]) -> Iterator[Any]:

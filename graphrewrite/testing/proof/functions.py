@@ -13,7 +13,7 @@ from graphrewrite.testing.proof.choice import choice
 from graphrewrite.testing.proof.number import Number, Untranslatable
 from graphrewrite.testing.proof.ufuncs import applied, contracted, sample
 
-__all__ = ["METHODS", "called"]
+__all__ = ["METHODS", "called", "leaves"]
 
 _MOVING = (
     *(np.reshape, np.transpose, np.ravel, np.squeeze, np.expand_dims, np.moveaxis, np.swapaxes, np.rollaxis),
@@ -31,14 +31,14 @@ _MOVING = (
     ),
     *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.lib.stride_tricks.sliding_window_view),
 )
-"""They move the entries of their first operand, whatever these are."""
-_JOINING = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.append)
-"""They put arrays together."""
+"""Functions that move the entries of their first operand."""
+_CONCATENATING = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.append)
+"""Functions that concatenate arrays."""
 _CONTRACTING = (np.dot, np.inner, np.outer, np.vdot, np.tensordot, np.kron)
 
 
 def called(function: Any, args: Any, keywords: Any) -> Any:
-    """Return what one of numpy's functions makes of symbolic arrays.
+    """Return the result of one of numpy's functions for symbolic arrays.
 
     Raises
     ------
@@ -52,15 +52,15 @@ def called(function: Any, args: Any, keywords: Any) -> Any:
     if own is None:
         raise Untranslatable(f"np.{function.__name__} is not translated")
     try:
-        return own(*args, **keywords)  # what numpy writes in terms of other functions
+        return own(*args, **keywords)  # numpy's Python code, which calls other functions
     except (Untranslatable, AttributeError, TypeError) as error:
         raise Untranslatable(f"np.{function.__name__} is not translated: {error}") from error
 
 
-def _wrapped(found: Any, dtype: Any) -> Any:
-    if isinstance(found, list | tuple):
-        return type(found)(_wrapped(part, dtype) for part in found)
-    return SymbolicArray(found, dtype)
+def _wrapped(result: Any, dtype: Any) -> Any:
+    if isinstance(result, list | tuple):
+        return type(result)(_wrapped(part, dtype) for part in result)
+    return SymbolicArray(result, dtype)
 
 
 def _moving(function: Any) -> Callable[..., Any]:
@@ -72,24 +72,25 @@ def _moving(function: Any) -> Callable[..., Any]:
     return move
 
 
-def _unwrapped(given: Any, dtype: Any) -> Any:
-    if isinstance(given, list | tuple):
-        return [_unwrapped(part, dtype) for part in given]
-    return cast_to(given, dtype).entries
+def _unwrapped(nested: Any, dtype: Any) -> Any:
+    if isinstance(nested, list | tuple):
+        return [_unwrapped(part, dtype) for part in nested]
+    return cast_to(nested, dtype).entries
 
 
-def _leaves(given: Any) -> list[Any]:
-    return [leaf for part in given for leaf in _leaves(part)] if isinstance(given, list | tuple) else [given]
+def leaves(nested: Any) -> list[Any]:
+    """Return the entries of nested lists."""
+    return [leaf for part in nested for leaf in leaves(part)] if isinstance(nested, list | tuple) else [nested]
 
 
-def _joining(function: Any) -> Callable[..., Any]:
-    def join(*args: Any, **keywords: Any) -> SymbolicArray:
+def _concatenating(function: Any) -> Callable[..., Any]:
+    def concatenate(*args: Any, **keywords: Any) -> SymbolicArray:
         count = 2 if function is np.append else 1
         data = list(args[:count])
-        dtype = np.result_type(*map(sample, _leaves(data)))
+        dtype = np.result_type(*map(sample, leaves(data)))
         return SymbolicArray(function(*(_unwrapped(d, dtype) for d in data), *args[count:], **keywords), dtype)
 
-    return join
+    return concatenate
 
 
 def _contracting(function: Any) -> Callable[..., Any]:
@@ -102,7 +103,7 @@ def _contracting(function: Any) -> Callable[..., Any]:
 def _einsum(subscripts: Any, *arrays: Any, **keywords: Any) -> SymbolicArray:
     if not isinstance(subscripts, str) or keywords.get("optimize"):
         raise Untranslatable("np.einsum is translated for subscripts in a string, and without optimize=")
-    return contracted(lambda *given: np.einsum(subscripts, *given), arrays)
+    return contracted(lambda *operands: np.einsum(subscripts, *operands), arrays)
 
 
 def _pad(array: SymbolicArray, pad_width: Any, mode: Any = "constant", **keywords: Any) -> SymbolicArray:
@@ -118,26 +119,25 @@ def _where(condition: Any, *values: Any) -> SymbolicArray:
     if len(values) != 2:
         raise Untranslatable("np.where with a condition alone asks for places that depend on the input")
     dtype = np.where(np.ones((1,) * np.ndim(condition), bool), *map(sample, values)).dtype
-    given = [cast_to(v, dtype).entries for v in values]
+    operands = [cast_to(v, dtype).entries for v in values]
     pick = np.frompyfunc(lambda c, yes, no: choice(c.truth, yes, no), 3, 1)
-    return SymbolicArray(pick(entries_of(condition), *given), dtype)
+    return SymbolicArray(pick(entries_of(condition), *operands), dtype)
 
 
 def _clip(array: Any, a_min: Any = None, a_max: Any = None, **keywords: Any) -> Any:
     low, high = keywords.pop("min", a_min), keywords.pop("max", a_max)
     out = keywords.pop("out", None)
-    found = array
     if low is not None:
-        found = np.maximum(found, low)
+        array = np.maximum(array, low)
     if high is not None:
-        found = np.minimum(found, high)
-    return found if out is None else applied(np.positive, "__call__", [found], {"out": (out,)})
+        array = np.minimum(array, high)
+    return array if out is None else applied(np.positive, "__call__", [array], {"out": (out,)})
 
 
 def _arg(ahead: Callable[[Number, Number], Any]) -> Callable[..., Any]:
-    """The first entry that no other is ahead of."""
+    """Return arg-max or arg-min: the index of the first entry that no other is ahead of."""
 
-    def place(array: SymbolicArray, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> SymbolicArray:
+    def index_of(array: SymbolicArray, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> SymbolicArray:
         rows = np.moveaxis(array.entries.reshape(-1) if axis is None else array.entries, 0 if axis is None else axis, 0)
 
         def better(best: Any, new: Any) -> Any:
@@ -145,23 +145,19 @@ def _arg(ahead: Callable[[Number, Number], Any]) -> Callable[..., Any]:
             return (choice(condition, new[0], best[0]), choice(condition, new[1], best[1]))
 
         def of_column(*column: Number) -> Number:
-            found: Number = reduce(better, [(number, Number(i, i)) for i, number in enumerate(column)])[1]
-            return found
+            best: Number = reduce(better, [(number, Number(i, i)) for i, number in enumerate(column)])[1]
+            return best
 
-        places = np.empty(rows.shape[1:], object)
-        for index in np.ndindex(places.shape):
-            places[index] = of_column(*rows[(slice(None), *index)])
-        found = SymbolicArray(places, np.intp)
+        entries = np.empty(rows.shape[1:], object)
+        for index in np.ndindex(entries.shape):
+            entries[index] = of_column(*rows[(slice(None), *index)])
+        indices = SymbolicArray(entries, np.intp)
         if not keepdims:
-            return found
-        shape = (
-            [1] * array.ndim
-            if axis is None
-            else [1 if i == axis % array.ndim else n for i, n in enumerate(array.shape)]
-        )
-        return _reshaped(found, shape)
+            return indices
+        reduced = range(array.ndim) if axis is None else (axis % array.ndim,)
+        return _reshaped(indices, [1 if i in reduced else n for i, n in enumerate(array.shape)])
 
-    return place
+    return index_of
 
 
 def _reducing(ufunc: Any) -> Callable[..., Any]:
@@ -177,12 +173,9 @@ def _reducing(ufunc: Any) -> Callable[..., Any]:
 
 
 def _extreme(ufunc: Any) -> Callable[..., Any]:
+    """Return a reduction without `dtype`, which numpy's extremes do not have."""
     fold = _reducing(ufunc)
-
-    def of_array(array: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-        return fold(array, axis, None, out, keepdims, **rest)
-
-    return of_array
+    return lambda array, axis=None, out=None, keepdims=False, **rest: fold(array, axis, None, out, keepdims, **rest)
 
 
 def _mean(array: SymbolicArray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
@@ -198,10 +191,10 @@ def _rounded(array: SymbolicArray, decimals: int = 0, out: Any = None) -> Any:
 
 
 def _taken(array: Any, indices: Any, axis: Any = None, **keywords: Any) -> SymbolicArray:
-    """A table is read at a place that depends on the input: one choice for each of its entries."""
-    found = known(indices) if isinstance(indices, SymbolicArray) else indices
-    if found is not None:
-        return SymbolicArray(np.take(entries_of(array), found, axis, **keywords), array.dtype)
+    """Read a table; at an index that depends on the input, by one choice for each entry."""
+    plain = known(indices) if isinstance(indices, SymbolicArray) else indices
+    if plain is not None:
+        return SymbolicArray(np.take(entries_of(array), plain, axis, **keywords), array.dtype)
     table = SymbolicArray.of(array)
     if table.ndim != 1 or keywords.get("mode", "raise") != "raise":
         raise Untranslatable("only a table of one axis is read at places that depend on the input")
@@ -209,12 +202,12 @@ def _taken(array: Any, indices: Any, axis: Any = None, **keywords: Any) -> Symbo
     if any(n.low < -size or n.high >= size for n in indices.entries.reshape(-1)):
         raise Untranslatable("a place in a table may lie outside of it")
 
-    def read(place: Number) -> Number:
-        found: Number = table.entries[0]
+    def read(index: Number) -> Number:
+        entry: Number = table.entries[0]
         for i in [*range(1, size), *range(-size, 0)]:
-            if place.low <= i <= place.high:
-                found = choice(place.equals(Number(i, i)), table.entries[i], found)
-        return found
+            if index.low <= i <= index.high:
+                entry = choice(index.equals(Number(i, i)), table.entries[i], entry)
+        return entry
 
     return SymbolicArray(np.frompyfunc(read, 1, 1)(indices.entries), table.dtype)
 
@@ -242,7 +235,7 @@ def _transposed(array: SymbolicArray, *axes: Any) -> SymbolicArray:
 
 _FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     **{function: _moving(function) for function in _MOVING},
-    **{function: _joining(function) for function in _JOINING},
+    **{function: _concatenating(function) for function in _CONCATENATING},
     **{function: _contracting(function) for function in _CONTRACTING},
     np.einsum: _einsum,
     np.pad: _pad,
@@ -267,7 +260,7 @@ _FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     np.shape: lambda array: array.shape,
     np.size: lambda array, axis=None: array.size if axis is None else array.shape[axis],
     np.ndim: lambda array: array.ndim,
-    np.result_type: lambda *given: np.result_type(*(g.dtype if isinstance(g, SymbolicArray) else g for g in given)),
+    np.result_type: lambda *arrays: np.result_type(*(g.dtype if isinstance(g, SymbolicArray) else g for g in arrays)),
 }
 
 METHODS: Mapping[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""What a numpy dtype makes of an exact number: integers wrap around, floats must hold it as it is."""
+"""Exact numbers as a numpy dtype stores them: integers wrap around, floats are rounded or must be exact."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def held(number: Number, dtype: np.dtype[Any]) -> Number:
         wrapped = (whole.low - low) % (high - low + 1) + low
         return Number(wrapped, wrapped)
     bits = whole.resized(limits.bits)
-    return Number.made(bits if low < 0 else z3.ZeroExt(1, bits), low, high)
+    return Number.of_term(bits if low < 0 else z3.ZeroExt(1, bits), low, high)
 
 
 def _float(number: Number, dtype: np.dtype[Any]) -> Number:
@@ -89,8 +89,8 @@ def rounded(number: Number) -> Number:
         return Number(nearest, nearest, None, 0, number.is_negative)
     floor = number.shifted_down(number.point)
     half = Number((1 << (number.point - 1)) - 1, (1 << (number.point - 1)) - 1)
-    found = (number.mantissa + (half + floor.last_bits(1))).shifted_down(number.point)
-    return Number(found.low, found.high, found.term, 0, number.is_negative)
+    whole = (number.mantissa + (half + floor.last_bits(1))).shifted_down(number.point)
+    return Number(whole.low, whole.high, whole.term, 0, number.is_negative)
 
 
 def _nearest(number: Number, dtype: np.dtype[Any]) -> Any:
@@ -102,7 +102,7 @@ def _nearest(number: Number, dtype: np.dtype[Any]) -> Any:
 
 
 def check_sums(sizes: Fraction, point: int, dtype: np.dtype[Any]) -> None:
-    """Raise unless a float holds every partial sum, in whatever order the terms are added.
+    """Raise unless a float holds every partial sum, in any order of the terms.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def check_sums(sizes: Fraction, point: int, dtype: np.dtype[Any]) -> None:
 
 
 def converted(number: Number, source: np.dtype[Any], target: np.dtype[Any]) -> Number:
-    """Return what ``astype`` makes of a number.
+    """Return the result of ``astype`` for a number.
 
     Raises
     ------

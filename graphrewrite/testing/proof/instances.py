@@ -1,4 +1,4 @@
-"""Graphs in which a rule may fire: instances of its pattern, enumerated and drawn, those near to where it fires too."""
+"""Graphs in which a rule may fire: instances of its pattern, enumerated, random, and variants of good ones."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["Instances"]
 
 _LONGER = 2
 _VARIANTS, _TURN = 8, 3
-"""So many variants are tried of a graph that was good; every third graph is one, as long as there are any."""
+"""Number of variants of a good graph; every third graph is one, as long as there are any."""
 _SHARES = (1, 2, 5)
-"""Of attributes and types that are drawn, one in so many is not the simplest."""
+"""One in so many random attributes and types is not the simplest."""
 _MOST = 64
-"""Entries of all inputs together: what goes wrong with more of them goes wrong with a few."""
+"""Maximum number of entries of all inputs: a few show the same faults as many."""
 _ELEMENTS = frozenset(element for family in FAMILIES.values() for element in family)
 
 Made = tuple[Plan, Graph]
@@ -53,10 +53,10 @@ class Instances(Iterator[Graph]):
     Examples
     --------
     >>> from graphrewrite.rules import drop_requantise
-    >>> found = Instances(drop_requantise, 50)
-    >>> first = next(found)
-    >>> found.vary()
-    >>> len({*found}) > 10
+    >>> instances = Instances(drop_requantise, 50)
+    >>> first = next(instances)
+    >>> instances.vary()
+    >>> len({*instances}) > 10
     True
     """
 
@@ -89,10 +89,10 @@ class Instances(Iterator[Graph]):
             if not sources:
                 break
             source = sources.popleft()
-            made = next(source, None)
-            if made is not None:
+            instance = next(source, None)
+            if instance is not None:
                 sources.append(source)
-                plan, graph = made
+                plan, graph = instance
                 text = to_text(graph, whole=True)
                 if text not in self._seen:
                     self._seen.add(text)
@@ -101,14 +101,14 @@ class Instances(Iterator[Graph]):
         raise StopIteration
 
     def vary(self) -> None:
-        """Make more graphs like the last one, others in types or in attributes; a variant is not varied again."""
+        """Generate variants of the last graph in types or in attributes; variants are not varied again."""
         plan = self._last
         if plan is not None:
-            made = (
+            makers = (
                 lambda pick: self._built(neighbouring(plan, _partly(pick)), pick),
                 lambda pick: self._built(vary(plan, pick, every_type=True), pick),
             )
-            self._variants += (drawn(make, _VARIANTS, first=self._varied) for make in made)
+            self._variants += (drawn(make, _VARIANTS, first=self._varied) for make in makers)
             self._varied += _VARIANTS
 
     def _telling(self, rule: Rule, *, every_type: bool) -> Iterator[Made]:
@@ -147,7 +147,7 @@ def _all(pick: Pick) -> Pick:
 
 
 def _partly(pick: Pick) -> Pick:
-    """What is drawn wholly at random seldom fits together: some of the choices are left at the simplest."""
+    """Return a pick that leaves some choices at the simplest: wholly random ones seldom fit together."""
     share = pick(_SHARES)
 
     def choose(options: Sequence[T], /) -> T:
@@ -161,7 +161,7 @@ def _are_sizes(options: Sequence[Any]) -> bool:
 
 
 def _longer_first(pick: Pick) -> Pick:
-    """Where sizes are to be chosen, 2 is the simplest."""
+    """Return a pick for which 2 is the simplest size."""
 
     def choose(options: Sequence[T], /) -> T:
         return pick(sorted(options, key=lambda o: o != _LONGER) if _are_sizes(options) else options)
@@ -170,7 +170,7 @@ def _longer_first(pick: Pick) -> Pick:
 
 
 def _longer(pick: Pick) -> Pick:
-    """All sizes are 2: whatever is exchanged then has the same type, and other values."""
+    """Return a pick that makes all sizes 2: exchanged operands then have the same type, and other values."""
 
     def choose(options: Sequence[T], /) -> T:
         return pick([o for o in options if o == _LONGER][:1] if _are_sizes(options) else options)
@@ -179,7 +179,7 @@ def _longer(pick: Pick) -> Pick:
 
 
 def _whole_first(pick: Pick) -> Pick:
-    """Where kinds of results are to be chosen, those of whole numbers come first."""
+    """Return a pick that tries whole numbers first among kinds of results."""
 
     def choose(options: Sequence[T], /) -> T:
         if len(options) > 1 and all(isinstance(o, tuple) and len(o) == 2 and o[0] in _ELEMENTS for o in options):

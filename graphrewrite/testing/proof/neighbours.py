@@ -28,12 +28,12 @@ _FORMATS = tuple(
         *((True, 24, 6), (False, 31, 0), (True, 32, 16), (True, 48, 24), (True, 63, 0)),
     )
 )
-"""With a sign and without, of one bit and of many, with a binary point inside, to the left and to the right."""
+"""Formats with a sign and without, of one bit and of many, with a binary point inside, to the left, to the right."""
 _NUMBERS = (0, 1, -1, 2, 3, 4, 5, 7, 8, -2, 16)
 _WHOLE = ("i8", "i64", "i32", "u8")
-"""Instead of floats: most ops compute with whole numbers as well."""
+"""Replacements of floats: most ops compute with whole numbers as well."""
 _PLACES = 6
-"""Tuples of at most so many entries are permuted."""
+"""Maximum length of tuples that are permuted."""
 
 
 def neighbouring(plan: Plan, pick: Pick) -> Plan:
@@ -83,20 +83,20 @@ def _with(kind: Type, element: Element) -> Type:
 
 
 def _near(op: Op, name: str, value: Any, kinds: Sequence[Type]) -> list[Any]:
-    found: list[Any] = []
+    values: list[Any] = []
     if isinstance(value, FixedPoint):
-        found = list(_FORMATS)
+        values = list(_FORMATS)
     elif name in ("low", "high"):
-        found = [*_NUMBERS, *_limits(kinds), *_fractions(op, name)]
+        values = [*_NUMBERS, *_limits(kinds), *_fractions(op, name)]
     elif type(value) is int:
-        found = [value + 1, value - 1, *_NUMBERS]
+        values = [value + 1, value - 1, *_NUMBERS]
     elif isinstance(value, float):
-        found = [0.0, 1.0, -1.0, 0.5]
+        values = [0.0, 1.0, -1.0, 0.5]
     elif isinstance(value, tuple) and value and all(type(entry) is int for entry in value):
-        found = [(*value[:i], entry + by, *value[i + 1 :]) for i, entry in enumerate(value) for by in (1, -1)]
+        values = [(*value[:i], entry + by, *value[i + 1 :]) for i, entry in enumerate(value) for by in (1, -1)]
         if len(value) <= _PLACES and len(set(value)) == len(value):
-            found += permutations(value)
-    return [other for other in dict.fromkeys(found) if other != value or type(other) is not type(value)]
+            values += permutations(value)
+    return [other for other in dict.fromkeys(values) if other != value or type(other) is not type(value)]
 
 
 def _limits(kinds: Sequence[Type]) -> list[int]:
@@ -105,5 +105,5 @@ def _limits(kinds: Sequence[Type]) -> list[int]:
 
 
 def _fractions(op: Op, name: str) -> tuple[float, ...]:
-    """Numbers between whole ones, where the op says that it takes them."""
+    """Return numbers between whole ones, if the op accepts them."""
     return (0.5, 1.75) if "float" in str(op.function.__annotations__.get(name)) else ()

@@ -1,4 +1,4 @@
-"""A number that is not known: an exact dyadic fraction, as a bit-vector with a binary point and bounds."""
+"""Unknown numbers: exact dyadic fractions, as bit-vectors with a binary point and bounds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Number:
     """A mantissa times ``2**-point``, the mantissa being a z3 bit-vector in two's complement, just as wide as needed.
 
     Sums, products and shifts are those of whole numbers, without a width: a result gets as many bits as its bounds
-    need. What a numpy dtype makes of it is told by `graphrewrite.testing.proof.holding`.
+    need. Rounding and wrapping to a numpy dtype are in `graphrewrite.testing.proof.holding`.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Number:
 
     @property
     def value(self) -> int | float | Fraction:
-        """What a known number is."""
+        """The value of a known number."""
         if self.is_infinite:
             return float(self.low)
         exact = Fraction(self.low) / Fraction(2) ** self.point
@@ -158,7 +158,7 @@ class Number:
 
     @property
     def significant(self) -> int:
-        """So many digits it has at most, from the first to the last that is not 0."""
+        """Maximum number of digits from the first to the last that is not 0."""
         if self.is_known:
             size = abs(int(self.low))
             return (size >> _zeros(size)).bit_length()
@@ -186,7 +186,7 @@ class Number:
         return z3.SignExt(width - size, self.term) if width > size else z3.Extract(width - 1, 0, self.term)
 
     @classmethod
-    def made(cls, term: Any, low: int, high: int, point: int = 0, negative_zero: Any = False) -> Number:
+    def of_term(cls, term: Any, low: int, high: int, point: int = 0, negative_zero: Any = False) -> Number:
         """Return a number whose mantissa a term gives, perhaps with more bits than its bounds need."""
         if low == high:
             return cls(low, high, None, point, negative_zero)
@@ -221,7 +221,7 @@ class Number:
         low, high = self.low >> by, self.high >> by
         if low == high:
             return Number(low, high)
-        return Number.made(z3.Extract(self.width - 1, min(by, self.width - 1), self.term), low, high)
+        return Number.of_term(z3.Extract(self.width - 1, min(by, self.width - 1), self.term), low, high)
 
     def last_bits(self, count: int) -> Number:
         """Return the last bits of the mantissa, which are none of its sign's, as a number that is not negative."""
@@ -238,13 +238,13 @@ class Number:
     # ------------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Any) -> Number:
-        given = Number.of(other)
-        zero_sign = both(self.negative_zero, given.negative_zero)
-        for zero, rest in ((self, given), (given, self)):
+        summand = Number.of(other)
+        zero_sign = both(self.negative_zero, summand.negative_zero)
+        for zero, rest in ((self, summand), (summand, self)):
             if zero.is_known and zero.low == 0:
                 rest.check()
                 return replace(rest, negative_zero=zero_sign, condition=None)
-        a, b = aligned(self, given)
+        a, b = aligned(self, summand)
         if a.is_infinite or b.is_infinite:
             raise Untranslatable("it computes with an infinity")
         low, high, point = a.low + b.low, a.high + b.high, a.point
@@ -253,7 +253,7 @@ class Number:
         if zero_sign is not False:  # opposite numbers that are not zero make +0.0
             zero_sign = both(zero_sign, both(opposite(a.truth), opposite(b.truth)))
         width = width_of(low, high)
-        return Number.made(a.resized(width) + b.resized(width), low, high, point, zero_sign)
+        return Number.of_term(a.resized(width) + b.resized(width), low, high, point, zero_sign)
 
     __radd__ = __add__
 
@@ -268,8 +268,8 @@ class Number:
             return Number(-self.low, -self.low, None, self.point, opposite(self.negative_zero))
         low, high = -self.high, -self.low
         width = max(width_of(low, high), self.width)
-        made = Number.made(-self.resized(width), low, high, self.point, opposite(self.negative_zero))
-        return replace(made, digits=self.digits)
+        negated = Number.of_term(-self.resized(width), low, high, self.point, opposite(self.negative_zero))
+        return replace(negated, digits=self.digits)
 
     def __mul__(self, other: Any) -> Number:
         a, b = (self, Number.of(other))
@@ -289,7 +289,7 @@ class Number:
         if b.is_known and b.low == 1:
             return Number(a.low, a.high, a.term, point, zero_sign)
         width = width_of(low, high)
-        return Number.made(a.resized(width) * b.resized(width), low, high, point, zero_sign)
+        return Number.of_term(a.resized(width) * b.resized(width), low, high, point, zero_sign)
 
     __rmul__ = __mul__
 
@@ -302,7 +302,7 @@ class Number:
 
     @property
     def is_negative(self) -> Any:
-        """Whether it has a minus sign, also as a zero: True, False, a condition, or None where numpy does not say."""
+        """Whether it has a minus sign, also as a zero: True, False, a condition, or None if numpy leaves it open."""
         below = self.mantissa.less(Number(0, 0))
         if not self.may_be_zero:
             return below
@@ -336,12 +336,12 @@ class Number:
         """Whether it is not zero: True, False, or a condition."""
         if self.condition is not None:
             return self.condition
-        found = self.equals(Number.of(0))
-        return not found if isinstance(found, bool) else z3.Not(found)
+        is_zero = self.equals(Number.of(0))
+        return not is_zero if isinstance(is_zero, bool) else z3.Not(is_zero)
 
 
 def aligned(a: Number, b: Number) -> tuple[Number, Number]:
-    """Give two numbers one binary point; to an infinity it does not matter.
+    """Return two numbers with the same binary point, which infinities do not have.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def aligned(a: Number, b: Number) -> tuple[Number, Number]:
 
 
 def _zeros(mantissa: int) -> int:
-    """Zeros behind its last digit that is not."""
+    """Return the number of trailing zero bits."""
     return (mantissa & -mantissa).bit_length() - 1 if mantissa else 0
 
 

@@ -1,4 +1,4 @@
-"""An op whose code asks about numbers that are not known: each answer is followed, and the results are joined."""
+"""Ops whose code branches on unknown numbers: all paths are followed, and their results are merged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphrewrite.testing.proof.number import Untranslatable
 __all__ = ["decided", "followed"]
 
 _MOST = 16
-"""So many ways through one op are followed."""
+"""Maximum number of paths through one op."""
 
 
 class _Path:
@@ -35,7 +35,7 @@ _CURRENT: ContextVar[_Path | None] = ContextVar("_CURRENT", default=None)
 
 
 def decided(condition: Any) -> bool:
-    """Return the truth of a condition; of one that depends on the input, the one that is being followed."""
+    """Return the truth of a condition; if it depends on the input, that of the current path."""
     path = _CURRENT.get()
     if isinstance(condition, bool):
         return condition
@@ -45,7 +45,7 @@ def decided(condition: Any) -> bool:
 
 
 def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], bool]) -> tuple[SymbolicArray, ...]:
-    """Return what a function gives, whichever way its code takes.
+    """Return the result of a function, merged over all paths through its code.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
         if len(ends) >= _MOST:
             raise Untranslatable(f"its code takes more than {_MOST} ways, depending on the input")
         path = _Path(open_.pop())
-        given = len(path.answers)
+        known = len(path.answers)
         token = _CURRENT.set(path)
         try:
             results = tuple(map(SymbolicArray.of, function()))
@@ -66,21 +66,21 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
             raise
         except Exception as error:
             if path.conditions and not possible(_all(path)):
-                continue  # no input leads there
+                continue  # no input takes this path
             raise Untranslatable(f"it raises {type(error).__name__}: {error}") from error
         finally:
             _CURRENT.reset(token)
-            open_ += [(*path.answers[:i], False) for i in range(given, len(path.conditions))]
+            open_ += [(*path.answers[:i], False) for i in range(known, len(path.conditions))]
         ends.append((_all(path), results))
-    return _joined(ends)
+    return _merged(ends)
 
 
 def _all(path: _Path) -> Any:
-    told = [c if yes else z3.Not(c) for c, yes in zip(path.conditions, path.answers, strict=False)]
-    return z3.And(told) if told else True
+    conditions = [c if yes else z3.Not(c) for c, yes in zip(path.conditions, path.answers, strict=False)]
+    return z3.And(conditions) if conditions else True
 
 
-def _joined(ends: list[tuple[Any, tuple[SymbolicArray, ...]]]) -> tuple[SymbolicArray, ...]:
+def _merged(ends: list[tuple[Any, tuple[SymbolicArray, ...]]]) -> tuple[SymbolicArray, ...]:
     (_, first), *others = ends
     for condition, results in others:
         if [(r.dtype, r.shape) for r in results] != [(r.dtype, r.shape) for r in first]:

@@ -1,4 +1,4 @@
-"""What `prove` found: a verdict, what it rests on, and the instances that were looked at."""
+"""Results of `prove`: a verdict, its assumptions, and the instances that were examined."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Instance", "Proof"]
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A graph on which a rule was looked at, for all values of its inputs.
+    """A graph on which a rule was examined, for all values of its inputs.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Proof:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many instances have each verdict."""
+        """The number of instances of each verdict."""
         return Counter(instance.verdict for instance in self.instances)
 
     @property
@@ -105,12 +105,12 @@ class Proof:
 
     @property
     def page(self) -> ProofPage:
-        """What a notebook shows, as data."""
-        found = self.counterexample
-        return ProofPage(self._headline(), self.assumed, None if found is None else found.page)
+        """The content of the display, as data."""
+        page = None if self.counterexample is None else self.counterexample.page
+        return ProofPage(self._headline(), self.assumed, page)
 
     def show(self) -> Display:
-        """Return the display of it: the verdict with what it rests on, or with the two graphs that refute it."""
+        """Return the display of it: the verdict with its assumptions, or with the two graphs that refute it."""
         return Display(self.page, str(self), template="proof.html", title=self._headline())
 
     def _repr_html_(self) -> str:

@@ -25,9 +25,9 @@ from graphrewrite.types import element_kind
 __all__ = ["prove"]
 
 _FLOATS = 4
-"""Of graphs with inputs of floats, so many are looked at that cannot be decided."""
+"""Maximum number of undecided graphs with inputs of floats."""
 _RUNS = 8
-"""So many graphs are made for each that is wanted: not on all of them the rule fires."""
+"""Number of graphs that are generated for each wanted instance: the rule does not fire on all of them."""
 
 
 def prove(
@@ -86,12 +86,12 @@ def prove(
     ...     "Wrong: minus minus x is x."
     ...     yield op.neg(op.neg(x))
     ...     return op.abs(x)
-    >>> found = prove(lose_the_sign)
-    >>> found.verdict, found.counterexample.inputs["x"].tolist()
+    >>> proof = prove(lose_the_sign)
+    >>> proof.verdict, proof.counterexample.inputs["x"].tolist()
     ('refuted', [[-1]])
     """
     try:
-        import z3  # noqa: F401  # asked for here once, so that what follows may rely on it
+        import z3  # noqa: F401  # imported here once, for a clear error
     except ImportError:
         raise MissingDependencyError("prove needs z3: pip install 'graphrewrite[prove]'") from None
 
@@ -129,7 +129,7 @@ def _keeps(subject: Subject) -> str:
 
 @dataclass
 class _Evidence:
-    """What was found so far."""
+    """The instances so far."""
 
     kinds: frozenset[str] | None
     keeps: str
@@ -149,7 +149,7 @@ class _Evidence:
         return bool(self.instances) and self.instances[-1].verdict == "refuted"
 
     def add(self, subject: Subject, graph: Graph) -> bool:
-        """Look at a graph; return whether the rule was applied to it."""
+        """Examine a graph; return whether the rule was applied to it."""
         from graphrewrite.testing.proof.examination import examined
 
         kinds = {element_kind(graph.result_type(name).element) for name in graph.inputs}
@@ -157,10 +157,10 @@ class _Evidence:
             return False
         self.graphs += 1
         try:
-            made = _applied(subject, graph)
-        except (RewriteError, VerificationError) as error:  # of the engine, about what the rule made
+            result = _applied(subject, graph)
+        except (RewriteError, VerificationError) as error:  # raised by the engine, about the replacement
             if _has_layout(graph):
-                # A rule that forgets layouts computes nothing wrong: where they differ, it is refused.
+                # A rule that drops layouts computes the same values, and is refused only where they matter.
                 self.left_out[f"the engine refuses what it makes where a layout is given: {error}"] += 1
                 return False
             misfit = Refutation(graph, None, str(error), rules=subject.given)
@@ -169,23 +169,23 @@ class _Evidence:
         except Exception as error:  # of a rule: the graph is as it was, and so computes the same
             self.left_out[f"it raises an error instead of rewriting: {error}"] += 1
             return False
-        if made is None:
+        if result is None:
             return False
-        found = examined(graph, made, subject.given, keeps=self.keeps, effort=self.effort)
-        if found.verdict == "left out":
-            self.left_out[found.why] += 1
+        instance = examined(graph, result, subject.given, keeps=self.keeps, effort=self.effort)
+        if instance.verdict == "left out":
+            self.left_out[instance.why] += 1
             return False
-        self.instances.append(found)
-        self.floats += "float" in kinds and found.verdict == "unknown"
+        self.instances.append(instance)
+        self.floats += "float" in kinds and instance.verdict == "unknown"
         return True
 
     def close(self) -> None:
-        """Let what the engine refused refute the rule, where no inputs do: of the two they tell more."""
+        """Let a result that the engine refused refute the rule, unless inputs do, which show more."""
         if self.misfit is not None and not self.is_refuted:
             self.instances.append(self.misfit)
 
     def why(self, subject: Subject, on: Graph | Iterable[Graph] | None, missing: str) -> str:
-        """Why it is not known, or nothing."""
+        """Return the reason why it is not decided; an empty string if it is."""
         if on is None and not any(isinstance(member, Rule) for member in subject.members):
             return "it has no pattern of ops, so give the graphs to prove it on, on=[…]"
         open_ = Counter(i.why for i in self.instances if i.verdict == "unknown")
@@ -206,18 +206,18 @@ def _has_layout(graph: Graph) -> bool:
 
 
 def _applied(subject: Subject, graph: Graph) -> Graph | None:
-    """Apply a rule once at each place, for steps that are right are right in any number; or a set to the end."""
+    """Apply a rule once at each node, since any number of right steps is right; apply a rule set to the end."""
     if not isinstance(subject.given, Rule):
         outcome = subject.apply(graph)
         return outcome.graph if outcome.fired else None
-    with np.errstate(all="ignore"):  # what a rule computes of generated constants may divide by zero
+    with np.errstate(all="ignore"):  # rules compute with generated constants, and may divide by zero
         if subject.given.find(graph):
             return rewrite(graph, [subject.given], once=True, verify=True)
     return None
 
 
 class _Graphs:
-    """The graphs to look at: those that are given, or instances of each rule's pattern in turn."""
+    """The graphs to examine: those of the caller, or instances of each rule's pattern in turn."""
 
     def __init__(
         self, subject: Subject, on: Graph | Iterable[Graph] | None, instances: int, kinds: frozenset[str] | None
@@ -226,26 +226,26 @@ class _Graphs:
 
         self.missing = ""
         members = [m for m in subject.members if isinstance(m, Rule)] if on is None else []
-        self.made = deque(Instances(member, instances * _RUNS, kinds) for member in members)
-        self.given = iter((on,) if isinstance(on, Graph) else on or ())
+        self.sources = deque(Instances(member, instances * _RUNS, kinds) for member in members)
+        self.graphs = iter((on,) if isinstance(on, Graph) else on or ())
 
     def __iter__(self) -> Iterator[Graph]:
-        for graph in self.given:
+        for graph in self.graphs:
             if not isinstance(graph, Graph):
                 raise RuleError(f"on gives {type(graph).__name__}; prove takes a graph, or a list of graphs")
             yield graph
-        while self.made:
+        while self.sources:
             try:
-                graph = next(self.made[0], None)
+                graph = next(self.sources[0], None)
             except NoInstanceError as error:
                 graph, self.missing = None, str(error)
             if graph is None:
-                self.made.popleft()
+                self.sources.popleft()
             else:
                 yield graph
-                self.made.rotate()
+                self.sources.rotate()
 
     def vary(self) -> None:
-        """Make more like the one that came last."""
-        if self.made:
-            self.made[0].vary()
+        """Generate more graphs like the last one."""
+        if self.sources:
+            self.sources[0].vary()

@@ -1,4 +1,4 @@
-"""Attributes of which every value of a small range is looked at, so that a proof holds for all of them."""
+"""Attributes that take every value of a small range, so that a proof holds for all of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from graphrewrite.graph import Graph
 __all__ = ["Ranges"]
 
 _MOST = 4096
-"""Combinations of values that one graph may have."""
+"""Maximum number of combinations of values for one graph."""
 
 
 class Ranges:
-    """Values of attributes, each of which is given to every node that has such an attribute.
+    """Values of attributes, for every node that has such an attribute.
 
     Parameters
     ----------
@@ -50,31 +50,31 @@ class Ranges:
         Graph
             The graph itself where none of its nodes has such an attribute.
         """
-        places = [(node, *found) for node in graph.in_order() for found in self._of(graph, node)]
-        if not places:
+        slots = [(node, *entry) for node in graph.in_order() for entry in self._of(graph, node)]
+        if not slots:
             yield graph
             return
-        count = prod(len(values) for *_, values in places)
+        count = prod(len(values) for *_, values in slots)
         if count > _MOST:
             raise RuleError(
-                f"{', '.join(self.wanted)}: a graph with {len(places)} such attributes has {count:,} combinations of "
+                f"{', '.join(self.wanted)}: a graph with {len(slots)} such attributes has {count:,} combinations of "
                 f"their values, and {_MOST:,} are the most; give smaller ranges"
             )
-        for chosen in product(*(values for *_, values in places)):
-            made = graph.copy()
-            for (node, name, _), value in zip(places, chosen, strict=True):
-                if value == made.op(node).attributes[name]:  # a default is not written, as when the op makes the node
-                    made.nodes[node].pop(name, None)
+        for chosen in product(*(values for *_, values in slots)):
+            variant = graph.copy()
+            for (node, name, _), value in zip(slots, chosen, strict=True):
+                if value == variant.op(node).attributes[name]:  # defaults are not stored
+                    variant.nodes[node].pop(name, None)
                 else:
-                    made.nodes[node][name] = value
+                    variant.nodes[node][name] = value
             try:
-                made.infer()
+                variant.infer()
             except GraphRewriteError:  # a value that does not fit what is around it
                 continue
-            text = to_text(made, whole=True)
-            if text not in self._seen:  # graphs that differ in such an attribute only become equal ones
+            text = to_text(variant, whole=True)
+            if text not in self._seen:  # graphs that differed in this attribute only are equal now
                 self._seen.add(text)
-                yield made
+                yield variant
 
     def _of(self, graph: Graph, node: str) -> Iterator[tuple[str, Sequence[Any]]]:
         kind = graph.nodes[node]["type"]
@@ -88,7 +88,7 @@ class Ranges:
                     yield name, self.wanted[key]
 
     def check(self) -> None:
-        """Raise if an attribute was never met."""
+        """Raise if no node had one of the attributes."""
         for name in self.wanted:
             if self._known and name not in self._met:
                 raise RuleError(

@@ -1,4 +1,4 @@
-"""The code of an op as it is, in a world in which numpy's constructors let symbolic arrays through.
+"""Rebinding of an op's code: the same code, with constructors of numpy that accept symbolic arrays.
 
 numpy asks others about its functions, but not about ``np.asarray`` and its kin: these make an array of numbers of
 whatever they are given. So the function is run with its own code and other global names: ``np`` stands for numpy with
@@ -18,13 +18,13 @@ import numpy as np
 
 from graphrewrite.op.op import Op
 from graphrewrite.testing.proof.array import SymbolicArray, cast_to
-from graphrewrite.testing.proof.functions import called
+from graphrewrite.testing.proof.functions import called, leaves
 
 __all__ = ["Rebinding"]
 
 
 def _asarray(array: Any, dtype: Any = None, order: Any = None, **keywords: Any) -> Any:
-    if isinstance(array, list | tuple) and any(isinstance(leaf, SymbolicArray) for leaf in _leaves(array)):
+    if isinstance(array, list | tuple) and any(isinstance(leaf, SymbolicArray) for leaf in leaves(array)):
         array = np.stack([SymbolicArray.of(_asarray(part)) for part in array])
     if isinstance(array, SymbolicArray):
         return array if dtype is None else cast_to(array, dtype)
@@ -32,32 +32,24 @@ def _asarray(array: Any, dtype: Any = None, order: Any = None, **keywords: Any) 
 
 
 def _array(array: Any, dtype: Any = None, **keywords: Any) -> Any:
-    found = _asarray(array, dtype)
-    if isinstance(found, SymbolicArray):
-        missing = max(int(keywords.get("ndmin", 0)) - found.ndim, 0)
-        return SymbolicArray(found.entries.copy().reshape((1,) * missing + found.shape), found.dtype)
+    converted = _asarray(array, dtype)
+    if isinstance(converted, SymbolicArray):
+        missing = max(int(keywords.get("ndmin", 0)) - converted.ndim, 0)
+        return SymbolicArray(converted.entries.copy().reshape((1,) * missing + converted.shape), converted.dtype)
     return np.array(array, dtype, **keywords)
 
 
 def _take(array: Any, indices: Any, *args: Any, **keywords: Any) -> Any:
-    if isinstance(indices, SymbolicArray):  # about which numpy asks nobody
+    if isinstance(indices, SymbolicArray):  # which numpy would convert
         return called(np.take, (SymbolicArray.of(array), indices, *args), keywords)
     return np.take(array, indices, *args, **keywords)
 
 
 def _filled(make: Callable[..., np.ndarray]) -> Callable[..., SymbolicArray]:
     def fill(*args: Any, **keywords: Any) -> SymbolicArray:
-        return SymbolicArray.of(make(*args, **keywords))  # so that numbers that are not known can be written into it
+        return SymbolicArray.of(make(*args, **keywords))  # so that unknown numbers can be written into it
 
     return fill
-
-
-def _leaves(given: Any) -> Iterator[Any]:
-    if isinstance(given, list | tuple):
-        for part in given:
-            yield from _leaves(part)
-    else:
-        yield given
 
 
 _EXCHANGED: Mapping[str, Any] = {
@@ -77,7 +69,7 @@ _FOREIGN = frozenset({"numpy", "z3", "networkx"})
 
 
 class _World(ModuleType):
-    """A module as it is seen by rebound code."""
+    """A module as rebound code sees it."""
 
     def __init__(self, module: ModuleType, rebinding: Rebinding) -> None:
         super().__init__(module.__name__)
@@ -90,7 +82,7 @@ class _World(ModuleType):
 
 
 class Rebinding:
-    """Gives functions a world in which arrays may be symbolic; each function once.
+    """Rebind functions to globals that accept symbolic arrays; each function once.
 
     Examples
     --------
@@ -107,31 +99,31 @@ class Rebinding:
         self._exchanged = {id(getattr(np, name)): stand_in for name, stand_in in _EXCHANGED.items()}
 
     def __call__(self, value: Any) -> Any:
-        """Return a function, an op or a module in that world, and anything else as it is."""
+        """Return a rebound function, op or module, and any other object as it is."""
         if id(value) in self._exchanged:
             return self._exchanged[id(value)]
         if id(value) in self._made:
             return self._made[id(value)]
-        made = value
+        rebound = value
         if isinstance(value, Op):
-            made = self(value.function)
+            rebound = self(value.function)
         elif isinstance(value, ModuleType):
-            made = value if value is not np and _is_foreign(value.__name__) else _World(value, self)
+            rebound = value if value is not np and _is_foreign(value.__name__) else _World(value, self)
         elif isinstance(value, FunctionType) and not _is_foreign(value.__module__):
             return self._function(value)
-        self._keep(value, made)
-        return made
+        self._keep(value, rebound)
+        return rebound
 
-    def _keep(self, value: Any, made: Any) -> None:
-        self._made[id(value)] = made
-        self._kept.append(value)  # its id is not given to another as long as it is here
+    def _keep(self, value: Any, rebound: Any) -> None:
+        self._made[id(value)] = rebound
+        self._kept.append(value)  # keeps its id from being reused
 
     def _function(self, function: FunctionType) -> FunctionType:
         world: dict[str, Any] = {"__name__": function.__module__, "__builtins__": __builtins__}
         cells = tuple(CellType() for _ in function.__closure__ or ())
         made = FunctionType(function.__code__, world, function.__name__, function.__defaults__, cells)
         made.__kwdefaults__ = function.__kwdefaults__
-        self._keep(function, made)  # before its helpers, one of which may be itself
+        self._keep(function, made)  # before its helpers, for recursive functions
         for cell, own in zip(cells, function.__closure__ or (), strict=True):
             cell.cell_contents = self(own.cell_contents)
         for name in _names(function.__code__):

@@ -33,8 +33,8 @@ class Refutation(Counterexample):
     @classmethod
     def of(cls, found: Counterexample, rules: Any = None) -> Refutation:
         """Return a counterexample as one of a proof."""
-        given = {field.name: getattr(found, field.name) for field in fields(found)}
-        return cls(**given | ({} if rules is None else {"rules": rules}))
+        values = {field.name: getattr(found, field.name) for field in fields(found)}
+        return cls(**values | ({} if rules is None else {"rules": rules}))
 
     def _claim(self) -> str:
         claim = super()._claim()

@@ -27,14 +27,14 @@ def nearest_float(number: Number, digits: int) -> Number:
     width = number.width + 1
     sort = z3.BitVecSort(width)
     function = z3.Function(f"nearest {digits} digits, point {number.point}, {width} bits", sort, sort)
-    most = 1 << (number.width - 1)  # what is just below rounds up to it
+    most = 1 << (number.width - 1)  # numbers just below round up to it
     low, high = (-most if number.low < 0 else 0), (most if number.high > 0 else 0)
-    made = Number.made(function(number.resized(width)), low, high, number.point, number.negative_zero)
+    made = Number.of_term(function(number.resized(width)), low, high, number.point, number.negative_zero)
     return replace(made, digits=digits)
 
 
 class Rounding(NamedTuple):
-    """One number that is rounded.
+    """The rounding of one number.
 
     Attributes
     ----------
@@ -51,26 +51,26 @@ class Rounding(NamedTuple):
     result: Any
 
     def definition(self) -> Any:
-        """Return what it computes: as many places are rounded off as the number is too long."""
+        """Return its definition: as many bits are rounded off as the number is too long."""
         context = self.argument.ctx
         zero, size = z3.BitVecVal(0, self.width, context), z3.If(self.argument < 0, -self.argument, self.argument)
-        places = zero
+        shift = zero
         for extra in range(1, self.width - self.digits):
-            places = z3.If(size >= 1 << (self.digits + extra - 1), z3.BitVecVal(extra, self.width, context), places)
-        step = z3.BitVecVal(1, self.width, context) << places
-        odd = (self.argument >> places) & 1
-        half = z3.If(places == 0, zero, z3.LShR(step, 1) - 1 + odd)
+            shift = z3.If(size >= 1 << (self.digits + extra - 1), z3.BitVecVal(extra, self.width, context), shift)
+        step = z3.BitVecVal(1, self.width, context) << shift
+        odd = (self.argument >> shift) & 1
+        half = z3.If(shift == 0, zero, z3.LShR(step, 1) - 1 + odd)
         return self.result == (self.argument + half) & ~(step - 1)
 
     def facts(self) -> Iterator[Any]:
-        """Yield what holds of it alone: it keeps the sign, and short numbers."""
+        """Yield facts: it keeps the sign, and short numbers."""
         short = z3.And(self.argument <= 1 << self.digits, self.argument >= -(1 << self.digits))
         yield z3.Implies(short, self.result == self.argument)
         yield z3.Implies(self.argument >= 0, self.result >= 0)
         yield z3.Implies(self.argument <= 0, self.result <= 0)
 
     def order(self, other: Rounding) -> Iterator[Any]:
-        """Yield that of two numbers the greater is not rounded to less."""
+        """Yield the fact that it is monotone."""
         if (self.digits, self.point) == (other.digits, other.point):
             (a, x), (b, y) = (_wider(r, max(self.width, other.width)) for r in (self, other))
             yield z3.Implies(a <= b, x <= y)
@@ -83,22 +83,22 @@ def _wider(rounding: Rounding, width: int) -> tuple[Any, Any]:
 
 
 def roundings(terms: Iterable[Any]) -> list[Rounding]:
-    """Return every rounding in some terms."""
-    found: list[Rounding] = []
+    """Return all roundings in some terms."""
+    all_roundings: list[Rounding] = []
     work, seen = list(terms), set[int]()
     while work:
         term = work.pop()
         if term.get_id() in seen:
             continue
         seen.add(term.get_id())
-        if term.num_args() == 1 and (told := _NAME.fullmatch(term.decl().name())):
-            digits, point, width = map(int, told.groups())
-            found.append(Rounding(digits, point, width, term.arg(0), term))
+        if term.num_args() == 1 and (match := _NAME.fullmatch(term.decl().name())):
+            digits, point, width = map(int, match.groups())
+            all_roundings.append(Rounding(digits, point, width, term.arg(0), term))
         work += term.children()
-    return found
+    return all_roundings
 
 
-def facts(found: list[Rounding]) -> list[Any]:
-    """Return what holds of some roundings, without what they compute."""
-    alone = [fact for rounding in found for fact in rounding.facts()]
-    return alone + [fact for a, b in combinations(found, 2) for fact in a.order(b)]
+def facts(all_roundings: list[Rounding]) -> list[Any]:
+    """Return facts about some roundings, without their definitions."""
+    alone = [fact for rounding in all_roundings for fact in rounding.facts()]
+    return alone + [fact for a, b in combinations(all_roundings, 2) for fact in a.order(b)]

@@ -1,6 +1,6 @@
-"""Signs of floats: known, a condition on the input, or None where numpy does not say which.
+"""Signs of floats: known, a condition on the input, or None if numpy leaves them open.
 
-Of a zero the sign is told apart from its value, for zeros of both signs are equal numbers and different bits.
+The sign of a zero is kept beside its value, since zeros of both signs are equal numbers with different bits.
 """
 
 from __future__ import annotations

@@ -12,14 +12,14 @@ from graphrewrite.testing.proof.rounding import facts, roundings
 __all__ = ["EFFORT", "Answer", "Question", "possible"]
 
 EFFORT = 10_000_000
-"""z3's units of work for one question: no clock decides, so that the answer is the same on every machine."""
+"""z3's units of work for one question: without a clock, the answer is the same on every machine."""
 
 _SMALLER = 10
-"""Small values are only nicer: each try to find some gets this part of the effort."""
+"""Each attempt to find small values, which are only nicer to read, gets this fraction of the effort."""
 
 
 class Answer:
-    """What z3 found.
+    """An answer of z3.
 
     Attributes
     ----------
@@ -37,18 +37,18 @@ class Question:
     """Whether a condition can hold."""
 
     def __init__(self, constraints: Iterable[Any], condition: Any, *, effort: int = EFFORT) -> None:
-        # In a context of its own, where names and numbers of terms do not depend on what was asked before.
+        # In a context of its own, so that names and numbers of terms do not depend on earlier questions.
         self.context = z3.Context()
         self.effort = effort
-        self.told = [told.translate(self.context) for told in (*constraints, condition)]
-        self.roundings = roundings(self.told)
+        self.terms = [term.translate(self.context) for term in (*constraints, condition)]
+        self.roundings = roundings(self.terms)
 
     def _solver(self, facts: Iterable[Any]) -> Any:
-        """Where nothing but the facts is told of a rounding, its result is a variable."""
+        """Return a solver in which the results of roundings are variables, subject to some facts."""
         results = [(r.result, z3.Const(f"rounding {i}", r.result.sort())) for i, r in enumerate(self.roundings)]
         solver = z3.SolverFor("QF_BV", ctx=self.context)
         solver.set("rlimit", self.effort)
-        solver.add(*(z3.substitute(told, *results) if results else told for told in (*self.told, *facts)))
+        solver.add(*(z3.substitute(term, *results) if results else term for term in (*self.terms, *facts)))
         return solver
 
     def answer(self, variables: Sequence[tuple[str, int]] = ()) -> Answer:
@@ -56,10 +56,10 @@ class Question:
         if self.roundings and self._solver(facts(self.roundings)).check() == z3.unsat:
             return Answer("never")
         self.solver = self._solver(rounding.definition() for rounding in self.roundings)
-        found = self.solver.check()
-        if found == z3.unsat:
+        verdict = self.solver.check()
+        if verdict == z3.unsat:
             return Answer("never")
-        if found != z3.sat:
+        if verdict != z3.sat:
             return Answer("unknown")
         model = self.solver.model()
         self.solver.set("rlimit", self.effort // _SMALLER)
@@ -70,7 +70,7 @@ class Question:
         return Answer("sometimes", values)
 
     def _least(self, term: Any, model: Any) -> tuple[int, Any]:
-        """Fix a variable at zero, or at a value with few bits, where the condition still holds."""
+        """Fix a variable at zero, or at a value with few bits, for which the condition still holds."""
         value = model.eval(term, model_completion=True).as_signed_long()
         width = term.size()
         for bits in range(width):
@@ -90,5 +90,5 @@ class Question:
 
 
 def possible(constraints: Sequence[Any], condition: Any) -> bool:
-    """Tell whether a condition can hold; where z3 gives up, it might."""
+    """Tell whether a condition can hold, as far as z3 knows."""
     return condition if isinstance(condition, bool) else Question(constraints, condition).answer().verdict != "never"

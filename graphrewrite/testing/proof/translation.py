@@ -1,4 +1,4 @@
-"""The outputs of a graph for inputs that are not known, by the functions of the ops themselves."""
+"""Translation of a graph: its outputs for unknown inputs, by the functions of the ops themselves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from graphrewrite.types import (
 __all__ = ["BATCH", "Inputs", "Translation", "Variable", "limits_of"]
 
 BATCH = 2
-"""Frames of a batch: two, so that a rule that mixes them is seen."""
+"""Frames of a batch: two, to detect rules that mix them."""
 
 
 def limits_of(kind: Type) -> tuple[int, int] | None:
@@ -102,7 +102,7 @@ class Inputs:
     @classmethod
     def of(cls, graph: Graph, batch: int = BATCH) -> Inputs:
         """Return one unknown for each entry of each input."""
-        made = cls()
+        inputs = cls()
         for name in graph.inputs:
             kind = graph.result_type(name)
             shape: tuple[Dimension, ...] = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
@@ -113,19 +113,18 @@ class Inputs:
                 variable = f"{name}{list(index)}"
                 entries[index] = number = _unknown(variable, kind)
                 limits = limits_of(kind)
-                made.variables.append(Variable(name, index, variable, number))
-                if (
-                    limits
-                    and not number.is_known
-                    and limits[1] - limits[0] + 1 != 1 << (number.width - (limits[0] >= 0))
-                ):
-                    made.constraints += [number.term >= limits[0], number.term <= limits[1]]
-            made.arrays[name] = SymbolicArray(entries, dtype)
-        return made
+                inputs.variables.append(Variable(name, index, variable, number))
+                if limits is None or number.is_known:
+                    continue
+                low, high = limits
+                if high - low + 1 != 1 << (number.width - (low >= 0)):  # the bits can hold more than the type
+                    inputs.constraints += [number.term >= low, number.term <= high]
+            inputs.arrays[name] = SymbolicArray(entries, dtype)
+        return inputs
 
 
 class Translation:
-    """Computes graphs on unknown inputs."""
+    """Compute graphs on unknown inputs."""
 
     def __init__(self, possible: Callable[[Any], bool]) -> None:
         self.possible = possible
@@ -144,7 +143,7 @@ class Translation:
     def _node(self, graph: Graph, node: str, values: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...]:
         call = Call.of(graph, node)
         operands = [values[o.node][o.result] for o in call.operands]
-        if not any(isinstance(x, SymbolicArray) for x in operands):  # nothing here is unknown
+        if not any(isinstance(x, SymbolicArray) for x in operands):
             known = dict(values)
             try:
                 with np.errstate(all="ignore"):  # an infinity or NaN is a value like others
@@ -163,30 +162,28 @@ class Translation:
         try:
             return followed(compute, self.possible)
         except Untranslatable as error:
-            told = ", ".join(str(graph.result_type(o.node, o.result)) for o in call.operands)
-            raise type(error)(f"{call.op.name}({told}): {error}") from error
+            types = ", ".join(str(graph.result_type(o.node, o.result)) for o in call.operands)
+            raise type(error)(f"{call.op.name}({types}): {error}") from error
 
     def _computed(self, op: Op, operands: list[Any], call: Call) -> tuple[Any, ...]:
-        function = self.rebinding(op.function)
+        if call.arrangement is not None:
+            operands = [np.transpose(operands[0], call.arrangement.operand), *operands[1:]]
+        computed = self.rebinding(op.function)(*operands, **call.attributes)
+        results = computed if isinstance(computed, tuple) else (computed,)
         if call.arrangement is None:
-            found = function(*operands, **call.attributes)
-            return found if isinstance(found, tuple) else (found,)
-        first, *others = operands
-        found = function(np.transpose(first, call.arrangement.operand), *others, **call.attributes)
-        results = found if isinstance(found, tuple) else (found,)
+            return results
         return tuple(np.transpose(array, call.arrangement.result) for array in results)
 
 
 def _held(held: Callable[..., Any], element: Element, array: Any) -> Any:
-    """What a type makes of an array; a float that was only moved is one of its type already."""
+    """Return an array as a type stores it; floats that were only moved have the type already."""
     if not isinstance(array, SymbolicArray) or not any(n.opaque for n in array.entries.reshape(-1)):
         return held(element, array)
 
     def entry(number: Number) -> Number:
         if number.opaque:
             return number
-        found = SymbolicArray.of(held(element, SymbolicArray(number, array.dtype)))
-        sole: Number = found.entries.item()
-        return sole
+        stored: Number = SymbolicArray.of(held(element, SymbolicArray(number, array.dtype))).entries.item()
+        return stored
 
     return SymbolicArray(np.frompyfunc(entry, 1, 1)(array.entries), array.dtype)

@@ -21,12 +21,12 @@ _GREATEST = np.frompyfunc(lambda number: number.greatest, 1, 1)
 
 
 def _sum_of(number: Number) -> Number:
-    """Some sums begin with 0.0 and some do not, so of one whose terms may be -0.0 the sign is not known."""
+    """Return a term of a sum: numpy may start with 0.0 or not, so the sign of a sum of terms -0.0 is open."""
     return number if number.negative_zero is False else replace(number, negative_zero=None)
 
 
 def _factor(number: Number) -> Number:
-    """A factor in a sum of products: where it may be negative, a product may be -0.0."""
+    """Return a factor in a sum of products: if it may be negative, a product may be -0.0."""
     return _sum_of(number) if number.low >= 0 else replace(number, negative_zero=None)
 
 
@@ -34,34 +34,34 @@ _FACTORS = np.frompyfunc(_factor, 1, 1)
 
 
 def applied(ufunc: Any, method: str, inputs: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Return what a ufunc makes of arrays some of which are symbolic."""
+    """Return the result of a ufunc for arrays some of which are symbolic."""
     out = keywords.pop("out", None)
     if keywords.get("where", True) is not True:
         raise Untranslatable(f"{ufunc.__name__} with where= is not translated")
     keywords.pop("where", None)
     whole = [known(x) if isinstance(x, SymbolicArray) else x for x in inputs]
     if all(x is not None for x in whole):
-        found: Any = getattr(ufunc, method)(*whole, **keywords)
+        result: Any = getattr(ufunc, method)(*whole, **keywords)
     elif method == "reduce":
-        found = _reduced(ufunc, inputs[0], **keywords)
+        result = _reduced(ufunc, inputs[0], **keywords)
     elif method != "__call__":
         raise Untranslatable(f"np.{ufunc.__name__}.{method} is not translated")
     elif ufunc is np.matmul:
-        found = contracted(ufunc, inputs)
+        result = contracted(ufunc, inputs)
     else:
-        found = _elementwise(ufunc, inputs, keywords)
-    return found if out is None else _written(out[0], found)
+        result = _elementwise(ufunc, inputs, keywords)
+    return result if out is None else _written(out[0], result)
 
 
-def _written(target: Any, found: Any) -> Any:
+def _written(target: Any, result: Any) -> Any:
     if not isinstance(target, SymbolicArray):
         raise Untranslatable("numbers that depend on the input are written into an array of known ones")
-    target[...] = cast_to(found, target.dtype)
+    target[...] = cast_to(result, target.dtype)
     return target
 
 
 def sample(array: Any) -> Any:
-    """Return something of which numpy makes the same dtype as of an array: ones, or a number without a dtype itself."""
+    """Return ones from which numpy infers the same dtype as from an array; a number without a dtype stays itself."""
     if isinstance(array, SymbolicArray):
         return np.ones((1,) * array.ndim, array.dtype)
     if isinstance(array, np.ndarray) and array.ndim:
@@ -80,22 +80,22 @@ def _elementwise(ufunc: Any, inputs: Sequence[Any], keywords: dict[str, Any]) ->
 
 
 def _common(samples: Sequence[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which numpy computes; whole numbers are compared as they are."""
+    """Return the dtype in which numpy computes; integers of any types are compared exactly."""
     if dtype.kind != "b":
         return dtype
-    found = np.result_type(*samples)
-    return found if found.kind == "b" or any(np.result_type(x).kind == "f" for x in samples) else np.dtype(np.int64)
+    common = np.result_type(*samples)
+    return common if common.kind == "b" or any(np.result_type(x).kind == "f" for x in samples) else np.dtype(np.int64)
 
 
 def _computed(meaning: Callable[..., Number], common: np.dtype[Any], dtype: np.dtype[Any]) -> Any:
-    """Operands are held as numpy computes, and the result as it is stored."""
+    """Return a function on entries: operands in the common dtype, the result as it is stored."""
     floats = common.kind == "f"
 
     def compute(*numbers: Number) -> Number:
         for number in numbers:
             number.check()
-        given = [held(n, common) for n in numbers] if floats else numbers
-        return held(meaning(*given, common), dtype)
+        operands = [held(n, common) for n in numbers] if floats else numbers
+        return held(meaning(*operands, common), dtype)
 
     return lambda *arrays: np.frompyfunc(compute, len(arrays), 1)(*arrays)
 
@@ -104,10 +104,10 @@ def _reduced(ufunc: Any, array: SymbolicArray, axis: Any = 0, *, keepdims: bool 
     if ufunc not in ELEMENTWISE or keywords.get("initial", np._NoValue) is not np._NoValue:
         raise Untranslatable(f"np.{ufunc.__name__}.reduce is not translated in this form")
     dtype = ufunc.reduce(np.ones(array.shape, array.dtype), axis=axis, dtype=keywords.get("dtype")).dtype
-    given = cast_to(array, dtype) if ufunc in (np.add, np.multiply) else array
+    source = cast_to(array, dtype) if ufunc in (np.add, np.multiply) else array
     axes = tuple(range(array.ndim)) if axis is None else tuple(np.atleast_1d(axis) % array.ndim)
     kept = [i for i in range(array.ndim) if i not in axes]
-    rows = given.entries.transpose(*axes, *kept).reshape(-1, *(array.shape[i] for i in kept))
+    rows = source.entries.transpose(*axes, *kept).reshape(-1, *(array.shape[i] for i in kept))
     if not len(rows):
         raise Untranslatable(f"np.{ufunc.__name__}.reduce of no entries")
     for number in rows.reshape(-1):
@@ -116,11 +116,11 @@ def _reduced(ufunc: Any, array: SymbolicArray, axis: Any = 0, *, keepdims: bool 
         sizes = _GREATEST(rows)
         check_sums(np.max(np.add.reduce(sizes, axis=0)), max(n.point for n in rows.reshape(-1)), dtype)
     meaning = ELEMENTWISE[ufunc]
-    step = np.frompyfunc(lambda a, b: meaning(a, b, given.dtype), 2, 1)
-    found = SymbolicArray(reduce(step, rows), given.dtype)
-    shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape)) if keepdims else found.shape
+    step = np.frompyfunc(lambda a, b: meaning(a, b, source.dtype), 2, 1)
+    reduced = SymbolicArray(reduce(step, rows), source.dtype)
+    shape = tuple(1 if i in axes else n for i, n in enumerate(array.shape)) if keepdims else reduced.shape
     hold = np.frompyfunc(lambda number: held(_sum_of(number) if ufunc is np.add else number, dtype), 1, 1)
-    return SymbolicArray(hold(found.entries), dtype).reshape(shape)
+    return SymbolicArray(hold(reduced.entries), dtype).reshape(shape)
 
 
 def contracted(function: Callable[..., Any], arrays: Sequence[Any], **keywords: Any) -> SymbolicArray:
