@@ -70,6 +70,7 @@ class Coloured:
         inner = nx.DiGraph()
         inner.add_nodes_from((node, {}) for node in self.rest)
         inner.add_edges_from((s, node) for node in self.rest for s in self.graph._pred[node] if s in inner._node)
+        # Along acyclic parts one sweep in topological order carries colours from end to end; cycles need several.
         order = order_of(inner)
         placed = set(order.nodes)
         tangled = [node for node in self.rest if node not in placed]
@@ -78,7 +79,7 @@ class Coloured:
             self._sweep(self.graph._pred, order.nodes, tangled, tangled_first=False)
             self._sweep(self.graph._succ, order.nodes[::-1], tangled, tangled_first=True)
             distinct = len({self.colour[node] for node in self.rest})
-            if distinct <= count:
+            if distinct <= count:  # refinement only splits colours: their number is stable, and so are they
                 return
             count = distinct
 

@@ -199,14 +199,11 @@ def _limits(element: Element | None) -> tuple[bool, int, int]:
 
 
 def _real_limits(element: Element | None, least: int, most: int) -> tuple[float, float]:
-    if isinstance(element, FixedPoint):
-        return least * element.step, most * element.step
     if isinstance(element, Quantised):
-        return (
-            min((least - zero) * step for step, zero in element.channels),
-            max((most - zero) * step for step, zero in element.channels),
-        )
-    return float(least), float(most)
+        ends = [(end - zero) * step for end in (least, most) for step, zero in element.channels]
+        return min(ends), max(ends)
+    step = element.step if isinstance(element, FixedPoint) else 1.0
+    return least * step, most * step
 
 
 def _step(element: Element | None, format: FixedPoint | None) -> float | None:

@@ -32,14 +32,17 @@ def counterparts(graph: Graph, reference: Graph) -> Mapping[str, str]:
         if kind == "constant":
             continue
         origin = graph.origin(node)
+        # The same node: equal names may also stand for nodes of different parts of the model.
         is_there = node in reference and reference.nodes[node].get("type") == kind
         if is_there and (kind in ("input", "output") or set(reference.origin(node)) == set(origin)):
             pairs[node] = node
             continue
+        # A conversion that the lowering inserted has the values of its operand.
         if (origin == (node,) and graph.op(node).level == "bridge") and (operands := graph.operands(node)):
             if operands[0].node in pairs:
                 pairs[node] = pairs[operands[0].node]
             continue
+        # Of the nodes of one origin, the last one has its values; both sides must agree on which that is.
         _, other = max((last_of_reference[o] for o in origin if o in last_of_reference), default=(0, None))
         if other is None or kind in ("input", "output"):
             continue

@@ -86,12 +86,12 @@ class Op(Signature):
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
         current = CURRENT.get()
-        if current is not None:
+        if current is not None:  # inside of a rule, an op of literals only is part of the pattern, too
             return current.apply_op(self, operands, attributes)
         self.check(len(operands), attributes)
         try:
             return self.function(*operands, **attributes)
-        except AttributeError as error:
+        except AttributeError as error:  # functions use attributes of arrays, which lists and numbers lack
             wrong = [x for x in operands if x is not None and not isinstance(x, np.ndarray | np.generic)]
             if not wrong:
                 raise

@@ -113,7 +113,7 @@ def _differing(
         except Exception as error:  # of an op, perhaps a user's
             return _unless_undefined(before, after, inputs, error, keeps=keeps, tolerance=tolerance)
     bound = tolerance
-    if relative:
+    if relative:  # rounding errors scale with the greatest values inside of the graphs, also if outputs are small
         coarsest = max(_coarsest(before), _coarsest(after))
         bound = max(_ROUNDING, _COARSE * coarsest) * max(map(_greatest, (*old.values(), *new.values())), default=1.0)
     clearest: OutputDifference | None = None
@@ -125,7 +125,7 @@ def _differing(
         same = agreeing(a, b, bound)
         if same.all():
             continue
-        kinds = np.where(same, 3, _kinds(a, b))
+        kinds = np.where(same, 3, _kinds(a, b))  # 3: no difference
         kind = int(kinds.min())
         if clearest is None or kind < clearest.kind:
             position = tuple(int(i) for i in np.argwhere(kinds == kind)[0])

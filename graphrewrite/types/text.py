@@ -117,7 +117,7 @@ def _size(word: str) -> Dimension:
 
 
 def parse_types(text: str) -> tuple[Type, ...]:
-    """Return the types of several results, which stand side by side with commas between them.
+    """Return the types of several results, separated by commas.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def scheduled(
         table = table_of(call)
         if table is not None:
             at = max((stage.get(n, 0) for n in sources), default=0)
-            at += at % 2 != (table is REALS)
+            at += at % 2 != (table is REALS)  # even stages hold kernels of integers, odd ones of reals
             translation = translations.setdefault(at, Translation(table, constants, reads))
             types = {n: kinds[n] for n in sources if n not in translation.held and n in kinds}
             if translation.translate(call, types):
@@ -59,6 +59,7 @@ def scheduled(
                 inside.setdefault(at, []).append(call)
                 translated.add(call.node)
                 continue
+        # A call comes before the kernel of its own stage, and so after the kernels of its operands.
         stage[call.node] = at = max((stage.get(n, 0) + (n in translated) for n in sources), default=0)
         called.setdefault(at, []).append(call)
     steps: list[Call | Kernel] = []

@@ -59,6 +59,17 @@ class Cursor:
             self.skip()
         return is_there
 
+    def until(self, closing: str) -> Iterator[None]:
+        """Yield before each item of a list with commas, up to a closing bracket; the last comma may be superfluous."""
+        is_first = True
+        while not self.takes(closing):
+            if not is_first:
+                self.expect(",", f" or {closing!r}")
+                if self.takes(closing):
+                    return
+            is_first = False
+            yield
+
     def expect(self, symbol: str, what: str = "") -> None:
         """Advance past some characters, which must be next."""
         if not self.takes(symbol):

@@ -88,7 +88,9 @@ def read_header(cursor: Cursor) -> Header | None:
         header.name = name
     if cursor.takes("("):
         columns: dict[Any, int] = {}
-        _arguments(cursor, lambda: _attribute(cursor, header.attributes, columns) or cursor.fail("expected key=value"))
+        for _ in cursor.until(")"):
+            if not _attribute(cursor, header.attributes, columns):
+                cursor.fail("expected key=value")
     _end(cursor)
     return header
 
@@ -118,7 +120,8 @@ def read_line(cursor: Cursor) -> NodeLine:
             cursor.fail("expected the name of an op", at=line.columns["kind"])
         line.kind = kind
     cursor.expect("(")
-    _arguments(cursor, lambda: _argument(line))
+    for _ in cursor.until(")"):
+        _argument(line)
     if not cursor.is_at_end:
         cursor.expect(":", " and a type")
         _read_types(line)
@@ -129,18 +132,6 @@ def read_line(cursor: Cursor) -> NodeLine:
 def _end(cursor: Cursor) -> None:
     if not cursor.is_at_end:
         cursor.fail("expected the end of the line")
-
-
-def _arguments(cursor: Cursor, read: Any) -> None:
-    """Read comma-separated arguments after an opening parenthesis."""
-    is_first = True
-    while not cursor.takes(")"):
-        if not is_first:
-            cursor.expect(",", " or ')'")
-            if cursor.takes(")"):
-                return
-        is_first = False
-        read()
 
 
 def _argument(line: NodeLine) -> None:

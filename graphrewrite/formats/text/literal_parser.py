@@ -122,24 +122,13 @@ def _number(cursor: Cursor, word: str, start: int) -> int | float:
 
 def _items(cursor: Cursor, opening: str, closing: str, depth: int) -> list[Any]:
     cursor.expect(opening)
-    items: list[Any] = []
-    while not cursor.takes(closing):
-        if items:
-            cursor.expect(",", f" or {closing!r}")
-            if cursor.takes(closing):
-                break
-        items.append(read_value(cursor, depth + 1))
-    return items
+    return [read_value(cursor, depth + 1) for _ in cursor.until(closing)]
 
 
 def _mapping(cursor: Cursor, depth: int) -> dict[Any, Any]:
     cursor.expect("{")
     entries: dict[Any, Any] = {}
-    while not cursor.takes("}"):
-        if entries:
-            cursor.expect(",", " or '}'")
-            if cursor.takes("}"):
-                break
+    for _ in cursor.until("}"):
         start = cursor.at
         key = read_value(cursor, depth + 1)
         try:

@@ -73,6 +73,7 @@ def reads_of(sources: Mapping[Any, Mapping[str, Any]]) -> Reads:
         for slot, result in slots:
             operands[slot] = source, result
             count += 1
+    # Slots that collide or leave gaps are no list of operands: all these edges are then printed with their data.
     if len(operands) < count or (count and max(operands) != count - 1) or any(slots_of(data) for _, data in others):
         whole = {id(source) for source, _ in plain}
         controls = [(source, kind) for source, kind in controls if id(source) not in whole]

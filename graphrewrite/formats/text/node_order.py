@@ -48,7 +48,7 @@ def _finish(graph: nx.DiGraph, roots: Iterable[Any], done: dict[Any, None]) -> N
             if node in begun or node in done:
                 done[work.pop()] = None
                 continue
-            begun.add(node)
+            begun.add(node)  # sources that have begun close a cycle, and are not waited for
             waiting = [s for s in graph.pred[node] if s not in done and s not in begun]
             if len(waiting) > 1:
                 sources = graph.pred[node]

@@ -38,7 +38,7 @@ def is_regular(
     attributes = attributes_in(data, op.attributes)
     try:
         op.check(len(reads.operands), attributes)
-        if op.stored(attributes).keys() != attributes.keys():
+        if op.stored(attributes).keys() != attributes.keys():  # a stored default would be lost by parsing
             return False
         operands = []
         for source, result in reads.operands:

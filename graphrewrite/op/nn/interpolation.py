@@ -103,7 +103,7 @@ def taps(sampling: Sampling, own: int, size: int, scale: float, part: tuple[floa
     offsets, weights = _weights(sampling, ratio, scale)
     indices = base + offsets[:, None]
     inside = (indices >= 0) & (indices < own)
-    if sampling.exclude_outside:
+    if sampling.exclude_outside:  # the weights of taps inside are scaled to a sum of 1, unless there are none
         kept = np.where(inside, weights, 0)
         total = kept.sum(axis=0)
         weights = np.where(total == 0, weights, kept / np.where(total == 0, 1, total))

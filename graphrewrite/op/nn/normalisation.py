@@ -49,6 +49,7 @@ def batch_norm(
     >>> batch_norm(np.full((1, 1, 1, 1), 3.0), 2 * one, one, one, one, epsilon=0.0).tolist()
     [[[[5.0]]]]
     """
+    # In place, step by step: the bits are those of the evaluator, which overwrites its operand in the same way.
     per_channel = (-1, *[1] * (x.ndim - 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = gain / np.sqrt(var + var.dtype.type(epsilon))
@@ -107,6 +108,7 @@ def batch_norm_training(
     axes = (0, *range(2, x.ndim))
     y = _standardised(wide, axes, epsilon) * _per_channel(gain, x) + _per_channel(shift, x)
     own = (wide.mean(axis=axes), wide.var(axis=axes)) if x.size else (widened(mean), widened(var))
+    # ONNX's momentum is the weight of the old statistics; that of PyTorch is the weight of the new ones.
     new_mean, new_var = (
         narrowed(widened(old) * momentum + new * (1 - momentum), x) for old, new in zip((mean, var), own, strict=True)
     )
@@ -228,7 +230,7 @@ def lp_norm(x: np.ndarray, *, axis: int = -1, p: int = 2) -> np.ndarray:
     wide = widened(x)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         size = np.abs(wide).sum(axis, keepdims=True) if p == 1 else np.sqrt(np.square(wide).sum(axis, keepdims=True))
-        return narrowed(wide / np.where(size == 0, wide.dtype.type(1), size), x)
+        return narrowed(wide / np.where(size == 0, wide.dtype.type(1), size), x)  # 0 / 1, not 0 / 0
 
 
 def _infer_mean_variance(x: Tensor, *, axes: Sequence[int] = (0, 2, 3)) -> Tensor:

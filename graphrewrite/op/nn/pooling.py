@@ -174,7 +174,7 @@ def max_pool(
         result = np.maximum(first, rest[0]) if rest else first
         for tap in rest[1:]:
             np.maximum(result, tap, out=result)
-    return result.copy() if set(kernel) == {1} else result
+    return result.copy() if set(kernel) == {1} else result  # without taps it is a view of the operand
 
 
 @define_op(infer=_infer_average, elements=ORDERED, axes="NC* -> NC*", derived=POOL)

@@ -132,6 +132,7 @@ def gru(
 
     def step_of(i: int) -> Step:
         (f, g), inner, outer = functions[i], widened(r[i]).T, 2 * hidden_size
+        # ONNX's order of gates: update, reset, hidden.
         first, second, added = inner[:, :outer], inner[:, outer:], inside[i, outer:]
 
         def step(product: np.ndarray, states: _States) -> _States:
@@ -187,10 +188,11 @@ def lstm(
 
     def step_of(i: int) -> Step:
         (f, g, final), inner = functions[i], widened(r[i]).T
-        of_input, of_output, of_forget = np.split(widened(p[i]), 3)
+        of_input, of_output, of_forget = np.split(widened(p[i]), 3)  # peepholes, in ONNX's order
 
         def step(product: np.ndarray, states: _States) -> _States:
             h, c = states
+            # ONNX's order of gates: input, output, forget, cell.
             enter, leave, forget, new = np.split(product + h @ inner, 4, axis=1)
             enter = f(limited(enter + of_input * c, clip))
             forget = 1 - enter if input_forget else f(limited(forget + of_forget * c, clip))

@@ -163,7 +163,7 @@ def along_sequences(
     directions = []
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for i in range(len(w)):
-            is_reverse = direction == "reverse" or i == 1
+            is_reverse = direction == "reverse" or i == 1  # the second one of a bidirectional layer
             ordered = _backwards(wide, lengths) if is_reverse else wide
             flat = ordered.reshape(count * batch, inputs) @ weights[i].T + bias[i]
             states = tuple(np.broadcast_to(state[i], (batch, state.shape[-1])) for state in initial)

@@ -141,6 +141,7 @@ def stored(values: np.ndarray, zero_point: Any, element: str, *, saturate: bool 
         return nearest_small(element, narrowed(shifted), saturate=saturate, infinities=not saturate)
     low, high = integer_limits(element) or (0, 0)
     whole = np.rint(values).astype(np.float64)
+    # float64 holds all integers of 32 bits and their sums. NaN, for which ONNX defines no value, becomes zero.
     shifted = np.where(np.isnan(whole), 0.0, whole) + np.asarray(zero_point, np.float64)
     return np.clip(shifted, low, high).astype(element_dtype(element))
 
@@ -246,7 +247,7 @@ def dynamic_quantize_linear(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     x = np.asarray(x, np.float32)
     most, least = np.maximum(np.float32(0), x.max()), np.minimum(np.float32(0), x.min())
     with np.errstate(all="ignore"):
-        width = np.where(most == least, np.float32(1), most - least)
+        width = np.where(most == least, np.float32(1), most - least)  # of zeros only, any scale will do
         scale = np.asarray(width / np.float32(255), np.float32)
         zero_point = stored(np.asarray(-least / scale), 0, "u8")
         return stored(x / scale, zero_point, "u8"), scale, zero_point

@@ -28,6 +28,7 @@ def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
     """
     element = x.element
     if isinstance(element, Quantised) and element.axis is not None:
+        # Channels stay an axis if some axis has their number and as many entries stand before it.
         before, size = factors(x.shape[: element.axis]), x.shape[element.axis]
         axis = next((i for i, d in enumerate(shape) if d == size and factors(shape[:i]) == before), None)
         if axis is None:

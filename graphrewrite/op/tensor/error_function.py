@@ -92,7 +92,7 @@ def error_function(x: np.ndarray) -> np.ndarray:
     [0.0, 0.520499878, -0.842700793, 1.0]
     """
     flat = np.asarray(x, np.float64).reshape(-1)
-    y = np.abs(flat)
+    y = np.abs(flat)  # an odd function: the sign is copied at the end
     found = np.where(np.isnan(flat), flat, 1.0)
     small, middle, large = y <= _BORDERS[0], (y > _BORDERS[0]) & (y <= _BORDERS[1]), (y > _BORDERS[1]) & (y < _BEYOND)
     with np.errstate(under="ignore"):

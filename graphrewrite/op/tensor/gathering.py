@@ -22,6 +22,7 @@ def check_bounds(indices: np.ndarray, size: int, axis: int) -> np.ndarray:
     >>> check_bounds(np.array([-1, 0]), 3, 0).tolist()
     [2, 0]
     """
+    # Unsigned indices are not compared with a negative number.
     wrong = (indices >= size) if indices.dtype.kind == "u" else (indices < -size) | (indices >= size)
     if wrong.any():
         raise EvaluationError(
@@ -36,7 +37,7 @@ def _infer_gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     check_indices(indices)
     at = axis_of(x, axis)
     check_whole_channels(x, [at])
-    more = len(indices.shape) - 1
+    more = len(indices.shape) - 1  # axes come in, or one goes
     element = x.element
     if isinstance(element, Quantised) and element.axis is not None and element.axis > at:
         element = element.at_axis(element.axis + more)

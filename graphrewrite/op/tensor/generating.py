@@ -86,6 +86,7 @@ def range_(*, start: float = 0, limit: float, delta: float = 1, element: str = "
     """
     steps = np.arange(_count(start, limit, delta))
     if element_dtype(element).kind in "iu":
+        # In 64 bits of the right sign: floats would round numbers beyond 2**53.
         steps = steps.astype(np.int64 if element != "u64" else np.uint64)
         return hold(element, steps * int(delta) + int(start))
     return hold(element, steps * float(delta) + float(start))
