@@ -72,14 +72,15 @@ def constant_type(array: np.ndarray, value: Any, like: Type | None = None) -> Te
     >>> print(constant_type(as_constant(7, x), 7, x))
     i4[]
     """
-    if like is None:
-        return Tensor(element_of(array.dtype), array.shape)
+    element = None if like is None else like.element
     is_number = isinstance(value, int | float | bool)
-    is_mantissa = is_number and (isinstance(like.element, FixedPoint) or like.element in SMALL_FLOATS)
-    if is_mantissa or (like.element in SHORT_INTEGERS | {"bf16"} and array.dtype == element_dtype(like.element)):
-        kind = Tensor(like.element, array.shape)
-        wrong = contradiction(kind, array)
-        if wrong is not None:
-            raise TypeMismatchError(f"the operand {value} {wrong}" if not array.ndim else f"an operand {wrong}")
-        return kind
-    return Tensor(element_of(array.dtype), array.shape)
+    is_mantissa = is_number and (isinstance(element, FixedPoint) or element in SMALL_FLOATS)
+    # Element types that numpy lacks are recognised by the dtype that holds them.
+    is_held = element in SHORT_INTEGERS | {"bf16"} and array.dtype == element_dtype(str(element))
+    if element is None or not (is_mantissa or is_held):
+        return Tensor(element_of(array.dtype), array.shape)
+    kind = Tensor(element, array.shape)
+    wrong = contradiction(kind, array)
+    if wrong is not None:
+        raise TypeMismatchError(f"the operand {value} {wrong}" if not array.ndim else f"an operand {wrong}")
+    return kind

@@ -6,7 +6,6 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -31,6 +30,7 @@ from graphrewrite.rewriting.engine.entry import GraphRewriting, rewrite
 from graphrewrite.rewriting.passes import Pass, Pipeline
 from graphrewrite.rewriting.rule.declaration import Rule
 from graphrewrite.rewriting.rule.replacement import Declined
+from graphrewrite.testing.failure.culprit import name_of
 from graphrewrite.testing.generation.tables import DEFAULT_OPS
 from graphrewrite.testing.mentioning import ops_mentioned
 from graphrewrite.testing.strategies.digraph_strategy import digraphs
@@ -122,7 +122,7 @@ class Subject:
         self.given = transformation
         self.stages: list[Callable[[Any], Any] | tuple[Single, ...]] = list(_stages(transformation))
         self.members = tuple(m for stage in self.stages if isinstance(stage, tuple) for m in stage)
-        functions = tuple(_name_of(stage) for stage in self.stages if not isinstance(stage, tuple))
+        functions = tuple(name_of(stage) for stage in self.stages if not isinstance(stage, tuple))
         self.names = tuple(dict.fromkeys((*(m.name for m in self.members), *functions)))
         if not self.names:
             raise RuleError(f"{transformation!r} is empty, so that there is nothing to test; {_ADVICE}")
@@ -173,7 +173,7 @@ class Subject:
         return outcome
 
     def _called(self, function: Callable[[Any], Any], outcome: Outcome) -> Any:
-        graph, name = outcome.graph, _name_of(function)
+        graph, name = outcome.graph, name_of(function)
         try:
             result = function(graph)
         except GraphRewriteError as error:
@@ -197,7 +197,7 @@ class Subject:
         if len(kinds) < len(wanted):
             kinds.append(graphs())
             functions = [m.function for m in chosen if isinstance(m, Pass)]
-            functions += [s for s in self.stages if not isinstance(s, tuple) and _name_of(s) in wanted]
+            functions += [s for s in self.stages if not isinstance(s, tuple) and name_of(s) in wanted]
             named = [op for function in functions for op in ops_mentioned(function)]
             if named:  # half of the nodes have ops that the code mentions
                 kinds.append(graphs(ops=[*DEFAULT_OPS, *named * -(-len(DEFAULT_OPS) // len(named))]))
@@ -241,14 +241,8 @@ def _check_arguments(function: Callable[..., Any]) -> None:
     try:
         signature.bind(None)
     except TypeError as error:
-        name = _name_of(function)
+        name = name_of(function)
         raise RuleError(
             f"{name}{signature} cannot be called with a graph alone: {error}; "
             f"pass what gives the rest, such as lambda graph: {name}(graph, …)"
         ) from None
-
-
-def _name_of(function: Any) -> str:
-    while isinstance(function, partial):
-        function = function.func
-    return str(getattr(function, "__name__", type(function).__name__))

@@ -169,17 +169,15 @@ def _value_code(value: Any) -> str:
     if isinstance(value, tuple | list):
         inside = ", ".join(map(_value_code, value))
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
-    return _literal(value)
+    text = repr(value)
+    return re.sub(r"\b(nan|inf)\b", r"np.\1", text) if isinstance(value, float) else text
 
 
 def _inputs(inputs: Mapping[str, np.ndarray]) -> str:
-    entries = [f"{_quoted(name)}: {array_code(array)}" for name, array in inputs.items()]
+    quoted = [f'"{name}"' if name.isidentifier() else repr(name) for name in inputs]
+    entries = [f"{name}: {array_code(array)}" for name, array in zip(quoted, inputs.values(), strict=True)]
     line = f"inputs = {{{', '.join(entries)}}}"
     return line if len(line) <= _WIDTH else "\n".join(["inputs = {", *(f"    {entry}," for entry in entries), "}"])
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"' if name.isidentifier() else repr(name)
 
 
 def array_code(array: np.ndarray) -> str:
@@ -206,14 +204,7 @@ def array_code(array: np.ndarray) -> str:
             code = f'np.frombuffer(bytes.fromhex("{array.tobytes().hex()}"), {dtype})'
             return code if array.ndim == 1 else f"{code}.reshape{array.shape!r}"
     if array.size > 16 and all(entry.tobytes() == array.flat[0].tobytes() for entry in array.flat):
-        return f"np.full({array.shape!r}, {_literal(digits.flat[0].item())}, {dtype})"
-    code = f"np.array({_literal(digits.tolist())}, {dtype})"
-    # Of an empty array of several axes, the nested lists do not say every size.
+        return f"np.full({array.shape!r}, {_value_code(digits.flat[0].item())}, {dtype})"
+    code = f"np.array({_value_code(digits.tolist())}, {dtype})"
+    # Nested lists do not determine the sizes of an empty array of several axes.
     return code if array.size or array.ndim == 1 else f"np.empty({array.shape!r}, {dtype})"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
-    text = repr(value)
-    return re.sub(r"\b(nan|inf)\b", r"np.\1", text) if isinstance(value, float) else text

@@ -72,14 +72,11 @@ def lines(graph: Any, values: Values) -> list[ListingLine]:
       a = neg(x) : f32[N]  # -1.0
       y = output(a)  # -1.0
     """
-    listing = []
     try:
         texts: list[tuple[Any, str]] = list(lines_of(graph))
     except GraphRewriteError:  # a malformed graph has no order, but its nodes can be printed one by one
         texts = [(node, _broken(graph, node)) for node in graph]
-    for node, text in texts:
-        listing.append(ListingLine(node, text, _value(graph, node, values)))
-    return listing
+    return [ListingLine(node, text, _value(graph, node, values)) for node, text in texts]
 
 
 def _broken(graph: Any, node: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,11 +98,9 @@ def culprit_of(rules: Any, before: Any, inputs: Mapping[str, np.ndarray], bound:
         named = [m for m in members if repr(name_of(m)) in str(error)]
         return alone or (Culprit(name_of(named[0]), place_of(named[0])) if len(named) == 1 else None)
     old = evaluated(before, inputs)
-    for index, (member, before_step, after_step) in enumerate(steps, start=1):
-        if _differ(before, old, after_step, evaluated(after_step, inputs), bound) or ports(before_step) != ports(
-            after_step
-        ):
-            return Culprit(name_of(member), place_of(member), index, len(steps), before_step, after_step)
+    for index, (member, source, result) in enumerate(steps, start=1):
+        if _differ(before, old, result, evaluated(result, inputs), bound) or ports(source) != ports(result):
+            return Culprit(name_of(member), place_of(member), index, len(steps), source, result)
     return alone
 
 
@@ -113,6 +112,8 @@ def name_of(member: Any) -> str:
     >>> name_of(len)
     'len'
     """
+    while isinstance(member, partial):
+        member = member.func
     return str(getattr(member, "name", None) or getattr(member, "__name__", None) or type(member).__name__)
 
 
