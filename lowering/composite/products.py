@@ -45,10 +45,8 @@ def write_gemm_by_matmul(x, w, b=None):
     """A general matrix product is a matrix product, factors and a sum (ONNX specification, Gemm)."""
     gemm = op.gemm(x, w, b)
     yield gemm
-    rows, columns = (
-        op.transpose(each, perm=(1, 0)) if transposes else each
-        for each, transposes in ((bare(x), gemm.trans_a), (bare(w), gemm.trans_b))
-    )
+    rows = op.transpose(bare(x), perm=(1, 0)) if gemm.trans_a else bare(x)
+    columns = op.transpose(bare(w), perm=(1, 0)) if gemm.trans_b else bare(w)
     product = _scaled(op.matmul(rows, columns), gemm.alpha)
     return product if b is None else product + _scaled(bare(b), gemm.beta)
 

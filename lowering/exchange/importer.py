@@ -109,9 +109,8 @@ class Importer:
 
     def free(self, name: str) -> str:
         """Return the given name for a node if it is free, else a fresh one."""
-        return (
-            name if name and name not in self.graph and name not in self.reserved else self.graph.fresh(name or "node")
-        )
+        is_free = name and name not in self.graph and name not in self.reserved
+        return name if is_free else self.graph.fresh(name or "node")
 
     def input_type(self, info: Any) -> Tensor:
         """Return the type of an input, its shape from ``shapes`` or the model."""
@@ -248,11 +247,11 @@ class Importer:
         if array is None:
             inputs = self.known.inputs(value)
             if not inputs:
+                kinds = {name: self.graph.result_type(name) for name in self.graph.inputs}
                 shapes = ", ".join(
                     f"{name!r}: {list(kind.shape)}"
-                    for name in self.graph.inputs
-                    if isinstance(kind := self.graph.result_type(name), Tensor)
-                    and any(isinstance(size, str) for size in kind.shape)
+                    for name, kind in kinds.items()
+                    if isinstance(kind, Tensor) and any(isinstance(size, str) for size in kind.shape)
                 )
                 raise Unfit(
                     f"its input {index} ({ours}) is computed from sizes that are open; give all sizes as numbers by "

@@ -219,10 +219,8 @@ def channels_of(
 
 def _is_monotone(applied: Any, operands: Sequence[np.ndarray | None], attributes: dict[str, Any]) -> bool:
     name, constants = applied.name, [one for one in operands if one is not None]
-    if (
-        any(np.isnan(one).any() for one in constants if one.dtype.kind == "f")
-        or sum(one is None for one in operands) != 1
-    ):
+    has_nan = any(np.isnan(one).any() for one in constants if one.dtype.kind == "f")
+    if has_nan or len(constants) != len(operands) - 1:
         return False
     if name in ("quantize_linear", "quant", "trunc"):
         return bool((constants[0] > 0).all()) and attributes.get("element") in (None, "i8", "u8", "i16", "u16")

@@ -65,13 +65,8 @@ def move_stored(x: Mantissas, one: Constant, z: Constant | None = None):
     stored = op.quantize_linear(real, one, z)
     movement = _MOVING(stored)
     yield movement
-    zero = zero_of(z)
-    if (
-        zero is None
-        or not is_single(one, x)
-        or (one.value != 1).any()
-        or (z is not None and z.value.ndim > len(x.shape))
-    ):
+    zero, broadcasts = zero_of(z), z is not None and z.value.ndim > len(x.shape)
+    if zero is None or broadcasts or not is_single(one, x) or (one.value != 1).any():
         return decline("its scale or zero point differs from channel to channel", at=stored)
     if reason := _stays(movement, zero):
         return decline(reason, at=movement)

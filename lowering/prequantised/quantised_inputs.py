@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.matched_operands import Mantissas, computed_from_inputs
+from graphrewrite.lowering.matched_operands import Mantissas, computed_from_inputs, first_operand
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import quantised_as
 from graphrewrite.lowering.prequantised.rescaling import limits_within
@@ -39,10 +39,10 @@ def zero_of(z: Any) -> int | None:
     return int(z.value.ravel()[0]) if z.value.size and (z.value == z.value.ravel()[0]).all() else None
 
 
-def distances(x: Any, real: Any, one: Any, z: Any, stored: Any, zero: Any) -> str:
+def distances(x: Any, one: Any, z: Any, stored: Any, zero: Any) -> str:
     """Return why stored integers less ``zero`` are not the mantissas ``x`` that they were made of, or an empty text."""
     zero_point = zero_of(z)
-    if real.fraction != 0 or (one.value != 1).any():
+    if first_operand(stored).fraction != 0 or (one.value != 1).any():
         return "it is scaled before it is stored"
     if zero_point is None or zero_point != zero_of(zero):
         return "its zero points are not one number, or not the one with which it was stored"
@@ -141,11 +141,10 @@ def enter_thresholds(x: HostValue, t: Constant):
 @rule(shared="keep")
 def read_stored(x: Mantissas, one: Constant, s: Constant, z: Constant | None = None, zero: Constant | None = None):
     """Stored numbers less the zero point that they were given, times a scale, are scaled mantissas."""
-    whole = op.from_fixed(x)
-    stored = op.quantize_linear(whole, one, z)
+    stored = op.quantize_linear(op.from_fixed(x), one, z)
     real = op.dequantize_linear(stored, s, zero)
     yield real
-    if reason := distances(x, whole, one, z, stored, zero):
+    if reason := distances(x, one, z, stored, zero):
         return decline(reason, at=stored)
     axis, rank = real.axis % max(1, len(x.shape)), len(x.shape)
     if real.block_size or (s.value.size != 1 and axis != 1) or (s.value <= 0).any():

@@ -30,13 +30,12 @@ def _reach(x: Any) -> tuple[np.ndarray, np.ndarray]:
     element = x.type.element
     if x.op_name not in ("integer_linear", "integer_conv"):
         return np.array([element.minimum]), np.array([element.maximum])
-    operand_type, w, b = (
-        x.graph.nodes[o.node] if i else x.graph.result_type(*o) for i, o in enumerate(x.graph.operands(x.node))
-    )
-    if not isinstance(operand_type.element, FixedPoint) or "value" not in w or "value" not in b:
+    operand, *parameters = x.graph.operands(x.node)
+    operand_format, (w, b) = x.graph.result_type(*operand).element, (x.graph.nodes[o.node] for o in parameters)
+    if not isinstance(operand_format, FixedPoint) or "value" not in w or "value" not in b:
         return np.array([element.minimum]), np.array([element.maximum])
     rows = w["value"].astype(np.int64).reshape(len(w["value"]), -1)
-    ends = rows * operand_type.element.minimum, rows * operand_type.element.maximum
+    ends = rows * operand_format.minimum, rows * operand_format.maximum
     # In a border the operand of a convolution is zero.
     low, high = (np.minimum(np.minimum(*ends), 0).sum(axis=1), np.maximum(np.maximum(*ends), 0).sum(axis=1))
     return low + b["value"], high + b["value"]

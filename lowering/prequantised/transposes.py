@@ -198,16 +198,14 @@ def multiply_stored_positions(
     yield product
     if (reason := _no_positions(x, w, product)) is not None:
         return reason
-    if (
-        any(c.value.size != 1 for c in (x_scale, x_zero, y_scale, y_zero))
-        or max(w_scale.value.ndim, w_zero.value.ndim) > 1
-    ):
+    of_images = (x_scale, x_zero, y_scale, y_zero)
+    if any(c.value.size != 1 for c in of_images) or max(w_scale.value.ndim, w_zero.value.ndim) > 1:
         return decline("a scale or zero point differs from row to row", at=product)
     to_second, to_last = _between(rank := len(x.shape))
     first = op.transpose(x, perm=to_second)
-    one = [c.value.reshape(()) for c in (x_scale, x_zero, y_scale, y_zero)]
+    scalars = [c.value.reshape(()) for c in of_images]
     kernel = _kernel(w.value, rank)
-    result = op.qlinear_conv(first, *one[:2], kernel, w_scale.value, w_zero.value, *one[2:], **_plain(rank))
+    result = op.qlinear_conv(first, *scalars[:2], kernel, w_scale.value, w_zero.value, *scalars[2:], **_plain(rank))
     return op.transpose(result, perm=to_last)
 
 

@@ -99,11 +99,9 @@ def combined(kind: str, a: FixedPoint, b: FixedPoint) -> FixedPoint:
     (low, high), (least, most) = ([end << (fraction - f.fraction) for end in (f.minimum, f.maximum)] for f in (a, b))
     if kind == "concat":
         return FixedPoint.holding(min(low, least), max(high, most), fraction)
-    return (
-        FixedPoint.holding(low + least, high + most, fraction)
-        if kind == "add"
-        else FixedPoint.holding(low - most, high - least, fraction)
-    )
+    if kind == "add":
+        return FixedPoint.holding(low + least, high + most, fraction)
+    return FixedPoint.holding(low - most, high - least, fraction)
 
 
 def constant_on_grid(values: np.ndarray, width: int, finest: int | None = None) -> tuple[FixedPoint, np.ndarray]:
