@@ -1,7 +1,7 @@
 """Hardware components: an op, a VHDL entity, the steps that take and give beats, and the costs."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -227,8 +227,12 @@ def buffered(
     generics: Callable[[Site], dict[str, Generic]],
     schedule: Callable[[Site], Schedule],
     resources: Callable[[Site], Resources] = _unknown,
+    *,
+    bits: Callable[[Site], int] | None = None,
 ) -> Component:
     """Return a component whose results leave it through stream buffers, with the buffers' generic and costs.
+
+    ``bits`` gives the bits of a beat that a synthesis tool keeps, where these are fewer than those of the payload.
 
     Examples
     --------
@@ -244,23 +248,23 @@ def buffered(
         return {**generics(site), "CAPACITY": schedule(site).capacity[0]}
 
     def all_resources(site: Site) -> Resources:
-        return resources(site).plus(buffers(site.results, schedule(site)))
+        widths = [stream.payload_width for stream in site.results] if bits is None else [bits(site)]
+        return resources(site).plus(buffers(widths, schedule(site)))
 
     return Component(op, template, all_generics, schedule, all_resources)
 
 
-def buffers(results: tuple[Stream, ...], schedule: Schedule) -> Resources:
+def buffers(widths: Sequence[int], schedule: Schedule) -> Resources:
     """Return what the output buffers of a component cost, and the bits that say which stages before them are full.
 
     Examples
     --------
-    >>> from graphrewrite.types import FixedPoint
-    >>> buffers((Stream(FixedPoint(True, 8), (1, 5)),), Schedule(5, (range(5),), (range(5),), latency=2)).registers
+    >>> buffers([8], Schedule(5, (range(5),), (range(5),), latency=2)).registers
     33
     """
     total = Resources(registers=schedule.latency - 1)
-    for result, capacity in zip(results, schedule.capacity, strict=True):
-        total = total.plus(buffer_resources(result.payload_width, capacity))
+    for width, capacity in zip(widths, schedule.capacity, strict=True):
+        total = total.plus(buffer_resources(width, capacity))
     return total
 
 

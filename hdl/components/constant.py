@@ -5,16 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.arithmetic.channelwise import check_range
-from graphrewrite.hdl.component import (
-    Component,
-    Generic,
-    Resources,
-    Site,
-    buffer_resources,
-    counter_bits,
-    per_beat,
-    streams,
-)
+from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.generics import long_vector
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.op.define import define_op
@@ -62,21 +53,22 @@ def _generics(site: Site) -> dict[str, Generic]:
         "BEATS": z.beats,
         **long_vector("VALUES", numbers, long=z.element.width > 31),
         "ELEMENT_WIDTH": z.element.width,
-        "CAPACITY": per_beat(site).capacity[0],
     }
 
 
 def _resources(site: Site) -> Resources:
     z = site.results[0]
-    own = Resources()
-    # A frame of one beat needs neither a memory nor a counter.
-    if z.beats > 1:
-        index = counter_bits(z.beats)
-        pieces = (Piece("rom", 1, z.payload_width, z.beats), Piece("counter", 1, 4 * index))
-        own = Resources(0, 0, z.payload_width + index, z.beats * z.payload_width, pieces)
+    if z.beats == 1:
+        return Resources()
+    index = counter_bits(z.beats)
+    pieces = (Piece("rom", 1, z.payload_width, z.beats), Piece("counter", 1, 4 * index))
+    return Resources(0, 0, z.payload_width + index, z.beats * z.payload_width, pieces)
+
+
+def _bits(site: Site) -> int:
     # Of a beat that never changes nothing is left but that it is there.
-    return own.plus(buffer_resources(z.payload_width if z.beats > 1 else 1, per_beat(site).capacity[0]))
+    return site.results[0].payload_width if site.results[0].beats > 1 else 1
 
 
-CONSTANT = Component(constant, "constant_source.vhd", _generics, per_beat, _resources)
+CONSTANT = buffered(constant, "constant_source.vhd", _generics, per_beat, _resources, bits=_bits)
 """The component of `constant`; the word is reserved in VHDL."""

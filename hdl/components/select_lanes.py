@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl.component import Component, Generic, Resources, Site, buffer_resources, per_beat, streams
+from graphrewrite.hdl.component import Generic, Site, buffered, per_beat, streams
 from graphrewrite.op.define import define_op
 from graphrewrite.types import Stream, Type
 
@@ -52,15 +52,13 @@ def _generics(site: Site) -> dict[str, Generic]:
         "Z_LANES": site.results[0].lanes,
         "WIDTH": x.element.width,
         "ORDER": np.asarray(site.attributes["order"], np.int64),
-        "CAPACITY": per_beat(site).capacity[0],
     }
 
 
-def _resources(site: Site) -> Resources:
+def _bits(site: Site) -> int:
     # Of lanes that are always equal, synthesis keeps one.
-    width = len(set(site.attributes["order"])) * site.operands[0].element.width
-    return buffer_resources(width, per_beat(site).capacity[0])
+    return len(set(site.attributes["order"])) * site.operands[0].element.width
 
 
-SELECT = Component(select, "select_lanes.vhd", _generics, per_beat, _resources)
+SELECT = buffered(select, "select_lanes.vhd", _generics, per_beat, bits=_bits)
 """The component of `select`."""
