@@ -10,6 +10,7 @@ from graphrewrite.types import FixedPoint, Stream
 
 __all__ = [
     "bounds",
+    "check_number",
     "check_range",
     "check_stages",
     "different_bits",
@@ -59,6 +60,17 @@ def check_range(what: str, low: int, high: int, element: FixedPoint) -> None:
     if low < element.minimum or high > element.maximum:
         need = FixedPoint.holding(low, high, element.fraction)
         raise TypeMismatchError(f"{what} of {low} to {high} exceed {element}; give {need} or wider")
+
+
+def check_number(name: str, number: int, element: FixedPoint) -> None:
+    """Raise unless a number is one of a format.
+
+    Examples
+    --------
+    >>> check_number("fill", -8, FixedPoint(True, 4))
+    """
+    if not element.minimum <= number <= element.maximum:
+        raise TypeMismatchError(f"{name} {number} is no {element}; give {element.minimum} to {element.maximum}")
 
 
 def check_stages(stages: int, most: int) -> None:

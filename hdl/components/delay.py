@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.arithmetic.channelwise import check_number
 from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, per_beat, streams
 from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
@@ -25,10 +26,7 @@ def _infer(x: Type, *, positions: int, initial: int) -> Stream:
             f"positions={positions}: {stream} has {stream.positions}, of which some move and some stay; "
             f"give 1 to {stream.positions - 1}"
         )
-    if not stream.element.minimum <= initial <= stream.element.maximum:
-        raise TypeMismatchError(
-            f"initial {initial} is no {stream.element}; give {stream.element.minimum} to {stream.element.maximum}"
-        )
+    check_number("initial", initial, stream.element)
     return stream
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.arithmetic.channelwise import check_number
 from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, spaced, streams
 from graphrewrite.hdl.generics import long_integer
 from graphrewrite.hdl.resources import Piece
@@ -25,10 +26,7 @@ def _infer(x: Type, *, pads: Sequence[int], fill: int) -> Stream:
         )
     if min(pads) < 0:
         raise TypeMismatchError(f"pads {tuple(pads)} must not be negative; crop before, or pad less")
-    if not stream.element.minimum <= fill <= stream.element.maximum:
-        raise TypeMismatchError(
-            f"fill {fill} is no {stream.element}; give {stream.element.minimum} to {stream.element.maximum}"
-        )
+    check_number("fill", fill, stream.element)
     sizes = [size + before + after for size, before, after in zip(stream.shape[1:], pads, pads[axes:], strict=False)]
     return Stream(stream.element, (stream.channels, *sizes), stream.lanes)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.hdl.arithmetic.channelwise import check_number
 from graphrewrite.hdl.component import Generic, Resources, Site, buffered, counter_bits, spaced, streams
 from graphrewrite.hdl.resources import Piece
 from graphrewrite.hdl.schedule import Schedule
@@ -71,10 +72,7 @@ def _infer(
             f"the first window lies wholly in the pads {pads}; pad less before an axis than the kernel {tuple(kernel)} "
             "reaches, or extend the kernel at its end by zero weights"
         )
-    if not image.element.minimum <= fill <= image.element.maximum:
-        raise TypeMismatchError(
-            f"fill {fill} is no {image.element}; give {image.element.minimum} to {image.element.maximum}"
-        )
+    check_number("fill", fill, image.element)
     if any(a.padded < a.extent for a in axes):
         raise TypeMismatchError(f"kernel {tuple(kernel)} exceeds {image} with pads {pads}; pad more or shrink it")
     if groups < 1 or image.channels % groups or image.lanes % (image.channels // groups):

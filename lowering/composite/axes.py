@@ -8,16 +8,7 @@ from typing import Any
 
 from graphrewrite import op
 
-__all__ = [
-    "bare",
-    "channel_entries",
-    "disordered",
-    "named",
-    "per_channel",
-    "positions",
-    "reshaped",
-    "unsaid",
-]
+__all__ = ["bare", "channel_entries", "disordered", "named", "per_channel", "positions", "reshaped", "unsaid"]
 
 
 def positions(x: Any) -> tuple[int, ...]:
