@@ -12,7 +12,7 @@ from graphrewrite.runtime.gc_pause import gc_paused
 from graphrewrite.view.display import Display
 from graphrewrite.view.page import as_it_is, asset, document, environment, fragment
 from graphrewrite.view.plain import plain
-from graphrewrite.view.stepper.cards import Cards
+from graphrewrite.view.stepper.cards import card_of
 from graphrewrite.view.stepper.compact import compact, script_data
 from graphrewrite.view.stepper.content import Frame, Numbers, Stepper
 from graphrewrite.view.stepper.geometry import placed
@@ -89,18 +89,18 @@ def show_trace(trace: Trace, *, steps: slice | None = None, most: int = 2000) ->
 
 def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
     """Return the content of the viewer for a trace."""
-    numbers, cards = Numbers(), Cards(trace)
+    numbers, rules = Numbers(), Numbers()
     hint = ""
     with gc_paused():
         shown = sorted(chosen)[:most]
         try:
-            frames = placed(frames_of(trace, shown, cards, numbers))
+            frames = placed(frames_of(trace, shown, rules, numbers))
         except (MissingDependencyError, PictureError) as error:
             hint = f"no graphs are drawn: {error}"  # the viewer shows bindings and differences all the same
-            numbers, cards = Numbers(), Cards(trace)
-            undrawn = frames_of(trace, shown, cards, numbers)
+            numbers, rules = Numbers(), Numbers()
+            undrawn = frames_of(trace, shown, rules, numbers)
             frames = [replace(frame, shapes=(), links=(), left_out=(0, 0)) for frame in undrawn]
-    count = len(trace.steps)
+    count, fired = len(trace.steps), trace.counts
     return Stepper(
         title=trace.headline.replace("->", "→"),
         graph=plain(trace.before.graph.get("name", ""), 120),
@@ -108,7 +108,7 @@ def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
         table=_table(trace),
         reasons=_reasons(trace),
         idle=tuple(plain(name, _NAME) for name in trace.profile.never_met),
-        cards=tuple(cards.cards),
+        cards=tuple(card_of(trace, name, fired[name]) for name in rules),
         nodes=tuple(plain(node, _NAME) for node in numbers),
         frames=tuple(frames),
         hint=hint,

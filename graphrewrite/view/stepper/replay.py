@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from graphrewrite.graph import Graph
@@ -27,9 +27,7 @@ _SIDE = 12
 """At most so many neighbours on each side of a node are visited."""
 
 
-def frames_of(
-    trace: Trace, chosen: Collection[int], card_of: Callable[[Step], int], numbers: Numbers
-) -> Iterator[Frame]:
+def frames_of(trace: Trace, chosen: Collection[int], rules: Numbers, numbers: Numbers) -> Iterator[Frame]:
     """Yield the frames of some steps of a trace, without layout."""
     # Two copies a step apart: drawings of nodes that a step does not change are shared between them and over steps.
     old: Any = trace.before.copy()  # a graph of any class
@@ -47,7 +45,7 @@ def frames_of(
         moved = concerned(step.edit, old, new)
         after = Drawn(new, drawn, moved)
         if index in chosen:
-            yield _Framing(step, drawn, after, moved, numbers, most).frame(index + 1, card_of(step))
+            yield _Framing(step, drawn, after, moved, numbers, most).frame(index + 1, rules(step.rule))
         reapply_edit(old, step.edit)
         drawn.follow(after)
 
