@@ -133,7 +133,7 @@ def rewrite(
     strategy = Strategy(at=at, once=once, order=order, first=first, measure=measure)
     members = members_of(rules)
     own: list[Any] = [m for m in members if isinstance(m, PatternRule | GraphRewriting)]
-    passes: list[Any] = [m for m in members if m not in own]
+    passes: list[Any] = [m for m in members if not isinstance(m, PatternRule | GraphRewriting)]
     if passes and not copy:
         raise RuleError(
             f"{passes[0].name!r} is a pass, which cannot be undone; rewrite with copy=True, or leave it out"
