@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from graphrewrite.errors import GraphError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import infer
@@ -14,6 +12,7 @@ from graphrewrite.graph.value import Value
 from graphrewrite.op import as_constant
 from graphrewrite.op.op import Op, as_attribute
 from graphrewrite.op.reserved_keys import RESERVED, attributes_in
+from graphrewrite.schema.equality import same_data
 
 __all__ = ["Operator", "disagreements"]
 
@@ -39,6 +38,7 @@ class Operator:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from graphrewrite import Tensor, op
     >>> g = Graph("g")
     >>> layer = Operator(g, op.linear, np.ones((2, 2), np.float32), name="fc")
@@ -178,7 +178,7 @@ def disagreements(graph: Any) -> Iterator[tuple[Any, str]]:
         expected = _signature(graph, first)
         for node in others:
             for what, value in _signature(graph, node).items():
-                if not _equal(value, expected.get(what)):
+                if not same_data(value, expected.get(what)):
                     yield node, f"differs in {what} from {first!r} of the same operator {name!r}; set both alike"
                     break
 
@@ -199,9 +199,3 @@ def _signature(graph: Any, node: Any) -> dict[str, Any]:
         "the number of its operands": len(read),
         "its parameters": parameters,
     }
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    return bool(a == b)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -45,17 +44,12 @@ def highlighted(code: str, language: str = "python") -> Any:
     lexer = _lexer(language)
     if lexer is None:
         return escape(shown)
-    parts = [
-        Markup('<span class="{}">{}</span>').format(word, text) if word else escape(text)
-        for word, text in _merged((_word(kind), text) for kind, text in lexer.get_tokens(shown))
-    ]
+    parts = []
+    # Tokens of one class that follow each other share an element.
+    for word, tokens in groupby(lexer.get_tokens(shown), key=lambda token: _word(token[0])):
+        text = "".join(text for _, text in tokens)
+        parts.append(Markup('<span class="{}">{}</span>').format(word, text) if word else escape(text))
     return Markup("").join(parts).rstrip("\n")
-
-
-def _merged(tokens: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield runs of tokens of one class as one token."""
-    for word, group in groupby(tokens, key=lambda token: token[0]):
-        yield word, "".join(text for _, text in group)
 
 
 @cache

@@ -87,6 +87,7 @@ class Engine:
         )
         self.provenance = Provenance(graph)
         self.stores_plainly = stores_plainly(graph)
+        # A watcher keeps the edits, whose dictionaries must then not become the graph's own.
         self.apply_edit = (
             apply_edit if watcher is not None else apply_directly if self.stores_plainly else apply_publicly
         )

@@ -112,7 +112,8 @@ class _Writer(Source):
         if free == 2:
             self.line(f"a, b = o_{name}" if count == 2 else f"a, b, *_ = o_{name}")
             rest = f", *o_{name}[2:]" if count > 2 else ""
-            condition = "" if len(term.ops) == 1 else f" and node[{name}]['type'] in {self.let(_commutative(term))}"
+            commutative = frozenset(op.name for op in term.ops if op.commutative)
+            condition = "" if len(term.ops) == 1 else f" and node[{name}]['type'] in {self.let(commutative)}"
             self.line(f"for p_{name} in ((a, b{rest}), (b, a{rest})) if a != b{condition} else ((a, b{rest}),):")
             self.depth += 1
             operands = f"p_{name}"
@@ -199,10 +200,6 @@ class _Writer(Source):
                     )
         self.line(f"yield ({', '.join([*nodes, *values])},)")
         return "\n".join(["def find(n0):", *self.lines])
-
-
-def _commutative(term: PatternNode) -> frozenset[str]:
-    return frozenset(op.name for op in term.ops if op.commutative)
 
 
 def compile_pattern(pattern: Pattern, shared: str) -> Callable[[Graph], Matcher] | None:

@@ -16,6 +16,7 @@ from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
+from graphrewrite.schema.equality import same_data
 from graphrewrite.view.colour import look_of
 from graphrewrite.view.plain import plain
 from graphrewrite.view.scene.content import Box
@@ -96,7 +97,7 @@ def box_of(
     shown = {
         k: v
         for k, v in data.items()
-        if k not in RESERVED and k not in ("index", "value") and not _equal(v, defaults.get(k))
+        if k not in RESERVED and k not in ("index", "value") and not same_data(v, defaults.get(k))
     }
     # Operands that are drawn are ports; constants inside the box are lines of it, by the name of the operand.
     feeds, tucked = list(feeds), set(tucked)
@@ -123,10 +124,6 @@ def box_of(
         frame=frame,
         shade=shade,
     )
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return a is b or (not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray) and bool(a == b))
 
 
 def _constant(data: Mapping[str, Any]) -> str:

@@ -27,16 +27,13 @@ def placed(frames: Iterable[Frame]) -> list[Frame]:
     with ThreadPoolExecutor(1) as thread:
         batches = []
         while batch := list(islice(coming, _BATCH)):
-            batches.append((batch, thread.submit(laid_out, _graphs(batch, sizes), "plain")))
+            graphs = "".join(_graph(frame, [sizes(shape) for shape in frame.shapes]) for frame in batch)
+            batches.append((batch, thread.submit(laid_out, graphs, "plain")))
         return [
             _placed(frame, lines, sizes) if frame.shapes else frame
             for batch, output in batches
             for frame, lines in zip(batch, _blocks(output.result()), strict=True)
         ]
-
-
-def _graphs(frames: Iterable[Frame], sizes: Sizes) -> str:
-    return "".join(_graph(frame, [sizes(shape) for shape in frame.shapes]) for frame in frames)
 
 
 def _graph(frame: Frame, sizes: Sequence[tuple[int, int]]) -> str:
