@@ -162,6 +162,7 @@ def _summary(graph: nx.DiGraph) -> GraphSummary:
     lines = []
     for node in nodes_in_order(checked):
         data = checked.nodes[node]
+        # Constants count as parameters of their readers.
         if data.get("type") == "constant" and checked.succ[node]:
             continue
         operands = (source for source in _sources(checked, node) if checked.nodes[source].get("type") != "constant")

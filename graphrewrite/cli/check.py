@@ -84,6 +84,7 @@ def print_reports(reports: Mapping[str, Report], console: Console) -> None:
             str(max(report.fired.values(), default=0)),
         )
     console.print(table)
+    # Reports of one run share a seed.
     seeds = sorted({report.seed for report in reports.values() if report.seed is not None})
     seed = f", seed {seeds[0]}" if seeds else ""
     say(console, f"{sum(map(bool, reports.values()))} of {len(reports)} hold as far as they were tested{seed}")

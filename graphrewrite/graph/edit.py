@@ -135,6 +135,7 @@ def apply_directly(graph: nx.DiGraph, edit: Edit) -> None:
 
 def apply_publicly(graph: nx.DiGraph, edit: Edit) -> None:
     """Apply an edit through the public methods of a graph."""
+    # Data is assigned once a node or an edge is there: as keyword arguments, its keys would have to be strings.
     lost = edit.lost
     for source, destination in edit.unlinked:
         lost.append((source, destination, dict(graph.edges[source, destination])))
@@ -143,6 +144,7 @@ def apply_publicly(graph: nx.DiGraph, edit: Edit) -> None:
         graph.add_node(name)
         graph.nodes[name].update(data)
     for source, destination, data in edit.linked:
+        # networkx would merge new data with those of an edge that exists.
         if graph.has_edge(source, destination):
             lost.append((source, destination, dict(graph.edges[source, destination])))
             graph.remove_edge(source, destination)

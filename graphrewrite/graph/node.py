@@ -179,9 +179,11 @@ class Node(IrData):
             index, operands = op.operands.index(name), self.graph.operands(self.name)
             if op.variadic and name == op.operands[-1]:
                 return tuple(map(self._operand, operands[index:]))
+            # An optional operand that is not connected is None.
             return self._operand(operands[index]) if index < len(operands) else None
         if name in self.data:
             return self.data[name]
+        # None may be a default: an empty one marks attributes that are required.
         default = op.attributes.get(name, inspect.Parameter.empty)
         if default is inspect.Parameter.empty:
             if name not in op.attributes:
@@ -208,6 +210,7 @@ class Node(IrData):
             raise DataError("is nested too deeply, or contains itself", path=path) from None
         self._backing.refuse_cycle(stored, path)
         data = self._backing.write()
+        # Defaults are not stored, unless they already are: an assignment of the same value changes nothing.
         if op.stored({meaning: stored}) or (meaning in data and same_data(data[meaning], stored)):
             data[meaning] = stored
         else:

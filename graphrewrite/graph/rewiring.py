@@ -51,6 +51,7 @@ def remove(graph: Graph, nodes: Iterable[str]) -> tuple[list[str], list[str]]:
     candidates = set(work)
     while work:
         node = work.pop()
+        # A node that still has readers comes back to the list when the last of them goes.
         if node in removed or graph.succ[node]:
             continue
         sources = list(graph.pred[node])

@@ -106,6 +106,7 @@ def _checked(first: Graph, second: Graph, wires: Any) -> dict[str, str]:
     for output, inputs in wires.items():
         if output not in first.outputs:
             raise GraphError(f"graph {first.name!r} has no output {output!r}{did_you_mean(str(output), first.outputs)}")
+        # An output may feed several inputs.
         for target in inputs if isinstance(inputs, Iterable) and not isinstance(inputs, str) else (inputs,):
             if target not in second.inputs:
                 hint = did_you_mean(str(target), second.inputs)

@@ -139,6 +139,7 @@ class _Expansion:
         for reader, edge in graph._succ[node].items():
             for slot, result in edge.get("slots", ()):
                 self.link(results[result], reader, slot)
+            # A node that must come after the graph op comes after the last nodes of the body.
             if "kind" in edge:
                 for last in self.ends(body._succ, inside):
                     self.order(last, reader, edge["kind"])

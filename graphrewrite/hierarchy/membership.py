@@ -109,6 +109,7 @@ def _named_ops(graph: Graph) -> list[GraphOp]:
 
 def _shared_with(module: Module, graphs: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the shared constants and types of graphs that the module does not have yet."""
+    # Collected beside the module, which stays as it is if any graph is refused.
     arrays: dict[str, np.ndarray] = {}
     types: dict[str, Any] = {}
     for graph in graphs:

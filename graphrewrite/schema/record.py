@@ -105,6 +105,7 @@ class IrData:
                 raise FieldError(
                     f"has no field {key!r} (known: {', '.join(fields) or 'none'}){did_you_mean(key, fields)}", path=name
                 )
+        # Data that a value replaces need not be valid.
         cls._check({k: v for k, v in data.items() if k not in {fields[key].key for key in values}}, name)
         data = dict(data)
         for key, one in fields.items():

@@ -168,6 +168,7 @@ def _row(key: tuple[str, int], edge: Distribution, largest: float) -> Row:
         node=node if not result else f"{node}:{result}",
         kind=edge.kind,
         type=edge.type,
+        # Of roots, small counts are visible beside large ones.
         bars=tuple(math.sqrt(count / top) for count in edge.counts),
         low=_number(edge.low),
         high=_number(edge.high),
@@ -182,6 +183,7 @@ def _row(key: tuple[str, int], edge: Distribution, largest: float) -> Row:
         error="" if error is None else _error(error.largest, error.mean, error.unequal, edge.count),
         against="" if error is None else error.node,
         off=None if error is None else error.relative,
+        # Relative errors may be infinite.
         length=0.0 if error is None or not error.relative else min(error.relative, 1e9) / min(largest, 1e9),
         is_far=error is not None and error.relative >= _FAR,
     )

@@ -137,6 +137,7 @@ def _element(element: Any) -> tuple[str, Facts]:
 
 def _fixed(kind: FixedPoint) -> tuple[str, Facts]:
     sign = "signed" if kind.signed else "unsigned"
+    # A format may have its binary point outside its bits, on either side.
     if kind.fraction < 0:
         point = f", each a multiple of 2**{-kind.fraction}"
     elif kind.fraction == 0:

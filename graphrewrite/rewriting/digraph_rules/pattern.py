@@ -67,11 +67,13 @@ class GraphPattern:
         complain: Complain,
     ) -> GraphPattern:
         """Check the arguments of `graphrewrite.rewriting.digraph_rules.from_graphs`, and make the pattern."""
+        # Later changes of the caller's graph must not change the rule.
         frozen = copy_digraph(graph, "its pattern", complain)
         if not len(frozen):
             raise complain("its pattern is empty; give it at least one node")
         named: dict[str, dict[Hashable, None]] = {}
         for what, names in (("interface", interface), ("groups", groups)):
+            # A string, and a graph below, could be iterated over as well.
             if isinstance(names, str):
                 raise complain(f"{what} is a collection of names; write {what}=[{names!r}]")
             named[what] = dict.fromkeys(names)

@@ -129,6 +129,7 @@ class Search:
         """Return the first fault of a node for a step; None if it fits."""
         if node in used:
             return ("used", step.name, node)
+        # Tests that need this node only come first: they cost least and fail most often.
         fault = self.local_fault(step, node)
         if fault is not None:
             return fault
@@ -140,6 +141,7 @@ class Search:
                 return ("no edge", (other, step.name) if forward else (step.name, other), edge)
             if test.required and (key := test.failing(near[end], edge)) is not None:
                 return ("edge", (other, step.name) if forward else (step.name, other), edge, key, near[end], test)
+        # An induced pattern has no edge there, so that the graph must have none.
         for other, forward in step.apart:
             if image[other] in (pred if forward else succ):
                 edge = (image[other], node) if forward else (node, image[other])
@@ -152,6 +154,7 @@ class Search:
         if key is not None:
             return ("node", step.name, node, key, self.node[node], step.test)
         succ, pred = self.succ[node], self.pred[node]
+        # Degrees reject a node before any of its edges is looked at.
         if len(pred) < step.least[0] or len(succ) < step.least[1]:
             return ("few", step.name, node, len(pred) < step.least[0], step.least, (len(pred), len(succ)))
         if len(pred) > step.most[0] or len(succ) > step.most[1]:
@@ -219,6 +222,7 @@ class Search:
         for side in self.sides:
             node = image[side.name]
             near = (self.succ if side.forward else self.pred)[node]
+            # Neighbours beside the match are members of a group, or edges to the outside that must not exist.
             for other in near:
                 if other in used:
                     continue
@@ -233,6 +237,7 @@ class Search:
                     ends = (side.name, side.group) if side.forward else (side.group, side.name)
                     return ("edge", ends, edge, key, near[other], side.edge), {}
                 members[side.group][other] = None
+        # Sorted by name: the order of neighbours depends on the edits before.
         groups = {group: tuple(sorted(nodes, key=order_key)) for group, nodes in members.items()}
         used.update(*groups.values())
         for index, absence in enumerate(self.absences):

@@ -174,6 +174,7 @@ def _rewrite_graphs(module: Module, rewrite_graph: Callable[[Graph], Graph]) -> 
     new = module.copy()
     done: set[str] = set()
     most = 1000 + 100 * len(module)
+    # Rules may add graph ops, whose graphs join the module and are rewritten in turn.
     while left := [name for name in new if name not in done]:
         if len(new) > most:
             raise RewriteError(
@@ -188,6 +189,7 @@ def _rewrite_graphs(module: Module, rewrite_graph: Callable[[Graph], Graph]) -> 
             except GraphRewriteError as error:
                 error.add_note(f"in the graph {name!r} of the module {module.name!r}")
                 raise
+    # A graph that contains itself can be noticed only when all of them are there.
     for graph in new.values():
         check_nesting(graph)
     return new

@@ -210,6 +210,7 @@ def compile_pattern(pattern: Pattern, shared: str) -> Callable[[Graph], Matcher]
     conditional = any(v.condition is not None for v in pattern.variables)
     if len(pattern.roots) != 1 or swaps > _MOST_LOOPS or n_ary or choices or conditional or len(pattern.nodes) > 200:
         return None
+    # Compiled once for each rule; a graph only gives it the dictionaries that it reads.
     writer = _Writer(pattern, shared)
     code = compile_function(writer.write(), str(pattern))
 

@@ -248,6 +248,7 @@ class Search:
             blamed = value.node if isinstance(value, Operand) else reader
             self.fail(blamed, _unequal(value, bound, variable.name), term=variable)
             return _FAILED
+        # A rest variable has several values, and each of them must be admitted.
         for each in (value,) if isinstance(value, Operand) else value:
             kind = self.graph._node[each.node].get("type")
             if variable.constant and kind != "constant":
@@ -338,6 +339,7 @@ class Search:
         if not term.attributes:
             return True
         actual = self.graph.attributes(name)
+        # An attribute that fits continues the loop; any other leaves the reason for the explanation.
         for key, wanted in term.attributes.items():
             if key not in actual:
                 self.fail(name, f"has no attribute {key!r}", term=term)

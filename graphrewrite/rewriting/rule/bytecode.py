@@ -65,6 +65,7 @@ def is_closed(function: Callable[..., Any]) -> bool:
     Any other name could have another value, or do something else, from one match to the next.
     """
     code = function.__code__
+    # A nested function has names of its own.
     if any(isinstance(c, CodeType) for c in code.co_consts):
         return False
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))

@@ -130,6 +130,7 @@ def read_definition(function: Callable[..., Any], *, keeps: str, shared: str) ->
     if returns_nothing(code):
         raise complain("returns nothing; return the replacement, a refusal, or rule.nothing for nodes that just go")
     check_names(function, complain)
+    # Names that a predicate or replacement uses tell which parts of a graph it may read.
     names = frozenset(name for inner in codes_of(code) for name in inner.co_names)
     template = read_template(function, pattern, complain)
     return Definition(function.__name__, file, line, inspect.getdoc(function), pattern, names, shared, template)

@@ -156,6 +156,7 @@ def _edge(arrow: Arrow, scene: Scene, first: int, direction: str) -> pydot.Edge:
 def _node(key: str, box: Box, path: str, direction: str, tooltips: bool) -> pydot.Node:
     import pydot
 
+    # Only attributes that differ from the defaults of the drawing are written.
     values = {"label": f"<{label_of(box, path, direction)}>"}
     if box.stub:
         values |= {"shape": "plaintext", "style": '""', "margin": '"0.02,0.01"', "height": "0.1"}

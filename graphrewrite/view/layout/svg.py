@@ -50,6 +50,7 @@ def _name(group: ElementTree.Element, boxes: Sequence[Box], frames: Sequence[Fra
     title = group.find(f"{{{_SVG}}}title")
     if title is None:
         return
+    # Titles are the keys in the dot source: n or cluster_f, and an index.
     key, kind = title.text or "", group.get("class")
     shown: Box | Frame | None = None
     if kind == "node":

@@ -194,6 +194,7 @@ class _Outline:
                 continue
             tucked += wrapped(f"{name}: {_words(operand)}" if name else _words(operand))
             box = replace(box, mark=self.marks.get(id(operand)) or box.mark)
+        # Operands come first: arrows refer to boxes by their index.
         sources = [self._place(operand) for _, operand in drawn]
         several = len(drawn) > 1
         ports = tuple(name for name, _ in drawn) if several else ()

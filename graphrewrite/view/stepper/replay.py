@@ -85,6 +85,7 @@ class _Framing:
         order = sorted(self.region, key=self.numbers.__call__)
         position = {node: i for i, node in enumerate(order)}
         links = self._links(position)
+        # Nodes of the step that the region has no space for, before and after.
         left_out = [
             sum(1 for n in nodes if n not in position and n in side.graph and side[n] is not None)
             for nodes, side in (
