@@ -99,11 +99,12 @@ class Scalar(Kind):
 
 NONE = Scalar("None", (type(None),), (), lambda value: None)
 BOOL = Scalar("bool", (bool, np.bool_), (), bool)
+# A bool is an int in Python, and a timedelta64 an integer in numpy: both are refused as numbers.
 INT = Scalar("int", (int, np.integer), (bool, np.timedelta64), int)
 FLOAT = Scalar("float", (int, float, np.integer, np.floating), (bool, np.timedelta64), float)
 NUMBER = Scalar("float", FLOAT.accepted, FLOAT.refused, lambda value: getattr(value, "item", lambda: value)())
 """A float that may be written as an int, and stays one."""
-STR = Scalar("str", (str,), (), str.__str__)
+STR = Scalar("str", (str,), (), str.__str__)  # plain strings, also of subclasses of str
 
 
 class Choice(Kind):

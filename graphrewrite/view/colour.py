@@ -74,6 +74,7 @@ _MODULES = {
     **dict.fromkeys(("shapes", "slicing", "gathering", "scattering", "rearranging", "generating"), "shapes"),
     **dict.fromkeys(("reduce", "reduction"), "reduction"),
 }
+"""Families of ops of the level nn, by the module that defines them."""
 _OPS = {
     **dict.fromkeys(("conv", "linear", "matvec", "popcount", "adder_graph"), "weights"),
     **dict.fromkeys(("add", "sub", "mul", "multiply", "affine", "accumulate"), "arithmetic"),
@@ -159,6 +160,7 @@ def look_of(kind: str, op: Op | None, result: Any = None) -> Look:
     """
     if op is None or op.level == "structure":
         return PAPER
+    # Ops of lower levels are named stream_… and integer_…, after those of the level nn.
     word = kind.removeprefix("stream_").removeprefix("integer_")
     family = _OPS.get(word) or _MODULES.get(op.function.__module__.rpartition(".")[2], "")
     index = level_of(op, result)

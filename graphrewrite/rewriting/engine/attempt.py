@@ -34,6 +34,7 @@ def attempt_of(entry: Entry, graph: Any, candidates: dict[Any, list[str]]) -> At
     member = entry.member
     if not isinstance(member, PatternRule):
         return _planned(member, graph)
+    # Compiled matchers start at the first root of a pattern; from any other, the search runs.
     compiled = member.definition.matcher if entry.root == 0 else None
     if compiled is None:
         matches = _searched(member, graph, entry.root, candidates)

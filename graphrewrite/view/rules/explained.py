@@ -92,6 +92,7 @@ def explained(found: Explanation) -> Illustrated:
 def _graph_scene(explanation: Explanation) -> Scene:
     """Return the neighbourhood of matching and failing nodes in the graph as it is now."""
     graph = explanation.graph
+    # The graph may have changed since: nodes that are gone are left out.
     fits = [node for node in (*explanation.nodes, *_read(explanation)) if node in graph]
     centre = dict.fromkeys(
         [*fits, *(node for node in (explanation.at, explanation.node) if node is not None and node in graph)]
@@ -101,7 +102,6 @@ def _graph_scene(explanation: Explanation) -> Scene:
         marks.update(dict.fromkeys(_blamed(graph, explanation, list(centre)), "obstacle"))
     if not centre:
         return Scene(plain(graph.name, 120), (), ())
-    # A graph may have changed since: nodes that are gone are left out.
     near = around_nodes(graph, centre, 1)
     shown = near if len(near) <= _MOST else set(centre)
     return scene_of(
