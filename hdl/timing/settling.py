@@ -60,10 +60,8 @@ class LinkEvents:
         if high > len(self.visible):
             # Doubling keeps the cost of growing linear in the number of frames.
             grown = np.full(max(high, 2 * len(self.visible)) - len(self.visible), _NEVER)
-            self.transfers, self.visible = (
-                np.concatenate((self.transfers, grown)),
-                np.concatenate((self.visible, grown)),
-            )
+            self.transfers = np.concatenate((self.transfers, grown))
+            self.visible = np.concatenate((self.visible, grown))
         pad = self.pad
         self.leaves, self.valid = self.transfers[pad + low : pad + high], self.visible[low:high]
         # Without the pad: entry b says when the beat that is `credit` before beat b left.

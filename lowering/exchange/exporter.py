@@ -227,7 +227,7 @@ class Exporter:
             raise Unfit(f"the symbolic size in {written} cannot be expressed in ONNX")
         array = np.asarray(written)
         kind: Element
-        # A scalar of an op on numbers has the type of its operand, everything else the type that ONNX wants: int64.
+        # A scalar beside an operand, such as the limit of a clip, has the type of that operand.
         if isinstance(written, np.generic):
             kind = element_of(written.dtype)
         elif named[1] is scalar and types:

@@ -110,11 +110,11 @@ class _Folder:
             )
         if limits.multipliers is None and limits.memory_bits is None:
             return self._build(limits.interval)
-        dearest = self._build(fits[-1] if limits.interval is None else limits.interval)
+        cheapest = self._build(fits[-1] if limits.interval is None else limits.interval)
         # The cheapest foldings are those of the longest interval that is allowed: if they cost too much, all do.
         for name, limit, least in (
-            ("multipliers", limits.multipliers, dearest.cost.multipliers),
-            ("bits of memory", limits.memory_bits, dearest.cost.memory_bits),
+            ("multipliers", limits.multipliers, cheapest.cost.multipliers),
+            ("bits of memory", limits.memory_bits, cheapest.cost.memory_bits),
         ):
             if limit is not None and least > limit:
                 speed = "" if limits.interval is None else f" at an interval of {limits.interval} cycles"
