@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import networkx as nx
@@ -115,15 +116,10 @@ def show_rules(rules: Any, *, on: nx.DiGraph | None = None, direction: str = "TB
     cards = _counted(cards_of(members, direction), members, on)
     # Anchors follow from the names, so that two galleries in a notebook do not clash.
     anchor = f"rule-{hashlib.sha256(repr([c.name for c in cards]).encode()).hexdigest()[:6]}"
-    entries = [(f"{anchor}-{index}", card) for index, card in enumerate(cards)]
+    entries = ((f"{anchor}-{index}", card) for index, card in enumerate(cards))
     # The cards were made in one go, for one layout process: now they go back to their phases.
-    phases, at = [], 0
-    for title, inside in parts:
-        phases.append(Phase(title, tuple(entries[at : at + len(inside)])))
-        at += len(inside)
-    data = Gallery(
-        _title(rules, cards, parts), _counts(cards), tuple(phases), plain(on.name, 120) if on is not None else ""
-    )
+    phases = tuple(Phase(title, tuple(islice(entries, len(inside)))) for title, inside in parts)
+    data = Gallery(_title(rules, cards, parts), _counts(cards), phases, plain(on.name, 120) if on is not None else "")
     return Display(data, data.text(), template="gallery.html", title=data.title)
 
 
