@@ -230,7 +230,7 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
     >>> parameters(g, "y")
     1
     """
-    # Arrays are told apart by their node, so that a constant with two readers counts once.
+    # Arrays are distinguished by their node, so that a constant with two readers counts once.
     seen = set() if counted is None else counted
     data, body = graph.nodes[node], _body(graph, node)
     held: dict[Any, Any] = {

@@ -116,8 +116,8 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
             f"there is no file {str(path)!r} with calibration samples{near}; {_RANDOM_HINT}"
         ) from None
     except _BROKEN as error:
-        told = (str(error) or type(error).__name__).splitlines()[0][:80]
-        raise QuantisationError(f"{str(path)!r} is no .npz file of numbers ({told}); {_RANDOM_HINT}") from None
+        reason = (str(error) or type(error).__name__).splitlines()[0][:80]
+        raise QuantisationError(f"{str(path)!r} is no .npz file of numbers ({reason}); {_RANDOM_HINT}") from None
 
 
 def _by_input(arrays: dict[str, np.ndarray], graph: Graph, key: str, path: Path) -> dict[str, np.ndarray]:

@@ -99,7 +99,7 @@ class DesignPage:
     ----------
     name : str
         Of the top entity.
-    told : str
+    subtitle : str
         Latency, interval and the number of instances.
     ports : Table
     parts : tuple of Part
@@ -112,7 +112,7 @@ class DesignPage:
     """
 
     name: str
-    told: str
+    subtitle: str
     ports: Table
     parts: tuple[Part, ...]
     totals: tuple[int, ...]
@@ -250,7 +250,7 @@ def _fitting(lines: list[str], most: int) -> int:
 
 
 def _text(data: DesignPage, files: Mapping[str, str]) -> str:
-    lines = [f"{plain(data.name)}: {data.told}"]
+    lines = [f"{plain(data.name)}: {data.subtitle}"]
     if data.ports.rows:
         lines.append(data.ports.text())
     if data.parts:

@@ -85,15 +85,15 @@ class Numbers:
 
     Attributes
     ----------
-    title, told : str
-        Above the table; ``told`` names the reference, and the number of edges that are left out.
+    title, subtitle : str
+        Above the table; ``subtitle`` names the reference, and the number of edges that are left out.
     rows : tuple of Row
     is_compared : bool
         Whether there is a reference.
     """
 
     title: str
-    told: str
+    subtitle: str
     rows: tuple[Row, ...]
     is_compared: bool
 
@@ -221,7 +221,7 @@ def _text(data: Numbers) -> str:
         (r.node, r.kind, r.type, r.low, _blocks(r.bars), r.high, r.bits, r.clipped, r.zeros, r.error)[: len(columns)]
         for r in data.rows
     )
-    return f"{plain(data.title, 80)}: {data.told}\n{Table(columns, rows, frozenset({3, 6})).text()}"
+    return f"{plain(data.title, 80)}: {data.subtitle}\n{Table(columns, rows, frozenset({3, 6})).text()}"
 
 
 def _blocks(bars: tuple[float, ...]) -> str:

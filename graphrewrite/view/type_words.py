@@ -61,7 +61,7 @@ def type_words(kind: Type | FixedPoint | Quantised) -> TypeWords:
     Examples
     --------
     >>> print(type_words(FixedPoint(True, 8, 4)).text())
-    s8f4: signed fixed-point numbers of 8 bits, 4 of them behind the binary point
+    s8f4: signed fixed-point numbers of 8 bits, 4 of them after the binary point
       range: -8 to 7.9375
       resolution: 0.0625 = 2**-4
       mantissas: -128 to 127
@@ -143,9 +143,9 @@ def _fixed(kind: FixedPoint) -> tuple[str, Facts]:
     elif kind.fraction == 0:
         point = ", all of them before the binary point: whole numbers"
     elif kind.fraction <= kind.width:
-        point = f", {kind.fraction} of them behind the binary point"
+        point = f", {kind.fraction} of them after the binary point"
     else:
-        point = f", {kind.fraction - kind.width} places behind the binary point"
+        point = f", {kind.fraction - kind.width} places after the binary point"
     low, high = (math.ldexp(mantissa, -kind.fraction) for mantissa in (kind.minimum, kind.maximum))
     return f"{sign} fixed-point numbers of {kind.width} bit{'s' if kind.width > 1 else ''}{point}", [
         ("range", f"{_number(low)} to {_number(high)}"),

@@ -118,7 +118,7 @@ class Waveform:
         return max((len(b.text) / (b.end - b.start + 1) for w in self.waves for b in w.beats), default=0)
 
     @property
-    def told(self) -> str:
+    def subtitle(self) -> str:
         """The window in words."""
         end = self.first + self.cycles - 1
         return f"cycles {self.first} to {end} of {self.total}"
@@ -197,7 +197,7 @@ def show_waveform(
 
 
 def _text(data: Waveform) -> str:
-    lines = [f"{plain(data.name, 80)}: {data.told}", *([plain(data.note)] if data.note else [])]
+    lines = [f"{plain(data.name, 80)}: {data.subtitle}", *([plain(data.note)] if data.note else [])]
     names = [plain(wave.name, 24) for wave in data.waves]
     left = max(map(len, names), default=0) + 10
     cell = int(min(max(4, data.longest + 2), 9))

@@ -235,8 +235,8 @@ def test_a_choice_of_steps():
     found = trace(chain(*["relu"] * 12), [relu_by_abs])
     shown = show_trace(found, steps=slice(3, 9), most=4).data
     assert [frame.number for frame in shown.frames] == [4, 5, 6, 7]
-    assert "Shown are 4 of 12 steps, from 4 to 7" in shown.told
-    assert show_trace(found).data.told == ""
+    assert "Shown are 4 of 12 steps, from 4 to 7" in shown.notice
+    assert show_trace(found).data.notice == ""
 
 
 def test_what_a_trace_says_of_itself(tmp_path):

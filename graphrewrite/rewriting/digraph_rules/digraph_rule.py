@@ -109,7 +109,7 @@ class GraphRule(Displayed):
         self._names: WeakKeyDictionary[nx.DiGraph, Names] = WeakKeyDictionary()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_plans": {}, "_names": None}  # caches of graphs stay behind
+        return {**self.__dict__, "_plans": {}, "_names": None}  # without the caches of graphs
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _names=WeakKeyDictionary())

@@ -170,16 +170,14 @@ def rewrite(
 
 
 def _rewrite_graphs(module: Module, rewrite_graph: Callable[[Graph], Graph]) -> Module:
-    """Return a module with every graph rewritten, new ones that rules bring along included."""
+    """Return a module with every graph rewritten, those that rules add included."""
     new = module.copy()
     done: set[str] = set()
     most = 1000 + 100 * len(module)
     # Rules may add graph ops, whose graphs join the module and are rewritten in turn.
     while left := [name for name in new if name not in done]:
         if len(new) > most:
-            raise RewriteError(
-                f"the rules do not end: there are more than {most} graphs, and each brings another along"
-            )
+            raise RewriteError(f"the rules do not end: there are more than {most} graphs, and each adds another")
         for name in left:
             done.add(name)
             try:

@@ -234,7 +234,7 @@ def _sources(graph: Graph, root: str, matched: Collection[str]) -> set[str]:
 def _dependencies(graph: Graph, leaf: str, doubtful: set[str], roots: set[str]) -> set[str]:
     """Return the roots that a value depends on, by paths on which no other value is replaced.
 
-    A search upwards from the value and downwards from the roots by turns: the smaller side ends it.
+    The search alternates between steps up from the value and down from the roots: the smaller side ends it.
     """
     up, above = [leaf], {leaf}
     down, below = list(doubtful), set(doubtful)

@@ -26,7 +26,7 @@ Step = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a fused rule needs of the engine.
+    """The parts of the engine that a fused rule needs.
 
     Attributes
     ----------

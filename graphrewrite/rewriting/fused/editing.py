@@ -217,7 +217,7 @@ class EditWriter(MatchWriter):
             self.line("moved = [(u, e.copy()) for u, e in readers.items()]")
 
     def remove(self, nodes: list[str], spared: list[str], mode: str) -> None:
-        """Write that the matched nodes go, what is told of it, and what is to be looked at again."""
+        """Write the removal of the matched nodes, the reports of it, and the nodes to be looked at again."""
         if mode != "bare":
             self.line(f"sources = ({''.join(f'pred[{n}], ' for n in nodes)})")
             self.line("gone = ()")

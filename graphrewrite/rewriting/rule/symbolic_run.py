@@ -1,6 +1,6 @@
 """A rule's function run on the terms of its pattern; it returns terms, too.
 
-The replacement is ordinary Python. On symbols, ops make terms. Anything else that is asked of a matched node depends on
+The replacement is plain Python. On symbols, ops make terms. Anything else that is asked of a matched node depends on
 the match: a strict run, for compiled rules, ends there; a run for a picture goes on with an `Unknown`, which passes
 through arithmetic and answers tests in a given way.
 """

@@ -198,7 +198,7 @@ class Stepper:
         ``"31 → 18 nodes in 9 steps"``.
     graph : str
         The graph's name.
-    told : str
+    notice : str
         A message about steps that are left out; empty where there are none.
     table : Table
         Counts and times of each rule.
@@ -216,7 +216,7 @@ class Stepper:
 
     title: str
     graph: str
-    told: str
+    notice: str
     table: Table
     reasons: Table
     idle: tuple[str, ...]

@@ -104,7 +104,7 @@ def stepper_of(trace: Trace, chosen: Sequence[int], *, most: int) -> Stepper:
     return Stepper(
         title=trace.headline.replace("->", "→"),
         graph=plain(trace.before.graph.get("name", ""), 120),
-        told=_left_out(frames, count),
+        notice=_left_out(frames, count),
         table=_table(trace),
         reasons=_reasons(trace),
         idle=tuple(plain(name, _NAME) for name in trace.profile.never_met),

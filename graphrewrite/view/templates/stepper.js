@@ -99,9 +99,9 @@
   }
 
   function path(points) {
-    let told = `M${points[0]} ${points[1]}`;
-    if (points.length > 2) told += `C${points.slice(2).join(" ")}`;
-    return told;
+    let commands = `M${points[0]} ${points[1]}`;
+    if (points.length > 2) commands += `C${points.slice(2).join(" ")}`;
+    return commands;
   }
 
   function drawLinks(layer, side, which, shapes, links) {
@@ -444,7 +444,7 @@
     const others = events.filter(({ what, frame }) => what === "changed" || (what === "matched" && !frame.removed.includes(node)));
     jumps.append(...others.slice(0, 8).map(({ what, frame }) => jump(frame, `${what} by`)));
     jumps.append(button("only its steps", () => { $("search").value = `=${DATA.nodes[node]}`; filter(); }));
-    panel.replaceChildren(head, ...(box ? [element("p", { class: "told" }, box.tooltip)] : []), jumps);
+    panel.replaceChildren(head, ...(box ? [element("p", { class: "description" }, box.tooltip)] : []), jumps);
   }
 
   // ---------------------------------------------------------------- filters
