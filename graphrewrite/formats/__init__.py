@@ -38,8 +38,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return found
+    member = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return member
 
 
 def __dir__() -> list[str]:

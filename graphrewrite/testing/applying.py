@@ -38,12 +38,12 @@ VALUES = "values"
 
 
 class Refuted(AssertionError):
-    """A counterexample, on its way out of a search.
+    """Raised with a counterexample, to leave a search.
 
     Parameters
     ----------
     kind : str
-        In which way it does not; a smaller counterexample must be of the same kind.
+        Kind of the failure; a smaller counterexample must be of the same kind.
     """
 
     def __init__(self, counterexample: Counterexample, kind: str = "") -> None:
@@ -82,7 +82,7 @@ def applied(subject: Subject, graph: Any) -> Applied:
         If it fails, does not end, changes its argument, or if after one of its steps the verifier finds a fault.
     """
     old = snapshot(graph)
-    argument = graph.copy()
+    argument = graph.copy()  # shares its arrays, so that writing into one changes the graph as well
     try:
         outcome = subject.apply(argument)
     except Exception as error:  # rules and functions should raise no error at all

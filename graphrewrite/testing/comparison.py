@@ -164,9 +164,9 @@ def _unless_undefined(
     keeps: str,
     tolerance: float | None,
 ) -> OutputDifference | None:
-    """What differs where the result cannot be evaluated; rows count in which the graph before has numbers only.
+    """Return a difference for a result that cannot be evaluated, unless the graph before has NaN in every row.
 
-    Where it has none, integers have no answer at all, and an op of theirs may say so.
+    Integers made of NaN are undefined, and an op on them may raise.
     """
     failure = OutputDifference(f"the result cannot be evaluated: {_message(error)}", inputs)
     rows = max((len(a) for a in inputs.values() if a.ndim), default=1)

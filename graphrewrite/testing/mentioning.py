@@ -38,11 +38,11 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
     while isinstance(function, partial):
         function = function.func
     words = dict.fromkeys(_words(function, set())) if isinstance(function, FunctionType) else {}
-    found = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
+    mentioned = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
     if "stateful" in words:
         # Those without operands: nodes after a register have no value that could be compared.
-        found.update({name: op for name, op in LIBRARY.items() if op.stateful and not op.operands})
-    return tuple(found.values())
+        mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful and not op.operands})
+    return tuple(mentioned.values())
 
 
 _KNOWN_BEFORE = frozenset({*DEFAULT_OPS, "exp", "log", "pow"})

@@ -22,18 +22,18 @@ _WALKS = 4
 
 
 class Orders:
-    r"""What can be made of a graph: graphs, equal ones taken for one whatever their nodes are called, and steps.
+    r"""Graphs that rules can make of a graph, up to the names of their nodes, and the steps between them.
 
-    Where there are too many of them, all those near the graph that is given are there, and some ways to the end.
+    Of too many graphs, those near the start are kept, and some paths to an end.
 
     Attributes
     ----------
     graphs : dict
         Hash to graph, the start first.
     steps : dict
-        Hash to the steps from there, each with the hash of what it makes; of a graph at an end, none.
+        Hash to the steps from there, each with the hash of its result; none at an end.
     is_whole : bool
-        Whether nothing is missing.
+        Whether all graphs are kept.
 
     Examples
     --------
@@ -49,10 +49,10 @@ class Orders:
         self.members = members
         self.graphs: dict[str, Any] = {}
         self.steps: dict[str, list[tuple[Step, str]]] = {}
-        self.start = self._met(graph)
+        self.start = self._key_of(graph)
         work = deque([self.start])
         while work and len(self.steps) < most:
-            work += self._look_around(work.popleft())
+            work += self._explore(work.popleft())
         self.is_whole = not work
         if not self.is_whole:
             for number in range(_WALKS):
@@ -110,27 +110,27 @@ class Orders:
 
     # ------------------------------------------------------------------ exploration
 
-    def _met(self, graph: Any) -> str:
+    def _key_of(self, graph: Any) -> str:
         key = structure_hash(graph, names=False)
         self.graphs.setdefault(key, graph)
         return key
 
-    def _look_around(self, key: str) -> list[str]:
+    def _explore(self, key: str) -> list[str]:
         """Take all steps from a graph; return the graphs that are new."""
-        known = set(self.graphs)
-        self.steps[key] = [(step, self._met(step.graph)) for step in steps_from(self.graphs[key], self.members)]
-        return list(dict.fromkeys(to for _, to in self.steps[key] if to not in known))
+        explored = set(self.graphs)
+        self.steps[key] = [(step, self._key_of(step.graph)) for step in steps_from(self.graphs[key], self.members)]
+        return list(dict.fromkeys(to for _, to in self.steps[key] if to not in explored))
 
     def _walk(self, arranged: Callable[[list[Any]], list[Any]], *, most: int) -> None:
         """Take steps from the start to an end, or at most so many."""
         key = self.start
         for _ in range(most):
             step = next(steps_from(self.graphs[key], self.members, arranged=arranged), None)
-            known = self.steps.setdefault(key, [])
+            steps = self.steps.setdefault(key, [])
             if step is None:
                 return
-            key = self._met(step.graph)
-            known.append((step, key))
+            key = self._key_of(step.graph)
+            steps.append((step, key))
 
     def _arrangement(self, number: int) -> Callable[[list[Any]], list[Any]]:
         """Return an order of trials: from the first, from the last, then random, the same in every run."""

@@ -61,10 +61,10 @@ def _rule_sets(subject: Subject, graph: Any) -> Iterator[tuple[Any, tuple[Single
     subject : Subject
         The transformation; each phase of a pipeline gets the result of the phases before.
     """
-    for place, stage in enumerate(subject.stages, start=1):
+    for number, stage in enumerate(subject.stages, start=1):
         if isinstance(stage, tuple):
             yield graph, stage
-        if place < len(subject.stages):
+        if number < len(subject.stages):
             graph = rewrite(graph, stage) if isinstance(stage, tuple) else stage(graph)
 
 

@@ -89,15 +89,15 @@ def _preserving(
     return search(subject, on, holds, moderate=kept != "exact" or tolerance is not None, seed=seed, asked=asked)
 
 
-def _check_values(graph: Graph, made: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> None:
+def _check_values(graph: Graph, after: Graph, inputs: Mapping[str, Any], keeps: str, tolerance: float | None) -> None:
     """Refute a result that computes other values; inputs on which the graph cannot be evaluated show nothing."""
     for batch in (inputs, moderated(inputs)):
         try:
-            found = difference(graph, made, batch, keeps=keeps, tolerance=tolerance)
+            differing = difference(graph, after, batch, keeps=keeps, tolerance=tolerance)
         except NoVerdictError:
             continue
-        if found is not None:
-            raise Refuted(found.between(graph, made), "formats" if found.claim else _KINDS[found.kind])
+        if differing is not None:
+            raise Refuted(differing.between(graph, after), "formats" if differing.claim else _KINDS[differing.kind])
         return
 
 

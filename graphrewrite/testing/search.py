@@ -38,7 +38,7 @@ _SAMPLES = 20
 _SEEDS = 2**32
 
 
-class _Found(BaseException):
+class _Failure(BaseException):
     """A counterexample, on its way out of Hypothesis, which handles ordinary errors itself."""
 
     def __init__(self, refuted: Refuted, case: Case) -> None:
@@ -63,8 +63,8 @@ def search(
     profile = settings()
     if seed is None:
         seed = 0 if profile.derandomize else randbits(32)
-    report = Report(subject.name, subject.names, asked=asked, rules=subject.given, seed=seed)
-    faint: list[tuple[_Found, int]] = []
+    report = Report(subject.name, subject.names, asked=asked, rules=subject.transformation, seed=seed)
+    faint: list[tuple[_Failure, int]] = []
 
     def examine(case: tuple[Any, int]) -> None:
         graph, number = case
@@ -75,10 +75,10 @@ def search(
         try:
             holds(report, graph, inputs)
         except Refuted as refuted:
-            found = _Found(refuted, Case(graph, inputs))
+            failure = _Failure(refuted, Case(graph, inputs))
             if not refuted.is_faint:
-                raise found from None
-            faint.append((found, report.graphs + _LOOKS))
+                raise failure from None
+            faint.append((failure, report.graphs + _LOOKS))
         if faint and report.graphs >= faint[0][1]:
             raise faint[0][0]
 
@@ -86,9 +86,9 @@ def search(
         _try_graphs(subject, on, examine, report, max(profile.max_examples, _LEAST))
         if faint:
             raise faint[0][0]
-    except _Found as found:
-        smallest = _smallest(holds, found)
-        report.counterexample = replace(_completed(subject, smallest), rules=subject.given, seed=seed)
+    except _Failure as failure:
+        smallest = _smallest(holds, failure)
+        report.counterexample = replace(_completed(subject, smallest), rules=subject.transformation, seed=seed)
     return report
 
 
@@ -106,8 +106,8 @@ def _try_graphs(
     for turn in range(_TURNS):
         names = report.idle or subject.names  # all of them again: a condition of a rule may hold rarely
         count = least * (4 + len(names)) // 5
-        where = st.just(on) if isinstance(on, nx.DiGraph) else subject.graphs(names) if on is None else on
-        run = given(st.tuples(where, st.integers(0, 255)))(examine)
+        strategy = st.just(on) if isinstance(on, nx.DiGraph) else subject.graphs(names) if on is None else on
+        run = given(st.tuples(strategy, st.integers(0, 255)))(examine)
         run = settings(
             max_examples=count,
             database=None,
@@ -129,30 +129,30 @@ def _count(report: Report, graph: Any) -> None:
         del report.samples[0]
 
 
-def _smallest(holds: Holds, found: _Found) -> Any:
+def _smallest(holds: Holds, failure: _Failure) -> Any:
     """Return the counterexample of the smallest case that shows the same failure."""
-    smallest = found.refuted.counterexample
+    smallest = failure.refuted.counterexample
 
     def is_refuted(case: Case) -> bool:
         nonlocal smallest
         try:
             holds(Report(""), case.graph, case.inputs)
         except Refuted as refuted:
-            if not found.refuted.kind.startswith(refuted.kind):
+            if not failure.refuted.kind.startswith(refuted.kind):
                 return False
             smallest = refuted.counterexample
             return True
         return False
 
-    reduced(found.case, is_refuted)
+    reduced(failure.case, is_refuted)
     return smallest
 
 
-def _completed(subject: Subject, found: Any) -> Any:
+def _completed(subject: Subject, failure: Any) -> Any:
     """Add the result of a transformation that the verifier interrupted, if it can be computed without it."""
-    if found.after is not None:
-        return found
+    if failure.after is not None:
+        return failure
     try:
-        return replace(found, after=subject.apply_quickly(found.before.copy()))
+        return replace(failure, after=subject.apply_quickly(failure.before.copy()))
     except Exception:  # it failed before, and is known to
-        return found
+        return failure

@@ -119,7 +119,7 @@ class Subject:
     """
 
     def __init__(self, transformation: Transformation) -> None:
-        self.given = transformation
+        self.transformation = transformation
         self.stages: list[Callable[[Any], Any] | tuple[Single, ...]] = list(_stages(transformation))
         self.members = tuple(m for stage in self.stages if isinstance(stage, tuple) for m in stage)
         functions = tuple(name_of(stage) for stage in self.stages if not isinstance(stage, tuple))

@@ -117,7 +117,7 @@ def _round(orders: Orders) -> Endless | None:
     """Return a graph that is rewritten to itself, the smallest and soonest, if there is one."""
     if not orders.rounds:
         return None
-    start = min(orders.rounds, key=lambda found: len(orders.graphs[found]))
+    start = min(orders.rounds, key=lambda key: len(orders.graphs[key]))
     path = orders.path(start, start)
     names = list(dict.fromkeys(step.rule for step in path))
     who = f"{names[0]} goes" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} go"

@@ -34,9 +34,9 @@ def translate_reshape(t: Translation, call: Call, operands: list[KernelValue]) -
     if any(d == 0 and i >= len(x.shape) for i, d in enumerate(rest)):
         return None
     sizes = [x.shape[i] if d == 0 else int(d) for i, d in enumerate(rest)]
-    whole, known = math.prod(x.shape), math.prod(d for d in sizes if d != -1)
-    if sizes.count(-1) == 1 and not isinstance(first, str) and known and whole % known == 0:
-        sizes[sizes.index(-1)] = whole // known
+    whole, fixed = math.prod(x.shape), math.prod(d for d in sizes if d != -1)
+    if sizes.count(-1) == 1 and not isinstance(first, str) and fixed and whole % fixed == 0:
+        sizes[sizes.index(-1)] = whole // fixed
     if -1 in sizes or math.prod(sizes) != whole or not sizes:
         return None
     return _reshaped(t, x, tuple(sizes))

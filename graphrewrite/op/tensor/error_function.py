@@ -93,10 +93,10 @@ def error_function(x: np.ndarray) -> np.ndarray:
     """
     flat = np.asarray(x, np.float64).reshape(-1)
     y = np.abs(flat)  # an odd function: the sign is copied at the end
-    found = np.where(np.isnan(flat), flat, 1.0)
+    values = np.where(np.isnan(flat), flat, 1.0)
     small, middle, large = y <= _BORDERS[0], (y > _BORDERS[0]) & (y <= _BORDERS[1]), (y > _BORDERS[1]) & (y < _BEYOND)
     with np.errstate(under="ignore"):
-        found[small] = y[small] * _ratio(_SMALL, y[small] ** 2)
-    found[middle] = _middle(y[middle])
-    found[large] = _large(y[large])
-    return narrowed(np.copysign(found, flat).reshape(np.shape(x)), x)
+        values[small] = y[small] * _ratio(_SMALL, y[small] ** 2)
+    values[middle] = _middle(y[middle])
+    values[large] = _large(y[large])
+    return narrowed(np.copysign(values, flat).reshape(np.shape(x)), x)

@@ -42,7 +42,7 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = 
     kept = range(0 if allow_zero else len(x.shape))
     wanted = [x.shape[i] if d == 0 and i in kept else d for i, d in enumerate(shape)]
     # A symbolic size is any number, so that both shapes must have the same symbols, and as often: N * N is not 1 * N.
-    (whole, symbols), (known, named) = factors(x.shape), factors([d for d in wanted if d != -1])
+    (whole, symbols), (fixed, named) = factors(x.shape), factors([d for d in wanted if d != -1])
     if whole == 0 and open_:
         raise TypeMismatchError(f"{x} has no entries, so that {open_[0]} is undetermined in the shape {list(shape)}")
     if surplus := list(named - symbols):
@@ -51,12 +51,12 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = 
         )
     missing = list((symbols - named).elements())
     is_open = -1 in wanted
-    fits = known > 0 and whole % known == 0 if is_open and not missing else known == whole
+    fits = fixed > 0 and whole % fixed == 0 if is_open and not missing else fixed == whole
     if len(missing) > is_open or (missing and not fits):
         raise TypeMismatchError(f"the symbolic size {missing[0]!r} of {x} is missing from the shape {list(shape)}")
     if not fits:
-        raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {known} entries")
-    rest = missing[0] if missing else whole // (known or 1)
+        raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {fixed} entries")
+    rest = missing[0] if missing else whole // (fixed or 1)
     return reshaped(x, [rest if d == -1 else d for d in wanted])
 
 

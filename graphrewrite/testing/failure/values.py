@@ -53,7 +53,7 @@ def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
     """
     if not isinstance(graph, Graph) or not set(graph.inputs) <= set(inputs):
         return NO_VALUES
-    given = {name: inputs[name] for name in graph.inputs}
+    inputs = {name: inputs[name] for name in graph.inputs}
     try:
         order = graph.in_order()
         probed = graph.copy()
@@ -65,10 +65,10 @@ def evaluated(graph: Any, inputs: Mapping[str, np.ndarray]) -> Values:
         return NO_VALUES
     with np.errstate(all="ignore"):
         try:
-            values = evaluate_nodes(probed, given, probes.values())
+            values = evaluate_nodes(probed, inputs, probes.values())
             return Values({at: values[probe] for at, probe in probes.items()}, {})
         except GraphRewriteError:
-            return _one_by_one(probed, given, probes)
+            return _one_by_one(probed, inputs, probes)
 
 
 def result_count(graph: Graph, node: str) -> int:
@@ -77,7 +77,7 @@ def result_count(graph: Graph, node: str) -> int:
     return max(len(result), 1) if isinstance(result, tuple) else 1
 
 
-def _one_by_one(graph: Graph, given: Mapping[str, np.ndarray], probes: Mapping[Operand, str]) -> Values:
+def _one_by_one(graph: Graph, inputs: Mapping[str, np.ndarray], probes: Mapping[Operand, str]) -> Values:
     arrays: dict[Operand, np.ndarray] = {}
     failed: dict[str, str] = {}
     for at, probe in probes.items():
@@ -85,7 +85,7 @@ def _one_by_one(graph: Graph, given: Mapping[str, np.ndarray], probes: Mapping[O
             failed[at.node] = "reads what could not be evaluated"
             continue
         try:
-            arrays[at] = evaluate_nodes(graph, given, [probe])[probe]
+            arrays[at] = evaluate_nodes(graph, inputs, [probe])[probe]
         except GraphRewriteError as error:
             failed[at.node] = str(error)
     return Values(arrays, failed)

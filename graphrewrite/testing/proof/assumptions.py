@@ -29,7 +29,7 @@ def assumptions(
     >>> for sentence in assumptions([g], {}, None):
     ...     print(sentence)
     these graphs stand for all in which the rule applies: inputs of s8f4, sizes of at most 2, a batch of 2
-    the rule is applied once at each place; whether it comes to an end is not looked at
+    the rule is applied once at each match; whether it terminates is not examined
     attributes are enumerated, not symbolic: requantise element u4f2, high None, low None, shift 2
     """
     if not graphs:
@@ -40,7 +40,7 @@ def assumptions(
     sentences = [
         f"these graphs stand for all in which the rule applies: inputs of {formats or 'no type'}, "
         f"sizes of at most {largest}, a batch of 2",
-        "the rule is applied once at each place; whether it comes to an end is not looked at",
+        "the rule is applied once at each match; whether it terminates is not examined",
     ]
     if elements is not None:
         sentences.append(f"inputs are of these kinds only: {', '.join(sorted(elements))}")

@@ -140,14 +140,14 @@ def _refuted(pair: Pair, inputs: Inputs, values: dict[str, int], keeps: str) -> 
     for variable in inputs.variables:
         number, array = variable.number, arrays[variable.input]
         if number.is_known:
-            array[variable.place] = number.value
+            array[variable.position] = number.value
         elif number.opaque:
             size, width = 8 * array.dtype.itemsize, _bits(number)
             bits = values.get(variable.name, 0) % (1 << width) << size - width
-            array.view(np.dtype(f"uint{size}"))[variable.place] = bits
+            array.view(np.dtype(f"uint{size}"))[variable.position] = bits
         else:
             value = values.get(variable.name, 0)
-            array[variable.place] = value if number.low < 0 else value % (1 << _bits(number))
+            array[variable.position] = value if number.low < 0 else value % (1 << _bits(number))
     example = compare(pair.before, pair.after, arrays, keeps="exact", tolerance=None)
     if example is None:
         shown = ", ".join(f"{name}={array.tolist()}" for name, array in arrays.items())

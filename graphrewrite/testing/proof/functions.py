@@ -117,7 +117,7 @@ def _pad(array: SymbolicArray, pad_width: Any, mode: Any = "constant", **keyword
 
 def _where(condition: Any, *values: Any) -> SymbolicArray:
     if len(values) != 2:
-        raise Untranslatable("np.where with a condition alone asks for places that depend on the input")
+        raise Untranslatable("np.where with a condition alone returns indices that depend on the input")
     dtype = np.where(np.ones((1,) * np.ndim(condition), bool), *map(sample, values)).dtype
     operands = [cast_to(v, dtype).entries for v in values]
     pick = np.frompyfunc(lambda c, yes, no: choice(c.truth, yes, no), 3, 1)
@@ -186,7 +186,7 @@ def _mean(array: SymbolicArray, axis: Any = None, dtype: Any = None, out: Any = 
 
 def _rounded(array: SymbolicArray, decimals: int = 0, out: Any = None) -> Any:
     if decimals or out is not None:
-        raise Untranslatable("rounding to decimal places is no exact arithmetic")
+        raise Untranslatable("rounding to decimals is no exact arithmetic")
     return array if array.dtype.kind in "iub" else np.rint(array)
 
 
@@ -197,10 +197,10 @@ def _taken(array: Any, indices: Any, axis: Any = None, **keywords: Any) -> Symbo
         return SymbolicArray(np.take(entries_of(array), plain, axis, **keywords), array.dtype)
     table = SymbolicArray.of(array)
     if table.ndim != 1 or keywords.get("mode", "raise") != "raise":
-        raise Untranslatable("only a table of one axis is read at places that depend on the input")
+        raise Untranslatable("only a table of one axis is read at indices that depend on the input")
     size = len(table)
     if any(n.low < -size or n.high >= size for n in indices.entries.reshape(-1)):
-        raise Untranslatable("a place in a table may lie outside of it")
+        raise Untranslatable("an index of a table may be out of range")
 
     def read(index: Number) -> Number:
         entry: Number = table.entries[0]

@@ -182,7 +182,7 @@ class Number:
             return z3.BitVecVal(self.low, width)
         size = self.width
         if width == size:
-            return self.term
+            return self.term  # an extension by 0 bits would be another term, and hide that both are equal
         return z3.SignExt(width - size, self.term) if width > size else z3.Extract(width - 1, 0, self.term)
 
     @classmethod
@@ -240,6 +240,7 @@ class Number:
     def __add__(self, other: Any) -> Number:
         summand = Number.of(other)
         zero_sign = both(self.negative_zero, summand.negative_zero)
+        # A known zero leaves the term as it is, so that x + 0 and x are one term to the solver.
         for zero, rest in ((self, summand), (summand, self)):
             if zero.is_known and zero.low == 0:
                 rest.check()
@@ -267,14 +268,12 @@ class Number:
         if self.is_infinite or self.is_known:
             return Number(-self.low, -self.low, None, self.point, opposite(self.negative_zero))
         low, high = -self.high, -self.low
-        width = max(width_of(low, high), self.width)
+        width = max(width_of(low, high), self.width)  # -(-128) needs a bit more than -128, -(128) one less
         negated = Number.of_term(-self.resized(width), low, high, self.point, opposite(self.negative_zero))
         return replace(negated, digits=self.digits)
 
     def __mul__(self, other: Any) -> Number:
-        a, b = (self, Number.of(other))
-        if a.is_known:
-            a, b = b, a
+        a, b = (self, Number.of(other)) if not self.is_known else (Number.of(other), self)  # a known factor is b
         a.check()
         b.check()
         if a.is_infinite or b.is_infinite:
@@ -284,7 +283,7 @@ class Number:
         ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
         low, high, point = min(ends), max(ends), a.point + b.point
         zero_sign = either(a.negative_zero if not b.may_be_zero else a.is_negative, b.is_negative)
-        if a.is_known:
+        if a.is_known:  # then both are
             return Number(low, high, None, point, zero_sign)
         if b.is_known and b.low == 1:
             return Number(a.low, a.high, a.term, point, zero_sign)

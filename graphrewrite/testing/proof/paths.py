@@ -58,7 +58,7 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
         if len(ends) >= _MOST:
             raise Untranslatable(f"its code takes more than {_MOST} ways, depending on the input")
         path = _Path(open_.pop())
-        known = len(path.answers)
+        answered = len(path.answers)
         token = _CURRENT.set(path)
         try:
             results = tuple(map(SymbolicArray.of, function()))
@@ -70,7 +70,7 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
             raise Untranslatable(f"it raises {type(error).__name__}: {error}") from error
         finally:
             _CURRENT.reset(token)
-            open_ += [(*path.answers[:i], False) for i in range(known, len(path.conditions))]
+            open_ += [(*path.answers[:i], False) for i in range(answered, len(path.conditions))]
         ends.append((_all(path), results))
     return _merged(ends)
 

@@ -21,13 +21,13 @@ class Instance:
     Attributes
     ----------
     graph : Graph
-        What the rule was given.
+        The graph before the rule is applied.
     verdict : str
         ``"proved"``, ``"refuted"`` or ``"unknown"``.
     why : str
-        If it is not known, why.
+        The reason, if it is unknown.
     counterexample : Counterexample or None
-        If it is refuted, by which inputs.
+        Inputs that refute it.
     """
 
     graph: Graph

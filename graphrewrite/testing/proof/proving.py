@@ -51,14 +51,14 @@ def prove(
     rules : Rule, Pass, iterable of them, or callable
         What to prove.
     on : Graph or iterable of Graph, optional
-        Where: graphs that contain the rule's own pattern where not given. A pass or a function has none.
+        Graphs to prove it on; by default graphs that contain the rule's own pattern. A pass or a function has none.
     elements : iterable of str, optional
-        Kinds of element types that inputs may have, such as `graphrewrite.op.domain.MANTISSAS`; any where not given.
+        Kinds of element types that inputs may have, such as `graphrewrite.op.domain.MANTISSAS`; by default any.
     attributes : mapping of str to iterable, optional
         Small ranges of attributes, such as ``{"shift": range(8)}`` or, of one op, ``{"requantise.shift": range(8)}``:
         each graph is decided for every value, in all combinations.
     instances : int
-        How many graphs to decide at most; those of one range are decided all.
+        Maximum number of graphs to decide; those of one range are all decided.
     effort : int
         z3's units of work for one graph. No clock decides, so that the answer is the same on every machine.
 
@@ -73,7 +73,7 @@ def prove(
     MissingDependencyError
         Without z3.
     RuleError
-        If no graph has an attribute of which a range is given, or there are too many combinations.
+        If no graph has an attribute of `attributes`, or there are too many combinations.
 
     Examples
     --------
@@ -161,9 +161,9 @@ class _Evidence:
         except (RewriteError, VerificationError) as error:  # raised by the engine, about the replacement
             if _has_layout(graph):
                 # A rule that drops layouts computes the same values, and is refused only where they matter.
-                self.left_out[f"the engine refuses what it makes where a layout is given: {error}"] += 1
+                self.left_out[f"the engine refuses its result in a graph with layouts: {error}"] += 1
                 return False
-            misfit = Refutation(graph, None, str(error), rules=subject.given)
+            misfit = Refutation(graph, None, str(error), rules=subject.transformation)
             self.misfit = self.misfit or Instance(graph, "refuted", counterexample=misfit)
             return False
         except Exception as error:  # of a rule: the graph is as it was, and so computes the same
@@ -171,7 +171,7 @@ class _Evidence:
             return False
         if result is None:
             return False
-        instance = examined(graph, result, subject.given, keeps=self.keeps, effort=self.effort)
+        instance = examined(graph, result, subject.transformation, keeps=self.keeps, effort=self.effort)
         if instance.verdict == "left out":
             self.left_out[instance.why] += 1
             return False
@@ -207,12 +207,12 @@ def _has_layout(graph: Graph) -> bool:
 
 def _applied(subject: Subject, graph: Graph) -> Graph | None:
     """Apply a rule once at each node, since any number of right steps is right; apply a rule set to the end."""
-    if not isinstance(subject.given, Rule):
+    if not isinstance(subject.transformation, Rule):
         outcome = subject.apply(graph)
         return outcome.graph if outcome.fired else None
     with np.errstate(all="ignore"):  # rules compute with generated constants, and may divide by zero
-        if subject.given.find(graph):
-            return rewrite(graph, [subject.given], once=True, verify=True)
+        if subject.transformation.find(graph):
+            return rewrite(graph, [subject.transformation], once=True, verify=True)
     return None
 
 

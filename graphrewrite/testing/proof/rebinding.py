@@ -1,9 +1,9 @@
 """Rebinding of an op's code: the same code, with constructors of numpy that accept symbolic arrays.
 
-numpy asks others about its functions, but not about ``np.asarray`` and its kin: these make an array of numbers of
-whatever they are given. So the function is run with its own code and other global names: ``np`` stands for numpy with
-those few functions exchanged, and helper functions for the same helpers in that world. Nothing is patched: other
-threads and other callers see what they always saw.
+Arrays can override numpy's functions (NEP 18), but not constructors such as ``np.asarray``, which make an array of
+numbers of any argument. So a function is run with its own code and other globals: ``np`` is numpy with those
+constructors exchanged, and helper functions are rebound likewise. Nothing is patched: other threads and other callers
+are not affected.
 """
 
 from __future__ import annotations
@@ -121,15 +121,15 @@ class Rebinding:
     def _function(self, function: FunctionType) -> FunctionType:
         world: dict[str, Any] = {"__name__": function.__module__, "__builtins__": __builtins__}
         cells = tuple(CellType() for _ in function.__closure__ or ())
-        made = FunctionType(function.__code__, world, function.__name__, function.__defaults__, cells)
-        made.__kwdefaults__ = function.__kwdefaults__
-        self._keep(function, made)  # before its helpers, for recursive functions
+        rebound = FunctionType(function.__code__, world, function.__name__, function.__defaults__, cells)
+        rebound.__kwdefaults__ = function.__kwdefaults__
+        self._keep(function, rebound)  # before its helpers, for recursive functions
         for cell, own in zip(cells, function.__closure__ or (), strict=True):
             cell.cell_contents = self(own.cell_contents)
         for name in _names(function.__code__):
             if name in function.__globals__:
                 world[name] = self(function.__globals__[name])
-        return made
+        return rebound
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -13,7 +13,7 @@ __all__ = ["Refutation"]
 
 @dataclass(frozen=True, eq=False)
 class Refutation(Counterexample):
-    r"""A counterexample of `prove`, which applies a rule once at each place, not until nothing changes.
+    r"""A counterexample of `prove`, which applies a rule once at each match, not until nothing changes.
 
     A rule that rewrites what it has made, without an end, is so shown by what it computes.
 

@@ -1,8 +1,7 @@
 """Rounding to floats, for the solver: first only that it is monotone and exact for short numbers, then bit for bit.
 
 Most rules need no more of it than that: rectifying a rounded number is rounding a rectified one. So rounding is a
-function of which nothing is told at first but a few facts; where these do not suffice, what it computes is told as
-well.
+function with a few facts and no definition at first; the definition is added where the facts do not suffice.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ _NAME = re.compile(r"nearest (\d+) digits, point (-?\d+), (\d+) bits")
 
 def nearest_float(number: Number, digits: int) -> Number:
     """Return the nearest number of so many digits, half to even (IEEE 754-2019, 4.3.1)."""
-    width = number.width + 1
+    width = number.width + 1  # rounding up may carry into one more bit
     sort = z3.BitVecSort(width)
     function = z3.Function(f"nearest {digits} digits, point {number.point}, {width} bits", sort, sort)
     most = 1 << (number.width - 1)  # numbers just below round up to it
     low, high = (-most if number.low < 0 else 0), (most if number.high > 0 else 0)
-    made = Number.of_term(function(number.resized(width)), low, high, number.point, number.negative_zero)
-    return replace(made, digits=digits)
+    rounded = Number.of_term(function(number.resized(width)), low, high, number.point, number.negative_zero)
+    return replace(rounded, digits=digits)
 
 
 class Rounding(NamedTuple):
@@ -51,7 +50,7 @@ class Rounding(NamedTuple):
     result: Any
 
     def definition(self) -> Any:
-        """Return its definition: as many bits are rounded off as the number is too long."""
+        """Return its definition: bits beyond its digits are rounded off, half to even."""
         context = self.argument.ctx
         zero, size = z3.BitVecVal(0, self.width, context), z3.If(self.argument < 0, -self.argument, self.argument)
         shift = zero
@@ -59,6 +58,7 @@ class Rounding(NamedTuple):
             shift = z3.If(size >= 1 << (self.digits + extra - 1), z3.BitVecVal(extra, self.width, context), shift)
         step = z3.BitVecVal(1, self.width, context) << shift
         odd = (self.argument >> shift) & 1
+        # Just below half of the last digit, and half of it if that digit is odd: so that a half rounds to even.
         half = z3.If(shift == 0, zero, z3.LShR(step, 1) - 1 + odd)
         return self.result == (self.argument + half) & ~(step - 1)
 

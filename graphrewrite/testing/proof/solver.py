@@ -26,7 +26,7 @@ class Answer:
     verdict : str
         ``"never"``, ``"sometimes"`` or ``"unknown"``.
     values : dict of str to int
-        Of the variables, where the condition holds: of those that matter, the least that were found.
+        Values of the variables for which the condition holds, small ones if the effort suffices.
     """
 
     def __init__(self, verdict: str, values: Mapping[str, int] | None = None) -> None:
@@ -34,7 +34,7 @@ class Answer:
 
 
 class Question:
-    """Whether a condition can hold."""
+    """The question to z3 whether a condition can hold."""
 
     def __init__(self, constraints: Iterable[Any], condition: Any, *, effort: int = EFFORT) -> None:
         # In a context of its own, so that names and numbers of terms do not depend on earlier questions.
@@ -53,6 +53,7 @@ class Question:
 
     def answer(self, variables: Sequence[tuple[str, int]] = ()) -> Answer:
         """Return whether it can hold, and for which values."""
+        # The facts alone are quick, and enough for most rules; the definitions of roundings cost the solver far more.
         if self.roundings and self._solver(facts(self.roundings)).check() == z3.unsat:
             return Answer("never")
         self.solver = self._solver(rounding.definition() for rounding in self.roundings)
@@ -79,7 +80,7 @@ class Question:
                 break
             self.solver.push()
             self.solver.add(term <= bound, term >= -bound)
-            if self.solver.check() == z3.sat:
+            if self.solver.check() == z3.sat:  # else none has so few bits, or the effort does not suffice
                 model = self.solver.model()
                 value = model.eval(term, model_completion=True).as_signed_long()
                 self.solver.pop()
@@ -90,5 +91,5 @@ class Question:
 
 
 def possible(constraints: Sequence[Any], condition: Any) -> bool:
-    """Tell whether a condition can hold, as far as z3 knows."""
+    """Tell whether a condition can hold; True if z3 gives up."""
     return condition if isinstance(condition, bool) else Question(constraints, condition).answer().verdict != "never"

@@ -60,16 +60,16 @@ class Variable(NamedTuple):
     ----------
     input : str
         Its name.
-    place : tuple of int
-        The place in the array.
+    position : tuple of int
+        Of the entry.
     name : str
         Of the z3 variable.
     number : Number
-        What stands there.
+        Of the entry, with its bounds.
     """
 
     input: str
-    place: tuple[int, ...]
+    position: tuple[int, ...]
     name: str
     number: Number
 
@@ -144,13 +144,13 @@ class Translation:
         call = Call.of(graph, node)
         operands = [values[o.node][o.result] for o in call.operands]
         if not any(isinstance(x, SymbolicArray) for x in operands):
-            known = dict(values)
+            computed = dict(values)
             try:
                 with np.errstate(all="ignore"):  # an infinity or NaN is a value like others
-                    call.run(known)
+                    call.run(computed)
             except EvaluationError as error:
                 raise Untranslatable(str(error)) from error
-            return known[node]
+            return computed[node]
         held = self.rebinding(hold)
 
         def compute() -> tuple[Any, ...]:
