@@ -101,12 +101,8 @@ class Describe:
 
     def line(self, node: Any) -> str:
         """Return the text of a node with its data and its incoming edges."""
-        sources = self.graph._pred[node]
-        if len(sources) > 1:
-            read = ", ".join(sorted(f"{source!r}@{describe_edge(edge)}" for source, edge in sources.items()))
-        else:
-            read = "".join([f"{source!r}@{describe_edge(edge)}" for source, edge in sources.items()])
-        return f"{node!r}({read}) {self.data(node)}"
+        edges = sorted([f"{source!r}@{describe_edge(edge)}" for source, edge in self.graph._pred[node].items()])
+        return f"{node!r}({', '.join(edges)}) {self.data(node)}"
 
 
 def describe_data(data: Mapping[Any, Any], hidden: Iterable[str], types: dict[Any, str] | None = None) -> str:

@@ -64,7 +64,7 @@ def element_kind(element: Element) -> str:
     ('float', 'bool', 'integer', 'fixed')
     """
     if isinstance(element, str):
-        return "float" if element == "bf16" else _KINDS[element[0]] if element != "bool" else "bool"
+        return "float" if element == "bf16" else _KINDS[element[0]]
     return "fixed" if isinstance(element, FixedPoint) else "quantised"
 
 

@@ -95,6 +95,7 @@ class FixedPoint(Displayed):
         if element not in _FLOATS:
             return False
         digits, least, greatest = _FLOATS[element]
+        # The sign bit needs no digit: the least mantissa is a power of two, of which one digit suffices.
         return (
             self.width - self.signed <= digits
             and least <= -self.fraction
@@ -122,7 +123,7 @@ class FixedPoint(Displayed):
         >>> print(FixedPoint.holding(-5, 100), FixedPoint.holding(0, 9, fraction=2))
         s8f0 u4f2
         """
-        if low < 0:
+        if low < 0:  # in two's complement, -8 needs as many bits as 7
             return cls(True, max(int(-low - 1).bit_length(), max(int(high), 0).bit_length()) + 1, fraction)
         return cls(False, max(int(high).bit_length(), 1), fraction)
 

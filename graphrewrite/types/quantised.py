@@ -70,7 +70,7 @@ class Quantised(Displayed):
                 raise TypeMismatchError(f"the zero point {zero} does not fit into {self.storage}")
 
     def _each(self, values: Any, convert: Any) -> Any:
-        """A number, or a tuple of them where a sequence or an array was given."""
+        """Return a number, or a tuple of numbers of a sequence or an array; an array without axes is a number."""
         try:
             array = isinstance(values, np.ndarray) and values.ndim
             return tuple(map(convert, values)) if array or isinstance(values, tuple | list) else convert(values)

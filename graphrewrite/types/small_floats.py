@@ -97,6 +97,7 @@ def _magnitudes(kind: SmallFloat, count: int) -> np.ndarray:
     codes = np.arange(count)
     if not kind.signed:
         return np.asarray(np.ldexp(1.0, kind.smallest + codes))
+    # As in IEEE 754: without a leading 1 for the exponent code 0 (subnormal numbers), which counts as code 1.
     exponents, rest = codes >> kind.mantissa, codes & ((1 << kind.mantissa) - 1)
     whole = np.where(exponents > 0, rest + (1 << kind.mantissa), rest)
     return np.asarray(np.ldexp(whole.astype(np.float64), kind.smallest - kind.mantissa + np.maximum(exponents - 1, 0)))
@@ -159,7 +160,7 @@ def _signed(kind: SmallFloat, array: np.ndarray, saturate: bool) -> np.ndarray:
     beyond = np.float32(kind.greatest if saturate or not kind.nan else np.inf if kind.infinite else np.nan)
     grid = np.append(kind.magnitudes.astype(np.float32), beyond)
     near = np.copysign(grid[indices], array)
-    return np.asarray(near if kind.negative_zero else near + np.float32(0))
+    return np.asarray(near if kind.negative_zero else near + np.float32(0))  # -0.0 + 0.0 is 0.0
 
 
 def _power(kind: SmallFloat, array: np.ndarray, saturate: bool, mode: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from graphrewrite.errors import GraphRewriteError, ParseError, TypeMismatchError
 from graphrewrite.types.edge import Type
@@ -12,7 +13,7 @@ from graphrewrite.types.quantised import Quantised
 from graphrewrite.types.stream import Stream
 from graphrewrite.types.tensor import Dimension, Tensor
 
-__all__ = ["parse_element", "parse_type", "parse_types"]
+__all__ = ["parse_element", "parse_type", "parse_types", "split_types"]
 
 _TYPE = re.compile(
     r"(?P<stream>stream\s+)?(?P<element>[a-z]\w*(?:f-\d+)?(?:<[^<>\[\]]*>)?)\[(?P<shape>[^\[\]]*)\]"
@@ -21,8 +22,6 @@ _TYPE = re.compile(
 _FIXED = re.compile(r"(?P<sign>[su])(?P<width>[0-9]{1,9})f(?P<fraction>-?[0-9]{1,9})\Z")
 _QUANTISED = re.compile(r"(?P<storage>[a-z0-9]+)<(?P<channels>[^<>@]*)(?:@\s*(?P<axis>[0-9]{1,9})\s*)?>\Z")
 _CHANNEL = re.compile(r"\s*(?P<scale>[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,9})?)\s*:\s*(?P<zero>-?[0-9]{1,19})\s*\Z")
-_COMMA = re.compile(r",(?![^\[]*\])(?![^<]*>)")
-"""A comma outside of all brackets: no closing bracket follows before the next opening one."""
 _HINT = (
     "write it as f32[N,8,26,26], f32[N,26,26,8] NHWC, s8f4[N,3], i8<0.1:3>[N,4], stream u8f0[3,4,5] or "
     "stream u8f0[6,4] 2 lanes"
@@ -134,4 +133,24 @@ def parse_types(text: str) -> tuple[Type, ...]:
     >>> print(*parse_types("f32[N,2], i8<0.5:3, 0.25:0 @1>[N,2] NC"), sep=" and ")
     f32[N,2] and i8<0.5:3, 0.25:0 @1>[N,2] NC
     """
-    return tuple(parse_type(part) for part in _COMMA.split(text)) if text.strip() else ()
+    return tuple(parse_type(part) for part in split_types(text)) if text.strip() else ()
+
+
+def split_types(text: str) -> Iterator[str]:
+    """Yield the parts of a text between commas outside of brackets.
+
+    Examples
+    --------
+    >>> list(split_types("f32[N,2],i8<0.5:3, 0.25:0 @1>[N,2]"))
+    ['f32[N,2]', 'i8<0.5:3, 0.25:0 @1>[N,2]']
+    """
+    start = depth = 0
+    for i, symbol in enumerate(text):
+        if symbol in "[<":
+            depth += 1
+        elif symbol in "]>":
+            depth -= 1
+        elif symbol == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]

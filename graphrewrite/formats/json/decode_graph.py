@@ -97,12 +97,9 @@ class _Reading:
         """Return a graph, with its nested graphs."""
         graphs = mapping(data.get("graphs", {}), path / "graphs")
         library = {name: Graph() for name in graphs}
-        for name, each in graphs.items():
-            below = path / "graphs" / name
-            check_keys(mapping(each, below), _GRAPH, below)
-            self.fill(library[name], each, library, below)
+        self._fill_all(library, graphs, path)
         graph = Graph()
-        self.fill(graph, data, library, path)
+        self._fill(graph, data, library, path)
         _check_nesting(library, path)
         return graph
 
@@ -135,14 +132,17 @@ class _Reading:
         for name in graphs:
             with (path / "graphs" / name).reporting():
                 module.add_graph(name)
-        for name, each in graphs.items():
-            below = path / "graphs" / name
-            check_keys(mapping(each, below), _GRAPH, below)
-            self.fill(module[name], each, module, below)
+        self._fill_all(module, graphs, path)
         _check_nesting(module, path)
         return module
 
-    def fill(self, graph: Graph, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
+    def _fill_all(self, library: Mapping[str, Graph], graphs: Mapping[str, Any], path: JsonPath) -> None:
+        for name, each in graphs.items():
+            here = path / "graphs" / name
+            check_keys(mapping(each, here), _GRAPH, here)
+            self._fill(library[name], each, library, here)
+
+    def _fill(self, graph: Graph, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
         """Fill an empty graph from its description."""
         attributes = self._object(data.get("attributes", {}), path / "attributes")
         graph.graph.clear()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +11,13 @@ from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_parser import read_name, read_value
 from graphrewrite.graph.validation import unsound_edge
 from graphrewrite.types import Type, parse_type
+from graphrewrite.types.text import split_types
 
 __all__ = ["Header", "NodeLine", "read_header", "read_line"]
 
 _NUMBER = re.compile(r"[0-9]{1,9}(?![\w.])")
 _HEADER = re.compile(r"(graph|module)\b(?!\s*=)")
-_KEY = re.compile(r"(?:[^\W\d][\w.]*|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*=")
+_KEY = re.compile(r"(?:([^\W\d][\w.]*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*=")
 
 
 @dataclass
@@ -190,18 +190,17 @@ def _attribute(cursor: Cursor, attributes: dict[Any, Any], columns: dict[Any, in
         for key, value in mapping.items():
             _set(cursor, attributes, key, value, start)
         return True
-    if not _KEY.match(cursor.text, start):
+    match = cursor.take(_KEY)
+    if match is None:
         return False
-    key = read_value(cursor) if cursor.sees("'") or cursor.sees('"') else _word(cursor)
-    cursor.expect("=")
+    key = match[1]
+    if key is None:  # a quoted string
+        cursor.at = start
+        key = read_value(cursor)
+        cursor.expect("=")
     _set(cursor, attributes, key, read_value(cursor), start)
     columns["attribute", key] = start
     return True
-
-
-def _word(cursor: Cursor) -> str:
-    word = cursor.take(re.compile(r"[\w.]+"))
-    return word[0] if word is not None else cursor.fail("expected a name")
 
 
 def _set(cursor: Cursor, attributes: dict[Any, Any], key: Any, value: Any, start: int) -> None:
@@ -215,7 +214,7 @@ def _read_types(line: NodeLine) -> None:
     line.columns["types"] = cursor.at
     text = cursor.text[cursor.at :].partition("#")[0]
     types: list[Type] = []
-    for part in _parts(text):
+    for part in split_types(text):
         try:
             types.append(parse_type(part))
         except ParseError as error:
@@ -223,17 +222,3 @@ def _read_types(line: NodeLine) -> None:
         cursor.at += len(part) + 1
     line.types = tuple(types)
     cursor.at = line.columns["types"] + len(text)
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Yield the parts between commas outside of brackets."""
-    start = depth = 0
-    for i, symbol in enumerate(text):
-        if symbol in "[<":
-            depth += 1
-        elif symbol in "]>":
-            depth -= 1
-        elif symbol == "," and depth == 0:
-            yield text[start:i]
-            start = i + 1
-    yield text[start:]

@@ -46,11 +46,11 @@ def read_name(cursor: Cursor) -> Any:
     if cursor.is_at_end or cursor.text[start] not in "'\"-(0123456789bTFNni":
         cursor.fail("expected a name")
     name = read_value(cursor)
-    if not isinstance(name, str | int | float | tuple | bytes):
-        cursor.fail("a name is a word, a quoted string, a number or a tuple of them", at=start)
     try:
         hash(name)
-    except TypeError:
+    except TypeError:  # a tuple that contains an array or a mapping
+        name = None
+    if not isinstance(name, str | int | float | tuple | bytes):
         cursor.fail("a name is a word, a quoted string, a number or a tuple of them", at=start)
     return name
 
@@ -67,13 +67,13 @@ def read_value(cursor: Cursor, depth: int = 0) -> Any:
         cursor.fail(f"lists and mappings nest deeper than {DEPTH}", at=cursor.at)
     start = cursor.at
     if cursor.takes("-"):
-        value = read_value(cursor, depth + 1)
+        value = read_value(cursor, depth + 1)  # one deeper, so that a row of signs ends as well
         if not isinstance(value, int | float) or isinstance(value, bool):
             cursor.fail("expected a number after '-'", at=start)
         return -value
     first = cursor.text[start : start + 1]
     if first == "[":
-        numbers = cursor.take(_NUMBERS)
+        numbers = cursor.take(_NUMBERS)  # fast path: constants are long lists of numbers
         entries = None if numbers is None else _numbers(numbers[0])
         if entries is not None:
             return entries
@@ -183,6 +183,7 @@ def array_of(cursor: Cursor, entries: Any, element: Element, *, at: int) -> np.n
             array = np.array(entries, dtype)
     except (ValueError, TypeError, OverflowError) as error:
         return cursor.fail(f"expected numbers of type {element} in lists of equal lengths: {error}", at=at)
+    # More infinities than were written: numbers that overflow.
     if dtype.kind == "f" and np.isinf(array).any() and np.isinf(array).sum() > sum(abs(v) == math.inf for v in leaves):
         cursor.fail(f"a number is too large for {element}", at=at)
     return array
