@@ -40,9 +40,11 @@ def picture(
         marks.update({line.node: "different" for line in lines if line.ringed})
         scene = scene_of(graph, marks=marks, title=title)
         values = {str(line.node): line.value for line in lines if line.value}
-        noted = [replace(box, notes=(*box.notes, f"= {values[box.name]}")) for box in scene.boxes if box.name in values]
-        by_name = {box.name: box for box in noted}
-        scenes.append(replace(scene, boxes=tuple(by_name.get(box.name, box) for box in scene.boxes)))
+        boxes = tuple(
+            replace(box, notes=(*box.notes, f"= {values[box.name]}")) if box.name in values else box
+            for box in scene.boxes
+        )
+        scenes.append(replace(scene, boxes=boxes))
     return Picture(tuple(scenes), text)
 
 

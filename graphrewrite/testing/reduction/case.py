@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,17 +27,32 @@ class Case:
     ----------
     graph : Graph or networkx.DiGraph
         The graph.
-    inputs : mapping of str to ndarray
+    inputs : dict of str to ndarray
         A batch; empty where the graph computes nothing.
     """
 
     graph: Any
-    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    inputs: dict[str, np.ndarray] = field(default_factory=dict)
 
     def having(self, graph: Graph, **more: np.ndarray) -> Case:
         """Return another graph with the inputs that it still has, and more."""
         inputs = {**self.inputs, **more}
         return Case(graph, {name: inputs[name] for name in graph.inputs})
+
+    def copy(self) -> Case:
+        """Return a case whose graph and inputs may be changed in place."""
+        return Case(self.graph.copy(), dict(self.inputs))
+
+    def array(self, leaf: str) -> np.ndarray | None:
+        """Return the array of an input or a constant; None if there is no such node."""
+        return self.inputs[leaf] if leaf in self.inputs else self.graph._node.get(leaf, {}).get("value")
+
+    def put(self, leaf: str, array: np.ndarray) -> None:
+        """Set the array of an input or a constant, in place."""
+        if leaf in self.inputs:
+            self.inputs[leaf] = array
+        else:
+            self.graph._node[leaf]["value"] = array
 
     def retyped(self, graph: Graph, **more: np.ndarray) -> Case | None:
         """Return another graph, as `having` does, with its types inferred again in place; None if they do not fit."""

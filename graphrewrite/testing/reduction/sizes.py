@@ -35,23 +35,20 @@ def _starts(size: int, smaller: int) -> Iterable[int]:
 
 
 def _resized(size: int, smaller: int, start: int, everywhere: bool, case: Case) -> Case | None:
-    new = case.graph.copy()
-    inputs = dict(case.inputs)
+    new = case.copy()
     changed = False
-    for node, data in new._node.items():
+    for node, data in new.graph._node.items():
         if data["type"] in LEAVES:
             axes = [axis for axis, d in enumerate(data["result"].shape) if d == size]
             if axes:
                 changed = True
-                if not _cropped(node, data, axes, range(start, start + smaller), inputs):
+                if not _cropped(new, node, axes, range(start, start + smaller)):
                     return None
         elif everywhere and data["type"] != "output":
-            attributes = new.op(node).attributes
+            attributes = new.graph.op(node).attributes
             for name, value in attributes_in(data, attributes).items():
                 data[name] = _replaced(value, size, smaller)
-    if not changed or retyped(new) is None:
-        return None
-    return Case(new, inputs)
+    return new if changed and retyped(new.graph) is not None else None
 
 
 def shrink_axes(case: Case) -> Ways:
@@ -72,24 +69,17 @@ def shrink_axes(case: Case) -> Ways:
 
 
 def _without_axis(nodes: list[str], index: int, case: Case) -> Case | None:
-    new = case.graph.copy()
-    inputs = dict(case.inputs)
+    new = case.copy()
     changed = False
     for node in nodes:
-        data = new._node.get(node)
-        shape = () if data is None else data["result"].shape
-        if data is None or index > len(shape) or shape[-index] != 1:
+        array = new.array(node)
+        shape = () if array is None else new.graph.result_type(node).shape
+        if array is None or index > len(shape) or shape[-index] != 1:
             continue
-        try:
-            data["result"] = replace(data["result"], shape=(*shape[:-index], *shape[len(shape) - index + 1 :]))
-        except (GraphRewriteError, ValueError):
+        if not _reshaped(new, node, (*shape[:-index], *shape[len(shape) - index + 1 :]), array.squeeze(-index)):
             return None
-        if data["type"] == "constant":
-            data["value"] = data["value"].squeeze(-index)
-        else:
-            inputs[node] = inputs[node].squeeze(-index)
         changed = True
-    return Case(new, inputs) if changed and retyped(new) is not None else None
+    return new if changed and retyped(new.graph) is not None else None
 
 
 def _narrowed(node: str, axis: int, index: int, case: Case) -> Case | None:
@@ -100,29 +90,30 @@ def _narrowed(node: str, axis: int, index: int, case: Case) -> Case | None:
     size = shape[axis] if axis < len(shape) else 1
     if not isinstance(size, int) or size == 1 or index >= size:
         return None
-    new = graph.copy()
-    inputs = dict(case.inputs)
-    if not _cropped(node, new._node[node], [axis], range(index, index + 1), inputs) or retyped(new) is None:
-        return None
-    return Case(new, inputs)
+    new = case.copy()
+    return new if _cropped(new, node, [axis], range(index, index + 1)) and retyped(new.graph) is not None else None
 
 
-def _cropped(node: str, data: dict[str, Any], axes: list[int], kept: range, inputs: dict[str, np.ndarray]) -> bool:
+def _cropped(case: Case, node: str, axes: list[int], kept: range) -> bool:
     """Keep some entries along some axes of a leaf, in place; tell whether there is such a type."""
-    kind = data["result"]
-    shape = tuple(len(kept) if axis in axes else d for axis, d in enumerate(kind.shape))
-    try:
-        data["result"] = replace(kind, shape=shape)
-    except (GraphRewriteError, ValueError):
+    array = case.array(node)
+    if array is None:
         return False
-    array = data["value"] if data["type"] == "constant" else inputs[node]
+    shape = tuple(len(kept) if axis in axes else d for axis, d in enumerate(case.graph.result_type(node).shape))
     surplus = array.ndim - len(shape)  # the frames of a stream
     for axis in axes:
         array = array.take(kept, axis=axis + surplus)
-    if data["type"] == "constant":
-        data["value"] = array
-    else:
-        inputs[node] = array
+    return _reshaped(case, node, shape, array)
+
+
+def _reshaped(case: Case, node: str, shape: tuple[Any, ...], array: np.ndarray) -> bool:
+    """Give a leaf a shape and an array of it, in place; tell whether there is such a type."""
+    data = case.graph._node[node]
+    try:
+        data["result"] = replace(data["result"], shape=shape)
+    except (GraphRewriteError, ValueError):  # a stream without channels, say, or fewer channels than scales
+        return False
+    case.put(node, array)
     return True
 
 

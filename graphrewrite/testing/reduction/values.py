@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -52,18 +52,21 @@ def _dropped(rows: range, case: Case) -> Case | None:
 
 def simplify_inputs(case: Case) -> Ways:
     """Make the values of inputs simpler: all of one, then each."""
-    for name in case.graph.inputs:
-        for change in _changes(case.inputs[name]):
-            yield partial(_with_input, name, change)
+    return _simplified(case, case.graph.inputs)
 
 
 def simplify_constants(case: Case) -> Ways:
     """Make the entries of constants simpler: all of one, then each."""
     graph: Graph = case.graph
-    for name in graph.in_order():
-        if graph._node[name]["type"] == "constant":
-            for change in _changes(graph._node[name]["value"]):
-                yield partial(_with_constant, name, change)
+    return _simplified(case, [n for n in graph.in_order() if graph._node[n]["type"] == "constant"])
+
+
+def _simplified(case: Case, leaves: Iterable[str]) -> Ways:
+    for leaf in leaves:
+        array = case.array(leaf)
+        if array is not None:
+            for change in _changes(array):
+                yield partial(_changed, leaf, change)
 
 
 Change = Callable[[np.ndarray], np.ndarray]
@@ -75,9 +78,8 @@ def _changes(array: np.ndarray) -> Iterator[Change]:
     yield _rounded
     yield _halved
     greatest = int(np.abs(_numbers(array)).max(initial=0))
-    for power in reversed(
-        range(min(greatest.bit_length(), 53))
-    ):  # in rounds, these find the least number that suffices
+    # Steps of powers of two, in rounds, find the least number that suffices, as a binary search does.
+    for power in reversed(range(min(greatest.bit_length(), 53))):
         yield partial(_nearer, 1 << power)
     if 1 < array.size <= _ENTRIES:
         for index in np.ndindex(array.shape):
@@ -118,32 +120,21 @@ def _by(array: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(whole, wanted, array).astype(array.dtype)
 
 
-def _with_input(name: str, change: Change, case: Case) -> Case | None:
-    if name not in case.inputs:
+def _changed(leaf: str, change: Change, case: Case) -> Case | None:
+    """Change the array of a leaf if that makes it simpler."""
+    array = case.array(leaf)
+    if array is None:
         return None
-    new = _simpler(case.inputs[name], change)
-    return None if new is None else Case(case.graph, {**case.inputs, name: new})
-
-
-def _with_constant(name: str, change: Change, case: Case) -> Case | None:
-    if name not in case.graph:
-        return None
-    new = _simpler(case.graph._node[name]["value"], change)
-    if new is None:
-        return None
-    graph = case.graph.copy()
-    graph._node[name]["value"] = new
-    return Case(graph, case.inputs)
-
-
-def _simpler(array: np.ndarray, change: Change) -> np.ndarray | None:
-    """Return the result of a change if it is simpler."""
     try:
         with np.errstate(all="ignore"):
-            new = change(array)
+            simpler = change(array)
     except (OverflowError, IndexError):  # an unsigned number, or another shape by now
         return None
-    return new if _complexity(new) < _complexity(array) else None
+    if _complexity(simpler) >= _complexity(array):
+        return None
+    new = case.copy()
+    new.put(leaf, simpler)
+    return new
 
 
 def _complexity(array: np.ndarray) -> float:

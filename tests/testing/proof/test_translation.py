@@ -35,7 +35,7 @@ def batch(graph, inputs, seed):
     for v in inputs.variables:
         low, high = v.number.low, v.number.high
         between = low + int(rng.integers(2**63)) * 2 % (high - low + 1)
-        arrays[v.input][v.place] = (low, high, 0, between, high // 3)[rng.integers(5)]
+        arrays[v.input][v.position] = (low, high, 0, between, high // 3)[rng.integers(5)]
     return arrays
 
 
@@ -59,7 +59,7 @@ def check(graph, *, seeds=3):
         return False
     for seed in range(seeds):
         arrays = batch(graph, inputs, seed)
-        numbers = {bits(v): int(arrays[v.input][v.place]) for v in inputs.variables if not v.number.is_known}
+        numbers = {bits(v): int(arrays[v.input][v.position]) for v in inputs.variables if not v.number.is_known}
         with np.errstate(all="ignore"):
             numpys = evaluate(graph, arrays)
         for name, expected in numpys.items():
