@@ -186,7 +186,7 @@ def _mean(finite: np.ndarray) -> float:
     if not finite.size:
         return math.nan
     with np.errstate(over="ignore"):
-        mean = float(finite.mean())
+        mean = float(finite.mean())  # the sum of huge numbers may overflow, their mean does not
     return mean if math.isfinite(mean) else float((finite / finite.size).sum())
 
 

@@ -164,7 +164,9 @@ def _fit(option: Implementation, wanted: Wanted) -> Fit | None:
         elif kind.layout is not None or not _is_usual(option.layout):
             # A transpose makes it fit if the axes are known and the op computes in any order of them.
             current = layout_of(kind, option.layout) if _has_channels(option.layout) else kind.layout
-            if current is None or sorted(current) != sorted(option.layout) or not _permutes(wanted.op):
+            if current is None or sorted(current) != sorted(option.layout):
+                return None
+            if wanted.op is None or not Permuting.permutes(wanted.op):
                 return None
             layout = option.layout
     return Fit(option, exact, named, element, layout)
@@ -184,7 +186,3 @@ def _has_channels(layout: str) -> bool:
 def _is_usual(layout: str) -> bool:
     """Tell whether a layout is the one that ops assume for types without a layout."""
     return _has_channels(layout) and layout_of(Tensor("f32", (1,) * len(layout)), layout) == layout
-
-
-def _permutes(op: Op | None) -> bool:
-    return op is not None and Permuting.permutes(op)

@@ -55,7 +55,9 @@ class Implementation:
     kernel: str | None = None
 
     def __post_init__(self) -> None:
-        op, words, precision = self._unchecked()
+        op: Any = self.op  # of any type until it is checked, as are the others
+        precision: Any = self.precision
+        words: dict[str, Any] = {"backend": self.backend, "kernel": self.kernel}
         if not isinstance(op, Op | str) or not op:
             raise TypeMismatchError(f"an implementation is for an op or its name, got {op!r}")
         if not callable(self.function):
@@ -72,10 +74,6 @@ class Implementation:
         bits = self.precision if self.element is None else bits_of(self.element)
         if self.precision is not None and (self.precision != bits or self.precision < 1):
             raise TypeMismatchError(f"{self!r}: {self.element or 'an element type'} cannot have {self.precision} bits")
-
-    def _unchecked(self) -> tuple[Any, dict[str, Any], Any]:
-        """Return arguments that may have any type."""
-        return self.op, {"backend": self.backend, "kernel": self.kernel}, self.precision
 
     @property
     def name(self) -> str:

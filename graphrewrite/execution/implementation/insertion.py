@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from graphrewrite.execution.implementation.choice import Fit, Wanted, choose
 from graphrewrite.execution.implementation.implementation import Implementation, check_implementations
@@ -42,17 +42,15 @@ def insert_conversions(implementations: Iterable[Implementation]) -> Pass:
 
     def function(graph: Graph) -> list[str]:
         changed: list[str] = []
-        kinds: dict[tuple[str, str], Conversion] = {}
-        groups: dict[tuple[str, str], list[str]] = {}
-        for what in ("element", "layout"):  # a cast keeps the layout, so one round for each is enough
-            groups.clear()
+        conversions: tuple[tuple[str, Callable[[str], Conversion]], ...] = (("element", Casting), ("layout", Permuting))
+        for name, conversion in conversions:  # a cast keeps the layout, so one round for each is enough
+            groups: dict[str, list[str]] = {}
             for node, fit in chosen(candidates, graph).items():
-                target = getattr(fit, what)
+                target = getattr(fit, name)
                 if target is not None:
-                    kinds[what, target] = Casting(target) if what == "element" else Permuting(target)
-                    groups.setdefault((what, target), []).append(node)
-            for key, nodes in sorted(groups.items()):
-                inserted, _ = converted(graph, nodes, kinds[key])
+                    groups.setdefault(target, []).append(node)
+            for target, nodes in sorted(groups.items()):
+                inserted, _ = converted(graph, nodes, conversion(target))
                 changed += nodes if inserted else []
         return changed
 
