@@ -16,7 +16,7 @@ from graphrewrite.testing.proof.array import SymbolicArray
 from graphrewrite.testing.proof.number import Number, RoundedSum, Undefined, Untranslatable
 from graphrewrite.testing.proof.proof import Instance
 from graphrewrite.testing.proof.refutation import Refutation
-from graphrewrite.testing.proof.rounding import roundings
+from graphrewrite.testing.proof.rounding import roundings, subterms
 from graphrewrite.testing.proof.sign import both, opposite, same_sign
 from graphrewrite.testing.proof.solver import Question, possible
 from graphrewrite.testing.proof.translation import Inputs, Translation
@@ -94,15 +94,9 @@ def _differences(was: dict[str, SymbolicArray], became: dict[str, SymbolicArray]
 def _renamed(condition: Any) -> Any:
     """Return a condition whose variables are numbered in the order in which they appear."""
     names: dict[int, tuple[Any, Any]] = {}
-    work, seen = [condition], set[int]()
-    while work:
-        term = work.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
+    for term in subterms([condition]):
         if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             names[term.get_id()] = (term, z3.Const(f"entry {len(names)}", term.sort()))
-        work += term.children()
     return z3.substitute(condition, *names.values())
 
 

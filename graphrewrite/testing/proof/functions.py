@@ -18,22 +18,18 @@ __all__ = ["METHODS", "called", "leaves"]
 _MOVING = (
     *(np.reshape, np.transpose, np.ravel, np.squeeze, np.expand_dims, np.moveaxis, np.swapaxes, np.rollaxis),
     *(np.flip, np.fliplr, np.flipud, np.roll, np.rot90, np.repeat, np.tile, np.broadcast_to, np.resize),
-    *(
-        np.atleast_1d,
-        np.atleast_2d,
-        np.atleast_3d,
-        np.copy,
-        np.delete,
-        np.diagonal,
-        np.tril,
-        np.triu,
-        np.take_along_axis,
-    ),
-    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.lib.stride_tricks.sliding_window_view),
+    *(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy, np.delete, np.diagonal, np.tril, np.triu),
+    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.take_along_axis),
+    np.lib.stride_tricks.sliding_window_view,
 )
 """Functions that move the entries of their first operand."""
 _CONCATENATING = (np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.append)
 """Functions that concatenate arrays."""
+_METHODS = (
+    *("ravel", "squeeze", "swapaxes", "repeat", "copy", "diagonal", "clip", "take", "argmax", "argmin"),
+    *("sum", "prod", "max", "min", "any", "all", "dot", "mean", "round"),
+)
+"""Methods of arrays that are functions of numpy as well."""
 _CONTRACTING = (np.dot, np.inner, np.outer, np.vdot, np.tensordot, np.kron)
 
 
@@ -48,7 +44,7 @@ def called(function: Any, args: Any, keywords: Any) -> Any:
     translated = _FUNCTIONS.get(function)
     if translated is not None:
         return translated(*args, **keywords)
-    own = getattr(function, "_implementation", None)
+    own = getattr(function, "_implementation", None)  # without the dispatch that has led here
     if own is None:
         raise Untranslatable(f"np.{function.__name__} is not translated")
     try:
@@ -65,8 +61,8 @@ def _wrapped(result: Any, dtype: Any) -> Any:
 
 def _moving(function: Any) -> Callable[..., Any]:
     def move(array: Any, *args: Any, **keywords: Any) -> Any:
-        if not isinstance(array, SymbolicArray):
-            raise Untranslatable(f"what np.{function.__name__} moves depends on the input")
+        if not isinstance(array, SymbolicArray):  # then a count or an index is symbolic
+            raise Untranslatable(f"an argument of np.{function.__name__} depends on the input")
         return _wrapped(function(array.entries, *args, **keywords), array.dtype)
 
     return move
@@ -264,17 +260,10 @@ _FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
 }
 
 METHODS: Mapping[str, Callable[..., Any]] = {
-    **{
-        function.__name__: _FUNCTIONS[function]
-        for function in (np.ravel, np.squeeze, np.swapaxes, np.repeat, np.copy, np.diagonal, np.clip, np.take)
-    },
-    **{name: _FUNCTIONS[getattr(np, name)] for name in ("argmax", "argmin", "sum", "prod", "max", "min", "any", "all")},
+    **{name: _FUNCTIONS[getattr(np, name)] for name in _METHODS},
     "astype": lambda array, dtype, *_, **__: cast_to(array, dtype),
     "reshape": _reshaped,
     "transpose": _transposed,
     "flatten": lambda array, order="C": SymbolicArray(array.entries.flatten(order), array.dtype),
-    "dot": _FUNCTIONS[np.dot],
-    "mean": _mean,
-    "round": _rounded,
 }
 """Methods of arrays."""

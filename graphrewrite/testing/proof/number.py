@@ -102,8 +102,6 @@ class Number:
         """Return a known number."""
         if isinstance(value, Number):
             return value
-        if isinstance(value, int):
-            return cls(int(value), int(value))
         plain = value.item() if hasattr(value, "item") else value
         if isinstance(plain, int):
             return cls(int(plain), int(plain))

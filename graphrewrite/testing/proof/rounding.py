@@ -16,7 +16,7 @@ import z3
 
 from graphrewrite.testing.proof.number import Number
 
-__all__ = ["Rounding", "facts", "nearest_float", "roundings"]
+__all__ = ["Rounding", "facts", "nearest_float", "roundings", "subterms"]
 
 _NAME = re.compile(r"nearest (\d+) digits, point (-?\d+), (\d+) bits")
 
@@ -82,19 +82,31 @@ def _wider(rounding: Rounding, width: int) -> tuple[Any, Any]:
     return z3.SignExt(by, rounding.argument), z3.SignExt(by, rounding.result)
 
 
-def roundings(terms: Iterable[Any]) -> list[Rounding]:
-    """Return all roundings in some terms."""
-    all_roundings: list[Rounding] = []
+def subterms(terms: Iterable[Any]) -> Iterator[Any]:
+    """Yield the terms of a formula, each once, though many may share one.
+
+    Examples
+    --------
+    >>> a, b = z3.Bools("a b")
+    >>> list(subterms([z3.And(a, b), z3.Not(a)]))
+    [Not(a), a, And(a, b), b]
+    """
     work, seen = list(terms), set[int]()
     while work:
         term = work.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
+        if term.get_id() not in seen:
+            seen.add(term.get_id())
+            yield term
+            work += term.children()
+
+
+def roundings(terms: Iterable[Any]) -> list[Rounding]:
+    """Return all roundings in some terms."""
+    all_roundings: list[Rounding] = []
+    for term in subterms(terms):
         if term.num_args() == 1 and (match := _NAME.fullmatch(term.decl().name())):
             digits, point, width = map(int, match.groups())
             all_roundings.append(Rounding(digits, point, width, term.arg(0), term))
-        work += term.children()
     return all_roundings
 
 

@@ -83,7 +83,7 @@ def _common(samples: Sequence[Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which numpy computes; integers of any types are compared exactly."""
     if dtype.kind != "b":
         return dtype
-    common = np.result_type(*samples)
+    common = np.result_type(*samples)  # int64 and uint64 have float64 in common, in which numpy does not compare them
     return common if common.kind == "b" or any(np.result_type(x).kind == "f" for x in samples) else np.dtype(np.int64)
 
 
