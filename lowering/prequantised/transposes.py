@@ -234,6 +234,8 @@ def merge_into_shuffle(x):
     yield last
     if last.type != x.type or len(table.shape) < 3 or x.shape[0] != table.shape[0] or _axes_have_names(x, table):
         return decline("the first shape does not come back, or axes have names", at=last)
+    if len(x.shape) < 2:
+        return decline("there are no channels", at=last)
     if x.shape[2:] != table.shape[3:] or isinstance(table.shape[1], str):
         return decline("more than channels are a table", at=table)
     return op.channel_shuffle(x, groups=table.shape[1])

@@ -74,9 +74,12 @@ def map_selection(x):
         return decline("it interpolates", at=movement)
     if not isinstance(movement.shape[0], str) or len(movement.shape) < 2:
         return decline("its batch is not symbolic, or there are no channels", at=movement)
-    # The op is applied to the numbers of the entries of a frame: its result says which entry comes where.
-    indices = np.arange(math.prod(x.shape)).reshape(1, *x.shape)
-    sources = movement.op(indices, **movement.graph.attributes(movement.node))[0]
+    # The op is applied to the numbers of the entries of two frames: its result says which entry comes where.
+    frames = np.arange(2 * math.prod(x.shape)).reshape(2, *x.shape)
+    moved, indices = movement.op(frames, **movement.graph.attributes(movement.node)), frames[:1]
+    sources = moved[0]
+    if len(moved) != 2 or (moved[1] != sources + indices.size).any():  # an op along the batch
+        return decline("it takes numbers from another frame", at=movement)
     if sources.size == indices.size and (sources.ravel() == indices.ravel()).all():
         return leave(reshape(x, shape=sources.shape))
     if sources.shape[1:] == x.shape[1:]:

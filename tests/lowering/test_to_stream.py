@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, verify
+from graphrewrite import FixedPoint, Graph, Stream, Tensor, evaluate, op, rewrite, verify
 from graphrewrite.hdl import predict, simulate
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import LoweringError, from_onnx, partition, quantise, to_integer, to_stream
+from graphrewrite.lowering.streaming.bridge import leave
+from graphrewrite.lowering.streaming.movement import map_selection
 from graphrewrite.rewriting.traces import Step
 from tests.support.lowering_networks import residual_cnn, weights
 from tests.support.random_networks import Network, networks, quantised, widths
@@ -182,3 +184,11 @@ class TestErrors:
         lines[0] = "x = input() : f32[N,3]"
         with pytest.raises(LoweringError, match=r"1 nodes have no hardware: r: .*(31|48)"):
             to_stream(Graph.parse("\n".join(["graph g", *lines])))
+
+
+@pytest.mark.parametrize(("axis", "is_mapped"), [(-1, True), (0, False), (-2, False)])
+def test_frames_in_another_order_are_no_selection_of_channels(axis: int, is_mapped: bool) -> None:
+    graph = Graph("reversed")
+    x = leave(graph.input("x", Stream(FixedPoint(True, 8), (2,))))
+    graph.output("y", op.slice(x, starts=(-1,), ends=(-(2**31 - 1),), axes=(axis,), steps=(-1,)))
+    assert ("slice_1" not in rewrite(graph, map_selection)) == is_mapped

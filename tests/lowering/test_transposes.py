@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from graphrewrite import Graph, evaluate, op
+from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, partition, quantise, to_integer, to_stream
+from graphrewrite.lowering.prequantised.transposes import merge_into_shuffle
 from tests.support.trained_networks import stored
 from tests.support.transposed_networks import channels_last
 
@@ -117,3 +118,10 @@ def test_a_transpose_that_stays_is_refused_with_what_reads_it() -> None:
     g, x = channels_last(build, 2, 4, 5), np.random.default_rng(1).normal(size=(3, 2, 4, 5)).astype(np.float32)
     with pytest.raises(LoweringError, match=r"transpose_1: axes longer than 1 change.*conv_1.*: it reads .*; replace"):
         to_stream(to_integer(quantise(g, x)))
+
+
+def test_numbers_without_channels_are_not_shuffled() -> None:
+    graph = Graph("row")
+    table = op.reshape(graph.input("x", Tensor(FixedPoint(True, 8), ("N",))), shape=("N", 1, 1))
+    graph.output("y", op.reshape(op.transpose(table, perm=(0, 2, 1)), shape=("N",)))
+    assert "transpose_1" in rewrite(graph, merge_into_shuffle)

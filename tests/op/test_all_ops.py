@@ -17,7 +17,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.op.define import broadcast_shape
 from graphrewrite.testing import attributes_of, graphs, inputs_for
 from graphrewrite.types import contradiction
-from tests.support.former_seeds import examples_of
+from tests.support.central_ops import examples_of
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure"]
 

@@ -15,7 +15,7 @@ from graphrewrite.op.domain import ANY
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.indices import limits_in, within
 from graphrewrite.types import NAMES, Element, Quantised, contradiction, element_kind, hold
-from tests.support.former_seeds import examples_of
+from tests.support.central_ops import examples_of
 
 OPS = [found for found in op.LIBRARY.values() if found.level != "structure" and found.operands]
 ELEMENTS: tuple[Element, ...] = (*NAMES, FixedPoint(True, 8, 4), FixedPoint(False, 12), Quantised("i8", 0.5, 3))

@@ -13,7 +13,7 @@ from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.testing import graphs, inputs_for
 from graphrewrite.types import Quantised, permutation
-from tests.support.former_seeds import examples_of
+from tests.support.central_ops import examples_of
 
 WITH_AXES = [found for found in op.LIBRARY.values() if found.axes is not None]
 LETTERS = {0: "", 1: "N", 2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}

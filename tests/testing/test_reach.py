@@ -14,7 +14,7 @@ from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.experience import taken
 from graphrewrite.testing.generation.proposing import sources
 from tests.hdl.configurations import BY_NAME, configurations_of
-from tests.support.former_seeds import FORMER_OPS
+from tests.support.central_ops import CENTRAL_OPS
 from tests.support.generator_reach import Reached, branches_in, branches_of, possible_pairs
 
 pytestmark = pytest.mark.slow
@@ -25,9 +25,9 @@ STRUCTURE = {"input", "output", "constant"}
 FIRST = {"add", "argmax", "clip", "fifo", "fork", "matvec", "maximum", "requantise", "reshape", "window"}
 HARDWARE = [c.op for c in COMPONENTS if c.op.name.removeprefix("stream_") in FIRST]
 """The first components: how all of them stand beside each other, tests/support/growing_designs.py tries."""
-IN_PAIRS = [LIBRARY[name] for name in sorted(FORMER_OPS) if name not in STRUCTURE] + HARDWARE
+IN_PAIRS = [LIBRARY[name] for name in sorted(CENTRAL_OPS) if name not in STRUCTURE] + HARDWARE
 """Ops of which every pair is reached."""
-OTHERS = [op for op in LIBRARY.values() if op.name not in FORMER_OPS]
+OTHERS = [op for op in LIBRARY.values() if op.name not in CENTRAL_OPS]
 """Ops that are drawn one by one."""
 OPS = IN_PAIRS + OTHERS
 BRANCHING = [op for op in OPS if op not in HARDWARE]

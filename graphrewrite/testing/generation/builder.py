@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from contextlib import suppress
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.graph import Graph, Value
 from graphrewrite.op.op import Op
+from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.arrays import constant_array, nearly_equal
 from graphrewrite.testing.generation.demand import Pick
-from graphrewrite.testing.generation.experience import counts_of, taken
+from graphrewrite.testing.generation.experience import accepted, counts_of, taken
 from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
-from graphrewrite.testing.generation.repeating import repeated
 from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Type
@@ -229,7 +231,7 @@ class Builder:
         """Add a node that is equal to one that is there, or nearly."""
         if not self.computed:
             return
-        op, operands, attributes = repeated(self.graph, self.computed, self.ops, self.pick)
+        op, operands, attributes = _repeated(self.graph, self.computed, self.ops, self.pick)
         with suppress(Exception):  # these operands and attributes do not fit, and an inference may not foresee them
             self._add(op, operands, Case((), attributes))
 
@@ -287,3 +289,42 @@ class Builder:
         for index, value in enumerate(chosen):
             self.graph.output("y" if not index else f"y{index}", value)
         return self.graph
+
+
+def _repeated(
+    graph: Graph, computed: Sequence[Value], ops: Sequence[Op], pick: Pick
+) -> tuple[Op, list[Value], dict[str, Any]]:
+    """A node that is equal to one that is there, but for operands' order, an attribute, or its op: it may not fit."""
+    way = pick(("equal", "reversed", "attribute", "op"))
+    with_attributes = [v for v in computed if way == "attribute" and graph.op(v.node).attributes]
+    node = pick(with_attributes or computed).node
+    op = graph.op(node)
+    operands = [graph.value(o.node, o.result) for o in graph.operands(node)]
+    attributes = attributes_in(graph.nodes[node], op.attributes)
+    match way:
+        case "reversed":
+            operands.reverse()
+        case "attribute" if operands and op.attributes:
+            attributes = _another(op, operands, attributes, pick)
+        case "op" if operands:
+            alike = [other for other in ops if other.operands and other.required == op.required]
+            return pick(alike or [op]), operands, {}
+    return op, operands, attributes
+
+
+def _another(op: Op, operands: list[Value], attributes: dict[str, Any], pick: Pick) -> dict[str, Any]:
+    """One attribute changed, if possible such that the result keeps its type."""
+    types = tuple(value.type for value in operands)
+    kinds, found = op.result_types(types, attributes), attributes
+    for _ in range(_LOOKS):
+        name = pick(list(op.attributes))
+        recipes = accepted(op, name, len(operands), kind_of(types[0]))
+        if not recipes:
+            continue
+        with suppress(Exception):  # the type has no such value, or the op, which may be a user's, does not take it
+            value = pick(recipes).make(types[0], random.Random(pick(range(256))))
+            if value != attributes.get(name):
+                found = {**attributes, name: value}
+                if op.result_types(types, found) == kinds:
+                    break
+    return found

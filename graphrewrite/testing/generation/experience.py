@@ -12,17 +12,17 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
-from graphrewrite.testing.generation.computing import computes
-from graphrewrite.testing.generation.fitting import fit
+from graphrewrite.testing.generation.fitting import computes, fit
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.searching import Form, distinct, found_forms, mixed, required_of, tried
-from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import starts_of
-from graphrewrite.types import Tensor, Type
+from graphrewrite.types import Tensor
 
 __all__ = ["accepted", "counts_of", "forms", "taken"]
 
@@ -95,30 +95,16 @@ def forms(op: Op, count: int, kind: Kind) -> tuple[Form, ...]:
 _found = lru_cache(maxsize=1 << 14)(lambda op, count, kind: tuple(found_forms(op, count, kind)))
 
 
+_MODELS: dict[tuple[Any, ...], Op] = {}
+"""The first element-wise op that was asked about, by what says which operands it takes."""
+
+
 def _model(op: Op) -> Op:
     """Return an op that takes the same operands: element-wise ones differ by what they compute only."""
     if op.infer_types is not elementwise or required_of(op):
         return op
-    return _first_of(_Alike(op))
-
-
-class _Alike:
-    """Element-wise ops that take the same operands are equal by this."""
-
-    def __init__(self, op: Op) -> None:
-        self.op = op
-        self.key = (op.elements, op.level, op.required, len(op.operands), op.variadic, op.axes)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Alike) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-@lru_cache(maxsize=256)
-def _first_of(alike: _Alike) -> Op:
-    return alike.op
+    key = (op.elements, op.level, op.required, len(op.operands), op.variadic, op.axes)
+    return _MODELS.setdefault(key, op)
 
 
 @lru_cache(maxsize=1024)
@@ -138,13 +124,8 @@ def _translated(op: Op, known: tuple[Form, ...], kind: Kind) -> Iterator[Form]:
     for form in known:
         old = form.case.types[0]
         types = [Tensor(element, t.shape) if t.element == old.element else t for t in form.case.types]
-        changed = types[0]
-        attributes = {}
-        try:
-            attributes = {name: recipe.make(changed, random.Random(0)) for name, recipe in form.recipes.items()}
-        except Exception:  # the type has no such value
-            continue
-        case = fit(op, types, attributes, (), random.Random(0))
+        attributes = values_made(form.recipes, types[0], random.Random(0))
+        case = None if attributes is None else fit(op, types, attributes, (), random.Random(0))
         if case is not None:
             yield form._replace(case=case)
 
@@ -179,15 +160,7 @@ def accepted(op: Op, name: str, count: int, kind: Kind) -> tuple[Recipe, ...]:
 def _others(op: Op, name: str, kind: Kind) -> tuple[Recipe, ...]:
     """Return the recipes for an attribute that make nothing for a kind of operand."""
     rng, first = random.Random(0), starts_of(op, kind)[0]
-    return tuple(recipe for recipe in recipes_of(op, name) if not _makes(recipe, first, rng))
-
-
-def _makes(recipe: Recipe, first: Type, rng: random.Random) -> bool:
-    try:
-        recipe.make(first, rng)
-    except Exception:  # the type has no such value
-        return False
-    return True
+    return tuple(r for r in recipes_of(op, name) if values_made({name: r}, first, rng) is None)
 
 
 def _sides(op: Op, name: str, count: int, kind: Kind) -> list[dict[str, Recipe]]:

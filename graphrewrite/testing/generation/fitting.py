@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.suggested import adapted
 from graphrewrite.testing.generation.tracing import OperandAxis, Trace, traced
-from graphrewrite.types import Dimension, FixedPoint, Stream, Tensor, Type
+from graphrewrite.types import Dimension, FixedPoint, Stream, Type, element_dtype
 
-__all__ = ["Case", "fit", "fits_format", "resized"]
+__all__ = ["Case", "accepted_case", "computes", "fit", "fits_format"]
 
 _STEPS = 12
 """Sizes to mend before giving up."""
@@ -38,23 +42,12 @@ class Case:
     results: tuple[Type, ...] = ()
 
 
-def resized(kind: Type, axis: int, size: Dimension) -> Type:
-    """Return a type with another size of one axis.
-
-    Parameters
-    ----------
-    axis : int
-        Which axis.
-
-    Examples
-    --------
-    >>> print(resized(Tensor("f32", ("N", 3)), 1, 5))
-    f32[N,5]
-    """
-    shape: tuple[Any, ...] = (*kind.shape[:axis], size, *kind.shape[axis + 1 :])
-    if isinstance(kind, Stream):
-        return Stream(kind.element, shape)
-    return Tensor(kind.element, shape, kind.layout)
+def _resized(types: tuple[Type, ...], place: OperandAxis, size: Dimension) -> tuple[Type, ...]:
+    """Operand types with another size of one axis."""
+    operand, axis = place
+    shape = types[operand].shape
+    changed = retyped(types[operand], shape=(*shape[:axis], size, *shape[axis + 1 :]))
+    return (*types[:operand], changed, *types[operand + 1 :])
 
 
 def fit(
@@ -72,13 +65,13 @@ def fit(
 
     Examples
     --------
-    >>> from graphrewrite import op
+    >>> from graphrewrite import Tensor, op
     >>> types = [Tensor("f32", ("N", 2, 3, 3)), Tensor("f32", (4, 7, 1, 1)), Tensor("f32", (5,))]
     >>> print(*fit(op.conv, types, {}, (1, 2), random.Random(0)).types)
     f32[N,2,3,3] f32[4,2,1,1] f32[4]
     """
     current = adapted(op, types, loose)
-    found = _accepted(op, current, attributes)
+    found = accepted_case(op, current, attributes)
     if found is not None or not loose:
         return found
     seen = {current}
@@ -86,7 +79,7 @@ def fit(
         notes: Trace = []
         try:
             op.infer(*traced(current, notes), **attributes)
-            return _accepted(op, current, attributes)
+            return accepted_case(op, current, attributes)
         except Exception:  # an inference of a user's, asked about what it may not foresee
             near = _mended(current, notes, loose, pinned, seen)
         if noted is not None:
@@ -101,10 +94,11 @@ def fit(
     return None
 
 
-def _accepted(op: Op, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> Case | None:
+def accepted_case(op: Op, types: tuple[Type, ...], attributes: Mapping[str, Any]) -> Case | None:
+    """Return the case of an op with these types and attributes, if it accepts them."""
     try:
         results = op.result_types(types, attributes)
-    except Exception:  # accepted with traced sizes, and not with plain ones
+    except Exception:  # an inference of a user's, asked about what it may not foresee
         return None
     made = Case(types, dict(attributes), results)
     return made if fits_format(op, made) else None
@@ -121,8 +115,7 @@ def _mended(
         if place.operand not in loose or place in pinned or types[place.operand].shape[place.axis] == size:
             continue
         with suppress(Exception):  # a layout or a stream has no such size
-            changed = resized(types[place.operand], place.axis, size)
-            found = (*types[: place.operand], changed, *types[place.operand + 1 :])
+            found = _resized(types, place, size)
             if found not in seen:
                 return found
     return None
@@ -142,9 +135,8 @@ def _guessed(
     if not free:
         return None
     place = rng.choice(free)
-    with suppress(Exception):
-        changed = resized(types[place.operand], place.axis, rng.choice(sizes))
-        return (*types[: place.operand], changed, *types[place.operand + 1 :])
+    with suppress(Exception):  # a layout or a stream has no such size
+        return _resized(types, place, rng.choice(sizes))
     return None
 
 
@@ -157,7 +149,7 @@ def fits_format(op: Op, case: Case) -> bool:
 
     Examples
     --------
-    >>> from graphrewrite import op
+    >>> from graphrewrite import Tensor, op
     >>> x = Tensor(FixedPoint(True, 8), ("N", 2))
     >>> narrow = Case((x, x), {"element": FixedPoint(True, 8)}, (x,))
     >>> fits_format(op.integer_add, narrow), fits_format(op.requantise, narrow)
@@ -185,3 +177,28 @@ def fits_format(op: Op, case: Case) -> bool:
     ends = [a * b for a in (x.minimum, x.maximum) for b in (w.minimum, w.maximum)]
     low, high = count * min(ends) + b.minimum, count * max(ends) + b.maximum
     return element.minimum <= min(low, b.minimum) and max(high, b.maximum) <= element.maximum
+
+
+def computes(op: Op, case: Case) -> bool:
+    """Tell whether an op computes on operands of the types of a case, and gives what they say.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> x = Tensor("f32", ("N", 3))
+    >>> computes(op.relu, Case((x,), {}, (x,)))
+    True
+    """
+    arrays = [np.ones(_sizes(kind), element_dtype(kind.element)) for kind in case.types]
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = op.compute(arrays, {**op.attributes, **case.attributes}, op.arrangement(case.types))
+    except Exception:  # whatever a user's function raises
+        return False
+    return [array.shape for array in found] == [_sizes(kind) for kind in case.results]
+
+
+def _sizes(kind: Type) -> tuple[int, ...]:
+    batch = (2,) if isinstance(kind, Stream) else ()
+    return batch + tuple(2 if isinstance(size, str) else size for size in kind.shape)

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphrewrite.rewriting.pattern import Pattern
 from graphrewrite.testing.generation.demand import Need, Pick, Unfit, admits, seeded, unmet
-from graphrewrite.testing.generation.fitting import Case, fit, fits_format
+from graphrewrite.testing.generation.fitting import Case, accepted_case, fit
 from graphrewrite.testing.generation.kinds import FAMILIES, POSITIVE, RANKS, USUAL, Kind
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
@@ -141,7 +141,7 @@ def inferred(
         made = Plan(plan.reading, positive=set(plan.positive))
         for node in plan.reading.nodes:
             kinds = tuple(current[o] if isinstance(o, Leaf) else made.results[o.node][o.index] for o in node.operands)
-            case = _inferred(node, kinds, attributes[node])
+            case = accepted_case(node.op, kinds, attributes[node])
             if case is None:
                 current.update(_mended(node, kinds, attributes[node], kept))
                 break
@@ -151,15 +151,6 @@ def inferred(
                 made.fill(leaf, kind, pick)
             return made
     raise Unfit("mended, and still no fit")
-
-
-def _inferred(node: Node, kinds: tuple[Type, ...], attributes: Mapping[str, Any]) -> Case | None:
-    try:
-        results = node.op.result_types(kinds, attributes)
-    except Exception:  # an inference of a user's, asked about what it may not foresee
-        return None
-    case = Case(kinds, dict(attributes), results)
-    return case if fits_format(node.op, case) else None
 
 
 def _mended(

@@ -31,8 +31,8 @@ def governed(op: Op) -> tuple[str, ...]:
     >>> governed(op.split), governed(op.relu)
     (('axis', 'sizes'), ())
     """
-    names, _ = _TABLE.get(op.name, ((), None))
-    return names if set(names) <= op.attributes.keys() else ()
+    names, _, always = _TABLE.get(op.name, ((), None, False))
+    return names if always and set(names) <= op.attributes.keys() else ()
 
 
 def at_times(op: Op) -> bool:
@@ -44,8 +44,8 @@ def at_times(op: Op) -> bool:
     >>> at_times(op.lstm), at_times(op.split)
     (True, False)
     """
-    names, _ = _OPTIONAL.get(op.name, ((), None))
-    return bool(names) and set(names) <= op.attributes.keys()
+    names, _, always = _TABLE.get(op.name, ((), None, True))
+    return not always and set(names) <= op.attributes.keys()
 
 
 def joint_recipes(op: Op) -> Iterator[dict[str, Recipe]]:
@@ -58,7 +58,7 @@ def joint_recipes(op: Op) -> Iterator[dict[str, Recipe]]:
     >>> {name: recipe.make(Tensor("f32", ("N", 4)), random.Random(0)) for name, recipe in recipes.items()}
     {'axis': 1, 'sizes': (4, 0)}
     """
-    names, make = _TABLE.get(op.name) or _OPTIONAL[op.name]
+    names, make, _ = _TABLE[op.name]
     for choice in range(_CHOICES):
         yield {name: Recipe(f"choice {choice}", partial(_one, make, names[0] + str(choice), name)) for name in names}
 
@@ -197,23 +197,21 @@ def _lines(kind: Type | None, rng: random.Random) -> dict[str, Any]:
     return {**each, "rest": rest, "shift": shift, "element": element, "low": given.minimum, "bound": bound}
 
 
-_TABLE: Mapping[str, tuple[tuple[str, ...], _Make]] = {
-    "constant_of_shape": (("shape", "value", "element"), _constant_of_shape),
-    "integer_interpolate": (("base", "slope", "rest", "shift", "element", "low", "bound"), _lines),
-    "range": (("start", "limit", "delta", "element"), _range),
+_TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
+    "constant_of_shape": (("shape", "value", "element"), _constant_of_shape, True),
+    "dequantize_linear": (("axis", "block_size"), _blocks, False),
+    "gru": (_IN_RECURRENT, partial(_recurrent, 2), False),
+    "integer_interpolate": (("base", "slope", "rest", "shift", "element", "low", "bound"), _lines, True),
+    "lstm": (_IN_RECURRENT, partial(_recurrent, 3), False),
+    "quantize_linear": (("axis", "block_size"), _blocks, False),
+    "range": (("start", "limit", "delta", "element"), _range, True),
     "resize": (
         ("scales", "sizes", "axes", "coordinate_transformation_mode", "roi", "keep_aspect_ratio_policy"),
         _resize,
+        True,
     ),
-    "slice": (("starts", "ends", "axes", "steps"), _slice),
-    "split": (("axis", "sizes"), _split),
+    "rnn": (_IN_RECURRENT, partial(_recurrent, 1), False),
+    "slice": (("starts", "ends", "axes", "steps"), _slice, True),
+    "split": (("axis", "sizes"), _split, True),
 }
-"""By op: names of attributes, and what makes them."""
-_OPTIONAL: Mapping[str, tuple[tuple[str, ...], _Make]] = {
-    "dequantize_linear": (("axis", "block_size"), _blocks),
-    "quantize_linear": (("axis", "block_size"), _blocks),
-    "rnn": (_IN_RECURRENT, partial(_recurrent, 1)),
-    "gru": (_IN_RECURRENT, partial(_recurrent, 2)),
-    "lstm": (_IN_RECURRENT, partial(_recurrent, 3)),
-}
-"""The same of attributes that may as well be left to their defaults."""
+"""By op: names of attributes, what makes them, and whether it always does; else they may be left to their defaults."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from graphrewrite.types import Element, FixedPoint, Quantised, Stream, Tensor, Type, element_kind
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.testing.generation.demand import Unfit
+from graphrewrite.types import Dimension, Element, FixedPoint, Quantised, Stream, Tensor, Type, element_kind
 
 __all__ = [
     "FAMILIES",
@@ -18,6 +20,7 @@ __all__ = [
     "Kind",
     "family_of",
     "kind_of",
+    "retyped",
     "starts",
 ]
 
@@ -84,6 +87,29 @@ def kind_of(kind: Type) -> Kind:
     Kind(family='float', rank=2)
     """
     return Kind(family_of(kind), len(kind.shape))
+
+
+def retyped(kind: Type, *, element: Element | None = None, shape: Sequence[Dimension] | None = None) -> Type:
+    """Return a type with other elements or another shape.
+
+    Raises
+    ------
+    Unfit
+        If there is none, as of scales of channels that it has not, or of a stream of floats.
+
+    Examples
+    --------
+    >>> print(retyped(Tensor("f32", ("N", 3)), shape=("N", 5)))
+    f32[N,5]
+    """
+    changed = kind.element if element is None else element
+    sizes: Any = kind.shape if shape is None else tuple(shape)
+    try:
+        if isinstance(kind, Stream):
+            return Stream(changed, sizes)  # type: ignore[arg-type]  # it refuses what is no format
+        return Tensor(changed, sizes, kind.layout if len(sizes) == len(kind.shape) else None)
+    except GraphRewriteError as error:
+        raise Unfit(str(error)) from error
 
 
 def starts(kind: Kind) -> tuple[Type, ...]:

@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
-from graphrewrite.testing.generation.computing import computes
 from graphrewrite.testing.generation.experience import accepted, counts_of, forms, taken
-from graphrewrite.testing.generation.fitting import Case, fit
+from graphrewrite.testing.generation.fitting import Case, computes, fit
 from graphrewrite.testing.generation.joint import at_times, governed, joint_recipes
-from graphrewrite.testing.generation.kinds import FAMILIES, FORMATS, Kind, kind_of
+from graphrewrite.testing.generation.kinds import FAMILIES, FORMATS, Kind, kind_of, retyped
 from graphrewrite.testing.generation.options import recipes_of
-from graphrewrite.testing.generation.searching import Form, tried
-from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.testing.generation.searching import Form, beside, tried
+from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import starts_of
-from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
+from graphrewrite.types import Element, FixedPoint, Tensor, Type
 
 __all__ = ["TURNS", "Link", "elements_taken", "links", "propose", "sources"]
 
@@ -73,19 +72,16 @@ def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Rec
 def _case(
     op: Op, first: Type, form: Form, recipes: dict[str, Recipe], rng: random.Random, *, simple: bool
 ) -> Case | None:
-    try:
-        attributes = {name: recipe.make(first, rng) for name, recipe in {**form.recipes, **recipes}.items()}
-    except Exception:  # the type has no such value
+    attributes = values_made({**form.recipes, **recipes}, first, rng)
+    if attributes is None:
         return None
     alike = op.infer_types is elementwise
     types: list[Type] = [first]
     for rank, element in zip(form.ranks, form.elements, strict=True):
         sizes = _sizes(first, rank, rng, simple=simple, alike=alike)
-        if isinstance(first, Stream):
-            types.append(Stream(first.element, sizes or (1,)))
-        else:
-            narrow = element is None and isinstance(first.element, FixedPoint) and not alike and rng.random() < 0.5
-            types.append(_tensor(first, rng.choice(FORMATS) if narrow else element, sizes))
+        is_tensor = element is None and isinstance(first, Tensor) and isinstance(first.element, FixedPoint)
+        narrow = is_tensor and not alike and rng.random() < 0.5
+        types.append(beside(first, rng.choice(FORMATS) if narrow else element, sizes))
     return fit(op, types, attributes, range(1, len(types)), rng)
 
 
@@ -96,13 +92,6 @@ def _sizes(first: Type, rank: int, rng: random.Random, *, simple: bool, alike: b
     if rng.random() < (0.6 if alike else 0.3):
         return tuple(own)
     return tuple(rng.choice((size, 1, 1, 2, 3)) if isinstance(size, int) else 1 for size in own)
-
-
-def _tensor(first: Type, element: Element | None, sizes: tuple[Any, ...]) -> Tensor:
-    try:
-        return Tensor(first.element if element is None else element, sizes)
-    except Exception:  # scales of channels that it has not
-        return Tensor(FAMILIES[element_kind(first.element)][0], sizes)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -121,8 +110,7 @@ def elements_taken(op: Op, family: str) -> tuple[Element, ...]:
     found = []
     for element in FAMILIES[family]:
         first = form.case.types[0]
-        changed = Stream(element, first.shape) if isinstance(first, Stream) else Tensor(element, first.shape)  # type: ignore[arg-type]
-        if element == first.element or tried(op, changed, form, {}, random.Random(0)) is not None:
+        if element == first.element or tried(op, retyped(first, element=element), form, {}, random.Random(0)):
             found.append(element)
     return tuple(found)
 
@@ -197,14 +185,9 @@ def sources(op: Op) -> tuple[Case, ...]:
     found: dict[str, Case] = {}
     together = list(joint_recipes(op)) if governed(op) else []
     for turn in range(len(together) or 200):
-        attributes = {}
-        try:
-            for name in required if not together else together[turn]:
-                recipe = together[turn][name] if together else rng.choice(recipes_of(op, name))
-                attributes[name] = recipe.make(None, rng)
-        except Exception:  # a recipe that needs an operand
-            continue
-        case = fit(op, (), attributes, (), rng)
+        recipes = together[turn] if together else {name: rng.choice(recipes_of(op, name)) for name in required}
+        attributes = values_made(recipes, None, rng)
+        case = None if attributes is None else fit(op, (), attributes, (), rng)
         if case is not None:
             found.setdefault(repr(attributes), case)
     cases = sorted(found.values(), key=lambda case: repr(case.attributes) != "{'element': 'f32'}")

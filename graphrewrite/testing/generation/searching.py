@@ -9,19 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import elementwise
 from graphrewrite.op.op import Op
-from graphrewrite.testing.generation.computing import computes
-from graphrewrite.testing.generation.fitting import Case, fit
+from graphrewrite.testing.generation.fitting import Case, computes, fit
 from graphrewrite.testing.generation.joint import governed, joint_recipes
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind
 from graphrewrite.testing.generation.options import mostly_given, recipes_of
-from graphrewrite.testing.generation.sequences import Recipe
+from graphrewrite.testing.generation.sequences import Recipe, values_made
 from graphrewrite.testing.generation.suggested import starts_of, suggested
 from graphrewrite.testing.generation.tracing import Trace
 from graphrewrite.types import Element, Stream, Tensor, Type, element_kind
 
-__all__ = ["Form", "distinct", "found_forms", "mixed", "required_of", "tried"]
+__all__ = ["Form", "beside", "distinct", "found_forms", "mixed", "required_of", "tried"]
 
 _MOST = 6
 """Forms of each kind that are remembered."""
@@ -242,20 +242,20 @@ def distinct(recipes: Sequence[Recipe], first: Type) -> Iterator[tuple[Recipe, b
             yield recipe, values[0] != values[1]
 
 
-def _guess(first: Type, ranks: tuple[int, ...], elements: tuple[Element | None, ...]) -> list[Type]:
-    made: list[Type] = []
+def beside(first: Type, element: Element | None, sizes: tuple[Any, ...]) -> Type:
+    """Return an operand of some sizes beside the first one, of the same elements where none are given."""
+    if isinstance(first, Stream):
+        return Stream(first.element, sizes or (1,))
+    try:
+        return Tensor(first.element if element is None else element, sizes)
+    except TypeMismatchError:  # scales of channels that it has not
+        return Tensor(FAMILIES[element_kind(first.element)][0], sizes)
+
+
+def _guess(first: Type, ranks: tuple[int, ...], elements: tuple[Element | None, ...]) -> Iterator[Type]:
     for rank, element in zip(ranks, elements, strict=True):
         own = first.shape[len(first.shape) - rank :] if rank <= len(first.shape) else (2,) * rank
-        own = tuple(2 if isinstance(size, str) else size for size in own)
-        if isinstance(first, Stream):
-            made.append(Stream(first.element, own or (2,)))  # type: ignore[arg-type]  # whole sizes only, by now
-            continue
-        kept: Any = first.element if element is None else element
-        try:
-            made.append(Tensor(kept, own))
-        except Exception:  # scales of channels that it has not
-            made.append(Tensor(FAMILIES[element_kind(first.element)][0], own))
-    return made
+        yield beside(first, element, tuple(2 if isinstance(size, str) else size for size in own))
 
 
 def tried(
@@ -275,11 +275,8 @@ def tried(
     recipes : mapping of str to Recipe
         For attributes; those that must be given, and are not here, are made by the form's own.
     """
-    attributes = {}
-    try:
-        for name, recipe in {**form.recipes, **recipes}.items():
-            attributes[name] = recipe.make(first, rng)
-    except Exception:  # the type has no such value
+    attributes = values_made({**form.recipes, **recipes}, first, rng)
+    if attributes is None:
         return None
     known = form.case.types
     others = known[1:] if len(known) > 1 and known[0] == first else _guess(first, form.ranks, form.elements)

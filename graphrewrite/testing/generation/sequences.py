@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from graphrewrite.testing.generation.demand import sizes_without_symbol
 from graphrewrite.types import Stream, Type
 
-__all__ = ["Recipe", "channels_of", "sequences", "shape_of"]
+__all__ = ["Recipe", "channels_of", "sequences", "shape_of", "values_made"]
 
 
 class Recipe(NamedTuple):
@@ -34,6 +34,14 @@ class Recipe(NamedTuple):
     make: Callable[[Type | None, random.Random], Any]
     style: str = ""
     size: Callable[[Type | None], int] | None = None
+
+
+def values_made(recipes: Mapping[str, Recipe], kind: Type | None, rng: random.Random) -> dict[str, Any] | None:
+    """Return what recipes make for a type, or None where it has no such values."""
+    try:
+        return {name: recipe.make(kind, rng) for name, recipe in recipes.items()}
+    except Exception:  # a recipe raises whatever comes of a type that it does not fit
+        return None
 
 
 def shape_of(kind: Type | None) -> tuple[Any, ...]:

@@ -30,7 +30,7 @@ from graphrewrite.rewriting.pattern import (
 from graphrewrite.testing.generation.demand import Pick, Unfit
 from graphrewrite.testing.generation.tables import CONTINUOUS, DEFAULT_OPS
 
-__all__ = ["Capture", "Leaf", "Node", "Output", "Unfolded", "nodes_of", "unfold"]
+__all__ = ["Capture", "Leaf", "Node", "Output", "Unfolded", "unfold"]
 
 _MORE = 3
 """The most values of a variadic operand, and the most links of a chain where the pattern is content with fewer."""
@@ -121,18 +121,6 @@ def unfold(pattern: Pattern, pick: Pick) -> Unfolded:
     for root in pattern.roots:
         reading.unfolded.roots.extend(reading.root(root))
     return reading.unfolded
-
-
-def nodes_of(port: Leaf | Output) -> Iterator[Node]:
-    """Yield the node that gives a value and all that it is made of, each once."""
-    seen: set[Node] = set()
-    work = [port]
-    while work:
-        found = work.pop()
-        if isinstance(found, Output) and found.node not in seen:
-            seen.add(found.node)
-            yield found.node
-            work.extend(found.node.operands)
 
 
 class _Scope:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
 
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.forward import inferred
-from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind_of
+from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind_of, retyped
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
-from graphrewrite.types import Dimension, Element, Stream, Tensor, Type, element_kind
+from graphrewrite.types import Tensor, Type, element_kind
 
 __all__ = ["vary"]
 
@@ -55,17 +54,6 @@ def _typed(plan: Plan, change: Callable[[Type], Type], pick: Pick, *, only: Leaf
         raise Unfit("no change")
     attributes = {node: need.attributes for node, need in plan.needs.items()}
     return inferred(plan, types, attributes, pick, kept=() if only is None else (only,))
-
-
-def _with(kind: Type, *, element: Element | None = None, shape: tuple[Dimension, ...] | None = None) -> Type:
-    changed = kind.element if element is None else element
-    sizes: Any = kind.shape if shape is None else shape
-    try:
-        if isinstance(kind, Stream):
-            return Stream(changed, sizes)  # type: ignore[arg-type]  # it refuses what is no format
-        return Tensor(changed, sizes, kind.layout if len(sizes) == len(kind.shape) else None)
-    except Exception as error:  # scales of channels that it has not, or a stream of no format
-        raise Unfit(str(error)) from error
 
 
 # ---------------------------------------------------------------------- attributes
@@ -109,7 +97,7 @@ def _equal_sizes(plan: Plan, pick: Pick) -> Plan:
     symbolic = pick((False, True))
 
     def change(kind: Type) -> Type:
-        return _with(kind, shape=tuple(d if symbolic and isinstance(d, str) else size for d in kind.shape))
+        return retyped(kind, shape=tuple(d if symbolic and isinstance(d, str) else size for d in kind.shape))
 
     return _typed(plan, change, pick)
 
@@ -120,7 +108,7 @@ def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     if not sizes:
         raise Unfit("no sizes")
     old, new = pick(sizes), pick(_SIZES)
-    return _typed(plan, lambda kind: _with(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
+    return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
 
 
 def _one_size(plan: Plan, pick: Pick) -> Plan:
@@ -132,7 +120,7 @@ def _one_size(plan: Plan, pick: Pick) -> Plan:
     axis = pick(range(len(shape)))
     old = shape[axis]
     size = pick((*_SIZES, 2 * old) if isinstance(old, int) else _SIZES)
-    return _typed(plan, lambda kind: _with(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
+    return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
 
 
 def _open_size(plan: Plan, pick: Pick) -> Plan:
@@ -143,7 +131,7 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
     leaf = pick(leaves)
     shape = plan.types[leaf].shape
     axis = pick(range(len(shape)))
-    return _typed(plan, lambda kind: _with(kind, shape=(*shape[:axis], _OPEN, *shape[axis + 1 :])), pick, only=leaf)
+    return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], _OPEN, *shape[axis + 1 :])), pick, only=leaf)
 
 
 def _rank(plan: Plan, pick: Pick) -> Plan:
@@ -152,21 +140,21 @@ def _rank(plan: Plan, pick: Pick) -> Plan:
     shape = plan.types[leaf].shape
     shapes = [shape[cut:] for cut in range(1, len(shape) + 1)] + [(1, *shape)]
     chosen = pick(shapes)
-    return _typed(plan, lambda kind: _with(kind, shape=chosen), pick, only=leaf)
+    return _typed(plan, lambda kind: retyped(kind, shape=chosen), pick, only=leaf)
 
 
 def _element(plan: Plan, pick: Pick) -> Plan:
     """Change an element type to another usual one of its family, wherever it is."""
     old = plan.types[pick(list(plan.types))].element
     new = pick(USUAL[element_kind(old)])
-    return _typed(plan, lambda kind: _with(kind, element=new) if kind.element == old else kind, pick)
+    return _typed(plan, lambda kind: retyped(kind, element=new) if kind.element == old else kind, pick)
 
 
 def _same_element(plan: Plan, pick: Pick) -> Plan:
     """Give one leaf the element type of another."""
     leaves = list(plan.types)
     element, leaf = plan.types[pick(leaves)].element, pick(leaves)
-    return _typed(plan, lambda kind: _with(kind, element=element), pick, only=leaf)
+    return _typed(plan, lambda kind: retyped(kind, element=element), pick, only=leaf)
 
 
 def _any_element(plan: Plan, pick: Pick) -> Plan:
@@ -175,8 +163,8 @@ def _any_element(plan: Plan, pick: Pick) -> Plan:
     old = plan.types[leaf].element
     new = pick(FAMILIES[pick((element_kind(old), pick(_KINDS)))])
     if pick((True, True, False)):
-        return _typed(plan, lambda kind: _with(kind, element=new) if kind.element == old else kind, pick)
-    return _typed(plan, lambda kind: _with(kind, element=new), pick, only=leaf)
+        return _typed(plan, lambda kind: retyped(kind, element=new) if kind.element == old else kind, pick)
+    return _typed(plan, lambda kind: retyped(kind, element=new), pick, only=leaf)
 
 
 def _layout(plan: Plan, pick: Pick) -> Plan:

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
-from graphrewrite.errors import GraphRewriteError
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.pattern import Where
 from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.forward import inferred
+from graphrewrite.testing.generation.kinds import retyped
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture
-from graphrewrite.types import Element, FixedPoint, Stream, Tensor, Type, element_kind
+from graphrewrite.types import Element, FixedPoint, Type, element_kind
 
 __all__ = ["in_whole_numbers", "neighbouring"]
 
@@ -58,28 +58,19 @@ def neighbouring(plan: Plan, pick: Pick) -> Plan:
             attributes[node][name] = value
             if isinstance(wanted, Capture):
                 captured[wanted] = value
-    types = {leaf: _with(kind, change.get(kind.element, kind.element)) for leaf, kind in plan.types.items()}
+    types = {leaf: retyped(kind, element=change.get(kind.element)) for leaf, kind in plan.types.items()}
     return inferred(plan, types, attributes, pick)
 
 
 def in_whole_numbers(plan: Plan, pick: Pick) -> Plan:
     """Return a plan with whole numbers instead of floats, which can be computed with."""
     change = {name: pick(_WHOLE) for name in dict.fromkeys(k.element for k in plan.types.values() if _is_float(k))}
-    types = {leaf: _with(kind, change.get(kind.element, kind.element)) for leaf, kind in plan.types.items()}
+    types = {leaf: retyped(kind, element=change.get(kind.element)) for leaf, kind in plan.types.items()}
     return inferred(plan, types, {node: need.attributes for node, need in plan.needs.items()}, pick)
 
 
 def _is_float(kind: Type) -> bool:
     return element_kind(kind.element) == "float"
-
-
-def _with(kind: Type, element: Element) -> Type:
-    try:
-        if isinstance(kind, Stream):
-            return Stream(element, kind.shape)  # type: ignore[arg-type]  # a fixed-point format becomes another one
-        return Tensor(element, kind.shape, kind.layout)
-    except GraphRewriteError as error:
-        raise Unfit(str(error)) from error
 
 
 def _near(op: Op, name: str, value: Any, kinds: Sequence[Type]) -> list[Any]:
