@@ -58,6 +58,7 @@ def canonical(wanted: str, layout: str) -> str:
     letters = wanted.replace("*", "")
     if optional and not set(letters) <= set(layout):
         return layout
+    # Other letters come last: find gives -1, which is the greatest remainder.
     others = sorted(
         (letter for letter in layout if letter not in letters),
         key=lambda letter: (_POSITIONS.find(letter) % (len(_POSITIONS) + 1), letter),

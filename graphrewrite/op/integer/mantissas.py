@@ -165,6 +165,7 @@ def _infer_rescale(
     if not 0 <= shifts[0] <= shifts[1] <= 62 or not -1 << 32 < factors[0] <= factors[1] < 1 << 32:
         raise TypeMismatchError(f"multipliers have 1 to 32 bits and shifts are 0 to 62, got {multiplier} and {shift}")
     low, high = _range(x)
+    # A bit less than int64 has: rounding may add 1.
     if max(abs(low), high) * max(map(abs, factors)) + max(map(abs, terms)) >= 1 << 62:
         raise TypeMismatchError(f"the products of {x} and {multiplier} exceed 63 bits; give a smaller multiplier")
     return Tensor(element, x.shape, x.layout)

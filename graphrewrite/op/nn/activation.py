@@ -100,7 +100,7 @@ def clip(x: np.ndarray, *, low: float | None = None, high: float | None = None) 
     >>> clip(np.array([-2.0, 0.5, 9.0]), low=0.0, high=6.0).tolist()
     [0.0, 0.5, 6.0]
     """
-    if x.dtype.kind in "iu":
+    if x.dtype.kind in "iu":  # numpy does not convert a bound beyond the type
         limits = np.iinfo(x.dtype)
         low, high = (None if b is None else min(max(b, limits.min), limits.max) for b in (low, high))
     if low is not None:
@@ -152,7 +152,7 @@ def hard_swish(x: np.ndarray) -> np.ndarray:
     kind = x.dtype.type
     share = np.minimum(x / kind(6) + kind(0.5), kind(1))
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.where(x <= kind(-3), kind(0), x * share)
+        return np.where(x <= kind(-3), kind(0), x * share)  # a share of 0 would make -inf NaN
 
 
 def _infer_prelu(x: Tensor, slope: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ def _same(x: Tensor, **_: object) -> Tensor:
 def _below_zero(x: np.ndarray, alpha: float, scale: float = 1.0) -> np.ndarray:
     """Return ``alpha * (exp(x / scale) - 1)`` where x is negative, and x elsewhere."""
     kind = x.dtype.type
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # both branches are computed for every entry
         return np.where(x > 0, x, kind(alpha) * np.expm1(np.minimum(x, kind(0)) / kind(scale)))
 
 

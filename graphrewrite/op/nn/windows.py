@@ -28,6 +28,7 @@ def covering_pads(
     """
     rank = len(kernel)
     strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
+    # With ceil_mode, the last window may end beyond the pads.
     ends = [
         max(after, (count - 1) * stride + (width - 1) * step + 1 - size - before)
         for size, count, stride, width, step, before, after in zip(

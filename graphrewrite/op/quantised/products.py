@@ -61,7 +61,7 @@ def _convolved(x: np.ndarray, w: np.ndarray, **attributes: Any) -> np.ndarray:
 
 def _wrapped(y: np.ndarray) -> np.ndarray:
     """Return the lower 32 bits."""
-    return y.astype(np.int64).astype(np.int32)
+    return y.astype(np.int64).astype(np.int32)  # integers wrap around; of floats beyond int32 numpy leaves it open
 
 
 def _infer_product(a: Tensor, b: Tensor) -> Tensor:

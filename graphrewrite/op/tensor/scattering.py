@@ -38,10 +38,10 @@ def _check_reduction(x: Tensor, updates: Tensor, reduction: str) -> None:
 def _write(x: np.ndarray, at: tuple[np.ndarray, ...], updates: np.ndarray, reduction: str) -> np.ndarray:
     result = np.array(x)
     if reduction == "none":
-        result[at] = updates
+        result[at] = updates  # of several updates of one entry, the last one stays
     else:
         with np.errstate(all="ignore"):
-            _REDUCTIONS[reduction].at(result, at, updates)
+            _REDUCTIONS[reduction].at(result, at, updates)  # unlike +=, once for each update of one entry
     return result
 
 
