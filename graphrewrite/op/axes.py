@@ -2,7 +2,7 @@
 
 An op that is element-wise takes operands whose layouts agree (`common_layout`). An op of channels and positions states
 the order of axes in which its function computes, as ``"NC*, OI*, O -> NC*"``: a letter is an axis, the star stands for
-the positions. In brackets, ``"[NC*]"``, it is for layouts that have these axes, and any other is taken as it comes.
+the positions. In brackets, ``"[NC*]"``, it is for layouts that have these axes, and any other keeps its order.
 Its first operand may come in another order of its axes: the meaning is then that of the op between
 transposes, and the result has the order of the operand.
 """

@@ -1,4 +1,4 @@
-"""Whether the order in which rules are applied matters."""
+"""Confluence of rules: independence of the order of application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two arrays count as equal: bit for bit, or within a bound."""
+"""Equality of two arrays: bit for bit, or within a bound."""
 
 from __future__ import annotations
 

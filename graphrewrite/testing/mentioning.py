@@ -55,7 +55,7 @@ _AMBIGUOUS = frozenset(
 
 
 def _words(function: FunctionType, seen: set[int]) -> Iterator[str]:
-    """Yield the texts and names in the code of a function, and of what it uses of its own module."""
+    """Yield the texts and names in the code of a function, and in that of the functions of its module that it uses."""
     if id(function) in seen:
         return
     seen.add(id(function))

@@ -1,4 +1,4 @@
-"""Whether rules come to an end, in whatever order they are applied."""
+"""Termination of rules, in any order of application."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Endless(Counterexample):
 
     @property
     def sides(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
-        """The graph, and what it is after some steps."""
+        """The graph before and after some steps."""
         return ("before", self.before), (f"after {in_words(self.path, most=3)}", self.after)
 
     @property
@@ -63,7 +63,7 @@ class Endless(Counterexample):
 def assert_terminates(
     rules: Transformation, on: Graphs = None, *, steps: int | None = None, seed: int | None = None
 ) -> None:
-    """Raise unless rules come to an end, in whatever order they are applied.
+    """Raise unless rules terminate, in any order of application.
 
     On graphs in which the patterns of two rules share nodes, all orders are tried as far as there are not too many: no
     graph may be made of itself, up to the names of nodes. Where there are too many, or they lead too far, rules are

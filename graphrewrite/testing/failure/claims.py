@@ -1,6 +1,6 @@
 """Claims of properties, as Python code that fails if they do not hold.
 
-In each of them ``before`` is the graph, ``inputs`` are the arrays, and ``{made}`` is what the transformation makes of
+In each of them ``before`` is the graph, ``inputs`` are the arrays, and ``{made}`` is the call of the transformation on
 ``before``.
 """
 

@@ -36,7 +36,7 @@ class Culprit:
     place : str
         File and line of its definition; empty if unknown.
     step, steps : int
-        Which step of how many, from 1; 0 of 0 where it is the only rule, and was not seen at work.
+        Number of the step, from 1, and of all steps; 0 and 0 for the only rule of a transformation without a trace.
     before, after : Graph or None
         The graph just before and just after the step.
     """

@@ -43,7 +43,7 @@ class CounterexamplePage:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a histogram: what it counts, how often, and its height in percent of the highest."""
+    """A bar of a histogram: its label, its count, and its height in percent of the highest."""
 
     name: str
     count: int

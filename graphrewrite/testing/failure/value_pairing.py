@@ -16,8 +16,8 @@ Pair = tuple[Operand, Operand, str]
 def value_pairs(before: Graph, after: Graph) -> list[Pair]:
     r"""Return the pairs of corresponding values, in the order of the graph after.
 
-    A node of the same name stands for itself. What a node of both graphs reads now stands for what it has read. Of new
-    nodes that come from the same ones, the last stands for the last of those.
+    A node corresponds to that of the same name, and an operand of a node of both graphs to its operand before. Of new
+    nodes of one origin, the last corresponds to the last node of the origin.
 
     Returns
     -------

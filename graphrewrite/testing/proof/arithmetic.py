@@ -191,7 +191,7 @@ def _alone(function: Callable[..., Number]) -> Callable[..., Number]:
 
 def _signbit(a: Number) -> Number:
     if a.is_negative is None:
-        raise Untranslatable("signbit asks for the sign of a zero, of which numpy does not say which it is")
+        raise Untranslatable("signbit asks for the sign of a zero, which numpy leaves open")
     return of_truth(a.is_negative)
 
 

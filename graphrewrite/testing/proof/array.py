@@ -117,9 +117,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Return an entry that is known as a Python number."""
         number = (self[index] if index else self)._sole()
         if not number.is_known:
-            raise Untranslatable(
-                "it needs to know a number that depends on the input, so what it does is not one formula"
-            )
+            raise Untranslatable("it needs to know a number that depends on the input, so that it is not one formula")
         return self.dtype.type(number.value).item()
 
     def tolist(self) -> Any:
@@ -132,9 +130,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         numbers = known(self)
         if numbers is None:
-            raise Untranslatable(
-                "a function that numpy does not let others define asks for numbers that depend on the input"
-            )
+            raise Untranslatable("a function that arrays cannot override needs numbers that depend on the input")
         return numbers if dtype is None else numbers.astype(dtype)
 
     # ------------------------------------------------------------------ numpy's protocols

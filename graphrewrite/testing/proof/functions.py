@@ -39,7 +39,7 @@ def called(function: Any, args: Any, keywords: Any) -> Any:
     Raises
     ------
     Untranslatable
-        If it is not known here, and numpy's own code for it asks for the numbers.
+        If it is not translated, and numpy's own code for it needs known numbers.
     """
     translated = _FUNCTIONS.get(function)
     if translated is not None:

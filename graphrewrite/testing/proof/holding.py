@@ -70,7 +70,7 @@ def _float(number: Number, dtype: np.dtype[Any]) -> Number:
     if number.significant <= digits:
         return number
     if number.width > _WIDEST:
-        raise Untranslatable(f"a number here needs {number.width} bits, which are more than the {_WIDEST} looked at")
+        raise Untranslatable(f"a number here needs {number.width} bits, more than the limit of {_WIDEST}")
     return nearest_float(number, digits)
 
 
@@ -120,7 +120,7 @@ def converted(number: Number, source: np.dtype[Any], target: np.dtype[Any]) -> N
     Raises
     ------
     Untranslatable
-        If numpy does not say what becomes of it: a float beyond an integer type.
+        If numpy leaves the result open: a float beyond an integer type.
     """
     number.check()
     if source.kind == "f" and target.kind in "iu":
@@ -129,7 +129,7 @@ def converted(number: Number, source: np.dtype[Any], target: np.dtype[Any]) -> N
         whole = truncated(number)
         limits = np.iinfo(target)
         if whole.low < limits.min or whole.high > limits.max:
-            raise Undefined(f"a float here may lie beyond {target}, of which numpy does not say what becomes")
+            raise Undefined(f"a float here may lie beyond {target}, whose conversion numpy leaves open")
         return whole
     return held(number, target)
 

@@ -64,20 +64,20 @@ class Number:
     Attributes
     ----------
     low, high : int
-        Bounds of the mantissa; equal for a known number, of which an infinity has them too.
+        Bounds of the mantissa; equal for a known number. Those of an infinity are floats.
     term : z3.BitVecRef or None
         The mantissa, in `width_of(low, high)` bits; None for a known number.
     point : int
         Bits right of the binary point.
     negative_zero : bool, z3.BoolRef or None
-        Where it is zero, whether it is the float -0.0; None where numpy does not say.
+        Whether a zero is the float -0.0; None if numpy leaves it open.
     opaque : str
-        Of a float of which nothing is known but its bits, which are the term, the name of its type: such a number may
-        be moved, and nothing is computed with it.
+        The type of a float that may have any bits, which are the term: such a number may be moved, but not computed
+        with.
     condition : z3.BoolRef or None
-        Of the truth of something, 1 or 0, what that is.
+        The condition under which a truth value is 1, else 0.
     digits : int
-        If not 0, no more digits than these lie between its first and its last that is not 0: of a rounded float.
+        Maximum number of significant digits of a rounded float; 0 if it is not rounded.
 
     Examples
     --------

@@ -50,13 +50,13 @@ def followed(function: Callable[[], tuple[Any, ...]], possible: Callable[[Any], 
     Raises
     ------
     Untranslatable
-        If there are too many ways, one of them raises, or they give arrays of different types.
+        If there are too many paths, one of them raises, or they return arrays of different types.
     """
     ends: list[tuple[Any, tuple[SymbolicArray, ...]]] = []
     open_: list[tuple[bool, ...]] = [()]
     while open_:
         if len(ends) >= _MOST:
-            raise Untranslatable(f"its code takes more than {_MOST} ways, depending on the input")
+            raise Untranslatable(f"its code takes more than {_MOST} paths, depending on the input")
         path = _Path(open_.pop())
         answered = len(path.answers)
         token = _CURRENT.set(path)

@@ -46,15 +46,15 @@ class Proof:
     Attributes
     ----------
     name : str
-        What was looked at.
+        The transformation.
     instances : tuple of Instance
         The graphs, each for all values of its inputs.
     assumed : tuple of str
-        What the verdict rests on: sentences.
+        Assumptions of the verdict, in sentences.
     why : str
-        If the verdict is "unknown", why.
+        The reason for the verdict "unknown".
     seconds : float
-        How long it took; the verdict does not depend on it.
+        Duration; the verdict does not depend on it.
     """
 
     name: str

@@ -42,9 +42,9 @@ def prove(
     """Decide whether a rule keeps every bit, for all values of the inputs.
 
     Graphs that contain the pattern are enumerated: formats with a sign and without, of one bit and of many, small
-    shapes, attributes one by one and in pairs. Each of them, and what the rule makes of it, is computed with inputs
-    that are not known, by the functions of the ops themselves on bit-vectors; then z3 is asked for inputs for which any
-    bit of any output differs. Those that it finds are computed again by numpy.
+    shapes, attributes one by one and in pairs. Each of them, before and after the rule, is computed with unknown
+    inputs, by the functions of the ops themselves on bit-vectors; then z3 is asked for inputs for which any bit of any
+    output differs. Those that it finds are computed again by numpy.
 
     Parameters
     ----------

@@ -92,6 +92,6 @@ class Ranges:
         for name in self.wanted:
             if self._known and name not in self._met:
                 raise RuleError(
-                    f"no node of the graphs has an attribute {name!r}, of which a range is given"
+                    f"no node of the graphs has an attribute {name!r}, for which there is a range"
                     f"{did_you_mean(name, list(self._known))}"
                 )

@@ -15,7 +15,7 @@ __all__ = ["Refutation"]
 class Refutation(Counterexample):
     r"""A counterexample of `prove`, which applies a rule once at each match, not until nothing changes.
 
-    A rule that rewrites what it has made, without an end, is so shown by what it computes.
+    So a rule that rewrites its own results without end is refuted by values.
 
     Examples
     --------

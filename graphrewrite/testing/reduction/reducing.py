@@ -43,7 +43,7 @@ _SECONDS = 8.0
 
 
 def reduced(case: Case, still: Callable[[Case], bool], *, attempts: int = 800) -> Case:
-    r"""Return a smaller case of which something is still true.
+    r"""Return a smaller case for which a predicate still holds.
 
     Examples
     --------
