@@ -210,7 +210,7 @@ def test_constants_that_join_the_bias_round_and_limit_as_requantise_does(ends, p
     (end,) = row_ends((np.array([ends[0]]), np.array([ends[1]])), (reached[0], reached[1]), finish)
     assert end.bits > end.places
     for total in {*ends, *range(ends[0], ends[1], 7), *range(max(ends[0], -40), min(ends[1], 40))}:
-        held = total + end.joined
+        held = total + end.added
         assert (-(1 << end.bits - 1) if end.signed else 0) <= held < 1 << end.bits - end.signed
         found, rest = held >> places, held & ((1 << places) - 1)
         if end.tie == 1 and rest == 0:
