@@ -66,7 +66,7 @@ def test_attributes_and_names_are_those_that_are_given(graph):
 
 
 def test_a_failure_shows_code_that_makes_the_graph():
-    @settings(database=None)
+    @settings(database=None, max_examples=50)
     @given(digraphs(node_attributes=COLOURED, edge_attributes={}, names=range(9)))
     def fails(graph):
         assert not graph.edges
