@@ -83,7 +83,11 @@ def test_every_form_is_frequent():
 
 
 def test_results_are_read_apart():
-    found = find(patterns(ops=[halves, "add"]), lambda p: any(isinstance(r, Result) for r in p.roots), settings=QUICK)
+    found = find(
+        patterns(ops=[halves, "add"]),
+        lambda p: any(isinstance(r, Result) for r in p.roots),
+        settings=settings(QUICK, max_examples=50),
+    )
     assert {o.name for n in found.nodes for o in n.ops} <= {"halves", "add"}
 
 
