@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from graphrewrite import decline, op, rule
 
 __all__ = [
@@ -100,4 +102,9 @@ def merge_clips(x, a, b, c, d):
         return decline("the inner limits cross", at=outer)
     if c is not None and d is not None and c > d:
         return decline("the outer limits cross", at=outer)
-    return op.clip(x, low=c if a is None else inside(a), high=d if b is None else inside(b))
+    low, high = c if a is None else inside(a), d if b is None else inside(b)
+    # A number that equals a limit keeps its own zero: one limit more, and -0.0 may become 0.0.
+    zeros = {math.copysign(1.0, bound) for bound in (a, b, c, d) if bound == 0}
+    if len(zeros) > 1 or (a is not None and a > 0 and low == 0) or (b is not None and b < 0 and high == 0):
+        return decline("the sign of a zero depends on both", at=outer)
+    return op.clip(x, low=low, high=high)

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
 from graphrewrite.lowering.integer.binary_points import requantised
-from graphrewrite.lowering.integer.mantissas import format_of, least_fractions
+from graphrewrite.lowering.integer.mantissas import format_of, infinite, least_fractions
 from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.quantisation.fixed_point_formats import combined
 from graphrewrite.rewriting.rule.replacement import Known
@@ -28,6 +28,8 @@ def lower_difference(x: Mantissas, y: Mantissas):
     difference = op.sub(one, other)
     rounded = op.quantise(difference)
     yield rounded
+    if reason := infinite(x, one) or infinite(y, other):
+        return decline(reason, at=difference)
     a, b = format_of(x, one), format_of(y, other)
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=difference)
@@ -47,6 +49,8 @@ def lower_product(x: Mantissas, y: Mantissas):
     yield rounded
     if rounded.fractions is not None:
         return decline("its result has a format for each channel", at=product)
+    if reason := infinite(x, one) or infinite(y, other):
+        return decline(reason, at=product)
     a, b = format_of(x, one), format_of(y, other)
     if a.width + b.width > _WIDEST:
         return decline(f"its products may need more than {_WIDEST} bits", at=product)
@@ -74,9 +78,10 @@ def _by_constant(kind: str, x: Any, y: Any, a: FixedPoint, b: FixedPoint, rounde
         return decline("its result has a format for each channel", at=rounded)
     # Left shifts bring both to the finer binary point, and lose nothing.
     shifts = (max(b.fraction - a.fraction, 0), max(a.fraction - b.fraction, 0))
-    element = combined(kind, a, b) if max(shifts) < _WIDEST else None
-    if element is None or element.width > _WIDEST:
+    bits = a.width + b.width if kind == "mul" else max(a.width + shifts[0], b.width + shifts[1]) + 1
+    if bits > _WIDEST:
         return decline(f"its results may need more than {_WIDEST} bits", at=rounded)
+    element = combined(kind, a, b)
     if kind == "mul":
         exact = op.integer_mul(x, y, element=element)
     else:
@@ -91,7 +96,7 @@ def lower_with_constant(x: Mantissas, c: Constant):
     result = (op.add | op.sub | op.mul)(real, c)
     rounded = op.quantise(result)
     yield rounded
-    whole = _mantissas(c)
+    whole = infinite(x, real) or _mantissas(c)
     if isinstance(whole, str):
         return decline(whole, at=c)
     return _by_constant(result.op_name, x, whole, format_of(x, real), whole.type.element, rounded)
@@ -103,7 +108,7 @@ def lower_from_constant(x: Mantissas, c: Constant):
     real = op.from_fixed(x)
     rounded = op.quantise(op.sub(c, real))
     yield rounded
-    whole = _mantissas(c)
+    whole = infinite(x, real) or _mantissas(c)
     if isinstance(whole, str):
         return decline(whole, at=c)
     return _by_constant("sub", whole, x, whole.type.element, format_of(x, real), rounded)

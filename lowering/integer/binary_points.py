@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.integer.mantissas import format_of, inexact, of_layer
+from graphrewrite.lowering.integer.mantissas import format_of, inexact, infinite, of_layer
 from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.types import element_kind
@@ -89,6 +89,8 @@ def requantised(sums, fractions, rounded):
 
 def _lowered_layer(x, real, w, b, rounded, product):
     """A layer on mantissas: ``product`` makes its integer sums of weights, bias and accumulator."""
+    if reason := infinite(x, real):
+        return decline(reason, at=real)
     layer = of_layer(w.value, b.value, format_of(x, real))
     if isinstance(layer, str):
         return decline(layer, at=w)
@@ -123,6 +125,8 @@ def lower_add(x: Mantissas, y: Mantissas):
     total = op.add(one, other)
     rounded = op.quantise(total)
     yield rounded
+    if reason := infinite(x, one) or infinite(y, other):
+        return decline(reason, at=total)
     a, b = format_of(x, one), format_of(y, other)
     if rounded.fractions is not None or x.shape != y.shape:
         return decline("its operands differ in shape, or its result has a format for each channel", at=total)

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrewrite import FixedPoint
+from graphrewrite.types import element_dtype
 
-__all__ = ["LayerMantissas", "format_of", "inexact", "least_fractions", "of_layer"]
+__all__ = ["LayerMantissas", "format_of", "inexact", "infinite", "least_fractions", "of_layer"]
 
 _FINEST = 60
 
@@ -97,6 +98,15 @@ def format_of(x: Any, real: Any) -> FixedPoint:
     """Return the format in which a ``from_fixed`` reads mantissas: it may have its own binary point."""
     element: FixedPoint = x.type.element
     return FixedPoint(element.signed, element.width, real.fraction)
+
+
+def infinite(x: Any, real: Any) -> str:
+    """Return why real numbers of mantissas may be infinite, or an empty text: sums of infinities are no numbers."""
+    element = format_of(x, real)
+    with np.errstate(over="ignore"):
+        ends = np.ldexp([float(element.minimum), float(element.maximum)], -element.fraction)
+        ends = ends.astype(element_dtype(real.element))
+    return "" if np.isfinite(ends).all() else f"{real.element} does not reach every number of {element}"
 
 
 def inexact(x: Any, real: Any) -> str:

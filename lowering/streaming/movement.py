@@ -74,6 +74,8 @@ def map_selection(x):
         return decline("it interpolates", at=movement)
     if not isinstance(movement.shape[0], str) or len(movement.shape) < 2:
         return decline("its batch is not symbolic, or there are no channels", at=movement)
+    if 0 in (*x.shape, *movement.shape):
+        return decline("a frame is empty", at=movement)
     # The op is applied to the numbers of the entries of two frames: its result says which entry comes where.
     frames = np.arange(2 * math.prod(x.shape)).reshape(2, *x.shape)
     moved, indices = movement.op(frames, **movement.graph.attributes(movement.node)), frames[:1]

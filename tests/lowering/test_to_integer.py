@@ -178,6 +178,16 @@ def lowered(text):
         "a = max_pool(r, kernel=(1, 1), pads=(1, 0, 0, 0))\ny = output(a)",
         "x = input() : s63f0[N,1]\nr = from_fixed(x, fraction=0, element='f64')\na = add(r, r)\n"
         "q = quantise(a, element=s8f0)\ny = output(q)",
+        # float16 ends at 65504: infinity times 0 is NaN
+        "x = input() : s32f0[N]\nx1 = input() : s6f0[N]\nr = from_fixed(x, fraction=0, element='f16')\n"
+        "r1 = from_fixed(x1, fraction=1, element='f16')\na = mul(r, r1)\nq = quantise(a, element=u8f8)\ny = output(q)",
+        "x = input() : u16f0[N,1]\nr = from_fixed(x, fraction=0, element='f16')\n"
+        "w = constant(value=[[0.0]]) : f16[1,1]\n"
+        "b = constant(value=[0.0]) : f16[1]\na = linear(r, w, b)\nq = quantise(a, element=s8f0)\ny = output(q)",
+        # a sum of 64 bits
+        "x = input() : s60f30[N]\nr = from_fixed(x, fraction=30, element='f64')\n"
+        "c = constant(value=1.1641532182693481e-10) : f64[]\n"
+        "a = sub(r, c)\nq = quantise(a, element=s8f0)\ny = output(q)",
     ],
 )
 def test_what_mantissas_do_not_tell_is_not_lowered(text):
