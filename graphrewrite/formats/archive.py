@@ -72,9 +72,8 @@ def archive_of(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 @contextmanager
-def arrays_beside(source: Path, digest: str, *, limit: int) -> Iterator[Archive]:
-    """Open the file of arrays that was written together with a file."""
-    path = JsonPath() / "arrays"
+def arrays_beside(source: Path, digest: str, path: JsonPath, *, limit: int) -> Iterator[Archive]:
+    """Open the file of arrays that was written together with a file; errors start with a path."""
     with opened(beside(source), limit=limit, follow=False) as (stream, size):
         if digest_of(stream) != digest:
             path.fail(f"{beside(source).name} is not the file that was written with {source.name}")

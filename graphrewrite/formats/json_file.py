@@ -133,7 +133,7 @@ def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMI
     arrays = mapping(data.pop("arrays"), where)
     check_keys(arrays, ("sha256",), where)
     digest = text(arrays.get("sha256"), where / "sha256")
-    with arrays_beside(source, digest, limit=limit) as archive:
+    with arrays_beside(source, digest, where, limit=limit) as archive:
         return from_dict(data, ops=ops, decoder=Decoder(archive.get))
 
 

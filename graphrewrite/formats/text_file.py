@@ -102,6 +102,7 @@ def read_text(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int =
     digest_line = _ARRAYS.match(text.partition("\n")[0].rstrip("\r"))
     if digest_line is None:
         return read(text, ops=ops)
-    with arrays_beside(source, digest_line[1], limit=limit) as archive:
-        arrays = {name: archive.get(name, JsonPath() / "arrays") for name in archive.names}
+    where = JsonPath() / beside(source).name  # a text has no key to name
+    with arrays_beside(source, digest_line[1], where, limit=limit) as archive:
+        arrays = {name: archive.get(name, where) for name in archive.names}
     return read(text, ops=ops, arrays=arrays)

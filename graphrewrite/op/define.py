@@ -62,11 +62,11 @@ def _with_defaults(infer: Infer, attributes: Mapping[str, Any]) -> Infer:
     parameters = inspect.signature(infer).parameters.values()
     takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters)
     open_ = {p.name for p in parameters if p.kind == p.KEYWORD_ONLY and p.default is p.empty}
-    own = {p.name for p in parameters if p.default is not p.empty}
+    named = {p.name for p in parameters if p.kind != p.VAR_KEYWORD}  # operands too, which may be called like an attribute
     defaults = {
         name: default
         for name, default in attributes.items()
-        if default is not inspect.Parameter.empty and (name in open_ or (takes_all and name not in own))
+        if default is not inspect.Parameter.empty and (name in open_ or (takes_all and name not in named))
     }
     # Wrapped, so that the constants in its code, such as the words of an attribute, are found by inspection.
     return update_wrapper(partial(infer, **defaults), infer) if defaults else infer
@@ -129,7 +129,8 @@ def define_op(
         ``"nn"``, ``"integer"``, ``"stream"``, ``"structure"``, or ``"bridge"`` for an op that only changes between
         levels.
     infer : callable, optional
-        Result type(s) from operand types and attributes; element-wise if not given.
+        Result type(s) from operand types and attributes, with the op's defaults where it has none of its own;
+        element-wise if not given.
     commutative : bool
         Whether the first two operands may be swapped; of a variadic op, whether all of them may be permuted.
     stateful : bool
@@ -186,7 +187,7 @@ def define_op(
             name=name or body.__name__.rstrip("_"),
             function=body,
             level=level,
-            infer_types=elementwise if infer is None else _with_defaults(infer, attributes),
+            infer_types=elementwise if infer in (None, elementwise) else _with_defaults(infer, attributes),
             operands=tuple(p.name for p in [*positional, *rest]),
             required=sum(p.default is p.empty for p in positional),
             variadic=bool(rest),

@@ -368,6 +368,17 @@ def test_a_text_with_other_arrays_is_refused(tmp_path):
         read_text(tmp_path / "g.txt")
 
 
+def test_errors_of_the_arrays_of_a_text_name_their_file(tmp_path):
+    path = tmp_path / "g.txt"
+    write_text(weights(), path)
+    lines = path.read_text().partition("\n")
+    old = hashlib.sha256((tmp_path / "g.txt.npz").read_bytes()).hexdigest()
+    (tmp_path / "g.txt.npz").write_bytes(b"nothing")
+    path.write_text("\n".join([lines[0].replace(old, hashlib.sha256(b"nothing").hexdigest()), lines[2]]))
+    with pytest.raises(SerialError, match=r"^'?g\.txt\.npz'?: expected an \.npz file"):
+        read_text(path)
+
+
 def test_arrays_inline_are_bytes_in_base_64():
     found = to_dict(weights())["nodes"]["w"]["value"]["$array"]
     assert base64.b64decode(found["data"]) == weights().nodes["w"]["value"].tobytes()

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from graphrewrite import Tensor, define_op, evaluate, op, verify
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.execution.evaluator import evaluate_nodes
-from graphrewrite.op.define import broadcast_shape
+from graphrewrite.hierarchy.conversion import Permuting
+from graphrewrite.op.define import broadcast_shape, elementwise
 from graphrewrite.testing import attributes_of, graphs, inputs_for
 from graphrewrite.types import contradiction
 from tests.support.central_ops import examples_of
@@ -114,6 +115,23 @@ def test_definition_reads_the_signature():
         made_.infer(x, k=1, kk=2)
     with pytest.raises(TypeMismatchError, match="made needs operand 'x'"):
         made_.infer(k=1)
+
+
+def test_inference_gets_the_defaults_of_attributes_that_it_does_not_name():
+    @define_op(infer=lambda axis, **rest: Tensor("f32", (rest["k"], *axis.shape)))
+    def made(x, *, axis=7, k=2): ...
+
+    assert made.infer(Tensor("f32", (3,)))[0].shape == (2, 3)
+    assert made.infer(Tensor("f32", (3,)), k=5)[0].shape == (5, 3)
+
+
+def test_an_op_that_states_that_it_is_element_wise_computes_in_any_order_of_axes():
+    @define_op(infer=elementwise)
+    def scaled(x, *, by=2.0):
+        return x * by
+
+    assert scaled.infer(Tensor("f32", (3,)), by=1.0) == (Tensor("f32", (3,)),)
+    assert Permuting.permutes(scaled)
 
 
 shapes = st.lists(st.integers(0, 3), max_size=4).map(tuple)

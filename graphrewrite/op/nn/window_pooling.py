@@ -40,7 +40,7 @@ def max_pool_with_indices(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Maximum over windows, and its index in the flattened operand (ONNX specification, MaxPool).
 
-    Of equal numbers the first one of the window counts. Places are counted over batch, channels and positions, in that
+    Of equal numbers the first one of the window counts. Indices are counted over batch, channels and positions, in that
     order whatever the layout; with ``storage_order=1`` the first axis of the positions runs fastest.
 
     Examples
