@@ -104,8 +104,16 @@ def _components(graph: Any, left: Iterable[str]) -> list[set[str]]:
 
 def _cycle(graph: Any, nodes: set[str]) -> list[str]:
     """Return a shortest cycle through the node with the least name."""
-    start, component = min(nodes, key=str), nx.DiGraph(graph.subgraph(nodes).edges)
-    return [start, *min((nx.shortest_path(component, reader, start) for reader in component.succ[start]), key=len)]
+    start = min(nodes, key=str)
+    # Made of the graph's own edges: a view of networkx would give them in the order of the set.
+    component = nx.DiGraph((node, reader) for node in nodes for reader in graph._succ[node] if reader in nodes)
+    parents = dict(nx.bfs_predecessors(component, start))
+    node = next(n for n in (start, *parents) if start in component.succ[n])
+    cycle = [start]
+    while node != start:
+        cycle.append(node)
+        node = parents[node]
+    return [start, *reversed(cycle)]
 
 
 def shown(cycle: list[str]) -> str:

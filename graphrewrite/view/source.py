@@ -86,6 +86,8 @@ def place_of(member: Any) -> str:
     if not line:
         return ""
     # Pages are shared: they must not reveal the folders of a machine.
+    shown = located(str(file), int(line))
     folders = [str(Path(folder or ".").resolve()) + os.sep for folder in (*sys.path, "")]
-    found = max((folder for folder in folders if str(file).startswith(folder)), key=len, default="")
-    return located(str(file)[len(found) :].replace(os.sep, "/") if found else str(file), int(line))
+    found = max((folder for folder in folders if shown.startswith(folder)), key=len, default="")
+    parts = Path(shown.removeprefix(found)).parts
+    return "/".join(parts if found else parts[-2:])

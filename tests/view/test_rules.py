@@ -91,6 +91,11 @@ class TestCard:
         assert cards[0].doc == ("Tidy up.",)
         assert written_source(len) == place_of(len) == ""
 
+    def test_places_reveal_no_folders(self):
+        names: dict[str, object] = {}
+        exec(compile("def mine(graph): return graph", "/home/me/secret/rules/mine.py", "exec"), names)
+        assert place_of(names["mine"]) == "rules/mine.py:1"
+
 
 class TestRule:
     def test_page(self):

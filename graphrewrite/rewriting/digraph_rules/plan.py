@@ -197,7 +197,8 @@ def choose_anchor(pattern: GraphPattern) -> Hashable:
     interior = set(pattern.interior)
     ranks = {name: (name not in interior, kinds_of(pattern, name) is None) for name in pattern.single}
     # Of equally good ones that with the shortest way to the farthest node: affected nodes are found along these ways.
-    best = [name for name, rank in ranks.items() if rank == min(ranks.values())]
+    least = min(ranks.values())
+    best = [name for name, rank in ranks.items() if rank == least]
     return min(best[:_MANY], key=lambda name: _reach(routes_of(pattern, name)))
 
 

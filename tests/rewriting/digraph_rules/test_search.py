@@ -271,3 +271,12 @@ def test_a_pattern_of_a_thousand_nodes() -> None:
     assert len(rule.find(nx.path_graph(1001, nx.DiGraph))) == 2
     assert rule.explain(nx.path_graph(999, nx.DiGraph), at=500).startswith("shorten does not match at 500 as ")
     assert str(rule.pattern).startswith("0 -> 1 -> 2")
+
+
+def test_a_rule_of_a_large_pattern_is_made_quickly():
+    pattern = nx.empty_graph(20_000, create_using=nx.DiGraph)
+    replacement = pattern.copy()
+    replacement.nodes[0]["done"] = True
+    start = time.perf_counter()
+    from_graphs(pattern, replacement, name="mark")
+    assert time.perf_counter() - start < 4
