@@ -62,9 +62,7 @@ def _with_defaults(infer: Infer, attributes: Mapping[str, Any]) -> Infer:
     parameters = inspect.signature(infer).parameters.values()
     takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters)
     open_ = {p.name for p in parameters if p.kind == p.KEYWORD_ONLY and p.default is p.empty}
-    named = {
-        p.name for p in parameters if p.kind != p.VAR_KEYWORD
-    }  # operands too, which may be called like an attribute
+    named = {p.name for p in parameters if p.kind != p.VAR_KEYWORD}  # an operand may be called like an attribute
     defaults = {
         name: default
         for name, default in attributes.items()

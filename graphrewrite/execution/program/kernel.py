@@ -192,9 +192,8 @@ class Kernel:
         chunks = -(-batch // most)
         chunk = min(batch, -(-batch // chunks // _GRAIN) * _GRAIN) if chunks > 1 else batch
         size = self.memory.size * chunk
-        block = (
-            self._blocks.pop() if self._blocks else np.empty(0, np.uint8)
-        )  # popped: another thread allocates its own
+        # Popped: another thread allocates its own.
+        block = self._blocks.pop() if self._blocks else np.empty(0, np.uint8)
         return (block if len(block) >= size else np.empty(size, np.uint8)), chunk
 
     def _premises(self, arrays: list[np.ndarray]) -> bool:
