@@ -20,8 +20,8 @@ def console_for(*, stderr: bool = False) -> Console:
 
 
 def say(console: Console, text: object, style: str | None = None) -> None:
-    """Print a line of text as it is: rich would read brackets as markup, colour numbers and wrap lines."""
-    console.print(str(text), markup=False, highlight=False, soft_wrap=True, style=style)
+    """Print a line of text as it is: rich would read brackets as markup and :x: as an emoji, colour numbers, wrap."""
+    console.print(str(text), markup=False, emoji=False, highlight=False, soft_wrap=True, style=style)
 
 
 def table_of(
