@@ -61,11 +61,15 @@ class Call:
         attributes = {**op.attributes, **attributes_in(data, op.attributes)}
         return cls(node, op, attributes, operands, results, arrangement)
 
+    @property
+    def is_real(self) -> bool:
+        """Whether it has a single f32 or f64 result."""
+        return len(self.results) == 1 and self.results[0].element in ("f32", "f64")
+
     @cached_property
     def plain(self) -> np.dtype | None:
         """The dtype of a single f32 or f64 result, which needs no conversion."""
-        is_plain = len(self.results) == 1 and self.results[0].element in ("f32", "f64")
-        return element_dtype(self.results[0].element) if is_plain else None
+        return element_dtype(self.results[0].element) if self.is_real else None
 
     def run(self, values: Values) -> None:
         """Compute the node by its op's function."""

@@ -59,7 +59,7 @@ class Instruction:
 
     def bind(self, registers: Sequence[np.ndarray]) -> list[Action]:
         """Return the actions that compute it on arrays, bound once for all chunks."""
-        return self.actions(*(registers[r] for r in self.reads), registers[self.writes])
+        return self.actions(*map(registers.__getitem__, self.reads), registers[self.writes])
 
     def actions(self, *arrays: Any, **_: Any) -> list[Action]:
         """Return the actions that compute it on the arrays that it reads and the one that it writes."""

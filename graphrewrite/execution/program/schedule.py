@@ -82,7 +82,7 @@ def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], Mapping[O
         return None
 
     def table_of(call: Call) -> Mapping[Op, Translate] | None:
-        if real and call.op in REALS and call.plain is not None:
+        if real and call.op in REALS and call.is_real:
             return REALS
         return TABLE if whole and call.op in TABLE else None
 
@@ -91,7 +91,7 @@ def _tables(calls: Sequence[Call], *, reals: bool) -> Callable[[Call], Mapping[O
 
 def has_real_work(calls: Iterable[Call]) -> bool:
     """Tell whether kernels of real numbers pay, which they do for convolutions."""
-    return any(call.op is conv and call.plain is not None for call in calls)
+    return any(call.op is conv and call.is_real for call in calls)
 
 
 def with_ends(steps: Sequence[Call | Kernel], wanted: Collection[str]) -> Steps:
