@@ -58,7 +58,7 @@ def convolved(t: Translation, x: KernelValue, windows: Geometry, w: np.ndarray, 
         columns = t.register(windows.gathered(x.shape[0]), kind, kept=windows.padded, gathered=True)
         t.emit(Gather((t.computed(x).register,), columns, windows))
     along = (windows.results[-1], windows.strides[-1])
-    return t.emit(Product((columns,), target, windows.columns(w).astype(kind), along))
+    return t.emit(Product((columns,), target, windows.columns(w).astype(kind, copy=False), along))
 
 
 def _layer(
