@@ -29,7 +29,7 @@ def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]
     >>> per_axis((1, 1), 3, neutral=1), per_axis((2, 2), 3, neutral=1)
     ((1, 1, 1), (2, 2))
     """
-    is_default = len(values) == (2 if neutral else 4) and all(value == neutral for value in values)
+    is_default = tuple(values) == (neutral,) * (2 if neutral else 4)
     return (neutral,) * count if is_default else tuple(values)
 
 
