@@ -54,9 +54,10 @@ class Pass(Displayed):
         """Transform a graph that may be changed; return the names of the removed nodes."""
         before = levels_in(graph)
         removed = self.function(graph)
-        new = {kind[0]: level for kind, level in levels_in(graph).items() if kind not in before}
-        if removed and (wrong := unlike(self.kind, before.values(), new)):
-            raise RewriteError(f"pass {self.name!r} {wrong}")
+        if removed:
+            new = {kind[0]: level for kind, level in levels_in(graph).items() if kind not in before}
+            if wrong := unlike(self.kind, before.values(), new):
+                raise RewriteError(f"pass {self.name!r} {wrong}")
         return removed
 
     def __reduce__(self) -> str:
