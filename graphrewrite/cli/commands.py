@@ -28,7 +28,7 @@ Exit codes:
   4  the model has ops that are not supported
   5  calibration samples or widths do not fit
   6  a part of the network has no hardware
-  7  the interval or the budget cannot be met
+  7  the interval, the latency or the budget cannot be met
   8  the folder cannot be written, or holds no design
   9  GHDL is not installed
   10 a Python package is missing
@@ -101,6 +101,11 @@ class _Parallelism(click.ParamType["str | int"]):
 )
 @click.option(
     "--interval", type=click.IntRange(min=1), help="Cycles between images that are wanted; with few multipliers."
+)
+@click.option(
+    "--latency",
+    type=click.IntRange(min=1),
+    help="Cycles from an image's first beat to its result's last that are wanted; with few multipliers.",
 )
 @click.option(
     "--stages",

@@ -67,8 +67,8 @@ class Options:
         Whether functions of more than 12 bits become straight lines, within a stated bound.
     max_multipliers, max_memory_bits : int or None
         For the whole design.
-    interval : int or None
-        Cycles between images that are wanted.
+    interval, latency : int or None
+        Cycles between images, and from an image's first beat to its result's last, that are wanted.
     stages : int
         Pipeline stages within each computation.
     shift_add : bool
@@ -90,6 +90,7 @@ class Options:
     max_multipliers: int | None = None
     max_memory_bits: int | None = None
     interval: int | None = None
+    latency: int | None = None
     stages: int = 1
     shift_add: bool = False
     head: str = "auto"
@@ -184,6 +185,7 @@ def compile_model(
             integer,
             parallelism=chosen.parallelism,
             interval=chosen.interval,
+            latency=chosen.latency,
             max_multipliers=chosen.max_multipliers,
             max_memory_bits=chosen.max_memory_bits,
             stages=chosen.stages,

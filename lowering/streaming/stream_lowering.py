@@ -62,6 +62,7 @@ def to_stream(
     *,
     parallelism: str | int | Mapping[str, str | int] = "full",
     interval: int | None = None,
+    latency: int | None = None,
     max_multipliers: int | None = None,
     max_memory_bits: int | None = None,
     stages: int = 1,
@@ -82,6 +83,9 @@ def to_stream(
         that many; a mapping says it for layers by the name of their origin, with ``"default"`` for the rest.
     interval : int, optional
         Cycles from frame to frame that are wanted: layers get as few multipliers as that needs.
+    latency : int, optional
+        Cycles from the first beat of a frame to the last of its result that are wanted, as `hdl.predict` measures them:
+        layers get few multipliers within that. Budgets beside it make the interval as short as they allow.
     max_multipliers, max_memory_bits : int, optional
         For the whole design: the interval is as short as they allow.
     stages : int
@@ -108,7 +112,7 @@ def to_stream(
     LoweringError
         Naming every node that has no component, and why.
     ParallelismError
-        If the interval or the budget cannot be met, with the nearest that can.
+        If the interval, the latency or the budget cannot be met, with the nearest that can.
 
     Examples
     --------
@@ -124,7 +128,9 @@ def to_stream(
     stream_clip_1 = stream_clip(x, high=127, low=0) : stream s8f4[3]
     y = output(stream_clip_1)
     """
-    _check_numbers(stages, interval=interval, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits)
+    _check_numbers(
+        stages, interval=interval, latency=latency, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits
+    )
     core = partition(graph).core
     forget_names_of_axes(core)
     for name in core.inputs:
@@ -143,12 +149,18 @@ def to_stream(
     lowered = recorded(core, (spread_operand, *rules, split_channels, eliminate_dead_nodes, merge_equal_nodes), steps)
     _check_lowered(lowered, rules)
     _check_components(lowered, components)
-    limits = Limits(interval, max_multipliers, max_memory_bits)
-    folded, report = fold(drop_bridges(lowered), parallelism=parallelism, limits=limits, components=components)
+    limits = Limits(interval, max_multipliers, max_memory_bits, latency)
+
+    def finish(folded: Graph, steps: list[Step] | None = None) -> Graph:
+        unrolled = recorded(folded, UNROLL_SHIFT_ADD, steps) if shift_add else folded.copy()
+        return insert_fifos(insert_forks(_staged(unrolled, stages)), components)
+
+    folded, report = fold(
+        drop_bridges(lowered), parallelism=parallelism, limits=limits, components=components, finish=finish
+    )
     if reports is not None:
         reports.append(report)
-    unrolled = recorded(folded, UNROLL_SHIFT_ADD, steps) if shift_add else folded
-    return insert_fifos(insert_forks(_staged(unrolled, stages)), components)
+    return finish(folded, steps)
 
 
 def _staged(graph: Graph, stages: int) -> Graph:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, evaluate
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.hdl import predict
+from graphrewrite.hdl import cosimulate, emit, predict
 from graphrewrite.hdl.arithmetic.matrix_products import fold_of
 from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import (
@@ -132,6 +132,41 @@ def test_an_interval_is_met_with_few_multipliers(name: str, request: pytest.Fixt
             assert reported(graph, max_multipliers=found.price.multipliers - 1).price.interval > interval
 
 
+@pytest.mark.parametrize("name", ["integer", "dense"])
+def test_a_latency_is_met_with_few_multipliers(name: str, request: pytest.FixtureRequest) -> None:
+    graph = request.getfixturevalue(name)
+    least = predict(to_stream(graph), 1).empty_latency
+    spent = []
+    for latency in (least, 2 * least, 5 * least):
+        assert predict(to_stream(graph, latency=latency), 1).empty_latency <= latency
+        found = reported(graph, latency=latency)
+        spent.append(found.price.multipliers)
+        # As good as the best interval whose latency is short enough.
+        intervals = [reported(graph, interval=t).price for t in range(least, 3 * latency, latency)]
+        for price in {p for p in intervals if p.multipliers < found.price.multipliers}:
+            assert predict(to_stream(graph, interval=price.interval), 1).empty_latency > latency
+    assert spent == sorted(spent, reverse=True)
+
+
+def test_a_latency_beside_an_interval_and_a_budget(dense: Graph) -> None:
+    alone = reported(dense, latency=30).price
+    short = to_stream(dense, latency=30, interval=alone.interval // 2)
+    assert (predict(short, 40).interval <= alone.interval // 2, predict(short, 1).empty_latency <= 30) == (True, True)
+    richer: list[FoldingReport] = []
+    stream = to_stream(dense, latency=30, max_multipliers=2 * alone.multipliers, reports=richer)
+    assert predict(stream, 1).empty_latency <= 30
+    assert alone.multipliers < richer[0].price.multipliers <= 2 * alone.multipliers
+    assert richer[0].price.interval < alone.interval
+
+
+@pytest.mark.ghdl
+def test_a_latency_is_that_of_ghdl(dense: Graph) -> None:
+    design = emit(to_stream(dense, latency=20), frames=2)
+    assert design.description["latency"] <= 20
+    report = cosimulate(design)
+    assert report.equal, str(report)
+
+
 def test_the_report_names_the_slowest_and_the_next_step(dense: Graph) -> None:
     found = reported(dense, max_multipliers=10)
     assert found.bottleneck in found.layers
@@ -183,6 +218,14 @@ class TestErrors:
         with pytest.raises(ParallelismError, match="at an interval of 10 cycles; the smallest budget is"):
             to_stream(dense, interval=10, max_multipliers=3)
 
+    def test_a_latency_too_short(self, dense: Graph) -> None:
+        with pytest.raises(
+            ParallelismError, match=r"of 4 cycles; the least is 5; the slowest components: fc1, relu1 \("
+        ):
+            to_stream(dense, latency=4)
+        with pytest.raises(ParallelismError, match="at a latency of 7 cycles; the smallest budget is"):
+            to_stream(dense, latency=7, max_multipliers=9)
+
     def test_a_name_that_is_no_layer(self, dense: Graph) -> None:
         with pytest.raises(ParallelismError, match=r"'fc3', which is not a layer; did you mean 'fc[12]'"):
             to_stream(dense, parallelism={"fc3": 2})
@@ -194,7 +237,7 @@ class TestErrors:
         with pytest.raises(ParallelismError, match="for 'fc1' is neither"):
             to_stream(dense, parallelism={"fc1": wanted})
 
-    @pytest.mark.parametrize("name", ["interval", "max_multipliers", "max_memory_bits"])
+    @pytest.mark.parametrize("name", ["interval", "latency", "max_multipliers", "max_memory_bits"])
     @pytest.mark.parametrize("wrong", ["3", 1.5, float("nan"), True])
     def test_limits_that_are_no_whole_numbers(self, dense: Graph, name: str, wrong: Any) -> None:
         with pytest.raises(ParallelismError, match=f"{name}=.*: give a whole number, from 1"):
