@@ -164,7 +164,7 @@ def compile_command(
             click.echo(json.dumps(as_data(compiled), indent=2))
         else:
             print_report(compiled, console)
-    if not compiled.exact or (compiled.cosimulation is not None and not compiled.cosimulation.equal):
+    if not compiled:
         raise SystemExit(UNEQUAL)
 
 
@@ -183,7 +183,7 @@ def cosimulate_command(folder: Path, as_json: bool) -> None:
         with spinner(console, "cosimulating with GHDL"):
             report = cosimulate(folder)
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
-    if not report.equal:
+    if not report:
         raise SystemExit(UNEQUAL)
 
 

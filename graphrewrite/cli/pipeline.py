@@ -100,7 +100,7 @@ class Options:
 
 @dataclass
 class Compiled:
-    """Result of a compilation.
+    """Result of a compilation; true if the levels agree bit for bit, and GHDL with them where it ran.
 
     Attributes
     ----------
@@ -144,6 +144,9 @@ class Compiled:
     notes: list[str] = field(default_factory=list)
     bounds: dict[str, int] = field(default_factory=dict)
     cosimulation: CosimulationReport | None = None
+
+    def __bool__(self) -> bool:
+        return self.exact and (self.cosimulation is None or bool(self.cosimulation))
 
 
 def compile_model(

@@ -30,7 +30,7 @@ def as_data(compiled: Compiled) -> dict[str, Any]:
         "resources": design.get("resources"),
         "folding": compiled.foldings[0].as_dict() if compiled.foldings else None,
         "files": sorted(compiled.design.files) if compiled.design else [],
-        "cosimulation": compiled.cosimulation.as_dict() if compiled.cosimulation else None,
+        "cosimulation": None if compiled.cosimulation is None else compiled.cosimulation.as_dict(),
         "seconds": compiled.seconds,
         "bounds": compiled.bounds,
         "notes": compiled.notes,

@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class CosimulationReport(Displayed, shown_by="cosimulation.show_report"):
-    """The result of a cosimulation.
+    """The result of a cosimulation; true if it was equal.
 
     Attributes
     ----------
@@ -83,6 +83,9 @@ class CosimulationReport(Displayed, shown_by="cosimulation.show_report"):
     seconds: float
     difference: Difference | None = None
     message: str = ""
+
+    def __bool__(self) -> bool:
+        return self.equal
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as primitive data."""

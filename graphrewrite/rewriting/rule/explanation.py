@@ -14,7 +14,7 @@ __all__ = ["Explanation"]
 class Explanation(Displayed, str, shown_by="rules.explained.explained"):
     """A sentence that says why a rule does or does not apply at a node; a notebook draws it.
 
-    It is the sentence itself, a `str`, with the results of the search.
+    It is the sentence itself, a `str`, with the results of the search; true if the rule applies.
 
     Attributes
     ----------
@@ -54,6 +54,8 @@ class Explanation(Displayed, str, shown_by="rules.explained.explained"):
     drop_double_negation does not match at 'n': 'r' is relu, and the pattern needs neg.
     >>> explanation.nodes, explanation.node, explanation.match
     (('n',), 'r', None)
+    >>> bool(explanation)
+    False
     >>> explanation
     <explanation: drop_double_negation does not match at 'n'>
     """
@@ -79,6 +81,9 @@ class Explanation(Displayed, str, shown_by="rules.explained.explained"):
     def is_match(self) -> bool:
         """Whether the rule applies."""
         return self.match is not None
+
+    def __bool__(self) -> bool:
+        return self.is_match
 
     def __repr__(self) -> str:
         verb = "matches" if self.is_match else "does not match"

@@ -16,7 +16,7 @@ __all__ = ["Instance", "Proof"]
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A graph on which a rule was examined, for all values of its inputs.
+    """A graph on which a rule was examined, for all values of its inputs; true if it is proved there.
 
     Attributes
     ----------
@@ -34,6 +34,9 @@ class Instance:
     verdict: str
     why: str = ""
     counterexample: Counterexample | None = None
+
+    def __bool__(self) -> bool:
+        return self.verdict == "proved"
 
     def __repr__(self) -> str:
         return f"<instance of {len(self.graph)} nodes: {self.verdict}{f', {self.why}' if self.why else ''}>"
