@@ -7,12 +7,15 @@ from typing import Annotated, Any
 
 from graphrewrite import FixedPoint, rule
 
-__all__ = ["Mantissas", "computed_from_inputs", "first_operand", "operands_of"]
+__all__ = ["REARRANGING", "Mantissas", "computed_from_inputs", "first_operand", "operands_of"]
 
 Mantissas = Annotated[
     Any, rule.where(lambda x: isinstance(x.type.element, FixedPoint), "its element type is a fixed-point format")
 ]
 """Annotation of a rule's operand: whole numbers of a fixed-point format."""
+
+REARRANGING = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name_axes")
+"""Ops that change no number, with which the host rearranges inputs."""
 
 
 def operands_of(node: Any) -> list[Any]:

@@ -82,16 +82,31 @@ def _dtype(x):
 
 @rule(keeps="rounding")
 def batch_norm_as_layer(x, gain: Constant, shift: Constant, mean: Constant, var: Constant):
-    """A norm that no layer before it can take up is a layer of its own: one weight for each channel."""
+    """A norm that no layer before it can take up is a layer of its own, or a scaler that the layer behind takes up."""
     norm = op.batch_norm(x, gain, shift, mean, var)
     yield norm
     if any(isinstance(size, str) for size in _channels_first(norm, x)[1:]):
         return decline("a size besides the batch is symbolic", at=norm)
     scale = gain.value / np.sqrt(var.value + var.value.dtype.type(norm.epsilon))
     offset = shift.value - mean.value * scale
+    if _is_taken_up(norm, x):
+        by_channel = (-1, *[1] * (len(x.shape) - 2))
+        return op.add(op.mul(x, scale.reshape(by_channel)), offset.reshape(by_channel))
     if len(x.shape) == 2:
         return op.linear(x, np.diag(scale), offset)
     return _channelwise(x, scale.reshape(-1, 1, *[1] * (len(x.shape) - 2)), offset)
+
+
+def _is_taken_up(norm, x):
+    """Whether the only reader is a layer that can take up scale and offset, or the host applies them to an input."""
+    readers = [reader.node for reader in norm.graph.readers(norm.node)]
+    if len(readers) != 1 or x.type.layout is not None:
+        return False
+    (reader,) = readers
+    kind, attributes = norm.graph.nodes[reader]["type"], norm.graph.nodes[reader]
+    if kind not in ("linear", "conv", "gemm", "matmul") or norm.graph.operands(reader)[0].node != norm.node:
+        return False
+    return x.op_name == "input" or not any(attributes.get("pads", ()))
 
 
 def _channelwise(x, w, b, **attributes):

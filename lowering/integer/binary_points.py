@@ -13,7 +13,8 @@ import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.integer.mantissas import format_of, inexact, infinite, of_layer
-from graphrewrite.lowering.matched_operands import Mantissas
+from graphrewrite.lowering.matched_operands import REARRANGING, Mantissas, computed_from_inputs
+from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.op.nn.pooling import has_window_in_border
 from graphrewrite.types import element_kind
 
@@ -64,13 +65,14 @@ def absorb_clip(x):
 
 @rule(kind="lowering")
 def enter_fixed(x):
-    """An input is rounded to mantissas."""
+    """An input is rounded to mantissas, perhaps after the host has scaled it."""
     rounded = op.quantise(x)
     yield rounded
     if rounded.fractions is not None:
         return decline("the format differs from channel to channel", at=rounded)
     # An operand that is quantised further up is one of the network, which other rules lower.
-    if x.op_name in _COMPUTED or any(x.graph.nodes[n]["type"] in _QUANTISED for n in x.graph.upstream(x.node)):
+    is_of_host = x.op_name not in _COMPUTED or computed_from_inputs(x, (*REARRANGING, *ONE_BY_ONE))
+    if not is_of_host or any(x.graph.nodes[n]["type"] in _QUANTISED for n in x.graph.upstream(x.node)):
         return decline("its operand is not an input", at=x)
     return _real(op.to_fixed(x, element=rounded.element, low=rounded.low, high=rounded.high), rounded)
 

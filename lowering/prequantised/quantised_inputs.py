@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from graphrewrite import Constant, FixedPoint, decline, op, rule
-from graphrewrite.lowering.matched_operands import Mantissas, computed_from_inputs, first_operand
+from graphrewrite.lowering.matched_operands import REARRANGING, Mantissas, computed_from_inputs, first_operand
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import quantised_as
 from graphrewrite.lowering.prequantised.rescaling import limits_within
@@ -19,12 +19,11 @@ __all__ = ["ENTER_QUANTISED", "distances", "zero_of"]
 _BEFORE = {"FLOOR": op.floor, "CEIL": op.ceil}
 """Ops of the host before it rounds half to even."""
 _ROUNDINGS = ("ROUND", "HALF_EVEN", *_BEFORE)
-_REARRANGING = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name_axes")
 
 
 def _is_computed_by_host(x: Any) -> bool:
     """Tell whether a value is computed from float inputs by data movement and elementwise ops, which the host does."""
-    return x.type.element in ("f32", "f64") and computed_from_inputs(x, (*_REARRANGING, *ONE_BY_ONE))
+    return x.type.element in ("f32", "f64") and computed_from_inputs(x, (*REARRANGING, *ONE_BY_ONE))
 
 
 HostValue = Annotated[

@@ -29,6 +29,7 @@ from graphrewrite.lowering.quantisation.fixed_point_formats import (
     fractions_of,
     on_grid,
 )
+from graphrewrite.lowering.quantisation.host_inputs import encoding
 from graphrewrite.lowering.quantisation.window_sums import constant_side, mean_of, total_format
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
@@ -82,7 +83,8 @@ def quantise(
 ) -> Graph:
     """Return the network in fixed point, still written in floats: every value lies on the grid of a format.
 
-    Scale and batch norm are folded into weights first. Then each input and each layer (with the relu or clip after it)
+    Scale and batch norm are folded into weights first; what scales an input and cannot be folded is left to the host.
+    Then each input and each layer (with the relu or clip after it)
     is followed by one ``quantise`` node, the only place that rounds, half to even, and saturates; weights and biases
     are rounded to grids of their own. So is the result of each elementwise function of one value: a sigmoid, a
     gelu. Binary points are chosen by the least squared error over the samples. The last layer keeps the exact
@@ -131,14 +133,17 @@ def quantise(
 class _Quantiser:
     def __init__(self, graph: Graph, inputs: dict[str, np.ndarray], widths: Widths, per_channel: bool) -> None:
         self.graph, self.widths, self.per_channel = graph.copy(), widths, per_channel
-        functions = functions_of(graph)
+        functions, before = functions_of(graph), [encoding(graph, node) for node in graph.inputs]
+        of_host = {node for nodes in before for node in nodes}
         self.functions = {end for end, source in functions.ends.items() if not self.is_of_host(end, source.node)}
+        self.functions -= of_host
         self.computing = self.functions | {
-            n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in functions.members
+            n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in functions.members | of_host
         }
         joins = {n for n in graph if graph.nodes[n]["type"] in _JOINS}
         self.rounding = [n for n in graph.in_order() if n in self.computing | joins]
-        self.points = {n: n if n in self.functions else self.point(n) for n in (*graph.inputs, *self.rounding)}
+        self.points = {nodes[0]: nodes[-1] for nodes in before}
+        self.points |= {n: n if n in self.functions else self.point(n) for n in self.rounding}
         try:
             # What overflows is named below, by its node.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -155,10 +160,9 @@ class _Quantiser:
         """Exact sums that constant factors make means."""
 
     def point(self, node: str) -> str:
-        """The node whose result is quantised: a relu or clip after a node, transposes and reshapes after an input."""
-        passing = {"transpose", "reshape"} if node in self.graph.inputs else {"relu", "clip"}
+        """The node whose result is quantised: a relu or clip after a node."""
         readers = list(self.graph.successors(node))
-        while len(readers) == 1 and self.graph.nodes[readers[0]]["type"] in passing:
+        while len(readers) == 1 and self.graph.nodes[readers[0]]["type"] in ("relu", "clip"):
             node = readers[0]
             readers = list(self.graph.successors(node))
         return node
