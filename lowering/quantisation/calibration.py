@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.types import element_dtype
 
-__all__ = ["Widths", "check_weights", "checked_samples"]
+__all__ = ["Bits", "Widths", "check_weights", "checked_samples"]
 
 
 def checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
@@ -65,21 +66,54 @@ def check_weights(graph: Graph) -> None:
             )
 
 
-class Widths:
-    """The word width of each layer."""
+def layer_names(graph: Graph) -> list[str]:
+    """Return how inputs and layers are called in widths: by the first of their origins."""
+    layers = [n for n in graph.in_order() if graph.nodes[n]["type"] in ("conv", "linear")]
+    return [*graph.inputs, *dict.fromkeys(graph.origin(n)[0] for n in layers)]
 
-    def __init__(self, graph: Graph, bits: int | Mapping[str, int]) -> None:
-        self.table: dict[str, Any] = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
+
+Bits = int | Mapping[str, int | Sequence[int]]
+"""A width, or by layer a width or those of its weights and of its result."""
+
+
+class Widths:
+    """The word widths of each layer: of its weights, and of its result."""
+
+    def __init__(self, graph: Graph, bits: Bits) -> None:
+        given: dict[str, Any] = dict(bits) if isinstance(bits, Mapping) else {"default": bits}
         names = {o for node in graph for o in graph.origin(node)} | set(graph) | {"default"}
-        for name, width in self.table.items():
-            if name not in names:
+        self.table: dict[str, tuple[int, int]] = {}
+        self.patterns: dict[str, tuple[int, int]] = {}
+        for name, widths in given.items():
+            pair = widths if isinstance(widths, tuple | list) and len(widths) == 2 else (widths, widths)
+            for width in pair:
+                if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 4 <= width <= 16:
+                    raise QuantisationError(
+                        f"the width for {name!r} is {widths!r}; widths are integers from 4 to 16, or a pair of them "
+                        "for weights and results"
+                    )
+            is_name = name in names
+            if not is_name and not any(fnmatchcase(other, name) for other in names - {"default"}):
+                if set(name) & set("*?["):
+                    layers = ", ".join(layer_names(graph))
+                    raise QuantisationError(f"bits names {name!r}, which fits no layer (layers: {layers})")
                 raise QuantisationError(f"bits names {name!r}, which is not a layer{did_you_mean(name, names)}")
-            if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 4 <= width <= 16:
-                raise QuantisationError(f"the width for {name!r} is {width!r}; widths are integers from 4 to 16")
+            (self.table if is_name else self.patterns)[name] = (int(pair[0]), int(pair[1]))
+
+    def of_weights(self, graph: Graph, node: str) -> int:
+        """Return the width of a layer's weights."""
+        return self._of(graph, node)[0]
 
     def of(self, graph: Graph, node: str) -> int:
         """Return the width of a node's values, also of a node with the same origins."""
-        for name in (node, *graph.origin(node)):
+        return self._of(graph, node)[1]
+
+    def _of(self, graph: Graph, node: str) -> tuple[int, int]:
+        names = (node, *graph.origin(node))
+        for name in names:
             if name in self.table:
-                return int(self.table[name])
-        return int(self.table.get("default", 8))
+                return self.table[name]
+        for pattern, widths in self.patterns.items():
+            if any(fnmatchcase(name, pattern) for name in names):
+                return widths
+        return self.table.get("default", (8, 8))

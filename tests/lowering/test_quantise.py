@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
-from graphrewrite.lowering import QuantisationError, from_onnx, quantise
+from graphrewrite.lowering import QuantisationError, from_onnx, quantise, to_integer
+from graphrewrite.lowering.integer.mantissas import least_fractions
 from graphrewrite.lowering.quantisation.fixed_point_formats import accumulator, best_fraction, fractions_of, on_grid
 from graphrewrite.op.integer.fixed_point import mantissas
 from tests.support.lowering_networks import mlp, model, residual_cnn, weights
@@ -69,6 +70,17 @@ class TestValues:
         graph = from_onnx(mlp())
         fixed = quantise(graph, weights(20, 4), bits={"fc1": 5, "x": 9, "default": 7})
         assert [element.width for element in formats(fixed)[:2]] == [9, 5]
+
+    def test_widths_by_pattern_and_of_weights_and_results(self) -> None:
+        graph, x = from_onnx(mlp()), weights(20, 4)
+        fixed = quantise(graph, x, bits={"fc*": (4, 9), "default": 7, "fc2": [5, 6], "*": 12})
+        assert [element.width for element in formats(fixed)[:2]] == [12, 9]
+        layers = [n for n in fixed.in_order() if fixed.nodes[n]["type"] == "linear"]
+        found = [fixed.nodes[fixed.operands(n)[1].node]["value"] for n in layers]
+        most = [np.abs(np.ldexp(w, int(least_fractions(w).max()))).max() for w in found]
+        assert 4 <= most[0] <= 8 < most[1] <= 16
+        lowered = to_integer(fixed)
+        np.testing.assert_array_equal(evaluate(lowered, {"x": x})["y"], evaluate(fixed, {"x": x})["y"])
 
     def test_more_bits_are_closer(self) -> None:
         graph, x = from_onnx(residual_cnn()), weights(40, 1, 6, 6, scale=1.0)
@@ -179,6 +191,15 @@ class TestErrors:
             quantise(from_onnx(mlp()), weights(3, 4), bits=bits)
         with pytest.raises(QuantisationError, match="for 'fc1' is"):
             quantise(from_onnx(mlp()), weights(3, 4), bits={"fc1": bits})
+
+    @pytest.mark.parametrize("bits", [(4, 3), (4, 8, 8), [8], (4, "8"), ()])
+    def test_pairs_of_widths(self, bits: object) -> None:
+        with pytest.raises(QuantisationError, match=r"for 'fc1' is .*or a pair of them for weights and results"):
+            quantise(from_onnx(mlp()), weights(3, 4), bits={"fc1": bits})
+
+    def test_a_pattern_for_no_layer(self) -> None:
+        with pytest.raises(QuantisationError, match=r"'conv\*', which fits no layer \(layers: .*fc1"):
+            quantise(from_onnx(mlp()), weights(3, 4), bits={"conv*": 8})
 
     def test_a_width_for_no_layer(self) -> None:
         with pytest.raises(QuantisationError, match="'fc11', which is not a layer; did you mean"):
