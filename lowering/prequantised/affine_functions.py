@@ -19,6 +19,8 @@ _NEVER = 1 << 40
 _FAR = 1 << 62
 _FEW = 64
 """Up to so many corners, no hull is computed."""
+_MARGIN = 1e-9
+"""Margin of a line up to which a single slope is possible."""
 _HALVINGS = 120
 """Bisections from the steepest slope to the precision of a float."""
 
@@ -77,7 +79,7 @@ def line_through(channels: Sequence[Corners]) -> Line | None:
     widest = _gap(outer, best)[0]
     # A margin leaves room for a line that rounds down. Without one a single slope remains, with a tie at a corner: only
     # rounding half to even can satisfy that. Both are checked in integers: the tolerances cannot make a result wrong.
-    if (widest > 1e-9).all():
+    if (widest > _MARGIN).all():
         return _rounded_down(outer, best, steepest)
     return _half_even(corners, best) if (widest > -1e-6).all() else None
 
@@ -257,7 +259,11 @@ def _with_most_trailing_zeros(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def _half_even(corners: Corners, best: np.ndarray) -> Line | None:
-    """A line that rounds half to even; only one slope is possible."""
+    """A line that rounds half to even; in some channel only one slope is possible."""
+    is_tight = _gap(corners, best)[0] <= _MARGIN
+    # Other channels take that slope, too, where it satisfies them: their best one is no round number.
+    shared = np.full_like(best, np.median(best[is_tight]))
+    best = np.where(~is_tight & (_gap(corners, shared)[0] > 0), shared, best)
     for shift in range(25):
         exact = np.ldexp(best, shift)
         factors, each = np.rint(exact).astype(np.int64), np.full(len(best), shift, np.int64)
@@ -265,7 +271,9 @@ def _half_even(corners: Corners, best: np.ndarray) -> Line | None:
         if (np.abs(factors - exact) > 1e-6 * np.maximum(1, exact)).any():
             continue
         low, high = _addends(corners, factors, each, (1 << shift) >> 1)
-        for addends in (_with_most_trailing_zeros(low, high), low, high):
+        # Between ties there is none to be decided: away from both ends every channel that has room is safe.
+        inside = np.where(~is_tight & (high - low > 1), (low + high) >> 1, low)
+        for addends in (_with_most_trailing_zeros(low, high), low, high, inside):
             if (low <= high).all() and (line := _line(corners, factors, addends, each, "half_even")) is not None:
                 return line
     return None

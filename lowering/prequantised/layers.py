@@ -11,6 +11,7 @@ from graphrewrite.lowering.composite.axes import channel_entries, named
 from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.preparation.pooling_windows import Windows, windows_of
 from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
+from graphrewrite.lowering.prequantised.quantisers import QUANTISED
 from graphrewrite.op.tensor.linear_algebra import scaled
 from graphrewrite.rewriting.rule.replacement import Known
 from graphrewrite.types import element_dtype
@@ -18,6 +19,8 @@ from graphrewrite.types import element_dtype
 __all__ = ["LOWER_SCALED_LAYERS", "LOWER_UNSCALED_LAYERS", "accumulated", "is_single", "per_channel"]
 
 _FARTHEST = 60
+_FINEST = 24
+"""Most bits below the grid of the sums that a bias of the last layer may have."""
 _WIDEST = 47
 """Most bits of an accumulator: its product with a multiplier of one bit must fit 48."""
 
@@ -178,6 +181,77 @@ def lower_scaled_gemm(x: Mantissas, s: Constant, w: Constant, b: Constant | None
     return _gemm(x, s.value, w, b, gemm)
 
 
+@rule(keeps="assumes", shared="keep")
+def add_scaled_bias(x: Mantissas, w: Constant, b: Constant, s: Constant, c: Constant):
+    """A constant added to scaled sums is part of their bias; assumes that the float sum is exact."""
+    layer = (op.integer_linear | op.integer_conv)(x, w, b)
+    sums = op.from_fixed(layer, fraction=0)
+    real = op.cast(op.mul(sums, s))
+    total = op.add(real, c)
+    yield total
+    if total.type != real.type or channel_entries(c.shape, len(layer.shape)) is None:
+        return decline("its addend differs along other axes than the channels, or broadcasts the sums", at=c)
+    units = per_channel(s.value, len(layer.shape))
+    if units is None:
+        return decline("the scale of its sums differs along other axes than the channels", at=s)
+    whole = multiples_of(c.value.reshape(-1), units)
+    if whole is not None:
+        bias = b.value + whole
+        element = accumulated(w.value, bias, x.type.element)
+        if isinstance(element, str):
+            return decline(element, at=total)
+        finer, wide = 0, layer.op(x, w, bias, like=layer, element=element)
+    elif any(total.graph.nodes[n]["type"] in QUANTISED for n in total.graph.downstream(total.node)):
+        return decline("its addend is on no grid of the sums: the quantiser that follows rounds it", at=c)
+    elif (fine := _on_finer_grid(c.value, units)) is None:
+        return decline(f"its addend is on no grid of {_FINEST} bits below that of the sums", at=c)
+    else:
+        # The layer is as it was: wider weights would make its multipliers wider.
+        finer, terms = fine
+        ends = [(end << finer) + int(t) for end in (layer.element.minimum, layer.element.maximum) for t in terms]
+        element = FixedPoint.holding(min(0, *ends), max(1, *ends))
+        if element.width > _WIDEST:
+            return decline(f"its sums with this addend need {element.width} bits, more than {_WIDEST}", at=total)
+        addend = tuple(terms.tolist()) if len(terms) > 1 else int(terms[0])
+        wide = op.rescale(layer, multiplier=1 << finer, addend=addend, shift=0, element=element)
+    return named(op.cast(op.mul(op.from_fixed(wide, like=sums), s.value / 2**finer), like=real), total)
+
+
+@rule
+def absorb_addend(x: Mantissas, w: Constant, b: Constant):
+    """An addend after the sums of a layer is part of their bias; a factor of 2 or 4 widens the weights by its zeros."""
+    layer = (op.integer_linear | op.integer_conv)(x, w, b)
+    scaled_sums = op.rescale(layer)
+    yield scaled_sums
+    addends, factors = np.atleast_1d(scaled_sums.addend), np.unique(scaled_sums.multiplier)
+    factor = int(factors[0])
+    if not addends.any():
+        return decline("it has no addend", at=scaled_sums)
+    if len(factors) > 1 or factor not in (1, 2, 4):
+        return decline("a multiplier adds its addend", at=scaled_sums)
+    if (w.value == 1).all() or (factor > 1 and np.isin(w.value, (-1, 0, 1)).all()):
+        return decline("its weights are signs, or all 1: a count, or a plain sum", at=w)
+    weights, bias = w.value * factor, b.value * factor + addends
+    element = accumulated(weights, bias, x.type.element)
+    if isinstance(element, str):
+        return decline(element, at=layer)
+    is_all = not np.any(scaled_sums.shift) and scaled_sums.low is None and scaled_sums.high is None
+    if is_all and not scaled_sums.offset and scaled_sums.element.width >= element.width:
+        return layer.op(x, weights, bias, like=layer, element=scaled_sums.element)
+    sums = layer.op(x, weights, bias, like=layer, element=element)
+    return op.rescale(sums, like=scaled_sums, multiplier=1, addend=0)
+
+
+def _on_finer_grid(c: np.ndarray, units: np.ndarray) -> tuple[int, np.ndarray] | None:
+    """How many bits constants need below a grid, and the integers that they are there, rounded to their own type."""
+    for finer in range(1, _FINEST + 1):
+        grid = units / 2.0**finer
+        whole = np.rint(c.reshape(-1).astype(np.float64) / grid)
+        if ((whole * grid).astype(c.dtype) == c.reshape(-1)).all():
+            return finer, whole.astype(np.int64)
+    return None
+
+
 @rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_scaled_average_pool(x: Mantissas, s: Constant):
     """A mean of scaled mantissas over windows scales their sum; assumes that the float sums are exact."""
@@ -272,6 +346,8 @@ LOWER_SCALED_LAYERS = (
     lower_scaled_linear,
     lower_scaled_matmul,
     lower_scaled_gemm,
+    add_scaled_bias,
+    absorb_addend,
     lower_scaled_average_pool,
     lower_scaled_global_average_pool,
 )

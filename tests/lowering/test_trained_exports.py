@@ -199,3 +199,36 @@ def test_a_product_of_wide_numbers_is_near_one_line() -> None:
     values = {"x": np.random.default_rng(0).normal(scale=3, size=(100, 3)).astype(np.float32)}
     off = np.abs(evaluate(whole, values)["y"] - evaluate(g, values)["y"]).max() / (2**-12 * 1.1)
     assert off < sum(bounds.values()) + 1
+
+
+class TestBiases:
+    """As QKeras and brevitas write them: a product, and an addend on whatever grid, or on none."""
+
+    @pytest.mark.parametrize("bits", [4, 1])
+    @pytest.mark.parametrize("last", [False, True])
+    @pytest.mark.parametrize("grid", [2**-7, 2**-9, 2**-12, 0.0123, None])
+    def test_an_addend_is_part_of_its_layer(self, grid: float | None, last: bool, bits: int) -> None:
+        g, x = given(6)
+        random = np.random.default_rng(1)
+        w = (random.integers(-8, 8, (6, 5)) if bits > 1 else random.choice([-1, 1], (6, 5))) / np.float32(8)
+        b = random.normal(size=5).astype(np.float32)
+        b[0] = 0  # whose halves are rounded to the even side, unlike those of the others
+        b = b if grid is None else np.rint(b / np.float32(grid)) * np.float32(grid)
+        total = op.add(op.matmul(quant(x, 2**-4, 5), w.astype(np.float32)), b)
+        g.output("y", total if last else quant(op.relu(total), 2**-3, 5, signed=False))
+        compare(g, rules={"add_scaled_bias"} if last or grid == 2**-7 else {"absorb_addend"} if bits > 1 else set())
+        whole = to_integer(g)
+        assert "add" not in kinds(partition(whole).after)
+        # Weights of one bit stay so, to be counted; at the end they have no wider multipliers.
+        is_apart = grid != 2**-7 and (bits == 1 or (last and grid != 2**-9))
+        assert ("affine" in kinds(to_stream(whole))) == is_apart
+
+    @pytest.mark.parametrize("shape", [(1, 3, 1, 1), (3, 1, 1), (1,)])
+    def test_of_convolutions(self, shape: tuple[int, ...]) -> None:
+        g, x = given(2, 4, 4)
+        w = np.random.default_rng(1).integers(-8, 8, (3, 2, 3, 3)).astype(np.float32) / 8
+        b = np.arange(1, 1 + np.prod(shape)).reshape(shape).astype(np.float32) / 128
+        conv = op.conv(quant(x, 2**-4, 5), w, pads=(1, 1, 1, 1), strides=(1, 1), dilations=(1, 1))
+        g.output("y", op.relu(op.add(g.constant(b), conv)))
+        core = compare(g, rules={"add_scaled_bias"})
+        assert kinds(core) == {"input", "output", "constant", "integer_conv"}

@@ -55,7 +55,7 @@ def test_random_networks_are_exact(seed: int) -> None:
 RARE = {
     "enter_bipolar", "enter_thresholds", "lower_unscaled_layer", "lower_unscaled_matmul", "concat_mantissas",
     "enter_moved", "leave_moved", "leave_reshaped", "arg_max_scaled", "approach_sum", "approach_sum_steps",
-    "approach_sums", "swap_difference", "swap_comparison", "swap_quotient",
+    "approach_sums", "swap_difference", "swap_comparison", "swap_quotient", "add_scaled_bias",
 }  # fmt: skip
 """Rules of which a test below has a network of its own."""
 
