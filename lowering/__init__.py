@@ -49,6 +49,7 @@ from graphrewrite.lowering.prequantised import (
 from graphrewrite.lowering.prequantised.approximations import function_bounds
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.quantiser import quantise
+from graphrewrite.lowering.quantisation.width_search import search_widths
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD
 from graphrewrite.lowering.streaming.bridge import enter, leave
 from graphrewrite.lowering.streaming.multiplier_free import MAP_COUNTING
@@ -100,6 +101,7 @@ __all__ = [
     "lower_composite",
     "partition",
     "quantise",
+    "search_widths",
     "softmax_as_arg_max",
     "softmax_bounds",
     "softmax_in_hardware",

@@ -11,9 +11,13 @@ import numpy as np
 from graphrewrite import Graph
 from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering.errors import QuantisationError
+from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.types import element_dtype
 
-__all__ = ["Bits", "Widths", "check_weights", "checked_samples"]
+__all__ = ["LAYERS", "Bits", "Widths", "check_weights", "checked_samples", "layer_names"]
+
+LAYERS = frozenset({"conv", "linear", "add", "sub", "mul"})
+"""Computing ops, each followed by one quantise node."""
 
 
 def checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
@@ -67,9 +71,11 @@ def check_weights(graph: Graph) -> None:
 
 
 def layer_names(graph: Graph) -> list[str]:
-    """Return how inputs and layers are called in widths: by the first of their origins."""
-    layers = [n for n in graph.in_order() if graph.nodes[n]["type"] in ("conv", "linear")]
-    return [*graph.inputs, *dict.fromkeys(graph.origin(n)[0] for n in layers)]
+    """Return how inputs and what is rounded behind them are called in widths: by the first of their origins."""
+    functions = functions_of(graph)
+    layers = {n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in functions.members}
+    rounded = [n for n in graph.in_order() if n in layers or n in functions.ends]
+    return list(dict.fromkeys([*graph.inputs, *(graph.origin(n)[0] for n in rounded)]))
 
 
 Bits = int | Mapping[str, int | Sequence[int]]

@@ -18,7 +18,7 @@ from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
-from graphrewrite.lowering.quantisation.calibration import Bits, Widths, check_weights, checked_samples
+from graphrewrite.lowering.quantisation.calibration import LAYERS, Bits, Widths, check_weights, checked_samples
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.lowering.quantisation.fixed_point_formats import (
     accumulator,
@@ -35,10 +35,7 @@ from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 
-__all__ = ["LAYERS", "quantise"]
-
-LAYERS = frozenset({"conv", "linear", "add", "sub", "mul"})
-"""Computing ops, each followed by one quantise node."""
+__all__ = ["noise", "prepared", "quantise"]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -130,19 +127,25 @@ def quantise(
     >>> [str(fixed.nodes[n]["element"]) for n in fixed if fixed.nodes[n]["type"] == "quantise"]
     ['s8f7', 's15f14']
     """
+    folded, inputs = prepared(graph, samples, steps)
+    widths = Widths(folded, bits)
+    found = [_Quantiser(folded, inputs, widths, own, fit).run() for own in sorted({False, per_channel})]
+    return found[0] if len(found) == 1 else min(found, key=partial(noise, folded, inputs))
+
+
+def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tuple[Graph, dict[str, np.ndarray]]:
+    """Return a network with all that can be folded into its layers, and checked samples by input."""
     refuse_unknown(graph)
     folded = recorded(
         graph, (*SINK_TRANSPOSES, *POOL_POSITIONS, *BY_WINDOWS, spread_operand, *LOWER_SUMS, *FOLDING, *RULES), steps
     )
     inputs = checked_samples(folded, samples)
     check_weights(folded)
-    widths = Widths(folded, bits)
-    found = [_Quantiser(folded, inputs, widths, own, fit).run() for own in sorted({False, per_channel})]
-    return found[0] if len(found) == 1 else min(found, key=partial(_noise, folded, inputs))
+    return folded, inputs
 
 
-def _noise(graph: Graph, inputs: dict[str, np.ndarray], quantised: Graph) -> float:
-    """The power of the error of all outputs, each by its variance."""
+def noise(graph: Graph, inputs: dict[str, np.ndarray], quantised: Graph) -> float:
+    """Return the power of the error of all outputs, each by its variance."""
     wanted, found = (evaluate(g, inputs) for g in (graph, quantised))
     return sum(float(np.square(found[n] - y).mean() / (y.var() or 1.0)) for n, y in wanted.items())
 
