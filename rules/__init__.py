@@ -21,12 +21,14 @@ y = output(x)
 """
 
 from graphrewrite.rules.affine import (
+    constant_before_reshape,
     divide_as_multiply,
     fold_batch_norm,
     fold_bias,
     fold_input_offset,
     fold_input_scale,
     fold_scale,
+    norm_before_reshape,
     subtract_as_add,
 )
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
@@ -68,6 +70,7 @@ __all__ = [
     "add_bias",
     "average_pool_as_conv",
     "batch_norm_as_layer",
+    "constant_before_reshape",
     "divide_as_multiply",
     "drop_cast_to_fixed_and_back",
     "drop_dropout",
@@ -97,6 +100,7 @@ __all__ = [
     "merge_reshapes",
     "merge_transfers",
     "merge_transposes",
+    "norm_before_reshape",
     "outline",
     "outline_nodes",
     "permute_linear_weights",
@@ -135,6 +139,8 @@ FOLDING = (
     fold_pad,
     divide_as_multiply,
     subtract_as_add,
+    norm_before_reshape,
+    constant_before_reshape,
     fold_bias,
     fold_scale,
     fold_batch_norm,

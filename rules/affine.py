@@ -7,12 +7,14 @@ import numpy as np
 from graphrewrite import Constant, decline, op, rule
 
 __all__ = [
+    "constant_before_reshape",
     "divide_as_multiply",
     "fold_batch_norm",
     "fold_bias",
     "fold_input_offset",
     "fold_input_scale",
     "fold_scale",
+    "norm_before_reshape",
     "subtract_as_add",
 ]
 
@@ -53,6 +55,42 @@ def _per_channel(constant, layer):
 
 def _scaled(w, scale):
     return w.value * scale.reshape(-1, *[1] * (w.value.ndim - 1))
+
+
+def _around_channels(x, shaped):
+    """The reason why a reshape does more than add or drop axes of size 1 behind the channels, or an empty text."""
+    if x.type.layout is not None or shaped.type.layout is not None:
+        return "its axes have names"
+    if len(x.shape) < 2 or x.shape[:2] != shaped.shape[:2] or {*x.shape[2:], *shaped.shape[2:]} - {1}:
+        return "its reshape does more than add or drop axes of size 1 behind the channels"
+    return ""
+
+
+@rule(shared="keep")
+def norm_before_reshape(x, gain, shift, mean, var):
+    """A norm may come before axes of size 1 are added behind the channels: PyTorch exports that of vectors so."""
+    shaped = op.reshape(x)
+    norm = op.batch_norm(shaped, gain, shift, mean, var)
+    yield norm
+    if reason := _around_channels(x, shaped):
+        return decline(reason, at=shaped)
+    return op.reshape(op.batch_norm(x, gain, shift, mean, var, like=norm), like=shaped)
+
+
+@rule(shared="keep")
+def constant_before_reshape(x, c: Constant):
+    """So may a factor, or an addend, of each channel."""
+    shaped = op.reshape(x)
+    result = (op.add | op.mul)(shaped, c)
+    yield result
+    if reason := _around_channels(x, shaped):
+        return decline(reason, at=shaped)
+    if isinstance(shaped.shape[1], str) or result.type != shaped.type:
+        return decline("its channels are symbolic, or the constant broadcasts them", at=result)
+    entries = _per_channel(c, shaped)
+    if entries is None:
+        return decline("the constant is not one number a channel", at=c)
+    return op.reshape(result.op(x, entries.reshape(-1, *[1] * (len(x.shape) - 2)), like=result), like=shaped)
 
 
 @rule(keeps="rounding")

@@ -29,7 +29,7 @@ from graphrewrite.lowering.prequantised.sums_and_products import add_multiples
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
-from graphrewrite.rules import RULES
+from graphrewrite.rules import RULES, constant_before_reshape, norm_before_reshape
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
@@ -124,7 +124,8 @@ def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | N
     y = output(from_fixed_3)
     """
     # Transposes meet before anything is lowered: mantissas hide the elementwise ops that they could pass.
-    cleaned = recorded(graph, (write_split_by_slices, *POOL_POSITIONS, *SINK_TRANSPOSES, *RULES), steps)
+    first_of_all = (write_split_by_slices, norm_before_reshape, constant_before_reshape, *POOL_POSITIONS)
+    cleaned = recorded(graph, (*first_of_all, *SINK_TRANSPOSES, *RULES), steps)
     first = lowered = recorded(cleaned, (*SINK_TRANSPOSES, *LOWER_TO_INTEGER, *RULES), steps)
     near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER
     # Rules that give up exactness, then those for layers that nobody quantises, run only while something is left: an

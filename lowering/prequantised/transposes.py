@@ -150,6 +150,38 @@ def pad_before_transpose(x):
     return op.transpose(op.pad(x, like=padded, pads=pads), perm=transposed.perm)
 
 
+def _resized_axes(resized: Any, x: Any) -> list[int]:
+    """The axes that a resize does not leave as they are, in the order in which it interpolates along them."""
+    rank = len(x.shape)
+    named = [axis % rank for axis in (range(rank) if resized.axes is None else resized.axes)]
+    scales = dict(zip(named, resized.scales or (1.0,) * len(named), strict=True))
+    if resized.keep_aspect_ratio_policy != "stretch":
+        return sorted(named)
+    return [a for a in range(rank) if scales.get(a, 1.0) != 1 or resized.shape[a] != x.shape[a]]
+
+
+@rule(shared="keep")
+def resize_before_transpose(x):
+    """Positions may be resized before the axes are transposed."""
+    transposed = op.transpose(x)
+    resized = op.resize(transposed)
+    yield resized
+    if _axes_have_names(x, resized) or _is_computed_by_host(x):
+        return decline("its axes are named, or the host transposes inputs", at=resized)
+    if resized.roi is not None:
+        return decline("it has a region of interest", at=resized)
+    perm, back = tuple(transposed.perm), _inverse(transposed.perm)
+    interpolated = [perm[axis] for axis in _resized_axes(resized, transposed)]
+    if resized.mode != "nearest" and interpolated != sorted(interpolated):
+        return decline("its axes would be interpolated in another order, which rounds differently", at=resized)
+    given = {name: getattr(resized, name) for name in ("sizes", "scales") if getattr(resized, name) is not None}
+    if resized.axes is None:
+        moved = {name: tuple(values[b] for b in back) for name, values in given.items()}
+    else:
+        moved = {"axes": tuple(perm[axis % len(perm)] for axis in resized.axes)}
+    return op.transpose(op.resize(x, like=resized, **moved), perm=perm)
+
+
 def _between(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Permutations that move the last axis after the batch, and back."""
     return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
@@ -246,6 +278,7 @@ SINK_TRANSPOSES = (
     reduce_before_transpose,
     concat_before_transpose,
     pad_before_transpose,
+    resize_before_transpose,
     multiply_positions,
     multiply_stored_positions,
     permute_integer_weights,

@@ -7,7 +7,7 @@ import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, op
 from graphrewrite.graph import Value
-from graphrewrite.lowering import LoweringError, function_bounds, partition, to_integer, to_stream
+from graphrewrite.lowering import LoweringError, function_bounds, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.integer.classifier_heads import probabilities, softmax_as_arg_max
 from tests.lowering.test_trained_models import compare
 from tests.support.trained_networks import stored
@@ -232,3 +232,21 @@ class TestBiases:
         g.output("y", op.relu(op.add(g.constant(b), conv)))
         core = compare(g, rules={"add_scaled_bias"})
         assert kinds(core) == {"input", "output", "constant", "integer_conv"}
+
+
+@pytest.mark.parametrize("stores", [False, True])
+@pytest.mark.parametrize("around", [(1,), (1, 1)])
+def test_a_norm_of_vectors_is_part_of_its_layer(stores: bool, around: tuple[int, ...]) -> None:
+    """As PyTorch exports it: with axes of size 1 behind the channels, which are dropped again."""
+    g, x = given(6)
+    random = np.random.default_rng(1)
+    gain, shift, mean, var = random.normal(size=(4, 5)).astype(np.float32)
+    y = op.linear(quant(x, 2**-4, 5) if stores else x, random.integers(-8, 8, (5, 6)).astype(np.float32) / 8)
+    axes = tuple(range(2, 2 + len(around)))
+    wide = op.batch_norm(op.unsqueeze(y, axes=axes), gain, shift, mean, np.square(var))
+    wide = op.mul(op.add(wide, shift.reshape(5, *around)), np.float32(0.7))
+    y = op.relu(op.squeeze(wide, axes=axes))
+    g.output("y", quant(y, 2**-3, 5, signed=False) if stores else y)
+    fixed = g if stores else quantise(g, random.normal(size=(50, 6)).astype(np.float32))
+    core = compare(fixed, rules=set())
+    assert kinds(core) - {"requantise", "rescale"} <= {"input", "output", "constant", "integer_linear", "relu"}

@@ -10,7 +10,7 @@ import pytest
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.lowering import LoweringError, partition, quantise, to_integer, to_stream
-from graphrewrite.lowering.prequantised.transposes import merge_into_shuffle
+from graphrewrite.lowering.prequantised.transposes import merge_into_shuffle, resize_before_transpose
 from tests.support.trained_networks import stored
 from tests.support.transposed_networks import channels_last
 
@@ -53,7 +53,12 @@ def dense_on_positions(x: Value) -> Value:
     return op.reduce_mean(op.relu(op.matmul(op.relu(op.matmul(x, weights(3, 4))), weights(4, 2))), axes=(1, 2))
 
 
-NETWORKS = [flat, residual, joined, dense_on_positions]
+def up_sampled(x: Value) -> Value:
+    larger = op.resize(scaled(conv(x, 2)), scales=(1.0, 2.0, 2.0, 1.0), coordinate_transformation_mode="asymmetric")
+    return op.relu(conv(op.resize(larger, sizes=(8, 16), axes=(-3, 2)), 2))
+
+
+NETWORKS = [flat, residual, joined, dense_on_positions, up_sampled]
 
 
 def compare(g: Graph, x: np.ndarray) -> None:
@@ -70,6 +75,25 @@ def compare(g: Graph, x: np.ndarray) -> None:
 def test_they_are_quantised_and_compile(build: Callable[[Value], Value]) -> None:
     g, x = channels_last(build, 4, 4, 3), np.random.default_rng(1).normal(size=(6, 4, 4, 3)).astype(np.float32)
     compare(quantise(g, x, bits=6), x)
+
+
+def test_interpolation_is_quantised_and_compiles() -> None:
+    def build(x: Value) -> Value:
+        return scaled(conv(op.resize(scaled(conv(x, 2)), scales=(1.0, 2.0, 2.0, 1.0), mode="linear"), 1))
+
+    g, x = channels_last(build, 3, 3, 2), np.random.default_rng(1).normal(size=(6, 3, 3, 2)).astype(np.float32)
+    compare(quantise(g, x, bits=6), x)
+
+
+def test_axes_are_interpolated_in_their_order() -> None:
+    def build(x: Value) -> Value:
+        return op.resize(op.transpose(op.softmax(x), perm=(0, 3, 2, 1)), scales=(1, 1, 2, 3))
+
+    nearest = channels_last(build, 3, 2, 2)
+    linear = nearest.copy()
+    linear.nodes["resize_1"]["mode"] = "linear"
+    assert resize_before_transpose.find(nearest)
+    assert "in another order" in str(resize_before_transpose.explain(linear, at="resize_1"))
 
 
 @pytest.mark.parametrize("build", NETWORKS)
