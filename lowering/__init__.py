@@ -23,6 +23,8 @@ from graphrewrite.lowering.errors import (
     OpenSizesError,
     ParallelismError,
     QuantisationError,
+    QuantisationLossError,
+    QuantisationWarning,
     UnsupportedOpsError,
 )
 from graphrewrite.lowering.exchange.entry import Entry
@@ -93,6 +95,8 @@ __all__ = [
     "ParallelismError",
     "Partition",
     "QuantisationError",
+    "QuantisationLossError",
+    "QuantisationWarning",
     "UnsupportedOpsError",
     "enter",
     "from_onnx",

@@ -14,6 +14,8 @@ __all__ = [
     "OpenSizesError",
     "ParallelismError",
     "QuantisationError",
+    "QuantisationLossError",
+    "QuantisationWarning",
     "UnsupportedOpsError",
     "declined_reasons",
     "origins_text",
@@ -48,6 +50,14 @@ class UnsupportedOpsError(ModelError):
 
 class QuantisationError(GraphRewriteError):
     """A graph cannot be quantised with the given samples and widths."""
+
+
+class QuantisationLossError(QuantisationError):
+    """Quantising loses more than is allowed; names the layers that lose it."""
+
+
+class QuantisationWarning(UserWarning):
+    """A layer of a quantised network gives the same for all samples, although the float network's does not."""
 
 
 class LoweringError(GraphRewriteError):

@@ -55,7 +55,7 @@ class Agreement:
     snr : float or None
         Ratio of the signal to the noise in dB, infinite where all numbers are equal; None as above.
     r2 : float or None
-        Coefficient of determination against the right numbers, averaged over entries; None without these.
+        Coefficient of determination against the right numbers, of all entries together; None without these.
     """
 
     output: str
@@ -300,9 +300,7 @@ def _errors(wanted: np.ndarray, values: np.ndarray) -> dict[str, float]:
     }
 
 
-def _determination(values: np.ndarray, truth: np.ndarray) -> float:
-    """Return R², the mean over entries; an entry that never varies counts 1 if it is met, else 0."""
-    values, truth = (array.reshape(len(array), -1).astype(np.float64) for array in (values, truth))
-    residual, total = np.square(values - truth).sum(axis=0), np.square(truth - truth.mean(axis=0)).sum(axis=0)
-    constant = np.where(residual > 0, 0.0, 1.0)
-    return float(np.where(total > 0, 1 - residual / np.where(total > 0, total, 1.0), constant).mean())
+def _determination(values: np.ndarray, truth: np.ndarray) -> float | None:
+    """Return R², weighted by the variance of the entries; None where nothing varies."""
+    total = float(np.square(truth - truth.mean(axis=0)).sum())
+    return 1 - float(np.square(values - truth).sum()) / total if total else None

@@ -28,6 +28,7 @@ from graphrewrite.lowering.quantisation.fixed_point_formats import (
     fractions_of,
     on_grid,
 )
+from graphrewrite.lowering.quantisation.guards import warn_of_lost_layer
 from graphrewrite.lowering.quantisation.host_inputs import encoding
 from graphrewrite.lowering.quantisation.weight_rounding import ENOUGH, fitted, mean_shift, moments
 from graphrewrite.lowering.quantisation.window_sums import constant_side, mean_of, total_format
@@ -117,6 +118,11 @@ def quantise(
         If samples are missing, empty, not finite or of the wrong shape, weights are not finite, or widths are out of
         range.
 
+    Warns
+    -----
+    QuantisationWarning
+        If the quantised results of a layer never vary over the samples, although those of the float network do.
+
     Examples
     --------
     >>> from graphrewrite import Tensor
@@ -130,7 +136,9 @@ def quantise(
     folded, inputs = prepared(graph, samples, steps)
     widths = Widths(folded, bits)
     found = [_Quantiser(folded, inputs, widths, own, fit).run() for own in sorted({False, per_channel})]
-    return found[0] if len(found) == 1 else min(found, key=partial(noise, folded, inputs))
+    fixed = found[0] if len(found) == 1 else min(found, key=partial(noise, folded, inputs))
+    warn_of_lost_layer(folded, fixed, inputs)
+    return fixed
 
 
 def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tuple[Graph, dict[str, np.ndarray]]:

@@ -1,0 +1,76 @@
+"""What quantising loses is found in the layer that loses it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, Tensor, op
+from graphrewrite.lowering import QuantisationWarning, quantise
+from graphrewrite.lowering.quantisation.guards import findings
+from tests.support.lowering_networks import weights
+
+X = np.random.default_rng(5).normal(size=(60, 6))
+
+
+def network(first: np.ndarray, second: np.ndarray) -> Graph:
+    """Two layers: as many channels as rows."""
+    g = Graph("g")
+    x = g.input("x", Tensor("f64", ("N", first.shape[1])))
+    h = op.relu(op.linear(x, first, np.full(len(first), 0.5)))
+    g.output("y", op.linear(h, second, np.zeros(len(second))))
+    for node, name in (("linear_1", "fc1"), ("linear_2", "fc2")):
+        g.nodes[node]["origin"] = (name,)
+    return g
+
+
+def found(g: Graph, x: np.ndarray = X, test: np.ndarray | None = None, bits: int = 8) -> list[tuple[str, str]]:
+    rows = findings(g, quantise(g, x, bits=bits), {"x": x if test is None else test})
+    json.dumps([row.as_dict() for row in rows], allow_nan=False)
+    for row in rows:
+        assert 0 < row.share <= 1
+    return [(row.layer, row.kind) for row in rows]
+
+
+FIRST, SECOND = weights(5, 6, seed=2).astype(float), weights(3, 5, seed=3).astype(float)
+
+
+@pytest.mark.parametrize("bits", [8, 6])
+def test_a_sound_network_has_none(bits: int) -> None:
+    assert found(network(FIRST, SECOND), bits=bits) == []
+
+
+def test_rows_of_weights_that_vanish() -> None:
+    second = SECOND * [[1], [1], [1e-4]]
+    assert found(network(FIRST, second)) == [("fc2", "channels")]  # its weights are next to nothing, too
+    first = np.where(np.arange(5)[:, None] == 4, 0.06, FIRST)
+    assert ("fc1", "weights") in found(network(first, SECOND), bits=4)
+
+
+def test_clipped_samples_are_found_where_they_enter() -> None:
+    assert found(network(FIRST, SECOND), test=9 * X)[0] == ("x", "clipped")
+
+
+def test_noise_is_found_in_the_first_layer_that_has_it() -> None:
+    """Two channels that are almost equal, of which the next layer takes the difference."""
+    first = np.tile(FIRST[:1], (2, 1)) * [[1], [1.01]]
+    (row,) = findings(g := network(first, np.array([[100.0, -100.0]])), quantise(g, X, bits=6), {"x": X})
+    assert (row.layer, row.kind) == ("fc2", "noise")
+    assert "dB above the noise" in row.text
+    assert "--bits fc" in row.remedy
+
+
+def test_samples_of_one_kind_and_single_ones_say_nothing() -> None:
+    assert found(network(FIRST, SECOND), test=X[:1]) == []
+    assert found(network(FIRST, SECOND), x=np.zeros((20, 6))) == []
+
+
+def test_a_layer_that_is_lost_is_warned_of_at_once() -> None:
+    """Its values are far above what they vary by."""
+    g = Graph("g")
+    x = g.input("x", Tensor("f64", ("N", 1)))
+    g.output("y", op.linear(op.sigmoid(op.linear(x, np.full((1, 1), 1e-3), np.full(1, 2.0))), np.eye(1), np.zeros(1)))
+    with pytest.warns(QuantisationWarning, match="lost everything: linear_1: its quantised values never vary; give"):
+        quantise(g, X[:, :1])
