@@ -24,7 +24,7 @@ _VANISHED = 0.5
 _NOISE = 0.1
 """Shares of values that are clipped, of other numbers than zero that become zero, and of the signal's variance that is
 lost: beyond them a layer is named."""
-_ENOUGH = 16
+_ENOUGH = 32
 """What never varies over fewer samples is no reason for a warning."""
 _RARE = 0.05
 """A channel that differs from its usual value in fewer samples may be lost."""
@@ -106,11 +106,11 @@ def findings(
     return tuple(_Review(graph, folded, quantised, inputs, most_noise).run())
 
 
-def warn_of_lost_layer(folded: Graph, quantised: Graph, inputs: Mapping[str, Any]) -> None:
+def warn_of_lost_layer(graph: Graph, folded: Graph, quantised: Graph, inputs: Mapping[str, Any]) -> None:
     """Warn of the first layer whose quantised results never vary, although those of the folded float network do."""
     if min((len(array) for array in inputs.values()), default=0) < _ENOUGH:
         return
-    review = _Review(folded, folded, quantised, inputs)
+    review = _Review(graph, folded, quantised, inputs)
     found = (each for point in review.points for each in review.constant(point) if each.kind == "constant")
     if first := next(found, None):
         warnings.warn(f"quantising lost everything: {first}", QuantisationWarning, stacklevel=3)

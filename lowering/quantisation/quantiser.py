@@ -137,7 +137,7 @@ def quantise(
     widths = Widths(folded, bits)
     found = [_Quantiser(folded, inputs, widths, own, fit).run() for own in sorted({False, per_channel})]
     fixed = found[0] if len(found) == 1 else min(found, key=partial(noise, folded, inputs))
-    warn_of_lost_layer(folded, fixed, inputs)
+    warn_of_lost_layer(graph, folded, fixed, inputs)
     return fixed
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite import Graph, evaluate
-from graphrewrite.lowering.errors import QuantisationError
+from graphrewrite.lowering.errors import QuantisationError, QuantisationWarning
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.lowering.quantisation.calibration import layer_names
 from graphrewrite.lowering.quantisation.quantiser import noise, prepared, quantise
@@ -74,7 +75,9 @@ def search_widths(
     reference = Reference(folded, inputs, labels)
 
     def quantised(widths: Mapping[Place, int]) -> Graph:
-        return quantise(folded, inputs, bits=_as_bits(widths), per_channel=per_channel)
+        with warnings.catch_warnings():  # of widths that are tried only
+            warnings.simplefilter("ignore", QuantisationWarning)
+            return quantise(folded, inputs, bits=_as_bits(widths), per_channel=per_channel)
 
     def loss(widths: Mapping[Place, int]) -> float:
         return reference.loss(evaluate(quantised(widths), inputs))
