@@ -48,6 +48,7 @@ from graphrewrite.lowering.prequantised import (
     MOVE_SCALES,
     SWAP_OPERANDS,
 )
+from graphrewrite.lowering.port_encodings import port_encodings
 from graphrewrite.lowering.prequantised.approximations import function_bounds
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.quantiser import quantise
@@ -104,6 +105,7 @@ __all__ = [
     "leave",
     "lower_composite",
     "partition",
+    "port_encodings",
     "quantise",
     "search_widths",
     "softmax_as_arg_max",

@@ -6,9 +6,14 @@ from typing import Any
 from graphrewrite.hdl.component import Resources
 from graphrewrite.hdl.emission.vectors import Vectors
 from graphrewrite.hdl.netlist import Instance, Netlist
+from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.hdl.simulation.simulation import predict
+from graphrewrite.types import Stream
 
-__all__ = ["describe", "version"]
+__all__ = ["FORMAT", "describe", "version"]
+
+FORMAT = 2
+"""Version of the form of ``design.json``; it changes where programs that read it would have to. The first had none."""
 
 _STEADY = 64  # frames after which a design's timing is described: by then its buffers have filled
 
@@ -18,8 +23,11 @@ def describe(
     vectors: Vectors,
     *,
     top: str,
+    library: str,
+    testbench: str,
     sources: Sequence[str],
     ports: Mapping[str, str],
+    encodings: Mapping[str, Encoding],
     instances: Mapping[str, str],
     generics: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> dict[str, Any]:
@@ -30,27 +38,33 @@ def describe(
         total = total.plus(instance.resources)
     streams = [(n, s, "in") for n, s in net.inputs.items()] + [(n, s, "out") for n, s in net.outputs.items()]
     return {
+        "$schema": "./design.schema.json",
         "generator": "graphrewrite",
+        "format": FORMAT,
         "version": version(),
         "name": top,
+        "library": library,
         "model": net.name,
         "sources": list(sources),
-        "testbench": "testbench",
+        "testbench": testbench,
         "ports": [
             {
                 "name": ports[name],
                 "model_name": name,
                 "direction": direction,
                 "shape": list(stream.shape),
+                "layout": "channels first, positions in raster order",
                 "lanes": stream.lanes,
                 "folds": stream.folds,
                 "beats": stream.beats,
+                "order": order_of(stream),
                 "payload_width": stream.payload_width,
                 "format": {
                     "signed": stream.element.signed,
                     "width": stream.element.width,
                     "fraction": stream.element.fraction,
                 },
+                **_numbers(stream, encodings.get(name)),
             }
             for name, stream, direction in streams
         ],
@@ -70,6 +84,44 @@ def describe(
             }
             for node, instance in net.instances.items()
         ],
+    }
+
+
+def order_of(stream: Stream) -> str:
+    """Return where one element of a frame travels, as an example of the order of beats.
+
+    Examples
+    --------
+    >>> from graphrewrite.types import FixedPoint
+    >>> order_of(Stream(FixedPoint(True, 8), (6, 4, 5), lanes=2))
+    'element [5, 0, 1] travels in beat 5, lane 1, bits 15 to 8'
+    """
+    channel, position = stream.channels - 1, min(1, stream.positions - 1)
+    place, index = position, list[int]()
+    for size in reversed(stream.shape[1:]):
+        place, at = divmod(place, size)
+        index.insert(0, at)
+    lane, width = channel % stream.lanes, stream.element.width
+    beat = position * stream.folds + channel // stream.lanes
+    bits = f"bits {(lane + 1) * width - 1} to {lane * width}" if width > 1 else f"bit {lane}"
+    return f"element {[channel, *index]} travels in beat {beat}, lane {lane}, {bits}"
+
+
+def _numbers(stream: Stream, encoding: Encoding | None) -> dict[str, Any]:
+    """What the integers of a port stand for; nothing is said that is not known."""
+    element = {"bits": stream.element.width, "signed": stream.element.signed}
+    if encoding is None:
+        limits = {"minimum": stream.element.minimum, "maximum": stream.element.maximum}
+        unknown = {"scale": None, "zero_point": None, "rounding": None, "meaning": "", "numbers": None, "host": None}
+        return {"element": {**element, **limits}, **unknown}
+    return {
+        "element": {**element, "minimum": encoding.low, "maximum": encoding.high},
+        "scale": list(encoding.scale) or None,
+        "zero_point": list(encoding.zero_point) or None,
+        "rounding": encoding.rounding,
+        "meaning": encoding.meaning,
+        "numbers": {"name": encoding.tensor, "shape": list(encoding.shape), "element": encoding.element},
+        "host": list(encoding.host),
     }
 
 

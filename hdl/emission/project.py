@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphrewrite.errors import MissingDependencyError
+from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.hdl.emission.description import describe, version
 from graphrewrite.hdl.emission.design import Design
 from graphrewrite.hdl.emission.entity import SHARED, check_entity, sources_of, template
-from graphrewrite.hdl.emission.names import NameTable, comment, telling
+from graphrewrite.hdl.emission.host_code import HostPort, host_files, port_of
+from graphrewrite.hdl.emission.names import NameTable, comment, identifier, telling
 from graphrewrite.hdl.emission.vectors import Vectors, make_vectors, payloads
-from graphrewrite.hdl.errors import ComponentError
+from graphrewrite.hdl.errors import ComponentError, DesignError, NetlistError
 from graphrewrite.hdl.generics import literal
 from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
+from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.hdl.simulation.simulation import Gates
 from graphrewrite.types import Stream
 
@@ -33,6 +35,8 @@ def emit(
     graph: Graph,
     *,
     name: str | None = None,
+    library: str = "work",
+    encodings: Mapping[str, Encoding] | None = None,
     inputs: Mapping[str, ArrayLike] | None = None,
     gates: Gates | None = None,
     frames: int = 20,
@@ -48,7 +52,12 @@ def emit(
     graph : Graph
         What ``to_stream`` gives.
     name : str, optional
-        Of the top entity; the graph's name where not given.
+        Of the top entity, made a legal identifier; the graph's name where not given. Files that are the design's own
+        have names that begin with it: several designs of one version of this package can share a VHDL library.
+    library : str
+        VHDL library that the scripts and the test bench compile into; the design itself refers to none by name.
+    encodings : mapping of str to Encoding, optional
+        What the integers of ports stand for, as ``lowering.port_encodings`` says; else mantissas of their formats.
     inputs : mapping of str to array of int, optional
         Frames for the test bench, as mantissas; random ones where not given.
     gates : mapping of str to sequence of 0 and 1, optional
@@ -61,7 +70,9 @@ def emit(
     Raises
     ------
     NetlistError
-        If the graph is no network of components.
+        If the graph is no network of components, or an encoding fits no port.
+    DesignError
+        If the library has no legal name.
     ComponentError
         If the VHDL of a component cannot be read, or has other generics or ports than its description.
 
@@ -77,13 +88,36 @@ def emit(
     """
     graph = stream_graph(graph, components)
     net = netlist(graph, components)
+    if library != identifier(library) and library != "work":
+        raise DesignError(f"library={library!r} is no name of a VHDL library; {identifier(library)!r} would be one")
+    _check_encodings(net, encodings or {})
     vectors = make_vectors(graph, net, inputs, gates, frames, seed, components)
-    return _Emitter(net, name or graph.name or "design", vectors).design()
+    return _Emitter(net, name or graph.name or "design", library, encodings or {}, vectors).design()
+
+
+def _check_encodings(net: Netlist, encodings: Mapping[str, Encoding]) -> None:
+    streams = {**net.inputs, **net.outputs}
+    for name, encoding in encodings.items():
+        if name not in streams:
+            raise NetlistError(f"encodings name {name!r}, which is no port{did_you_mean(name, streams)}")
+        stream = streams[name]
+        element = stream.element
+        if (
+            encoding.port_shape != stream.shape
+            or not element.minimum <= encoding.low <= encoding.high <= element.maximum
+        ):
+            raise NetlistError(
+                f"its encoding gives {encoding.low} to {encoding.high} of the shape {list(encoding.port_shape)}, and the port"
+                f" carries {stream}; give the encodings of the same network",
+                node=name,
+            )
 
 
 class _Emitter:
-    def __init__(self, net: Netlist, name: str, vectors: Vectors) -> None:
-        self.net, self.vectors = net, vectors
+    def __init__(
+        self, net: Netlist, name: str, library: str, encodings: Mapping[str, Encoding], vectors: Vectors
+    ) -> None:
+        self.net, self.vectors, self.library, self.encodings = net, vectors, library, encodings
         parts = {i.component.entity: i.component for i in net.instances.values()}
         self.entities = dict(sorted(parts.items()))
         for entity, component in self.entities.items():
@@ -96,7 +130,7 @@ class _Emitter:
         self.sources = sources_of(self.entities.values())
         files = NameTable([*_FIXED_NAMES, *self.sources])
         self.top = files.give(name)
-        self.files_table = files
+        self.bench = files.give(f"{self.top} testbench")
         names = NameTable(["clk", "rst", self.top, *_FIXED_NAMES, *self.sources])
         self.ports = {port: names.give(port) for port in (*net.inputs, *net.outputs)}
         stems = telling({n: i.origin for n, i in net.instances.items()})
@@ -108,7 +142,10 @@ class _Emitter:
             for result in range(len(i.site.results))
         }
         self.values = {node: i.component.generics(i.site) for node, i in net.instances.items()}
-        self.packages = {node: files.give(f"{self.labels[node]}_rom") for node in net.instances if self.long(node)}
+        # The design's name first: packages of several designs in one library differ.
+        self.packages = {
+            node: files.give(f"{self.top} rom {self.labels[node]}") for node in net.instances if self.long(node)
+        }
 
     # ------------------------------------------------------------------ the project
 
@@ -126,19 +163,26 @@ class _Emitter:
         sources = list(files)
         for entity in _BENCH_FILES:
             files[f"testbench/{entity}.vhd"] = template(f"{entity}.vhd")
-        files["testbench/testbench.vhd"] = render("testbench.vhd.j2", **self.testbench())
+        files[f"testbench/{self.bench}.vhd"] = render("testbench.vhd.j2", **self.testbench())
         files.update(self.vector_files())
         files["compile_order.txt"] = "".join(f"{path}\n" for path in files if path.endswith(".vhd"))
         description = describe(
             self.net,
             self.vectors,
             top=self.top,
+            library=self.library,
+            testbench=self.bench,
             sources=sources,
             ports=self.ports,
+            encodings=self.encodings,
             instances={node: f"{label}_i" for node, label in self.labels.items()},
             generics={node: self.generics(node) for node in self.labels},
         )
-        files["README.md"] = render("README.md.j2", **description)
+        for extension in ("tcl", "qip"):
+            files[f"add_files.{extension}"] = render(f"add_files.{extension}.j2", **description)
+        files.update(host_files(render, self.top, self.host_ports()))
+        files["README.md"] = render("README.md.j2", **description, comment=comment)
+        files["design.schema.json"] = template("design.schema.json")
         files["design.json"] = json.dumps(description, indent=2) + "\n"
         return Design(self.top, files, description)
 
@@ -237,13 +281,21 @@ class _Emitter:
         # A beat too many would come within a frame's time of the last one that is due.
         grace = max(s.steps for s in self.net.network.components.values()) + 100
         return {
-            "name": "testbench",
+            "name": self.bench,
             "top": self.top,
             "frames": self.vectors.frames,
             "ports": ports,
             "last_cycle": last + grace,
             "grace": grace,
         }
+
+    # ------------------------------------------------------------------ the host
+
+    def host_ports(self) -> list[HostPort]:
+        return [
+            HostPort(port_of(self.ports[name], stream, self.encodings.get(name)), is_input)
+            for name, stream, is_input in self.streams()
+        ]
 
     def vector_files(self) -> dict[str, str]:
         files = {}

@@ -149,6 +149,7 @@ def _run(folder: Path, timeout: float | None) -> CosimulationReport:
             raise ValueError("no outputs with beats are described")
         expected = {_legal(p["name"]): _beats(folder / "vectors" / f"{p['name']}.txt") for p in ports}
         bench, frames = _legal(description["testbench"]), int(description["frames"])
+        library = _legal(description.get("library", "work"))  # designs of the first form have none
     except (OSError, KeyError, TypeError, ValueError) as error:
         reason = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
         reason = reason.replace(f"{folder}/", "")
@@ -164,7 +165,7 @@ def _run(folder: Path, timeout: float | None) -> CosimulationReport:
     failure = None
     try:
         total = sum(map(len, expected.values()))
-        ghdl.run(sources, bench, folder=folder, timeout=timeout, done=lambda: _count(results.values()), total=total)
+        ghdl.run(sources, bench, library=library, folder=folder, timeout=timeout, done=lambda: _count(results.values()), total=total)
     except SimulatorError as error:
         failure = SimulatorError(str(error).replace(f"{folder}/", ""))
     actual = {name: _results(path) for name, path in results.items()}

@@ -31,15 +31,18 @@ def find_ghdl() -> str | None:
     return shutil.which("ghdl")
 
 
-def analyse(sources: Iterable[str | os.PathLike[str]], work: str | os.PathLike[str]) -> str:
-    """Analyse VHDL-2008 files, in the order given, into a work library."""
-    return _call(["-a", _STANDARD, f"--workdir={work}", *(os.fspath(source) for source in sources)])
+def analyse(
+    sources: Iterable[str | os.PathLike[str]], work: str | os.PathLike[str], library: str = "work"
+) -> str:
+    """Analyse VHDL-2008 files, in the order given, into a library, which is the work library of each."""
+    return _call(["-a", _STANDARD, f"--work={library}", f"--workdir={work}", *(os.fspath(source) for source in sources)])
 
 
 def run(
     sources: Iterable[str | os.PathLike[str]],
     top: str,
     *,
+    library: str = "work",
     folder: str | os.PathLike[str] | None = None,
     stop_time: str | None = None,
     timeout: float | None = None,
@@ -47,12 +50,12 @@ def run(
     done: Callable[[], int] | None = None,
     total: int | None = None,
 ) -> str:
-    """Analyse files, elaborate an entity and simulate it, in a temporary work library."""
+    """Analyse files, elaborate an entity and simulate it, in a temporary library."""
     files = [Path(source).resolve() for source in sources]
     with tempfile.TemporaryDirectory(prefix="graphrewrite-") as work:
-        analyse(files, work)
+        analyse(files, work, library)
         stop = [] if stop_time is None else [f"--stop-time={stop_time}"]
-        options = [_STANDARD, f"--workdir={work}"]
+        options = [_STANDARD, f"--work={library}", f"--workdir={work}"]
         # A large read-only memory is computed by a function, beyond the 128 kB that GHDL allows for a variable.
         limits = ["--ieee-asserts=disable-at-0", "--max-stack-alloc=0"]
         traced = [] if waves is None else [f"--fst={Path(waves).resolve()}"]
