@@ -35,6 +35,7 @@ from graphrewrite.lowering.host_partition import Partition, partition
 from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS
 from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
+from graphrewrite.lowering.port_encodings import port_encodings
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
     ENTER_QUANTISED,
@@ -48,7 +49,6 @@ from graphrewrite.lowering.prequantised import (
     MOVE_SCALES,
     SWAP_OPERANDS,
 )
-from graphrewrite.lowering.port_encodings import port_encodings
 from graphrewrite.lowering.prequantised.approximations import function_bounds
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.quantiser import quantise

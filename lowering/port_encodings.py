@@ -19,6 +19,7 @@ __all__ = ["port_encodings"]
 
 _MOVING = ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "name_axes", "identity")
 _ARITHMETIC = {"div": "divide", "mul": "multiply", "add": "add", "sub": "subtract"}
+_UNARY = {"neg": "negative", "floor": "floor", "ceil": "ceil"}
 _ROUNDING = {"floor": "down", "ceil": "up"}
 _NUMBERS = frozenset({"f32", "f64", *(f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64))})
 _EXACT = 53  # bits of a mantissa that are exact in the host's floats
@@ -201,7 +202,7 @@ def _is_plain(graph: Graph, node: str) -> bool:
         return False
     if kind in ("div", "sub"):
         return graph.operands(node)[0].node == variable[0]
-    return kind in (*_MOVING, *_ARITHMETIC, *_ROUNDING, "cast", "from_fixed", "quantize_linear", "dequantize_linear")
+    return kind in (*_MOVING, *_ARITHMETIC, *_UNARY, "cast", "from_fixed", "quantize_linear", "dequantize_linear")
 
 
 def _continues(graph: Graph, node: str, reader: str) -> bool:
@@ -348,7 +349,7 @@ class _Chain:
         elif kind in _ARITHMETIC:
             yield _ARITHMETIC[kind], dtype, constants[0]
         else:
-            yield kind if kind in _ROUNDING else "positive", dtype
+            yield _UNARY.get(kind, "positive"), dtype
 
     def _stored(
         self, node: str, kind: str, constants: list[np.ndarray], attributes: dict[str, Any], result: Tensor
@@ -457,6 +458,8 @@ def _line(steps: Sequence[Step], *, is_input: bool) -> tuple[tuple[float, ...], 
     count = max((len(s.constant) for s in steps), default=1) or 1
     slopes, offsets = [Fraction(1)] * count, [Fraction(0)] * count
     for step in steps:
+        if step.function == "negative":
+            step = Step("multiply", step.dtype, (-1.0,))
         constants = [Fraction(c) for c in step.constant] * (count if len(step.constant) == 1 else 1)
         for k, c in enumerate(constants):
             if step.function in ("multiply", "divide"):

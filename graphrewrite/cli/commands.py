@@ -16,6 +16,7 @@ from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.show import show_command
 from graphrewrite.cli.terminal import console_for, spinner
 from graphrewrite.cli.trace import trace_command
+from graphrewrite.hdl.emission.names import identifier
 
 __all__ = ["app"]
 
@@ -56,6 +57,12 @@ class _Parallelism(click.ParamType["str | int"]):
         if str(value).isdigit() and int(value) > 0:
             return int(value)
         return self.fail(f"{value!r} is neither 'full', 'folded' nor a number of multipliers from 1", param, ctx)
+
+
+def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if value != "work" and value != identifier(value):
+        raise click.BadParameter(f"{value!r} is no name for a VHDL library; {identifier(value)!r} would be one")
+    return value
 
 
 @app.command("compile")
@@ -130,6 +137,16 @@ class _Parallelism(click.ParamType["str | int"]):
     help="Images that GHDL runs, with random stalls on both sides.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random stalls.")
+@click.option(
+    "--name", help="Of the top entity; begins the names of all that is the design's own. Default: the model's."
+)
+@click.option(
+    "--library",
+    default="work",
+    show_default=True,
+    callback=_library,
+    help="VHDL library that the design's scripts compile into: one each for designs that must not meet.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def compile_command(
     model: Path,

@@ -26,6 +26,7 @@ from graphrewrite.lowering import (
     from_onnx,
     function_bounds,
     partition,
+    port_encodings,
     quantise,
     softmax_as_arg_max,
     softmax_bounds,
@@ -81,6 +82,10 @@ class Options:
         Frames of the test bench, from the test samples.
     seed : int
         Of the stall patterns.
+    name : str or None
+        Of the top entity; the model's where not given.
+    library : str
+        VHDL library that scripts compile into.
     """
 
     bits: int = 8
@@ -96,6 +101,8 @@ class Options:
     head: str = "auto"
     frames: int = 20
     seed: int = 0
+    name: str | None = None
+    library: str = "work"
 
 
 @dataclass
@@ -206,7 +213,16 @@ def compile_model(
     with run.step("writing VHDL"):
         head = {name: array[: chosen.frames] for name, array in samples.test.items()}
         gates = random_gates(netlist(stream), chosen.seed)
-        found.design = emit(stream, name=model.stem, inputs=parts.encode(head), gates=gates)
+        found.design = emit(
+            stream,
+            name=chosen.name or model.stem,
+            library=chosen.library,
+            encodings=port_encodings(parts),
+            inputs=parts.encode(head),
+            gates=gates,
+        )
+        if chosen.name not in (None, found.design.name):
+            found.notes.append(f"the design is called {found.design.name}: VHDL cannot call it {chosen.name!r}")
     with run.step("predicting cycles"):
         run.predict(stream)
     found.design.write(folder)  # also where GHDL is missing

@@ -167,6 +167,8 @@ def _c_step(step: Step, operand: str, constant: str) -> tuple[str, str]:
         return step.dtype, f"{operand} {'>' if step.function == 'maximum' else '<'} {constant} ? {operand} : {constant}"
     if step.function == "greater_equal":
         return "bool", f"{operand} >= {constant}"
+    if step.function == "negative":
+        return step.dtype, f"-{operand}"
     return step.dtype, operand  # positive: a conversion
 
 

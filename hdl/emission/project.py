@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphrewrite.errors import MissingDependencyError, did_you_mean
+from graphrewrite.errors import MissingDependencyError
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
@@ -17,11 +17,11 @@ from graphrewrite.hdl.emission.entity import SHARED, check_entity, sources_of, t
 from graphrewrite.hdl.emission.host_code import HostPort, host_files, port_of
 from graphrewrite.hdl.emission.names import NameTable, comment, identifier, telling
 from graphrewrite.hdl.emission.vectors import Vectors, make_vectors, payloads
-from graphrewrite.hdl.errors import ComponentError, DesignError, NetlistError
+from graphrewrite.hdl.errors import ComponentError, DesignError
 from graphrewrite.hdl.generics import literal
 from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
 from graphrewrite.hdl.port_encoding import Encoding
-from graphrewrite.hdl.simulation.simulation import Gates
+from graphrewrite.hdl.simulation.simulation import Gates, check_encodings
 from graphrewrite.types import Stream
 
 __all__ = ["emit"]
@@ -90,27 +90,9 @@ def emit(
     net = netlist(graph, components)
     if library != identifier(library) and library != "work":
         raise DesignError(f"library={library!r} is no name of a VHDL library; {identifier(library)!r} would be one")
-    _check_encodings(net, encodings or {})
+    known = check_encodings({**net.inputs, **net.outputs}, encodings or {})
     vectors = make_vectors(graph, net, inputs, gates, frames, seed, components)
-    return _Emitter(net, name or graph.name or "design", library, encodings or {}, vectors).design()
-
-
-def _check_encodings(net: Netlist, encodings: Mapping[str, Encoding]) -> None:
-    streams = {**net.inputs, **net.outputs}
-    for name, encoding in encodings.items():
-        if name not in streams:
-            raise NetlistError(f"encodings name {name!r}, which is no port{did_you_mean(name, streams)}")
-        stream = streams[name]
-        element = stream.element
-        if (
-            encoding.port_shape != stream.shape
-            or not element.minimum <= encoding.low <= encoding.high <= element.maximum
-        ):
-            raise NetlistError(
-                f"its encoding gives {encoding.low} to {encoding.high} of the shape {list(encoding.port_shape)}, and the port"
-                f" carries {stream}; give the encodings of the same network",
-                node=name,
-            )
+    return _Emitter(net, name or graph.name or "design", library, known, vectors).design()
 
 
 class _Emitter:

@@ -165,7 +165,15 @@ def _run(folder: Path, timeout: float | None) -> CosimulationReport:
     failure = None
     try:
         total = sum(map(len, expected.values()))
-        ghdl.run(sources, bench, library=library, folder=folder, timeout=timeout, done=lambda: _count(results.values()), total=total)
+        ghdl.run(
+            sources,
+            bench,
+            library=library,
+            folder=folder,
+            timeout=timeout,
+            done=lambda: _count(results.values()),
+            total=total,
+        )
     except SimulatorError as error:
         failure = SimulatorError(str(error).replace(f"{folder}/", ""))
     actual = {name: _results(path) for name, path in results.items()}

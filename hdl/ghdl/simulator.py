@@ -31,11 +31,11 @@ def find_ghdl() -> str | None:
     return shutil.which("ghdl")
 
 
-def analyse(
-    sources: Iterable[str | os.PathLike[str]], work: str | os.PathLike[str], library: str = "work"
-) -> str:
+def analyse(sources: Iterable[str | os.PathLike[str]], work: str | os.PathLike[str], library: str = "work") -> str:
     """Analyse VHDL-2008 files, in the order given, into a library, which is the work library of each."""
-    return _call(["-a", _STANDARD, f"--work={library}", f"--workdir={work}", *(os.fspath(source) for source in sources)])
+    return _call(
+        ["-a", _STANDARD, f"--work={library}", f"--workdir={work}", *(os.fspath(source) for source in sources)]
+    )
 
 
 def run(

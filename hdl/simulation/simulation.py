@@ -1,19 +1,21 @@
 """Values and cycles of a stream graph, in numpy, as the VHDL gives them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphrewrite.errors import EvaluationError
+from graphrewrite.errors import EvaluationError, did_you_mean
 from graphrewrite.execution.evaluator import evaluate
 from graphrewrite.execution.program import compile_graph
 from graphrewrite.graph import Graph
 from graphrewrite.hdl.component import Component
 from graphrewrite.hdl.components import COMPONENTS
+from graphrewrite.hdl.errors import NetlistError
 from graphrewrite.hdl.netlist import Netlist, netlist, stream_graph
+from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.hdl.simulation.recording import Recording
 from graphrewrite.hdl.timing.cycles import Cycles, predict_cycles
 from graphrewrite.hdl.timing.network import Link
@@ -40,6 +42,8 @@ class Simulation(Displayed, shown_by="simulation.show_simulation"):
         Latency, interval, occupation, high-water marks.
     recording : Recording
         What was simulated, from which `show` computes what is inside.
+    encodings : mapping of str to Encoding
+        What the integers of ports stand for, as far as `simulate` was told.
 
     Examples
     --------
@@ -58,6 +62,12 @@ class Simulation(Displayed, shown_by="simulation.show_simulation"):
     cycles: dict[str, NDArray[np.int64]]
     timing: Cycles
     recording: Recording
+    encodings: Mapping[str, Encoding] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> dict[str, NDArray[Any]]:
+        """What the values stand for, by output: of those whose encoding is known."""
+        return {name: self.encodings[name].decode(v) for name, v in self.values.items() if name in self.encodings}
 
     def __str__(self) -> str:
         return str(self.show())
@@ -112,6 +122,7 @@ def simulate(
     inputs: Mapping[str, ArrayLike],
     *,
     gates: Gates | None = None,
+    encodings: Mapping[str, Encoding] | None = None,
     components: tuple[Component, ...] = COMPONENTS,
 ) -> Simulation:
     """Return what a design gives for a batch of frames, and when: bit for bit and cycle for cycle what the VHDL does.
@@ -120,10 +131,13 @@ def simulate(
     ----------
     graph : Graph
         Level ``stream``.
-    inputs : mapping of str to array of int, shape [N, *shape]
-        Mantissas.
+    inputs : mapping of str to array, shape [N, *shape]
+        Mantissas; or floats, which are the model's numbers where an encoding says what they become.
     gates : mapping of str to sequence of 0 and 1, optional
         When each port may move.
+    encodings : mapping of str to Encoding, optional
+        What the integers of ports stand for, as ``lowering.port_encodings`` says. The result's `numbers` are the
+        model's then, too.
     components : tuple of Component
         What nodes may be: ``(*COMPONENTS, yours)`` with components of your own.
 
@@ -143,6 +157,8 @@ def simulate(
         raise EvaluationError(
             f"inputs are {type(inputs).__name__}; give a mapping from {', '.join(net.inputs)} to frames"
         )
+    known = check_encodings({**net.inputs, **net.outputs}, encodings or {})
+    inputs = {name: _mantissas(known.get(name), array) for name, array in inputs.items()}
     for name, stream in net.inputs.items():
         if name in inputs:
             _check_range(name, stream, np.asarray(inputs[name]))
@@ -152,14 +168,41 @@ def simulate(
     program = compile_graph(graph, instructions=False)
     arrays = {name: np.array(array) for name, array in inputs.items()}  # the caller may change them afterwards
     recording = Recording(net.name, program, arrays, net.streams, dict(gates or {}))
-    return Simulation(values, port_cycles(net, timing), timing, recording)
+    return Simulation(values, port_cycles(net, timing), timing, recording, known)
+
+
+def check_encodings(streams: Mapping[str, Stream], encodings: Mapping[str, Encoding]) -> dict[str, Encoding]:
+    """Return encodings of a design's ports, each of which fits its stream."""
+    for name, encoding in encodings.items():
+        if name not in streams:
+            raise NetlistError(f"encodings name {name!r}, which is no port{did_you_mean(name, streams)}")
+        stream, element = streams[name], streams[name].element
+        is_within = element.minimum <= encoding.low <= encoding.high <= element.maximum
+        if encoding.port_shape != stream.shape or not is_within:
+            raise NetlistError(
+                f"its encoding gives {encoding.low} to {encoding.high} of the shape {list(encoding.port_shape)}, and"
+                f" the port carries {stream}; give the encodings of the same network",
+                node=name,
+            )
+    return dict(encodings)
+
+
+def _mantissas(encoding: Encoding | None, numbers: ArrayLike) -> ArrayLike:
+    """Return the mantissas of floats whose encoding is known; all else is mantissas already."""
+    if encoding is None or np.asarray(numbers).dtype.kind != "f":
+        return numbers
+    try:
+        return encoding.encode(numbers)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:
     element = stream.element
     if frames.dtype.kind not in "biuf" or (frames.dtype.kind == "f" and (frames != np.rint(frames)).any()):
         raise EvaluationError(
-            f"the input {name!r} holds {frames.dtype}, not whole numbers; give mantissas, as Partition.encode does"
+            f"the input {name!r} holds {frames.dtype}, not whole numbers; give mantissas, as Partition.encode does, or"
+            " encodings=port_encodings(partition(integer))"
         )
     if not frames.shape or not len(frames):
         raise EvaluationError("there is no frame to simulate; give at least one")

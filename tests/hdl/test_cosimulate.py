@@ -159,7 +159,7 @@ class TestStopped:
             cosimulate(folder)
 
     def test_time_is_up(self, folder: Path) -> None:
-        change(folder / "testbench" / "testbench.vhd", "assert cycle <", "assert true or cycle <")
+        change(folder / "testbench" / "residual_testbench.vhd", "assert cycle <", "assert true or cycle <")
         change(folder / "testbench" / "vector_sink.vhd", "accepts <= '1';", "accepts <= '0';")
         with pytest.raises(SimulatorError, match=r"did not end within 0\.5 s"):
             cosimulate(folder, timeout=0.5)

@@ -26,7 +26,7 @@ def test_parts(design: Design) -> None:
     assert (part.origin, part.node) == (("sum",), "matvec_1")
     assert part.streams == "s8f0[18,4,4] → s16f0[2,4,4] 1 lanes"
     assert dict(part.generics)["INPUTS"] == "18"
-    assert dict(part.generics)["WEIGHTS"] == "sum_matvec_rom_weights"
+    assert dict(part.generics)["WEIGHTS"] == "residual_rom_sum_matvec_weights"
     assert (part.steps, part.latency) == ("32", "2")
     assert data.totals == tuple(
         design.description["resources"][word] for word in ("multipliers", "adders", "registers", "memory_bits")

@@ -54,16 +54,16 @@ def test_valid_and_ready_are_those_of_ghdl(make, seed, tmp_path: Path) -> None:
     design = emit(graph, inputs=random_frames(found, 5, 0), gates=gates)
     labels = {part["node"]: part["instance"] for part in design.description["components"]}
     truth = signals_of(design, tmp_path / "design")
-    timing = simulation.timing
+    timing, bench = simulation.timing, design.description["testbench"]
     cycles = 1 + max(int(timing.tracks(link)[0].of(-1, -1)) for link in timing.network.links)
     for first, length in ((0, cycles), (cycles // 3, cycles // 3)):
         signals = Signals(timing, gates, first, length)
         for link in timing.network.links:
             if link.sink in labels:
-                port = f"testbench.dut.{labels[link.sink]}.{'xy'[link.sink_port]}"
+                port = f"{bench}.dut.{labels[link.sink]}.{'xy'[link.sink_port]}"
             else:
                 results = len(found.instances[link.source].site.results)
-                port = f"testbench.dut.{labels[link.source]}.z{link.source_port if results > 1 else ''}"
+                port = f"{bench}.dut.{labels[link.source]}.z{link.source_port if results > 1 else ''}"
             for name, bits in (("valid", signals.valid(link)), ("ready", signals.ready(link))):
                 wanted = truth[f"{port}_{name}"][first : first + length]
                 assert bits.tolist() == wanted.tolist(), (str(link), name)

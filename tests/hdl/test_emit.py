@@ -95,7 +95,7 @@ class TestText:
         order = design.files["compile_order.txt"].splitlines()
         assert sorted(order) == sorted(path for path in design.files if path.endswith(".vhd"))
         assert design.description["sources"] == [path for path in order if not path.startswith("testbench/")]
-        assert order[-1] == "testbench/testbench.vhd"
+        assert order[-1] == "testbench/residual_testbench.vhd"
 
     def test_each_instance_names_its_origin(self, design: Design) -> None:
         lines = design.files["residual.vhd"].splitlines()
@@ -110,7 +110,7 @@ class TestText:
         assert components == {f"components/{kind}.vhd" for kind in kinds}
         for path in components:  # which analyse alone, see test_components.py
             assert design.files[path] == (TEMPLATES / Path(path).name).read_text()
-        assert [path for path in design.files if path.startswith("rom/")] == ["rom/sum_matvec_rom.vhd"]
+        assert [path for path in design.files if path.startswith("rom/")] == ["rom/residual_rom_sum_matvec.vhd"]
 
     def test_indented_by_two_and_no_trailing_spaces(self, design: Design) -> None:
         for path, text in design.files.items():

@@ -123,7 +123,7 @@ def test_the_high_water_mark_is_what_ghdl_shows(tmp_path: Path, hdl_seed: int) -
         design = emit(graph, frames=FRAMES, gates={}, seed=number)
         folder = watched(design, nodes).write(tmp_path / str(number))
         order = [folder / line for line in (folder / "compile_order.txt").read_text().split()]
-        ghdl.run(order, "testbench", folder=folder, timeout=60)
+        ghdl.run(order, design.description["testbench"], folder=folder, timeout=60)
         marks = predict(graph, FRAMES).high_water
         for node in nodes:
             visible, leaves = cycles(folder / f"{node}_x.txt") + 1, cycles(folder / f"{node}_z.txt")

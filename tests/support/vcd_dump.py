@@ -21,15 +21,15 @@ def signals_of(design: Design, folder: Path) -> dict[str, NDArray[np.bool_]]:
     (folder / "work").mkdir()
     common = ["--std=08", "--workdir=work"]
     order = (folder / "compile_order.txt").read_text().split()
-    ghdl = str(find_ghdl())
+    ghdl, bench = str(find_ghdl()), design.description["testbench"]
     subprocess.run([ghdl, "-a", *common, *order], cwd=folder, check=True, timeout=120)
     limits = ["--ieee-asserts=disable-at-0", "--max-stack-alloc=0", "--vcd=waves.vcd"]
-    run = [ghdl, "--elab-run", *common, "testbench", *limits]
+    run = [ghdl, "--elab-run", *common, bench, *limits]
     subprocess.run(run, cwd=folder, check=True, capture_output=True, timeout=120)
     head, _, body = (folder / "waves.vcd").read_text().partition("$enddefinitions $end")
     names = dict(_names(head))
     codes = sorted(set(names.values()))
-    clock, reset = names["testbench.clk"], names["testbench.rst"]
+    clock, reset = names[f"{bench}.clk"], names[f"{bench}.rst"]
     now: dict[str, str] = {}
     coming: dict[str, str] = {}
     seen: list[list[bool]] = []
