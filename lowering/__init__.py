@@ -31,11 +31,11 @@ from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.onnx_export import to_onnx
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.folding.folding_report import FoldingReport
+from graphrewrite.lowering.host_arithmetic import port_encodings
 from graphrewrite.lowering.host_partition import Partition, partition
 from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS
 from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
-from graphrewrite.lowering.port_encodings import port_encodings
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
     ENTER_QUANTISED,

@@ -62,7 +62,7 @@ def _library() -> str:
 
 def _python(port: Port) -> dict[str, Any]:
     argument = f"{port.name}_" if keyword.iskeyword(port.name) else port.name
-    encoding = [(field.name, repr(getattr(port.encoding, field.name))) for field in fields(Encoding)]
+    encoding = [(field.name, ascii(getattr(port.encoding, field.name))) for field in fields(Encoding)]
     return {
         "name": port.name,
         "argument": argument,

@@ -249,7 +249,10 @@ def test_hostile_names_compile_and_cosimulate(tmp_path: Path, out: Path, names: 
     proto.graph.name = first
     found = json.loads(done("compile", save(tmp_path, proto), "-o", out, "--json", "--frames", 2).stdout)
     assert found["cosimulation"]["equal"] is True
-    assert all(re.fullmatch(r"[a-z0-9_/]+\.(vhd|txt|json)|README\.md", name) for name in found["files"])
+    kinds = r"[a-z0-9_/]+\.(vhd|txt|json|py|h|tcl|qip)|README\.md|design\.schema\.json"
+    assert all(re.fullmatch(kinds, name) for name in found["files"])
+    (module,) = (out / "host").glob("*.py")
+    compile(module.read_text(encoding="ascii"), module.name, "exec")
     assert {p.name for p in tmp_path.iterdir()} == {"net.onnx", "net.npz", "out"}
 
 
