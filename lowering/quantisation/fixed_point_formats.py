@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from graphrewrite import FixedPoint
@@ -12,8 +14,12 @@ __all__ = ["accumulator", "best_fraction", "combined", "constant_on_grid", "frac
 _CANDIDATES = 4  # binary points to try, from the one at which nothing saturates upwards
 
 
-def best_fraction(values: np.ndarray, width: int, *, signed: bool) -> FixedPoint:
+def best_fraction(
+    values: np.ndarray, width: int, *, signed: bool, through: Callable[[np.ndarray], np.ndarray] | None = None
+) -> FixedPoint:
     """Return the format of so many bits whose rounding and saturation have the least squared error on samples.
+
+    With `through`, the error is that of a function of the samples: where it hardly rises, they may saturate.
 
     Examples
     --------
@@ -26,14 +32,16 @@ def best_fraction(values: np.ndarray, width: int, *, signed: bool) -> FixedPoint
     # The coarsest candidate holds the greatest value: greatest < 2**exponent (frexp), and a width has width-signed
     # digits.
     first = width - int(signed) - int(np.frexp(greatest)[1])
-    sample = values.ravel()
-    # Some ten thousand numbers choose as well as all of them.
-    sample = sample[:: max(1, sample.size // 65536)]
+    # Some ten thousand numbers choose as well as all of them; a function may be one of whole samples.
+    sample = values.ravel() if through is None else values
+    sample = sample[:: min(max(1, values.size // 65536), len(sample))]
+    wanted = sample if through is None else through(sample)
     errors = []
     for fraction in range(first, first + _CANDIDATES):
         element = FixedPoint(signed, width, fraction)
         rounded = mantissas(sample, element=element) * element.step
-        errors.append(float(np.square(rounded - sample).sum()))
+        found = rounded if through is None else through(rounded)
+        errors.append(float(np.square(found - wanted, dtype=np.float64).sum()))
     return FixedPoint(signed, width, first + int(np.argmin(errors)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial, reduce
 from typing import Any
 
@@ -167,6 +168,8 @@ class _Quantiser:
         of_host = {node for nodes in before for node in nodes}
         self.functions = {end for end, source in functions.ends.items() if not self.is_of_host(end, source.node)}
         self.functions -= of_host
+        self.ends = {end: source for end, source in functions.ends.items() if end in self.functions}
+        self.members = functions.members
         self.computing = self.functions | {
             n for n in graph if graph.nodes[n]["type"] in LAYERS and n not in functions.members | of_host
         }
@@ -266,8 +269,19 @@ class _Quantiser:
         return FixedPoint(exact.signed, widest, exact.fraction - surplus)
 
     def chosen(self, node: str) -> FixedPoint:
-        values = self.values[self.points[node]]
-        return best_fraction(values, self.widths.of(self.graph, node), signed=bool(values.min() < 0))
+        """The format of the least error on the samples: of the value, or of the functions that alone read it."""
+        point = self.points[node]
+        values, width = self.values[point], self.widths.of(self.graph, node)
+        signed = bool(values.min() < 0)
+        ends = [Operand(end) for end, source in self.ends.items() if source.node in (node, point)]
+        if not ends or not self.members.issuperset(self.graph.successors(point)):
+            return best_fraction(values, width, signed=signed)
+
+        def functions(x: np.ndarray) -> np.ndarray:
+            known = {point: x.astype(values.dtype)}
+            return np.stack([self.computed(end, known)[end.node][0] for end in ends])
+
+        return best_fraction(values, width, signed=signed, through=functions)
 
     def insert(self, point: str, element: FixedPoint) -> str:
         """Insert a quantise node before all readers of a value; return it."""
@@ -372,28 +386,31 @@ class _Quantiser:
 
     def value(self, operand: Operand) -> np.ndarray:
         """The value of an operand in the quantised network, as far as that has been built."""
+        found = self.computed(operand, self.rounded)
+        # What lies between two of them is computed again where it is needed again.
+        self.rounded |= {n: y for n, (y, *_) in found.items() if self.graph.nodes[n]["type"] == "quantise"}
+        return found[operand.node][operand.result]
+
+    def computed(self, operand: Operand, known: Mapping[str, np.ndarray]) -> dict[str, tuple[np.ndarray, ...]]:
+        """An operand's node and those before it, as far as they are not known, with their values."""
         found: dict[str, tuple[np.ndarray, ...]] = {}
         waiting = [operand.node]
         while waiting:
             node = waiting[-1]
             operands, data = self.graph.operands(node), self.graph.nodes[node]
-            missing = [o.node for o in operands if o.node not in found]
-            if node in self.rounded:
-                found[node] = (self.rounded[node],)
+            if node in known:
+                found[node] = (known[node],)
             elif data["type"] == "constant":
                 found[node] = (data["value"],)
-            elif missing:
+            elif missing := [o.node for o in operands if o.node not in found]:
                 waiting += missing
                 continue
             else:
                 node_op, kinds = self.graph.op(node), [self.graph.result_type(*o) for o in operands]
                 arrays = [found[o.node][o.result] for o in operands]
                 found[node] = node_op.compute(arrays, self.graph.attributes(node), node_op.arrangement(kinds))
-            if data["type"] == "quantise":
-                # What lies between two of them is computed again where it is needed again.
-                (self.rounded[node],) = found[node]
             waiting.pop()
-        return found[operand.node][operand.result]
+        return found
 
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
         old = self.graph.operands(node)[slot]
