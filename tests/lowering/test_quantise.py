@@ -86,10 +86,10 @@ class TestValues:
         g = Graph("g")
         h = op.linear(g.input("x", Tensor("f64", ("N", 1))), np.array([[8.0]]), np.array([0.0]))
         g.output("y", op.linear(op.tanh(h), np.array([[0.3]]), np.array([0.0])))
-        # On its own the value needs numbers up to 8; its tanh does not change beyond 2.
+        # On its own the value needs numbers up to 8; its tanh hardly changes beyond 4.
         samples = np.linspace(-1, 1, 200)[:, None]
         found = formats(quantise(g, samples, bits=5))
-        assert [str(element) for element in found[:3]] == ["s5f4", "s5f3", "s5f4"]
+        assert [str(element) for element in found[:3]] == ["s5f4", "s5f2", "s5f4"]
 
     def test_more_bits_are_closer(self) -> None:
         graph, x = from_onnx(residual_cnn()), weights(40, 1, 6, 6, scale=1.0)
