@@ -34,7 +34,8 @@ from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_arithmetic import port_encodings
 from graphrewrite.lowering.host_partition import Partition, partition
 from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS
-from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max, softmax_bounds, softmax_in_hardware
+from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max
+from graphrewrite.lowering.integer.hardware_heads import decisions_in_hardware, softmax_bounds, softmax_in_hardware
 from graphrewrite.lowering.integer.integer_lowering import LOWER_TO_INTEGER, to_integer
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
@@ -99,6 +100,7 @@ __all__ = [
     "QuantisationLossError",
     "QuantisationWarning",
     "UnsupportedOpsError",
+    "decisions_in_hardware",
     "enter",
     "from_onnx",
     "function_bounds",

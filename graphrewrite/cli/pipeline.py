@@ -14,6 +14,7 @@ import numpy as np
 
 from graphrewrite import Graph, evaluate, trace
 from graphrewrite.cli import samples as sample_files
+from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
 from graphrewrite.errors import EvaluationError
 from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, emit, predict
 from graphrewrite.hdl.emission.design import check_target
@@ -28,13 +29,10 @@ from graphrewrite.lowering import (
     partition,
     port_encodings,
     quantise,
-    softmax_as_arg_max,
-    softmax_bounds,
-    softmax_in_hardware,
     to_integer,
     to_stream,
 )
-from graphrewrite.lowering.integer.classifier_heads import SOFT, classify, probabilities
+from graphrewrite.lowering.integer.classifier_heads import SOFT
 from graphrewrite.lowering.prequantised.quantisers import is_quantised
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
@@ -75,9 +73,9 @@ class Options:
     shift_add : bool
         Whether unrolled layers do without multipliers.
     head : str
-        ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does; ``"scores"``: the
-        hardware gives the scores, and a softmax is left to the host; ``"softmax"``: it gives probabilities, the softmax
-        of every vector of scores.
+        ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does, and a single score
+        the decision whether it is above 0; ``"scores"``: the hardware gives the scores, and a softmax or the class is
+        left to the host; ``"softmax"``: it gives probabilities, the softmax of every vector of scores.
     frames : int
         Frames of the test bench, from the test samples.
     seed : int
@@ -188,7 +186,8 @@ def compile_model(
                 cleaned, samples.calibration, bits=chosen.bits, per_channel=chosen.per_channel, steps=run.steps
             )
     with run.step("lowering to integers"):
-        integer = run.with_softmax(to_integer(fixed, approximate=chosen.approximate, steps=run.steps))
+        integer = with_hardware_head(to_integer(fixed, approximate=chosen.approximate, steps=run.steps), chosen.head)
+        found.notes.extend(head_notes(imported, integer))
         run.note_bounds(integer)
     with run.step("lowering to streams"):
         stream = to_stream(
@@ -249,22 +248,9 @@ class _Run:
         self.found.seconds[name] = round(time.perf_counter() - started, 4)
 
     def clean(self, graph: Graph) -> Graph:
-        # Outputs that end in a softmax: the option `head` decides about it.
-        soft = [n for n in graph.outputs if graph.nodes[graph.operands(n)[0].node]["type"] in SOFT]
-        heads: dict[str, Callable[[Graph], Graph]] = {"auto": softmax_as_arg_max, "class": classify}
-        heads["softmax"] = probabilities
-        head, notes = self.options.head, self.found.notes
-        headed = heads.get(head, Graph.copy)(graph)
-        if soft and head == "scores":
-            notes.append(f"the softmax before {', '.join(soft)} is left to the host; the hardware gives its operand")
-        elif soft and head != "softmax":
-            notes.append(f"the softmax before {', '.join(soft)} is replaced by argmax: the hardware gives the class")
-        elif headed != graph and head == "softmax":
-            notes.append("the hardware gives probabilities: the softmax of the scores")
-        elif headed != graph:
-            notes.append("the hardware gives the class: the place of the greatest score")
+        headed_graph = headed(graph, self.options.head)
         # Folding into the weights of a quantised model would move them off their grid.
-        cleaned = trace(headed, RULES if is_quantised(graph) else (*FOLDING, *RULES))
+        cleaned = trace(headed_graph, RULES if is_quantised(graph) else (*FOLDING, *RULES))
         self.steps.extend(cleaned.steps)
         return cleaned.graph
 
@@ -285,18 +271,6 @@ class _Run:
             left = [kind for kind in kinds if kind not in (*_CONVERTING, *SOFT)]
             if left:
                 self.found.notes.append(f"the host computes {side} the hardware: {', '.join(left)}")
-
-    def with_softmax(self, integer: Graph) -> Graph:
-        """Let the hardware compute the softmax, if the option says so."""
-        if self.options.head != "softmax":
-            return integer
-        graph = softmax_in_hardware(integer)
-        bounds = softmax_bounds(graph)
-        if not bounds:
-            self.found.notes.append("there is no softmax of mantissas: the hardware gives what the network does")
-        for node, bound in bounds.items():
-            self.found.notes.append(f"{node}: probabilities are within {bound:.2g} of the softmax of its operand")
-        return graph
 
     def agree(self, parts: Partition, samples: sample_files.Samples) -> None:
         """Evaluate each level on the test samples, and compare them with the float network."""

@@ -51,7 +51,9 @@ def softmax(x: NDArray[np.integer], *, table: ArrayLike, shift: int, element: Fi
     return np.asarray(integer_softmax(x, table=table, shift=shift, element=element))
 
 
-def exponentials(x: FixedPoint, *, bits: int = 10, width: int = 16) -> tuple[NDArray[np.int64], int]:
+def exponentials(
+    x: FixedPoint, *, bits: int = 10, width: int = 16, step: float | None = None
+) -> tuple[NDArray[np.int64], int]:
     """Return a table of exponentials for numbers of a format, and the shift that goes with it.
 
     Parameters
@@ -60,6 +62,8 @@ def exponentials(x: FixedPoint, *, bits: int = 10, width: int = 16) -> tuple[NDA
         The table has at most ``2**bits`` entries; at most 12.
     width : int
         Bits of an entry; at most 24.
+    step : float, optional
+        The number that a mantissa of 1 stands for. Default: as the format says.
 
     Examples
     --------
@@ -69,20 +73,23 @@ def exponentials(x: FixedPoint, *, bits: int = 10, width: int = 16) -> tuple[NDA
     """
     if not (1 <= bits <= 12 and 1 <= width <= _WIDEST):
         raise TypeMismatchError(f"a table of 2**{bits} entries of {width} bits: give at most 12 and {_WIDEST}")
+    step = x.step if step is None else step
+    if not 0 < step < math.inf:
+        raise TypeMismatchError(f"step={step!r}: give a positive number")
     # From the first distance on whose exponential rounds to nothing, all do.
     scale = (1 << width) - 1
-    nothing, shift = math.floor(math.log(2 * scale) / x.step) + 1, 0
+    nothing, shift = math.floor(math.log(2 * scale) / step) + 1, 0
     while (last := min(-(-nothing >> shift), (x.maximum - x.minimum) >> shift)) >= 1 << bits:
         shift += 1
-    return np.rint(np.exp(-np.arange(last + 1) * (x.step * 2**shift)) * scale).astype(np.int64), shift
+    return np.rint(np.exp(-np.arange(last + 1) * (step * 2**shift)) * scale).astype(np.int64), shift
 
 
-def softmax_error(x: Stream, *, table: ArrayLike, shift: int, element: FixedPoint) -> float:
+def softmax_error(x: Stream, *, table: ArrayLike, shift: int, element: FixedPoint, step: float | None = None) -> float:
     """Return a bound of the distance of any result from the real softmax, for a table made by `exponentials`.
 
     It is half a unit for the quotient (a whole one if the format does not hold 1), ``(C + 1) / 2`` units of an entry
     for the entries, and for what a shift does not distinguish ``tanh((2**shift - 1) * step / 4)``, where ``step`` is
-    the operand's.
+    the operand's, or that with which the table was made.
 
     Examples
     --------
@@ -93,7 +100,7 @@ def softmax_error(x: Stream, *, table: ArrayLike, shift: int, element: FixedPoin
     """
     quotient = element.step / 2 if element.width > element.fraction else element.step
     entries = (x.channels + 1) / (2 * int(np.asarray(table)[0]))
-    return float(quotient + entries + math.tanh((2**shift - 1) * x.element.step / 4))
+    return float(quotient + entries + math.tanh((2**shift - 1) * (x.element.step if step is None else step) / 4))
 
 
 def _schedule(site: Site) -> Schedule:

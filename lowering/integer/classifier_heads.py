@@ -1,25 +1,29 @@
-"""Heads of classifiers: class or probabilities, computed by the hardware or the host."""
+"""Heads of classifiers: class or probabilities instead of scores, in a network before it is lowered."""
 
 from __future__ import annotations
 
-from graphrewrite import Graph, op
-from graphrewrite.graph import Operand
-from graphrewrite.graph.rewiring import move_slot, rewire
-from graphrewrite.hdl.component import streams
-from graphrewrite.hdl.components.softmax import exponentials, softmax_error
-from graphrewrite.lowering.errors import LoweringError
-from graphrewrite.lowering.streaming.bridge import enter
-from graphrewrite.rules import eliminate_dead_nodes
-from graphrewrite.types import FixedPoint
+import numpy as np
 
-__all__ = ["SOFT", "classify", "probabilities", "softmax_as_arg_max", "softmax_bounds", "softmax_in_hardware"]
+from graphrewrite import Graph, op
+from graphrewrite.graph import Operand, Value
+from graphrewrite.graph.rewiring import move_slot
+from graphrewrite.rules import eliminate_dead_nodes
+from graphrewrite.types import Dimension, element_dtype, element_kind
+
+__all__ = ["SOFT", "classify", "end_of", "probabilities", "softmax_as_arg_max"]
 
 SOFT = frozenset({"softmax", "log_softmax"})
 """Ops after the scores of a classifier that keep their order."""
 
-_WIDEST = 24
-_GUARD = 4
-"""Extra bits of an exponential beyond those of a probability, for the sum over channels."""
+_DECIDED = frozenset({"arg_max", "greater"})
+_SQUASHING = frozenset({"sigmoid", "tanh"})
+_PASSED = frozenset(
+    {
+        *("identity", "cast", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "name_axes"),
+        *("quantize_linear", "dequantize_linear", "quant", "quantise"),
+    }
+)
+"""Ops after a head that move its results, or store them."""
 
 
 def softmax_as_arg_max(graph: Graph) -> Graph:
@@ -30,7 +34,7 @@ def softmax_as_arg_max(graph: Graph) -> Graph:
     Parameters
     ----------
     graph : Graph
-        A network; an output that is no softmax stays as it is.
+        A network; an output that is no softmax over the channels stays as it is.
 
     Examples
     --------
@@ -41,11 +45,19 @@ def softmax_as_arg_max(graph: Graph) -> Graph:
     arg_max_1 = arg_max(x) : i64[N,1]
     y = output(arg_max_1)
     """
-    return _with_arg_max(graph, only_softmax=True)
+    new = graph.copy()
+    for name in new.outputs:
+        end = end_of(new, name)
+        if new.nodes[end]["type"] in SOFT and _is_classes(new, end):
+            _end_in(new, name, _greatest(new, new.operands(end)[0], _classes_axis(new, end)))
+    return eliminate_dead_nodes(new)
 
 
 def classify(graph: Graph) -> Graph:
     r"""Return a network with each vector output replaced by the index of its greatest entry.
+
+    So is each softmax, and the single output where it is an image of scores. A single number becomes a decision:
+    whether it, or the operand of the sigmoid that gives it, is above 0.
 
     Examples
     --------
@@ -54,12 +66,39 @@ def classify(graph: Graph) -> Graph:
     x = input() : f32[N,3]
     arg_max_1 = arg_max(x) : i64[N,1]
     y = output(arg_max_1)
+    >>> print(classify(Graph.parse("graph g\nx = input() : f32[N,1]\ns = sigmoid(x)\ny = output(s)")))
+    graph g
+    x = input() : f32[N,1]
+    constant_1 = constant(value=0.0) : f32[]
+    greater_1 = greater(x, constant_1) : bool[N,1]
+    y = output(greater_1)
     """
-    return _with_arg_max(graph, only_softmax=False)
+    new = graph.copy()
+    for name in new.outputs:
+        end, (source,) = end_of(new, name), new.operands(name)
+        kind, shape = new.nodes[end]["type"], new.result_type(*source).shape
+        if kind in SOFT:
+            axis = _classes_axis(new, end)
+            if axis and new.result_type(end).shape[axis] != 1:
+                _end_in(new, name, _greatest(new, new.operands(end)[0], axis))
+        elif kind in _DECIDED or element_kind(new.result_type(*source).element) != "float":
+            continue
+        elif len(shape) < 2 or all(size == 1 for size in shape[1:]):
+            if kind in _SQUASHING:
+                (source,) = new.operands(end)
+            elif len(new.outputs) > 1:
+                continue  # a value beside a class
+            zero = new.constant(np.zeros((), element_dtype(new.result_type(*source).element)))
+            _end_in(new, name, _single(new.add(op.greater, [new.value(*source), zero], origin=new.origin(end))))
+        elif _has_scores(new, shape):
+            if new.nodes[source.node]["type"] in _SQUASHING:
+                (source,) = new.operands(source.node)
+            _end_in(new, name, _greatest(new, source, 1))
+    return eliminate_dead_nodes(new)
 
 
 def probabilities(graph: Graph) -> Graph:
-    r"""Return a network with a softmax at each vector output that has none.
+    r"""Return a network with a softmax at each vector output that has none, and instead of each class.
 
     Examples
     --------
@@ -71,102 +110,66 @@ def probabilities(graph: Graph) -> Graph:
     """
     new = graph.copy()
     for name in new.outputs:
-        (scores,) = new.operands(name)
-        kind = new.result_type(*scores)
-        if len(kind.shape) == 2 and kind.shape[1] != 1 and new.nodes[scores.node]["type"] != "softmax":
-            if new.nodes[scores.node]["type"] in SOFT:
-                # Probabilities are wanted and not their logarithms: a softmax of the same scores.
-                (scores,) = new.operands(scores.node)
-            softmax = new.add(op.softmax, [new.value(*scores)], origin=new.origin(scores.node))
-            move_slot(new, name, 0, Operand(softmax.node))
+        end, (scores,), axis = end_of(new, name), new.operands(name), 1
+        is_class = new.nodes[end]["type"] == "arg_max"
+        if is_class:
+            (scores,), axis = new.operands(end), _classes_axis(new, end)
+            end = scores.node
+        kind, shape = new.nodes[end]["type"], new.result_type(*scores).shape
+        if kind == "softmax":  # without what stores its results
+            move_slot(new, name, 0, Operand(end))
+            continue
+        if kind == "log_softmax":
+            (scores,), axis = new.operands(end), _classes_axis(new, end)
+        elif kind in _DECIDED | _SQUASHING or not (is_class or _has_scores(new, shape)):
+            continue
+        value = new.value(*scores)
+        softmax = new.add(op.softmax, [value], _along(axis, value), origin=new.origin(end))
+        _end_in(new, name, _single(softmax))
     return eliminate_dead_nodes(new)
 
 
-def softmax_in_hardware(graph: Graph, *, width: int = 16, table_bits: int = 10) -> Graph:
-    r"""Return an integer network that computes its softmax in integers as well, approximately.
+def end_of(graph: Graph, output: str) -> str:
+    """Return the node that says what an output is: its operand, looked up through what moves or stores results."""
+    first = node = graph.operands(output)[0].node
+    while graph.nodes[node]["type"] in _PASSED:
+        node = graph.operands(node)[0].node
+    return node if graph.nodes[node]["type"] in SOFT | _DECIDED | _SQUASHING else first
 
-    Each softmax over the channels of mantissas becomes an ``integer_softmax``, which hardware computes bit for
-    bit. `softmax_bounds` bounds its distance from the real one.
 
-    Parameters
-    ----------
-    graph : Graph
-        What `to_integer` gives; a softmax of anything else, scaled numbers among them, is left to the host.
-    width : int
-        Bits of a probability, 2 to 24: one before the point, so that 1 is among them.
-    table_bits : int
-        The table of exponentials has at most ``2**table_bits`` entries; at most 12.
+def _has_scores(graph: Graph, shape: tuple[Dimension, ...]) -> bool:
+    """Whether an output of a shape may have scores: a vector, or an image where it is the only output."""
+    return len(shape) > 1 and shape[1] != 1 and (all(size == 1 for size in shape[2:]) or len(graph.outputs) == 1)
 
-    Examples
-    --------
-    >>> g = Graph.parse('''graph g
-    ... x = input() : f32[N,3]
-    ... f = to_fixed(x, element=s8f4)
-    ... z = from_fixed(f, fraction=4)
-    ... s = softmax(z)
-    ... y = output(s)''')
-    >>> hard = softmax_in_hardware(g, width=9)
-    >>> [hard.nodes[n]["type"] for n in hard.in_order()]
-    ['input', 'to_fixed', 'integer_softmax', 'from_fixed', 'output']
-    >>> softmax_bounds(hard)
-    {'integer_softmax_1': 0.00219...}
+
+def _classes_axis(graph: Graph, node: str) -> int:
+    return int(graph.attributes(node)["axis"] % len(graph.result_type(*graph.operands(node)[0]).shape))
+
+
+def _is_classes(graph: Graph, node: str) -> bool:
+    """Whether a softmax is over the classes of a sample, or of each position of an image.
+
+    With three axes it is as likely that of the boxes of a detector, whose shares count.
     """
-    if not 2 <= width <= _WIDEST:
-        raise LoweringError(f"width={width!r}: a probability has 2 to {_WIDEST} bits")
-    new, element = graph.copy(), FixedPoint(False, width, width - 1)
-    for node in graph.in_order():
-        if graph.nodes[node]["type"] != "softmax":
-            continue
-        (scores,), kind = new.operands(node), new.result_type(node)
-        read = new.nodes[scores.node]
-        if read["type"] != "from_fixed" or graph.attributes(node)["axis"] not in (1, 1 - len(kind.shape)):
-            continue
-        (whole,) = new.operands(scores.node)
-        operand_format = new.result_type(*whole).element
-        # Exponentials are those of the numbers: mantissas have to be read with the binary point of their format.
-        if not isinstance(operand_format, FixedPoint) or operand_format.fraction != read["fraction"]:
-            continue
-        table, shift = exponentials(operand_format, bits=table_bits, width=min(width + _GUARD, _WIDEST))
-        attributes = {"table": tuple(table.tolist()), "shift": shift, "element": element}
-        softmax = new.add(op.integer_softmax, [new.value(*whole)], attributes, origin=new.origin(node))
-        real = {"fraction": element.fraction, "element": kind.element}
-        rewire(new, node, Operand(new.add(op.from_fixed, [softmax], real, origin=new.origin(node)).node))
-    return eliminate_dead_nodes(new)
+    shape, axis = graph.result_type(node).shape, _classes_axis(graph, node)
+    is_vector = all(size == 1 for i, size in enumerate(shape) if i not in (0, axis))
+    return axis > 0 and shape[axis] != 1 and (is_vector or len(shape) > 3)
 
 
-def softmax_bounds(graph: Graph) -> dict[str, float]:
-    """Return how far each ``integer_softmax`` of a network is from the real softmax at most.
-
-    Parameters
-    ----------
-    graph : Graph
-        What `softmax_in_hardware` gives.
-
-    Returns
-    -------
-    dict of str to float
-        By node.
-    """
-    bounds = {}
-    for node in graph.in_order():
-        if graph.nodes[node]["type"] == "integer_softmax":
-            (whole,) = graph.operands(node)
-            (stream,) = streams(*enter.infer(graph.result_type(*whole)))
-            bounds[node] = softmax_error(stream, **graph.attributes(node))
-    return bounds
+def _greatest(graph: Graph, scores: Operand, axis: int) -> Value:
+    value, origin = graph.value(*scores), graph.origin(scores.node)
+    return _single(graph.add(op.arg_max, [value], _along(axis, value), origin=origin))
 
 
-def _with_arg_max(graph: Graph, *, only_softmax: bool) -> Graph:
-    new = graph.copy()
-    for name in new.outputs:
-        source = new.operands(name)[0]
-        soft = new.nodes[source.node]["type"] in SOFT and new.attributes(source.node)["axis"] in (1, -1)
-        shape = new.result_type(source.node, source.result).shape
-        if len(shape) != 2 or (only_softmax and not soft) or shape[1] == 1:
-            continue
-        scores = new.operands(source.node)[0] if soft else source
-        index = new.add(op.arg_max, [new.value(*scores)], origin=new.origin(source.node))
-        move_slot(new, name, 0, Operand(index.node))
-        if soft and not new.succ[source.node]:
-            new.remove_node(source.node)
-    return new
+def _along(axis: int, value: Value) -> dict[str, int]:
+    """The attribute for an axis, left out where it is the default."""
+    return {} if axis == len(value.type.shape) - 1 else {"axis": axis}
+
+
+def _end_in(graph: Graph, output: str, value: Value) -> None:
+    move_slot(graph, output, 0, Operand(value.node))
+
+
+def _single(value: Value | tuple[Value, ...]) -> Value:
+    assert isinstance(value, Value)  # the ops of heads have one result
+    return value

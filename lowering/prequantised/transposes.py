@@ -273,9 +273,23 @@ def merge_into_shuffle(x):
     return op.channel_shuffle(x, groups=table.shape[1])
 
 
+@rule(shared="keep")
+def place_before_transpose(x):
+    """The place of the greatest entry along an axis is that along the same axis before it was transposed."""
+    transposed = op.transpose(x)
+    index = op.arg_max(transposed)
+    yield index
+    if _axes_have_names(x, index):
+        return decline("its axes are named", at=index)
+    axis, perm = index.axis % len(x.shape), transposed.perm
+    place = op.transpose(op.arg_max(x, like=index, axis=perm[axis], keep_dims=True), perm=perm)
+    return place if index.keep_dims else op.squeeze(place, axes=(axis,))
+
+
 SINK_TRANSPOSES = (
     transpose_after,
     reduce_before_transpose,
+    place_before_transpose,
     concat_before_transpose,
     pad_before_transpose,
     resize_before_transpose,

@@ -66,7 +66,7 @@ _FINER = 8
 _SPARE = 4
 """Extra bits of an addend beyond those of the value, half of them below its binary point."""
 
-_OF_HOST = frozenset({"sigmoid", "tanh"})
+_OF_HOST = frozenset({"sigmoid", "tanh", "greater"})
 """Functions that the host computes if they stand alone after the last layer, like a softmax."""
 
 _ACCUMULATOR = 48  # bits that an accumulator in hardware has at most

@@ -103,8 +103,8 @@ def map_arg_max(x):
     yield index
     if reason := too_wide(x):
         return decline(reason, at=index)
-    if index.axis not in (1, -1) or not index.keep_dims or len(x.shape) != 1:
-        return decline("arg_max has a component for the channels of a vector only, with keep_dims", at=index)
+    if index.axis not in (1, -len(x.shape)) or not index.keep_dims:
+        return decline("arg_max has a component for the channels only, with keep_dims", at=index)
     if index.select_last_index:
         return decline("of equal channels its component takes the first", at=index)
     return leave(argmax(x, element=index.type.element))

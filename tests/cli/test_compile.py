@@ -124,6 +124,13 @@ class TestMainJob:
         assert any(note in line for line in found["notes"])
         assert json.loads((out / "design.json").read_text())["ports"][1]["lanes"] == lanes
 
+    def test_a_head_that_no_output_can_have(self, tmp_path: Path, out: Path) -> None:
+        file = save(tmp_path, mlp(outputs=1))
+        refused(
+            6, r"vector of scores, and there is y: f32\[N,1\]; choose", "compile", file, "-o", out, "--head", "softmax"
+        )
+        assert not out.exists()
+
     def test_as_a_program_with_an_old_terminal(self, net: Path, out: Path) -> None:
         environment = {**os.environ, "PATH": "", "PYTHONIOENCODING": "ascii:strict"}
         command = [sys.executable, "-c", MAIN, "compile", str(net), "-o", str(out)]

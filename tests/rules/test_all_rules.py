@@ -274,6 +274,8 @@ OTHERS = {
     "lowering.softmax_as_arg_max": "gives places instead of probabilities",
     "lowering.integer.classifier_heads.classify": "gives places instead of scores",
     "lowering.integer.classifier_heads.probabilities": "gives probabilities instead of scores",
+    "lowering.decisions_in_hardware": "compares exact numbers instead of floats, see tests/lowering/test_heads.py",
+    "lowering.integer.hardware_heads.scores_in_hardware": "compares doubles, see tests/lowering/test_heads.py",
     "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
     "lowering.exchange.batch_size.free_batch": "gives another type, with a free batch",
     "lowering.composite.recorded": "does what the rules do that it is given",

@@ -54,18 +54,22 @@ def _format(x: Tensor) -> FixedPoint:
     return x.element
 
 
-def _infer_softmax(x: Tensor, *, table: Sequence[int], shift: int, element: FixedPoint) -> Tensor:
+def _infer_softmax(x: Tensor, *, table: Sequence[int], shift: int, element: FixedPoint, bound: float | None) -> Tensor:
     check_exponentials(_format(x), table, shift, element)
+    if bound is not None and not bound >= 0:
+        raise TypeMismatchError(f"bound={bound}: an error bound is at least 0")
     return Tensor(element, x.shape, x.layout)
 
 
 @define_op(level="integer", infer=_infer_softmax, elements=MANTISSAS)
-def integer_softmax(x: np.ndarray, *, table: Sequence[int], shift: int, element: FixedPoint) -> np.ndarray:
+def integer_softmax(
+    x: np.ndarray, *, table: Sequence[int], shift: int, element: FixedPoint, bound: float | None = None
+) -> np.ndarray:
     """Softmax over the channels by a table of exponentials: each divided by their sum, to the nearest number.
 
     The exponential of a channel is an entry of the table: that of the greatest channel's distance to it, shifted right;
     the last entry stands for all greater distances. A quotient is rounded half up, and 1 saturates if the format does
-    not hold it.
+    not hold it. A ``bound`` says how far that is at most from the softmax of the numbers that the mantissas stand for.
 
     Examples
     --------

@@ -1,0 +1,201 @@
+"""Heads of classifiers: what is asked for is in the hardware or refused, and no note says anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op
+from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
+from graphrewrite.graph import Value
+from graphrewrite.hdl import cosimulate, emit
+from graphrewrite.lowering import LoweringError, Partition, partition, quantise, softmax_bounds, to_integer, to_stream
+from graphrewrite.lowering.integer.hardware_heads import heads_of_host
+from graphrewrite.lowering.prequantised.quantisers import is_quantised
+from tests.support.lowering_networks import weights
+
+HEADS = ("auto", "class", "scores", "softmax")
+
+
+def fake(x: Value, scale: float | np.ndarray, zero: int = 0) -> Value:
+    """Numbers of 8 bits, by one scale or one a channel."""
+    points = np.full(np.shape(scale), zero, np.int8)
+    return op.dequantize_linear(op.quantize_linear(x, np.float32(scale), points), np.float32(scale), points)
+
+
+def layer(x: Value, outputs: int, *, bias: bool = True, per_channel: bool = False) -> Value:
+    rows, columns = outputs, x.type.shape[1]
+    scales = np.float32([0.01, 0.0123, 0.02, 0.031])[: outputs if per_channel else 1].reshape(-1, 1)
+    whole = np.random.default_rng(3).integers(-100, 100, (rows, columns)).astype(np.float32)
+    b = weights(rows, seed=4) if bias else np.zeros(rows, np.float32)
+    return op.linear(x, whole * scales, b)
+
+
+def float_vector(x: Value) -> Value:
+    return layer(op.relu(layer(x, 4)), 3)
+
+
+def one_scale(x: Value) -> Value:
+    return fake(layer(fake(x, 0.04, 3), 3), 0.1, -5)
+
+
+def scale_a_class(x: Value) -> Value:
+    return layer(fake(x, 0.04), 3, per_channel=True)
+
+
+def stored_by_class(x: Value) -> Value:
+    return fake(layer(fake(x, 0.04), 3), np.float32([0.1, 0.07, 0.09]))
+
+
+def sums(x: Value) -> Value:
+    return layer(fake(x, 0.04), 3, bias=False)
+
+
+def image(x: Value) -> Value:
+    maps = op.reshape(fake(layer(fake(x, 0.04), 12), 0.1), shape=("N", 3, 2, 2))
+    return op.add(maps, np.float32([0.5]))
+
+
+def number(x: Value) -> Value:
+    return layer(fake(x, 0.04), 1)
+
+
+def float_number(x: Value) -> Value:
+    return layer(op.relu(layer(x, 4)), 1)
+
+
+BODIES = (float_vector, one_scale, scale_a_class, stored_by_class, sums, image, number, float_number)
+ENDS: dict[str, Callable[[Value], Value]] = {
+    "none": lambda v: v,
+    "softmax": lambda v: op.softmax(v, axis=1),
+    "log_softmax": lambda v: op.log_softmax(v, axis=1),
+    "arg_max": lambda v: op.arg_max(v, axis=1),
+    "class of shares": lambda v: op.arg_max(op.softmax(v, axis=1), axis=1, keep_dims=False),
+    "stored shares": lambda v: fake(op.softmax(v, axis=1), 1 / 255, -128),
+    "moved": lambda v: op.reshape(op.softmax(v, axis=1), shape=("N", *v.type.shape[1:], 1)),
+    "last axis": lambda v: op.softmax(op.reshape(v, shape=("N", 1, int(np.prod(v.type.shape[1:])))), axis=-1),
+    "sigmoid": op.sigmoid,
+}
+
+
+def built(body: Callable[[Value], Value], end: str) -> Graph:
+    g = Graph("g")
+    g.output("y", ENDS[end](body(g.input("x", Tensor("f32", ("N", 4))))))
+    return g
+
+
+def integer_of(graph: Graph, head: str) -> Graph:
+    network = headed(graph, head)
+    return with_hardware_head(
+        to_integer(network if is_quantised(network) else quantise(network, weights(30, 4, scale=2.0))), head
+    )
+
+
+def kinds(part: Graph) -> set[str]:
+    return {part.nodes[n]["type"] for n in part}
+
+
+def check_notes(graph: Graph, integer: Graph, head: str) -> Partition:
+    parts, notes = partition(integer), "\n".join(head_notes(graph, integer))
+    core, after = kinds(parts.core), kinds(parts.after)
+    is_truth = integer.result_type(*integer.operands("y")[0]).element == "bool"
+    assert ("hardware gives the class" in notes) == ("arg_max" in core)
+    assert ("hardware gives the decision" in notes) == ("integer_threshold" in core and is_truth)
+    assert ("hardware gives probabilities" in notes) == ("integer_softmax" in core)
+    assert ("the softmax before y is left to the host" in notes) == bool({"softmax", "log_softmax"} & after)
+    assert ("the class is left to the host" in notes) == bool({"arg_max", "greater"} & after)
+    decided = {"arg_max", "integer_threshold"} & core
+    assert not (decided and {"arg_max", "greater", "softmax"} & after)
+    if head == "class":
+        assert decided
+    elif head == "softmax":
+        assert "integer_softmax" in core
+        assert not {"softmax", "arg_max"} & after
+    elif head == "scores":
+        assert not {"arg_max", "integer_softmax"} & core
+    return parts
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_every_head_is_done_or_refused_and_no_note_says_otherwise(body: Callable[[Value], Value]) -> None:
+    done = 0
+    for end, head in product(ENDS, HEADS):
+        if body in (number, float_number) and end not in ("none", "sigmoid"):
+            continue
+        if body is float_vector and end == "stored shares":
+            continue
+        graph = built(body, end)
+        why, integer = "", graph
+        try:
+            integer = integer_of(graph, head)
+        except LoweringError as error:
+            why = str(error)
+        if head == "softmax" and (body in (number, float_number) or end == "sigmoid"):
+            assert "--head softmax needs an output that is a vector of scores" in why
+            continue
+        assert why == "", (end, head)
+        done += 1
+        parts = check_notes(graph, integer, head)
+        x = {"x": weights(40, 4, seed=6, scale=2.0)}
+        whole = evaluate(integer, x)["y"]
+        np.testing.assert_array_equal(parts.decode(evaluate(parts.core, parts.encode(x)))["y"], whole)
+        if head == "class" and (end != "last axis" or body is not image):
+            scores = evaluate(integer_of(built(body, "none"), "scores"), x)["y"]
+            wanted = scores > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+            np.testing.assert_array_equal(whole.reshape(wanted.shape), wanted)
+        if head == "softmax" and (end != "last axis" or body is not image):
+            scores = evaluate(integer_of(built(body, "none"), "scores"), x)["y"].astype(np.float64)
+            shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+            (bound,) = softmax_bounds(integer).values()
+            assert np.abs(whole.reshape(shares.shape) - shares).max() <= bound + 1e-6
+    assert done >= 6
+
+
+@pytest.mark.ghdl
+@pytest.mark.parametrize(
+    ("body", "end", "head"),
+    [(scale_a_class, "none", "class"), (stored_by_class, "none", "softmax"), (number, "sigmoid", "class")],
+)
+def test_it_equals_ghdl(body: Callable[[Value], Value], end: str, head: str) -> None:
+    report = cosimulate(emit(to_stream(integer_of(built(body, end), head), parallelism=2), frames=3))
+    assert report.equal, str(report)
+
+
+def test_a_channels_last_image_has_its_class_at_each_position() -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 4, 4, 2)))
+    maps = op.conv(op.transpose(x, perm=(0, 3, 1, 2)), weights(3, 2, 1, 1), weights(3, seed=1))
+    g.output("y", op.softmax(op.transpose(maps, perm=(0, 2, 3, 1)), axis=-1))
+    samples = weights(6, 4, 4, 2, scale=1.0)
+    made = with_hardware_head(to_integer(quantise(headed(g, "class"), samples)), "class")
+    assert head_notes(g, made) == ["the softmax before y is replaced by argmax: the hardware gives the class"]
+    stream, parts = to_stream(made, parallelism="folded"), partition(made)
+    found = parts.decode(evaluate(stream, parts.encode({"x": samples})))["y"]
+    scores = evaluate(to_integer(quantise(g, samples)), {"x": samples})["y"]
+    np.testing.assert_array_equal(found[..., 0], scores.argmax(axis=-1))
+
+
+def test_scales_that_no_integers_align_are_refused() -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 3)))
+    whole = op.from_fixed(op.to_fixed(x, element=FixedPoint(True, 8)), fraction=0)
+    g.output("y", op.add(op.mul(whole, np.float32([[1.1, 0.7, 0.3]])), np.float32([[1e30, 1, -3]])))
+    with pytest.raises(LoweringError, match=r"--head class has no hardware for arg_max \(.*48 bits align them.*--head"):
+        with_hardware_head(headed(g, "class"), "class")
+    made = with_hardware_head(headed(g, "class"), "auto")
+    assert [*heads_of_host(made)] == ["arg_max_1"]
+    check_notes(g, made, "auto")
+
+
+def test_several_outputs_have_notes_of_their_own() -> None:
+    g = Graph("g")
+    x = g.input("x", Tensor("f32", ("N", 4)))
+    inner = op.relu(layer(x, 4))
+    g.output("y", op.softmax(layer(inner, 3)))
+    g.output("z", layer(inner, 1))
+    made = integer_of(g, "class")
+    assert head_notes(g, made) == ["y: the softmax before y is replaced by argmax: the hardware gives the class"]
+    assert evaluate(made, {"x": weights(3, 4)})["z"].dtype == np.float32
