@@ -17,6 +17,7 @@ __all__ = [
     "RewriteError",
     "RuleError",
     "SerialError",
+    "TemporarySpaceError",
     "TypeMismatchError",
     "UnknownGraphError",
     "UnknownOpError",
@@ -112,6 +113,10 @@ class SerialError(GraphRewriteError):
 
 class MissingDependencyError(GraphRewriteError):
     """An optional package or program is not installed; says how to get it."""
+
+
+class TemporarySpaceError(GraphRewriteError):
+    """The disk for temporary files is full; says which, and how to use another one."""
 
 
 _LONG = 100

@@ -73,7 +73,7 @@ def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "folder",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder for the VHDL project; an earlier design there is replaced.",
+    help="Folder for the VHDL project; an earlier design there is replaced, other files stay.",
 )
 @click.option(
     "--calibration",

@@ -1,4 +1,4 @@
-"""Deferred interrupts: Ctrl-C waits while an edit of a graph would be left half-done."""
+"""Deferred interrupts: Ctrl-C, or a signal handled like it, waits while something would be left half-done."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from typing import Any, TypeVar
 __all__ = ["DeferredInterrupts", "deferred_interrupts"]
 
 T = TypeVar("T")
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What a program may take for an interruption; those without a handler of Python end it at once."""
 
 
 class DeferredInterrupts:
@@ -57,7 +60,7 @@ class DeferredInterrupts:
 
 @contextmanager
 def deferred_interrupts() -> Iterator[DeferredInterrupts]:
-    """Defer interrupts (Ctrl-C, or the button of a notebook) to the end of a with-block.
+    """Defer interrupts (Ctrl-C, the button of a notebook, SIGTERM where it is handled) to the end of a with-block.
 
     Python interrupts the main thread only; in other threads this does nothing.
 
@@ -75,13 +78,19 @@ def deferred_interrupts() -> Iterator[DeferredInterrupts]:
     ['all of it', 'interrupted']
     """
     interrupts = DeferredInterrupts()
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+    if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
-    signal.signal(signal.SIGINT, lambda number, frame: interrupts._on_signal(handler, number, frame))
+    handlers = {number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))}
+
+    def defer(number: int, frame: FrameType | None) -> None:
+        interrupts._on_signal(handlers[number], number, frame)
+
     try:
+        for number in handlers:
+            signal.signal(number, defer)
         yield interrupts
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     interrupts.deliver()

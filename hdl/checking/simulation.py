@@ -1,7 +1,6 @@
 """Run configurations in GHDL, and say which one broke what when it stops."""
 
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from graphrewrite.hdl.checking.case import Beat, Case
 from graphrewrite.hdl.emission.entity import ports
 from graphrewrite.hdl.errors import ContractError, SimulatorError
 from graphrewrite.hdl.ghdl import simulator as ghdl
+from graphrewrite.runtime.scratch import scratch_folder
 
 __all__ = ["StoppedError", "simulate_cases"]
 
@@ -32,8 +32,7 @@ def simulate_cases(
 
     ``entities`` without generics, of the files ``extra``, run in place of the components.
     """
-    with tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
-        folder = Path(scratch).resolve()
+    with scratch_folder() as folder:
         sources = write_bench(cases, folder, entities, extra)
         try:
             ghdl.run(sources, "bench", folder=folder, timeout=timeout)

@@ -2,18 +2,18 @@
 
 import os
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphrewrite.hdl.emission.design import Design, read_description
+from graphrewrite.hdl.emission.design import Design, copy_design, read_description
+from graphrewrite.hdl.emission.replacement import write_files
 from graphrewrite.hdl.errors import DesignError, SimulatorError
 from graphrewrite.hdl.ghdl import simulator as ghdl
 from graphrewrite.runtime.display import Displayed
+from graphrewrite.runtime.scratch import scratch_folder
 
 __all__ = ["CosimulationReport", "Difference", "cosimulate"]
 
@@ -120,23 +120,13 @@ def cosimulate(design: Design | str | os.PathLike[str], *, timeout: float | None
     SimulatorError
         If GHDL refuses a file, or a stream breaks its contract.
     """
-    with tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
-        folder = Path(scratch).resolve() / "design"
+    with scratch_folder() as scratch:
+        folder = scratch / "design"
         if isinstance(design, Design):
-            design.write(folder)
+            write_files(design.files, folder)
         else:
-            read_description(Path(design))
-            try:
-                shutil.copytree(design, folder)
-            except OSError as error:
-                raise DesignError(f"{os.fspath(design)!r} cannot be read: {_first_of(error)}; compile again") from None
+            copy_design(Path(design), folder)
         return _run(folder, timeout)
-
-
-def _first_of(error: OSError) -> str:
-    # An error of copytree holds a list of what went wrong, file by file.
-    several = isinstance(error, shutil.Error) and error.args and error.args[0]
-    return str(several[0][-1]) if several else str(error.strerror or error)
 
 
 def _run(folder: Path, timeout: float | None) -> CosimulationReport:

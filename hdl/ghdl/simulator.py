@@ -3,13 +3,13 @@
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from graphrewrite.hdl.errors import GhdlMissingError, SimulatorError
 from graphrewrite.hdl.ghdl.process import run_program
+from graphrewrite.runtime.scratch import scratch_folder
 
 __all__ = ["GHDL_HINT", "analyse", "find_ghdl", "run", "synthesise"]
 
@@ -52,7 +52,7 @@ def run(
 ) -> str:
     """Analyse files, elaborate an entity and simulate it, in a temporary library."""
     files = [Path(source).resolve() for source in sources]
-    with tempfile.TemporaryDirectory(prefix="graphrewrite-") as work:
+    with scratch_folder() as work:
         analyse(files, work, library)
         stop = [] if stop_time is None else [f"--stop-time={stop_time}"]
         options = [_STANDARD, f"--work={library}", f"--workdir={work}"]
@@ -84,7 +84,7 @@ def synthesise(
         A netlist in that language: a unit for each configuration of an entity.
     """
     files = [Path(source).resolve() for source in sources]
-    with tempfile.TemporaryDirectory(prefix="graphrewrite-") as work:
+    with scratch_folder() as work:
         options = [_STANDARD, f"--workdir={work}", f"--out={language}"]
         return _call(["--synth", *options, *map(str, files), "-e", top], cwd=work, timeout=timeout)
 

@@ -1,7 +1,6 @@
 """From a design to what it takes of an FPGA."""
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrewrite.hdl.emission.design import Design, read_description
+from graphrewrite.hdl.emission.replacement import write_files
 from graphrewrite.hdl.errors import DesignError, SynthesisError
 from graphrewrite.hdl.synthesis.clock import check_clock, clock_of
 from graphrewrite.hdl.synthesis.family import Family, Usage, family_of
@@ -19,6 +19,7 @@ from graphrewrite.hdl.synthesis.verification import verify
 from graphrewrite.hdl.synthesis.verilog import Verilog, to_verilog
 from graphrewrite.hdl.synthesis.yosys import Netlist, check_yosys, synthesise_module
 from graphrewrite.runtime.progress import progress
+from graphrewrite.runtime.scratch import scratch_folder
 
 __all__ = ["synthesise"]
 
@@ -68,10 +69,10 @@ def synthesise(
     if clock:
         check_clock(chosen)
     started = time.perf_counter()
-    with _folder_of(design) as folder, tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
-        run = _Run(folder, Path(scratch), chosen, clock, timeout)
+    with _folder_of(design) as folder, scratch_folder() as scratch:
+        run = _Run(folder, scratch, chosen, clock, timeout)
         parts = run.parts(whole)
-        cycles = verify(run.verilog, folder, Path(scratch), run.scopes(), timeout) if verified else 0
+        cycles = verify(run.verilog, folder, scratch, run.scopes(), timeout) if verified else 0
     return SynthesisReport(run.name, family, parts, whole, time.perf_counter() - started, cycles)
 
 
@@ -177,5 +178,6 @@ def _folder_of(design: Design | str | os.PathLike[str]) -> Iterator[Path]:
     if not isinstance(design, Design):
         yield Path(design)
         return
-    with tempfile.TemporaryDirectory(prefix="graphrewrite-") as scratch:
-        yield design.write(Path(scratch) / "design")
+    with scratch_folder() as scratch:
+        write_files(design.files, scratch / "design")
+        yield scratch / "design"

@@ -1,11 +1,10 @@
 """Verification of GHDL's Verilog against the VHDL: both in the design's test bench, cycle by cycle."""
 
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphrewrite.hdl.emission.design import read_description
+from graphrewrite.hdl.emission.design import copy_design, read_description
 from graphrewrite.hdl.errors import DesignError, SimulatorError, SynthesisError
 from graphrewrite.hdl.ghdl import simulator as ghdl
 from graphrewrite.hdl.synthesis.verilog import Verilog
@@ -28,7 +27,7 @@ def verify(
     """
     waves = scratch / "waves.fst"
     copy = scratch / "simulated"
-    shutil.copytree(folder, copy)
+    copy_design(folder, copy)
     try:
         sources = [copy / line for line in (copy / "compile_order.txt").read_text(encoding="utf-8").split()]
         bench = str(read_description(copy)["testbench"])

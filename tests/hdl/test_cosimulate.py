@@ -226,7 +226,7 @@ class TestRefused:
             cosimulate(folder)
 
     def test_a_link_that_leads_nowhere(self, folder: Path) -> None:
-        (folder / "broken").symlink_to("nowhere")
+        (folder / "vectors" / "broken").symlink_to("nowhere")
         with pytest.raises(DesignError, match="cannot be read"):
             cosimulate(folder)
 

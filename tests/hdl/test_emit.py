@@ -17,7 +17,9 @@ from graphrewrite.hdl import NetlistError, emit
 from graphrewrite.hdl.components.clip import clip
 from graphrewrite.hdl.components.fork import fork
 from graphrewrite.hdl.components.refold import refold
+from graphrewrite.hdl.emission import replacement
 from graphrewrite.hdl.emission.design import Design, read_description
+from graphrewrite.hdl.emission.manifest import manifest_of
 from graphrewrite.hdl.errors import DesignError
 from graphrewrite.hdl.ghdl import simulator as ghdl
 from graphrewrite.types import FixedPoint, Stream
@@ -204,7 +206,8 @@ class TestRefusal:
 class TestWrite:
     def test_files_are_written(self, design: Design, tmp_path: Path) -> None:
         assert design.write(tmp_path / "new" / "folder") == tmp_path / "new" / "folder"
-        assert snapshot(tmp_path / "new" / "folder") == {p: t.encode() for p, t in design.files.items()}
+        files = {**design.files, "manifest.sha256": manifest_of(design.files)}
+        assert snapshot(tmp_path / "new" / "folder") == {p: t.encode() for p, t in files.items()}
         assert [p.name for p in (tmp_path / "new").iterdir()] == ["folder"]
         assert read_description(tmp_path / "new" / "folder") == design.description
 
@@ -212,13 +215,13 @@ class TestWrite:
         emit(rectify()).write(tmp_path / "d")
         (tmp_path / "d" / "note.txt").write_text("mine")
         design.write(tmp_path / "d")
-        assert set(snapshot(tmp_path / "d")) == set(design.files)
+        assert set(snapshot(tmp_path / "d")) == {*design.files, "manifest.sha256", "note.txt"}
         assert [p.name for p in tmp_path.iterdir()] == ["d"]
 
     def test_an_empty_folder_is_filled(self, design: Design, tmp_path: Path) -> None:
         (tmp_path / "d").mkdir()
         design.write(tmp_path / "d")
-        assert set(snapshot(tmp_path / "d")) == set(design.files)
+        assert set(snapshot(tmp_path / "d")) == {*design.files, "manifest.sha256"}
 
     @pytest.mark.parametrize("mark", [None, "not json", '{"generator": "other"}', "[]"])
     def test_a_foreign_folder_is_left_alone(self, design: Design, tmp_path: Path, mark: str | None) -> None:
@@ -256,7 +259,7 @@ class TestWrite:
         (tmp_path / "link").symlink_to(tmp_path / "there")
         design.write(tmp_path / "link")
         assert (tmp_path / "link").is_symlink()
-        assert set(snapshot(tmp_path / "there")) == set(design.files)
+        assert set(snapshot(tmp_path / "there")) == {*design.files, "manifest.sha256"}
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
     @pytest.mark.parametrize("at", [0, 5, -1])
@@ -303,11 +306,12 @@ class TestWrite:
                 raise KeyboardInterrupt
             return found
 
+        monkeypatch.setattr(replacement, "exchange", lambda *_: False)  # a system that cannot swap them
         monkeypatch.setattr(Path, "rename", rename)
         with pytest.raises(KeyboardInterrupt):
             design.write(tmp_path / "d")
         wanted = design if (at, after) == (1, True) else earlier
-        assert set(snapshot(tmp_path / "d")) == set(wanted.files)
+        assert set(snapshot(tmp_path / "d")) == {*wanted.files, "manifest.sha256"}
         assert [p.name for p in tmp_path.iterdir()] == ["d"]
 
 
