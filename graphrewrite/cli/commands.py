@@ -12,6 +12,7 @@ from graphrewrite import __version__
 from graphrewrite.cli.diff import diff_command
 from graphrewrite.cli.explain import explain_command
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
+from graphrewrite.cli.option_types import Parallelism, Share, Widths
 from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.show import show_command
 from graphrewrite.cli.terminal import console_for, spinner
@@ -38,6 +39,7 @@ Exit codes:
   13 the hardware would come to a halt
   14 not enough memory
   15 Yosys or nextpnr refuses the design
+  16 quantising loses more than --max-loss allows
   130 interrupted
 """
 
@@ -46,17 +48,6 @@ Exit codes:
 @click.version_option(__version__, prog_name="graphrewrite")
 def app() -> None:
     """Take a trained neural network down to VHDL that equals its numpy simulation, bit for bit and cycle for cycle."""
-
-
-class _Parallelism(click.ParamType["str | int"]):
-    name = "full|folded|N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
-        if value in ("full", "folded") or isinstance(value, int):
-            return value  # type: ignore[no-any-return]  # one of the two kinds by the test before
-        if str(value).isdigit() and int(value) > 0:
-            return int(value)
-        return self.fail(f"{value!r} is neither 'full', 'folded' nor a number of multipliers from 1", param, ctx)
 
 
 def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -78,11 +69,27 @@ def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option(
     "--calibration",
     type=click.Path(path_type=Path),
-    help="Samples (.npz: calibration_x, and test_x and test_y if there are). Default: the .npz beside the model.",
+    help="Samples (.npz: calibration_x, and test_x and test_y if there are; with several inputs or outputs their names "
+    "instead of x and calibration_x, or y). Default: the .npz beside the model.",
 )
 @click.option(
-    "--bits", type=click.IntRange(4, 16), default=8, show_default=True, help="Word width of values and weights."
+    "--bits",
+    type=Widths(),
+    metavar="N|NAME=N,…|FILE|auto",
+    default=8,
+    show_default=True,
+    help="Word width of values and weights, 4 to 16. By layer: fc1=6,conv*=8:10,default=8, with weights and results "
+    "apart by a colon; or a .json file of such a mapping. auto: as few bits as --max-loss allows.",
 )
+@click.option(
+    "--max-loss",
+    type=Share(),
+    metavar="SHARE",
+    help="Of the test samples, how much quantising may lose: the accuracy that is lost, without labels the share of "
+    "predictions that change, of numbers the power of the noise over their variance. Beyond it no hardware is made. "
+    "Default: 5%, and for --bits auto 0.5%.",
+)
+@click.option("--force", is_flag=True, help="Make hardware whatever quantising loses.")
 @click.option("--per-channel", is_flag=True, help="A binary point for each output channel of the weights.")
 @click.option(
     "--approximate",
@@ -92,7 +99,7 @@ def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
 )
 @click.option(
     "--parallelism",
-    type=_Parallelism(),
+    type=Parallelism(),
     metavar="full|folded|N",
     default="full",
     show_default=True,

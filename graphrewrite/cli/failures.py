@@ -11,7 +11,14 @@ import numpy as np
 
 from graphrewrite.errors import GraphError, GraphRewriteError, MissingDependencyError, ParseError, SerialError
 from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError, SynthesisError
-from graphrewrite.lowering import LoweringError, ModelError, ParallelismError, QuantisationError, UnsupportedOpsError
+from graphrewrite.lowering import (
+    LoweringError,
+    ModelError,
+    ParallelismError,
+    QuantisationError,
+    QuantisationLossError,
+    UnsupportedOpsError,
+)
 from graphrewrite.rewriting.rule_sets import NamingError
 from graphrewrite.view.written import PictureError
 
@@ -26,6 +33,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (ParseError, 3),
     (SerialError, 3),
     (NamingError, 2),
+    (QuantisationLossError, 16),
     (QuantisationError, 5),
     (LoweringError, 6),
     (ParallelismError, 7),

@@ -15,7 +15,7 @@ import numpy as np
 from graphrewrite import Graph, evaluate, trace
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
-from graphrewrite.errors import EvaluationError
+from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised
 from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, emit, predict
 from graphrewrite.hdl.emission.design import check_target
 from graphrewrite.hdl.emission.vectors import random_gates
@@ -23,17 +23,18 @@ from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import (
     FoldingReport,
     Partition,
-    QuantisationError,
     from_onnx,
     function_bounds,
     partition,
     port_encodings,
-    quantise,
     to_integer,
     to_stream,
 )
 from graphrewrite.lowering.integer.classifier_heads import SOFT
 from graphrewrite.lowering.prequantised.quantisers import is_quantised
+from graphrewrite.lowering.quantisation.agreement import Agreement, Reference
+from graphrewrite.lowering.quantisation.guards import Finding
+from graphrewrite.lowering.quantisation.sample_review import doubtful_labels, weak_samples
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 
@@ -56,10 +57,14 @@ class Options:
 
     Attributes
     ----------
-    bits : int
-        Word width, 4 to 16.
+    bits : int, mapping or str
+        Word width, 4 to 16; widths by layer, as for `quantise`; or ``"auto"``: as few bits as `max_loss` allows.
     per_channel : bool
         Whether each output channel of weights has a binary point of its own.
+    max_loss : float or None
+        The loss on test samples beyond which no hardware is made; None for 0.05, and 0.005 in a search of widths.
+    force : bool
+        Whether hardware is made in spite of it.
     parallelism : str or int
         ``"full"``, ``"folded"`` or multipliers a layer.
     approximate : bool
@@ -86,8 +91,10 @@ class Options:
         VHDL library that scripts compile into.
     """
 
-    bits: int = 8
+    bits: int | Mapping[str, Any] | str = 8
     per_channel: bool = False
+    max_loss: float | None = None
+    force: bool = False
     parallelism: str | int = "full"
     approximate: bool = False
     max_multipliers: int | None = None
@@ -115,8 +122,14 @@ class Compiled:
         By step: ``imported``, ``cleaned``, ``quantised``, ``integer``, ``stream``.
     fired : dict of str to int
         The number of steps of each rule.
-    agreement : list of dict
-        A row a level: accuracy, and share of predictions equal to the float network's.
+    bits : int, dict or None
+        The widths; None where the model brings its own.
+    agreement : dict of str to tuple of Agreement
+        By level, an entry an output.
+    loss : str
+        What is lost between the float network and the hardware, in words.
+    findings : list of Finding
+        What quantising lost, by layer, and what samples lack.
     foldings : list of FoldingReport
         The parallelism of each layer, with reasons: one report.
     exact : bool
@@ -139,9 +152,13 @@ class Compiled:
     folder: Path
     graphs: dict[str, Graph] = field(default_factory=dict)
     fired: dict[str, int] = field(default_factory=dict)
-    agreement: list[dict[str, Any]] = field(default_factory=list)
+    bits: Any = None
+    agreement: dict[str, tuple[Agreement, ...]] = field(default_factory=dict)
+    loss: str = ""
+    findings: list[Finding] = field(default_factory=list)
     exact: bool = False
     test_frames: int = 0
+    is_held_out: bool = False
     design: Design | None = None
     foldings: list[FoldingReport] = field(default_factory=list)
     timing: dict[str, Any] = field(default_factory=dict)
@@ -182,9 +199,10 @@ def compile_model(
             fixed = cleaned
             found.notes.append("the model is quantised already: its own grids are kept")
         else:
-            fixed = quantise(
-                cleaned, samples.calibration, bits=chosen.bits, per_channel=chosen.per_channel, steps=run.steps
-            )
+            fixed, found.bits = quantised(cleaned, samples, chosen, run.steps)
+    with run.step("measuring what is lost"):
+        reference = Reference(cleaned, samples.test, samples.labels or None)
+        run.judge(imported, fixed, reference, samples)
     with run.step("lowering to integers"):
         integer = with_hardware_head(to_integer(fixed, approximate=chosen.approximate, steps=run.steps), chosen.head)
         found.notes.extend(head_notes(imported, integer))
@@ -208,7 +226,7 @@ def compile_model(
     parts = partition(integer)
     run.note_host(parts)
     with run.step("evaluating every level"):
-        run.agree(parts, samples)
+        run.agree(parts, reference, samples)
     with run.step("writing VHDL"):
         head = {name: array[: chosen.frames] for name, array in samples.test.items()}
         gates = random_gates(netlist(stream), chosen.seed)
@@ -272,32 +290,37 @@ class _Run:
             if left:
                 self.found.notes.append(f"the host computes {side} the hardware: {', '.join(left)}")
 
-    def agree(self, parts: Partition, samples: sample_files.Samples) -> None:
+    def judge(self, imported: Graph, fixed: Graph, reference: Reference, samples: sample_files.Samples) -> None:
+        """Find what quantising lost and samples lack; go on only if that is allowed."""
+        found, outputs = self.found, evaluate(fixed, samples.test)
+        lost = causes(imported, fixed, samples.test, reference.loss(outputs)) if fixed is not reference.graph else ()
+        if samples.unused:
+            found.notes.append(
+                f"not used of the samples' arrays: {', '.join(samples.unused)}; what is right for test samples is in "
+                f"{sample_files.names_of_labels(imported)}"
+            )
+        if found.bits is not None:
+            found.findings.extend(weak_samples(imported, samples.calibration, samples.held_out))
+        found.findings.extend((*doubtful_labels(reference), *lost))
+        if remark := check_loss(reference, outputs, self.options, lost):
+            found.notes.append(remark)
+
+    def agree(self, parts: Partition, reference: Reference, samples: sample_files.Samples) -> None:
         """Evaluate each level on the test samples, and compare them with the float network."""
-        graphs = self.found.graphs
-        try:
-            real = evaluate(graphs["cleaned"], samples.test)
-        except EvaluationError as error:
-            raise QuantisationError(f"the test samples do not fit: {error}") from error
+        graphs, found = self.found.graphs, self.found
         mantissas = parts.encode(samples.test)
         core, stream = evaluate(parts.core, mantissas), evaluate(graphs["stream"], mantissas)
-        self.found.exact = all(np.array_equal(core[name], stream[name]) for name in core)
-        self.found.test_frames = len(next(iter(samples.test.values())))
-        levels = (
-            ("float", real),
-            ("quantised", evaluate(graphs["quantised"], samples.test)),
-            ("integer", parts.decode(core)),
-            ("stream", parts.decode(stream)),
-        )
-        # Accuracy needs labels, and agreement a vector of scores; each level is compared with the float network.
-        wanted = _predictions(real)
-        for level, outputs in levels:
-            predicted = _predictions(outputs)
-            accuracy = None
-            if samples.labels is not None and predicted is not None and samples.labels.shape == predicted.shape:
-                accuracy = float((predicted == samples.labels).mean())
-            equal = None if predicted is None or wanted is None else float((predicted == wanted).mean())
-            self.found.agreement.append({"level": level, "accuracy": accuracy, "equal predictions": equal})
+        found.exact = all(np.array_equal(core[name], stream[name]) for name in core)
+        found.test_frames = len(next(iter(samples.test.values())))
+        found.is_held_out = samples.held_out is not None
+        levels = {
+            "float": reference.outputs,
+            "quantised": evaluate(graphs["quantised"], samples.test),
+            "integer": parts.decode(core),
+            "stream": parts.decode(stream),
+        }
+        found.agreement = {level: reference.agreement(outputs) for level, outputs in levels.items()}
+        found.loss = loss_text(found.agreement["stream"])
 
     def predict(self, stream: Graph) -> None:
         design = self.found.design
@@ -312,11 +335,3 @@ class _Run:
             "high_water": {part["instance"]: max(part["high_water"]) for part in parts},
             "output_cycles": {link.sink: cycles.transfers[link].tolist() for link in out},
         }
-
-
-def _predictions(outputs: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """Return the class of each sample by the first output; None where it is no vector of scores."""
-    first = next(iter(outputs.values()))
-    if first.ndim != 2:
-        return None
-    return np.asarray(first[:, 0] if first.shape[1] == 1 else first.argmax(axis=1))

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from graphrewrite.cli.pipeline import Compiled
+from graphrewrite.cli.quantising import as_text
 from graphrewrite.cli.terminal import say, table_of
+from graphrewrite.lowering.quantisation.agreement import Agreement
 
 __all__ = ["as_data", "print_report"]
 
+_PREDICTIONS = {"accuracy": "accuracy", "top5": "top 5", "equal": "predictions equal to float"}
+_MEASURES = {
+    "classes": _PREDICTIONS,
+    "decisions": _PREDICTIONS,
+    "numbers": {"r2": "R²", "mean_error": "mean error", "largest_error": "largest error", "snr": "signal to noise"},
+}
+"""What is shown of each kind of output, with headings."""
 _COSTS = ("multipliers", "adders", "registers", "memory_bits")
 
 
@@ -22,7 +32,10 @@ def as_data(compiled: Compiled) -> dict[str, Any]:
         "model": compiled.model,
         "folder": str(compiled.folder),
         "test_frames": compiled.test_frames,
-        "levels": compiled.agreement,
+        "held_out": compiled.is_held_out,
+        "bits": compiled.bits,
+        "levels": [_level(level, row) for level, rows in compiled.agreement.items() for row in rows],
+        "findings": [found.as_dict() for found in compiled.findings],
         "integer_equals_stream": compiled.exact,
         "rules": compiled.fired,
         "nodes": {name: len(graph) for name, graph in compiled.graphs.items()},
@@ -37,12 +50,21 @@ def as_data(compiled: Compiled) -> dict[str, Any]:
     }
 
 
+def _level(level: str, row: Agreement) -> dict[str, Any]:
+    measured = {"accuracy": None, **row.as_dict()}
+    return {"level": level, **measured, "equal predictions": measured.pop("equal", None)}
+
+
 def print_report(compiled: Compiled, console: Console) -> None:
     """Print a compilation for people."""
     console.print()
     _levels(compiled, console)
     _rules(compiled, console)
     _hardware(compiled, console)
+    for found in compiled.findings:
+        say(console, f"warning: {found}")
+    if isinstance(compiled.bits, dict):
+        say(console, f"widths: {as_text(compiled.bits)}")
     for note in compiled.notes:
         say(console, f"note: {note}")
     if compiled.cosimulation is not None:
@@ -54,13 +76,31 @@ def print_report(compiled: Compiled, console: Console) -> None:
 
 
 def _levels(compiled: Compiled, console: Console) -> None:
-    headings = ("level", "accuracy", "predictions equal to float")
-    table = table_of(headings, title=f"{compiled.model} on {compiled.test_frames} samples")
-    for row in compiled.agreement:
-        table.add_row(row["level"], _percent(row["accuracy"]), _percent(row["equal predictions"]))
-    console.print(table)
+    samples = f"{compiled.test_frames} {'' if compiled.is_held_out else 'calibration '}samples"
+    for rows in zip(*compiled.agreement.values(), strict=True):
+        title = f"{compiled.model} on {samples}" + (
+            f": {rows[0].output}" if len(compiled.agreement["float"]) > 1 else ""
+        )
+        shown = {
+            heading: [_shown(row, name) for row in rows]
+            for name, heading in _MEASURES[rows[0].kind].items()
+            if name == "equal" or any(getattr(row, name) is not None for row in rows)
+        }
+        table = table_of(("level", *shown), title=title)
+        for level, *cells in zip(compiled.agreement, *shown.values(), strict=True):
+            table.add_row(level, *cells)
+        console.print(table)
     exact = "equal, bit for bit" if compiled.exact else "NOT EQUAL"
-    console.print(f"integer and stream level: {exact}", highlight=False)
+    console.print(f"integer and stream level: {exact}; float and stream level: {compiled.loss}", highlight=False)
+
+
+def _shown(row: Agreement, name: str) -> str:
+    value = getattr(row, name)
+    if value is None:
+        return "-"
+    if name == "snr":
+        return "equal" if value == np.inf else f"{value:.1f} dB"
+    return _percent(value) if row.kind != "numbers" else f"{value:.4g}"
 
 
 def _percent(share: float | None) -> str:

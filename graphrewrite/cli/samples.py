@@ -6,7 +6,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.lowering import QuantisationError
 from graphrewrite.types import element_dtype
 
-__all__ = ["Samples", "beside", "load", "random"]
+__all__ = ["Samples", "beside", "load", "names_of_labels", "random"]
 
 _RANDOM_HINT = "pass an .npz file with --calibration; its array 'calibration_x' holds inputs, batch first"
 _BROKEN = (
@@ -36,13 +36,21 @@ class Samples:
         Inputs by name, batch first.
     test : mapping of str to ndarray
         Held-out inputs; the calibration samples where the file has no others.
-    labels : ndarray of int or None
-        The right class of each held-out input, shape [N].
+    labels : mapping of str to ndarray
+        What is right for the held-out inputs, by output.
+    unused : tuple of str
+        Other arrays of the file.
     """
 
     calibration: Mapping[str, np.ndarray]
     test: Mapping[str, np.ndarray]
-    labels: np.ndarray | None = None
+    labels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
+
+    @property
+    def held_out(self) -> Mapping[str, np.ndarray] | None:
+        """The test samples, where these are not the calibration samples."""
+        return None if self.test is self.calibration else self.test
 
 
 def beside(model: Path) -> Path | None:
@@ -54,8 +62,9 @@ def beside(model: Path) -> Path | None:
 def load(path: Path | None, graph: Graph) -> Samples:
     """Return the samples in a file.
 
-    The file holds ``calibration_x`` and, where there are held-out samples, ``test_x`` and ``test_y``. For a network
-    with several inputs the arrays have the names of the inputs, and ``test_`` before them.
+    The file holds ``calibration_x`` and, where there are held-out samples, ``test_x`` and ``test_y``: classes, truth
+    values or numbers. For a network with several inputs the arrays have the names of the inputs, and ``test_`` before
+    them; with several outputs, labels have the names of the outputs, and ``test_`` before them.
 
     Parameters
     ----------
@@ -71,22 +80,17 @@ def load(path: Path | None, graph: Graph) -> Samples:
     single = len(graph.inputs) == 1
     calibration = _by_input(arrays, graph, "calibration_x" if single else "", path)
     has_test = "test_x" in arrays or any(f"test_{name}" in arrays for name in graph.inputs)
-    test, labels = calibration, None
+    test, labels = calibration, {}
     if has_test:
         test = _by_input(arrays, graph, "test_x" if single and "test_x" in arrays else "test_", path)
-        labels = arrays.get("test_y")
+        labels = _labels(arrays, graph, path)
     for name, array in test.items() if has_test else ():
         if array.dtype.kind not in "fiub" or not array.size or not np.isfinite(array).all():
             raise QuantisationError(
                 f"{str(path)!r} has test samples for {name!r} that are empty or not finite; correct them"
             )
-    frames = np.atleast_1d(next(iter(test.values()))).shape[:1]
-    if labels is not None and labels.shape != frames:
-        shape = list(labels.shape)
-        raise QuantisationError(
-            f"test_y in {str(path)!r} has the shape {shape}; give one class for each of {frames[0]} samples"
-        )
-    return Samples(calibration, test, labels)
+    used = {id(array) for arrays in (calibration, test, labels) for array in arrays.values()}
+    return Samples(calibration, test, labels, tuple(name for name, array in arrays.items() if id(array) not in used))
 
 
 def random(graph: Graph, frames: int, seed: int) -> Samples:
@@ -126,7 +130,32 @@ def _by_input(arrays: dict[str, np.ndarray], graph: Graph, key: str, path: Path)
     prefix = key if key == "test_" else ""
     missing = [name for name in graph.inputs if prefix + name not in arrays]
     if missing:
-        names = ", ".join(arrays) or "nothing"
-        wanted = key if len(graph.inputs) == 1 and key else prefix + missing[0]
-        raise QuantisationError(f"{str(path)!r} holds {names}, but no {wanted!r}; {_RANDOM_HINT}")
+        names = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items()) or "nothing"
+        absent = key if len(graph.inputs) == 1 and key else prefix + missing[0]
+        raise QuantisationError(f"{str(path)!r} holds {names}, but no {absent!r}; give {_wanted(graph)}")
     return {name: arrays[prefix + name] for name in graph.inputs}
+
+
+def names_of_labels(graph: Graph) -> str:
+    """Return the names of the arrays of what is right, as text."""
+    return ", ".join(f"test_{name}" for name in graph.outputs) if len(graph.outputs) > 1 else "test_y"
+
+
+def _wanted(graph: Graph) -> str:
+    """The arrays that a file of samples holds, with their types."""
+    names = {name: "calibration_x" if len(graph.inputs) == 1 else name for name in graph.inputs}
+    needed = ", ".join(f"{array} {graph.result_type(name)}" for name, array in names.items())
+    tests = ", ".join(f"test_{array.removeprefix('calibration_')}" for array in names.values())
+    return f"{needed}; and to test on other samples {tests}, with what is right in {names_of_labels(graph)}"
+
+
+def _labels(arrays: dict[str, np.ndarray], graph: Graph, path: Path) -> dict[str, np.ndarray]:
+    found = {name: arrays[f"test_{name}"] for name in graph.outputs if f"test_{name}" in arrays}
+    if "test_y" in arrays and "y" not in graph.outputs and "y" not in graph.inputs:
+        if len(graph.outputs) > 1:
+            raise QuantisationError(
+                f"test_y in {str(path)!r} is of one output, and there are several; call it one of "
+                f"{names_of_labels(graph)}"
+            )
+        found.setdefault(graph.outputs[0], arrays["test_y"])
+    return found

@@ -103,8 +103,10 @@ class Reference:
 
     Attributes
     ----------
+    graph : Graph
+        The network.
     outputs : dict of str to ndarray
-        What the network gives.
+        What it gives.
     kinds : dict of str to str
         The kind of each output, as `Agreement.kind`.
 
@@ -128,7 +130,7 @@ class Reference:
 
     def __init__(self, graph: Graph, inputs: Mapping[str, Any], labels: Any = None) -> None:
         try:
-            self.outputs = evaluate(graph, inputs)
+            self.graph, self.outputs = graph, evaluate(graph, inputs)
         except EvaluationError as error:
             raise QuantisationError(f"the test samples do not fit: {error}") from error
         given = labels if isinstance(labels, Mapping) else dict.fromkeys(self.outputs, labels)
@@ -144,6 +146,13 @@ class Reference:
     def agreement(self, outputs: Mapping[str, np.ndarray]) -> tuple[Agreement, ...]:
         """Return how far the outputs of a level agree with those of the network, output by output."""
         return tuple(task.agreement(outputs[name]) for name, task in self._tasks.items())
+
+    def usual(self, output: str) -> float | None:
+        """Return the accuracy of always giving the most frequent label, 0 for numbers; None without labels."""
+        task = self._tasks[output]
+        if task.truth is None or task.kind == "numbers":
+            return None if task.truth is None else 0.0
+        return float(np.unique(task.truth, return_counts=True)[1].max() / task.truth.size) if task.truth.size else None
 
     def loss(self, outputs: Mapping[str, np.ndarray]) -> float:
         """Return the loss of the outputs of a level: that of the worst one."""

@@ -142,7 +142,7 @@ class TestMainJob:
 
     def test_help(self) -> None:
         text = done("--help").stdout
-        for code in (*range(15), 130):
+        for code in (*range(17), 130):
             assert re.search(rf"^ +{code} +\w", text, re.MULTILINE)
         assert "compile" in text
         assert "cosimulate" in text
@@ -391,12 +391,21 @@ class TestSamples:
             ({"calibration_x": np.full((3, 4), "a")}, "<U1"),
             ({"calibration_x": np.full((3, 4), None)}, "is no .npz file of numbers"),
             ({"calibration_x": np.ones((3, 4), complex)}, "complex128"),
-            ({"foo": sample(3, 4), "bar": sample(3, 4)}, "holds foo, bar, but no 'calibration_x'; pass"),
+            (
+                {"foo": sample(3, 4), "bar": sample(3, 4)},
+                r"foo \[3, 4\], bar \[3, 4\], but no 'calibration_x'; give calibration_x f32\[N,4\]; .*test_x",
+            ),
             ({"calibration_x": sample(3, 4), "test_x": sample(0, 4)}, "test samples.*empty"),
             ({"calibration_x": sample(3, 4), "test_x": sample(3, 5)}, "test samples do not fit"),
             ({"calibration_x": sample(3, 4), "test_x": np.full((3, 4), np.nan)}, "test samples.*not finite"),
-            ({"calibration_x": sample(3, 4), "test_x": sample(3, 4), "test_y": np.int64(1)}, "test_y.*3 samples"),
-            ({"calibration_x": sample(3, 4), "test_x": sample(3, 4), "test_y": np.zeros(2)}, "test_y.*3 samples"),
+            (
+                {"calibration_x": sample(3, 4), "test_x": sample(3, 4), "test_y": np.int64(1)},
+                "labels of 'y'.*3 samples",
+            ),
+            (
+                {"calibration_x": sample(3, 4), "test_x": sample(3, 4), "test_y": np.zeros(2)},
+                "labels of 'y'.*3 samples",
+            ),
         ],
     )
     def test_arrays(self, tmp_path: Path, out: Path, arrays: dict[str, np.ndarray], told: str) -> None:
@@ -476,7 +485,7 @@ class TestFolder:
         refused(3, "not an ONNX model", "compile", net, "-o", out)
         assert snapshot(out) == before
 
-    @pytest.mark.parametrize("step", ["from_onnx", "quantise", "to_stream", "emit", "predict"])
+    @pytest.mark.parametrize("step", ["from_onnx", "quantised", "to_stream", "emit", "predict"])
     @pytest.mark.parametrize("earlier", [False, True])
     def test_an_interrupt(
         self, net: Path, out: Path, monkeypatch: pytest.MonkeyPatch, step: str, earlier: bool
@@ -510,7 +519,7 @@ class TestFolder:
         def fail(*_: object, **__: object) -> None:
             raise MemoryError
 
-        monkeypatch.setattr(pipeline, "quantise", fail)
+        monkeypatch.setattr(pipeline, "quantised", fail)
         refused(14, "not enough memory.*; give fewer", "compile", net, "-o", out)
         assert not out.exists()
 

@@ -219,4 +219,6 @@ if __name__ == "__main__":
     for name in NETWORKS:
         made = learnt(name)
         onnx.save(made.model, Path(sys.argv[1]) / f"{name}.onnx")
-        np.savez(Path(sys.argv[1]) / f"{name}.npz", calibration_x=made.calibration, test_x=made.test, **made.wanted)
+        arrays = {"calibration_x": made.calibration, "test_x": made.test}
+        arrays |= {f"test_{output}": wanted for output, wanted in made.wanted.items()}
+        np.savez(Path(sys.argv[1]) / f"{name}.npz", **arrays)

@@ -1,0 +1,99 @@
+"""Types of options: multipliers, widths by layer, shares."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = ["Parallelism", "Share", "Widths"]
+
+_LEAST, _MOST = 4, 16
+
+
+class Parallelism(click.ParamType["str | int"]):
+    """``full``, ``folded`` or a number of multipliers."""
+
+    name = "full|folded|N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
+        """Return a word or a number."""
+        if value in ("full", "folded") or isinstance(value, int):
+            return value  # type: ignore[no-any-return]  # one of the two kinds by the test before
+        if str(value).isdigit() and int(value) > 0:
+            return int(value)
+        return self.fail(f"{value!r} is neither 'full', 'folded' nor a number of multipliers from 1", param, ctx)
+
+
+class Share(click.ParamType[float]):
+    """A share, in per cent or as a fraction: ``5%`` or ``0.05``."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return a number from 0 to 1."""
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            return self.fail(f"{text!r} is no share; write 5% or 0.05", param, ctx)
+        if not 0 <= share <= 1:
+            return self.fail(f"{text} is no share from 0 to 1; in per cent it is {text.removesuffix('%')}%", param, ctx)
+        return share
+
+
+class Widths(click.ParamType["int | str | dict[str, Any]"]):
+    """One width; widths by layer, as a text or a file; or ``auto``."""
+
+    name = "N|NAME=N,…|FILE.json|auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str | dict[str, Any]:
+        """Return what `quantise` takes for its parameter ``bits``, or ``"auto"``."""
+        if isinstance(value, int | dict) or value == "auto":
+            return value  # type: ignore[no-any-return]  # one of these kinds by the test before
+        text = str(value).strip()
+        if text.endswith(".json"):
+            return self._read(Path(text), param, ctx)
+        if "=" not in text and "," not in text and ":" not in text:
+            return int(self._width(text, param, ctx))
+        table: dict[str, Any] = {}
+        for entry in text.split(","):
+            name, _, width = entry.strip().rpartition("=")
+            name = name.strip() or "default"
+            if name in table:
+                self.fail(f"{name!r} has two widths in {text!r}", param, ctx)
+            pair = [self._width(each, param, ctx) for each in width.split(":")]
+            if len(pair) > 2:
+                self.fail(f"{entry.strip()!r} has more than two widths; those of weights and of results", param, ctx)
+            table[name] = pair[0] if len(pair) == 1 else tuple(pair)
+        return table
+
+    def _read(self, path: Path, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            return self.fail(f"{str(path)!r} is no JSON file that can be read ({error})", param, ctx)
+        if not isinstance(found, dict) or not found:
+            return self.fail(f"{str(path)!r} holds no widths; write {{'fc1': 6, 'conv*': [8, 10]}}", param, ctx)
+        table: dict[str, Any] = {}
+        for name, width in found.items():
+            pair = [self._width(each, param, ctx) for each in (width if isinstance(width, list) else [width])]
+            if len(pair) not in (1, 2):
+                self.fail(f"the widths of {name!r} are {width}; give one, or two for weights and results", param, ctx)
+            table[name] = pair[0] if len(pair) == 1 else tuple(pair)
+        return table
+
+    def _width(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).strip()
+        if text.isdecimal() and _LEAST <= int(text) <= _MOST:
+            return int(text)
+        return self.fail(
+            f"{text!r} is no width from {_LEAST} to {_MOST}; write 8, fc1=6,conv*=8:10 for layers by name (weights and "
+            "results apart by a colon), a .json file of the same, or auto",
+            param,
+            ctx,
+        )

@@ -1,0 +1,86 @@
+"""Quantise a network for a compilation: its widths, what is lost, and whether that is allowed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphrewrite import Graph
+from graphrewrite.cli.samples import Samples
+from graphrewrite.lowering import QuantisationLossError, QuantisationWarning, quantise, search_widths
+from graphrewrite.lowering.quantisation.agreement import Agreement, Reference, greatest_loss
+from graphrewrite.lowering.quantisation.guards import Finding, findings
+from graphrewrite.rewriting.traces import Step
+
+if TYPE_CHECKING:
+    from graphrewrite.cli.pipeline import Options
+
+__all__ = ["LIMIT", "SEARCHED", "as_text", "causes", "check_loss", "loss_text", "quantised"]
+
+LIMIT = 0.05
+"""The loss beyond which no hardware is made, unless another one is given."""
+SEARCHED = 0.005
+"""The loss that a search of widths may add, unless another one is given."""
+_SOME_NOISE = 0.01
+_NAMED = 3
+_MORE = 2
+
+
+def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step]) -> tuple[Graph, Any]:
+    """Return a quantised network and its widths, which a search may have found."""
+    bits, per_channel = options.bits, options.per_channel
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuantisationWarning)  # the findings say it, and more
+        if isinstance(bits, str):
+            limit = SEARCHED if options.max_loss is None else options.max_loss
+            bits = search_widths(graph, samples.calibration, max_loss=limit, per_channel=per_channel)
+        return quantise(graph, samples.calibration, bits=bits, per_channel=per_channel, steps=steps), bits
+
+
+def check_loss(
+    reference: Reference, outputs: Mapping[str, np.ndarray], options: Options, lost: tuple[Finding, ...]
+) -> str | None:
+    """Raise if a level loses more than is allowed, or return a remark where that is forced."""
+    rows, limit = reference.agreement(outputs), options.max_loss
+    loss, searched = greatest_loss(rows), isinstance(options.bits, str)
+    if limit is None:
+        limit = SEARCHED if searched else LIMIT
+    if loss <= limit:
+        return None
+    allowed = f"{100 * limit:.4g}%"
+    if searched and loss <= LIMIT:  # what was searched for holds on the calibration samples
+        return f"the test samples lose more than the {allowed} that the search allowed on the calibration samples"
+    text = f"quantising loses more than {allowed} (--max-loss): {loss_text(rows)}"
+    if options.force:
+        return f"{text}; --force makes hardware of it"
+    more = f" (--bits {options.bits + _MORE})" if isinstance(options.bits, int) else ""
+    named = "; ".join(map(str, lost[:_NAMED])) or f"give more bits{more}"
+    raise QuantisationLossError(f"{text}; {named}; or allow more by --max-loss, or go on by --force")
+
+
+def causes(graph: Graph, fixed: Graph, inputs: Mapping[str, Any], loss: float) -> tuple[Finding, ...]:
+    """Return what formats lost; where nothing is off and yet much is lost, the first layer with some noise."""
+    found = findings(graph, fixed, inputs)
+    return found or (findings(graph, fixed, inputs, most_noise=_SOME_NOISE)[:1] if loss > LIMIT else ())
+
+
+def loss_text(rows: Sequence[Agreement]) -> str:
+    """Return the loss of the worst output in the words of its kind."""
+    row = max(rows, key=lambda each: each.loss)
+    where = f"{row.output}: " if len(rows) > 1 else ""
+    if row.kind == "numbers":
+        ratio = f" ({row.snr:.1f} dB)" if row.snr is not None and np.isfinite(row.snr) else ""
+        return f"{where}noise of {row.loss:.2%} of the variance{ratio}"
+    if row.accuracy is None:
+        return f"{where}{row.loss:.2%} of the predictions differ"
+    return f"{where}{100 * row.loss:.2f} points less accuracy" if row.loss else f"{where}no less accuracy"
+
+
+def as_text(bits: Any) -> str:
+    """Return widths as the option ``--bits`` takes them."""
+    if not isinstance(bits, Mapping):
+        return str(bits)
+    return ",".join(f"{name}={':'.join(map(str, np.atleast_1d(width)))}" for name, width in bits.items())
