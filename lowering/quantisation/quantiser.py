@@ -21,6 +21,7 @@ from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_PO
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.calibration import LAYERS, Bits, Widths, check_weights, checked_samples
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
+from graphrewrite.lowering.quantisation.equalisation import equalised, relative_noise
 from graphrewrite.lowering.quantisation.fixed_point_formats import (
     accumulator,
     best_fraction,
@@ -78,6 +79,7 @@ def quantise(
     *,
     bits: Bits = 8,
     per_channel: bool = False,
+    equalise: bool = True,
     fit: bool = True,
     steps: list[Step] | None = None,
 ) -> Graph:
@@ -106,6 +108,9 @@ def quantise(
     per_channel : bool
         Whether each output channel of a layer's weights may have a binary point of its own: it does where the outputs
         have less noise on the samples by it.
+    equalise : bool
+        Whether channels that share a format may be scaled to share its range, those of an input by the host, where that
+        lowers the noise on the samples.
     fit : bool
         Whether to fit weights and biases to the samples; else each weight is rounded to nearest.
     steps : list of Step, optional
@@ -136,8 +141,17 @@ def quantise(
     """
     folded, inputs = prepared(graph, samples, steps)
     widths = Widths(folded, bits)
-    found = [_Quantiser(folded, inputs, widths, own, fit).run() for own in sorted({False, per_channel})]
-    fixed = found[0] if len(found) == 1 else min(found, key=partial(noise, folded, inputs))
+    found, noise_of = [], partial(noise, folded, inputs)
+    for own in sorted({False, per_channel}):
+
+        def quantised(network: Graph, own: bool = own) -> Graph:
+            return _Quantiser(network, inputs, widths, own, fit).run()
+
+        if equalise:
+            found.append(equalised(folded, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
+        else:
+            found.append(quantised(folded))
+    fixed = found[0] if len(found) == 1 else min(found, key=noise_of)
     warn_of_lost_layer(graph, folded, fixed, inputs)
     return fixed
 
@@ -154,9 +168,8 @@ def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tup
 
 
 def noise(graph: Graph, inputs: dict[str, np.ndarray], quantised: Graph) -> float:
-    """Return the power of the error of all outputs, each by its variance."""
-    wanted, found = (evaluate(g, inputs) for g in (graph, quantised))
-    return sum(float(np.square(found[n] - y).mean() / (y.var() or 1.0)) for n, y in wanted.items())
+    """Return the noise of a quantised network's outputs, as a share of the variance of each channel."""
+    return relative_noise(*(evaluate(g, inputs) for g in (graph, quantised)))
 
 
 class _Quantiser:

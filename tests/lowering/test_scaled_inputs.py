@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite.hdl import cosimulate, emit
 from graphrewrite.lowering import partition, quantise, to_integer, to_stream
 
 F = np.float32
@@ -77,3 +78,15 @@ class TestOpsOfTheHost:
         g = Graph("g")
         g.output("y", op.mul(g.input("x", Tensor("f32", ("N", 4))), F(0.5)))
         assert of_host(g, {"x": weights(9, 4)}) == []
+
+
+def test_hardware_of_scaled_features() -> None:
+    g, scale = Graph("g"), F([1e-3, 1, 4000])
+    hidden = op.relu(op.linear(g.input("x", Tensor("f32", ("N", 3))), weights(4, 3) / scale, weights(4)))
+    g.output("y", op.linear(hidden, weights(2, 4), weights(2)))
+    x = {"x": weights(60, 3, seed=1) * scale}
+    assert noise(g, x) < 1e-3
+    assert of_host(g, x)[-1] == "mul"
+    integer = to_integer(quantise(g, x))
+    mantissas = partition(integer).encode({"x": x["x"][:5]})
+    assert cosimulate(emit(to_stream(integer), inputs=mantissas)).equal
