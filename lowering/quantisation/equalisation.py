@@ -38,12 +38,9 @@ _FEWEST = 8
 """With fewer numbers a channel its range is not known."""
 _CONSTANT = 1e-6
 """What differs by less, as a share of itself, is constant."""
-_EXPONENTS = (
-    *((1, 0, 0), (0.75, 0.25, 0), (0.5, 0.5, 0), (0.25, 0.75, 0), (0, 1, 0), (0.5, 0, 0.5), (0, 0.5, 0.5)),
-    *((0.34, 0.33, 0.33), (0, 0, 0)),
-)
+_EXPONENTS = ((1, 0, 0), (0.5, 0.5, 0), (0, 1, 0), (0.5, 0, 0.5), (0.34, 0.33, 0.33), (0, 0, 0))
 """Exponents of the ranges of columns, values and rows, of which factors are made; of the latter two, reciprocals."""
-_BEST = 3
+_BEST = 2
 """So many factors are tried in earnest."""
 _FRACTIONS = 2.0 ** np.array([0, 0.25, 0.5, 0.75])
 """Parts of a power of two, by one of which all factors of a value are multiplied."""
@@ -106,12 +103,11 @@ def equalised(
     except GraphRewriteError:
         return quantised(graph)  # which says why its samples cannot be evaluated
     # First the inputs alone, which is worth the most, then layers too.
-    for some, sweeps in (([block for block in blocks if block.inputs], 1), (blocks, 2)):
+    for some in ([block for block in blocks if block.inputs], blocks):
         before = equaliser.factors
-        for _ in range(sweeps):
-            for block in some:
-                with np.errstate(all="ignore"):  # where there is no number, there is no factor
-                    equaliser.choose(block)
+        for block in some:
+            with np.errstate(all="ignore"):  # where there is no number, there is no factor
+                equaliser.choose(block)
         if equaliser.factors is before:
             continue
         share, result = tried(equaliser.applied())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,8 +27,8 @@ def network(first: np.ndarray, second: np.ndarray) -> Graph:
     return g
 
 
-def found(g: Graph, x: np.ndarray = X, test: np.ndarray | None = None, bits: int = 8) -> list[tuple[str, str]]:
-    rows = findings(g, quantise(g, x, bits=bits), {"x": x if test is None else test})
+def found(g: Graph, x: np.ndarray = X, test: np.ndarray | None = None, **how: Any) -> list[tuple[str, str]]:
+    rows = findings(g, quantise(g, x, **how), {"x": x if test is None else test})
     json.dumps([row.as_dict() for row in rows], allow_nan=False)
     for row in rows:
         assert 0 < row.share <= 1
@@ -46,7 +47,7 @@ def test_rows_of_weights_that_vanish() -> None:
     second = SECOND * [[1], [1], [1e-4]]
     assert found(network(FIRST, second)) == [("fc2", "channels")]  # its weights are next to nothing, too
     first = np.where(np.arange(5)[:, None] == 4, 0.06, FIRST)
-    assert ("fc1", "weights") in found(network(first, SECOND), bits=4)
+    assert ("fc1", "weights") in found(network(first, SECOND), bits=4, equalise=False)
 
 
 def test_clipped_samples_are_found_where_they_enter() -> None:
