@@ -324,7 +324,7 @@ class TestModel:
         refused(5, "weights of fc. hold NaN or infinity; train or export", "compile", file, "-o", out)
 
     def test_weights_out_of_proportion(self, tmp_path: Path, out: Path) -> None:
-        file = save(tmp_path, with_weight("b1", 1e38))
+        file = save(tmp_path, with_weight("b2", 1e38))
         refused(5, r"linear.*needs sums of more than 63 bits.*scale them", "compile", file, "-o", out)
 
     def test_weights_that_overflow(self, tmp_path: Path, out: Path) -> None:
