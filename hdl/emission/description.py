@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite.hdl.component import Resources
+from graphrewrite.hdl.emission.design import FORMAT
 from graphrewrite.hdl.emission.vectors import Vectors
 from graphrewrite.hdl.netlist import Instance, Netlist
 from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.hdl.simulation.simulation import predict
 from graphrewrite.types import Stream
 
-__all__ = ["FORMAT", "describe", "version"]
-
-FORMAT = 2
-"""Version of the form of ``design.json``; it changes where programs that read it would have to. The first had none."""
+__all__ = ["describe", "version"]
 
 _STEADY = 64  # frames after which a design's timing is described: by then its buffers have filled
 

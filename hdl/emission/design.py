@@ -15,7 +15,10 @@ from graphrewrite.hdl.emission.replacement import MARK, STAGING, replace_design
 from graphrewrite.hdl.errors import DesignError
 from graphrewrite.runtime.display import Displayed
 
-__all__ = ["Design", "check_target", "copy_design", "read_description"]
+__all__ = ["FORMAT", "Design", "check_target", "copy_design", "read_description"]
+
+FORMAT = 2
+"""Version of the form of ``design.json``; it changes where programs that read it would have to. The first had none."""
 
 _GENERATOR = "graphrewrite"
 _NOBODYS = {"lost+found", ".DS_Store"}
@@ -163,5 +166,10 @@ def read_description(folder: Path) -> dict[str, Any]:
     if not isinstance(description, dict) or description.get("generator") != _GENERATOR:
         raise DesignError(
             f"{str(folder)!r} holds a {MARK} of another program; name a folder that graphrewrite compile wrote"
+        )
+    if (form := description.get("format", 1)) not in range(1, FORMAT + 1):
+        raise DesignError(
+            f"{str(folder)!r} holds a {MARK} of the form {form!r}, and this graphrewrite reads forms up to {FORMAT};"
+            " use the one that wrote it, or compile the model again"
         )
     return description

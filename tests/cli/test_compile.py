@@ -273,6 +273,25 @@ def test_hostile_file_names(tmp_path: Path, out: Path, stem: str) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9_]*", json.loads((out / "design.json").read_text())["name"])
 
 
+@pytest.mark.ghdl
+def test_the_design_has_a_name_and_a_library(net: Path, out: Path) -> None:
+    found = json.loads(
+        done("compile", net, "-o", out, "--name", "My Net", "--library", "parts", "--frames", 2, "--json").stdout
+    )
+    assert found["cosimulation"]["equal"] is True
+    assert "the design is called my_net: VHDL cannot call it 'My Net'" in found["notes"]
+    description = json.loads((out / "design.json").read_text())
+    assert (description["name"], description["library"]) == ("my_net", "parts")
+    assert "entity parts.my_net" in (out / "README.md").read_text()
+    (x, y) = description["ports"]
+    assert (x["numbers"]["element"], x["host"], y["host"]) == ("float32", [], [])
+    assert x["scale"] == [2.0 ** -x["format"]["fraction"]]
+    assert json.loads(done("cosimulate", out, "--json").stdout)["equal"] is True
+    refused(
+        2, "'Std' is no name for a VHDL library; 'std_n' would be one", "compile", net, "-o", out, "--library", "Std"
+    )
+
+
 class TestModel:
     """3 and 4: what is wrong with a model's file."""
 

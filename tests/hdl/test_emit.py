@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -22,6 +24,7 @@ from graphrewrite.hdl.emission.design import Design, read_description
 from graphrewrite.hdl.emission.manifest import manifest_of
 from graphrewrite.hdl.errors import DesignError
 from graphrewrite.hdl.ghdl import simulator as ghdl
+from graphrewrite.hdl.netlist import netlist
 from graphrewrite.types import FixedPoint, Stream
 from tests.support.designs import BYTE, rectify, residual
 from tests.support.hdl_bench import TEMPLATES
@@ -90,6 +93,50 @@ class TestBytes:
             assert "\r" not in text
             assert text.endswith("\n")
             assert text.isascii()
+
+
+class TestDescription:
+    """What programs read."""
+
+    @pytest.mark.parametrize("make", [rectify, residual])
+    def test_its_schema_holds(self, make: Callable[[], Graph]) -> None:
+        design = emit(make())
+        schema = json.loads(design.files["design.schema.json"])
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(design.description, schema, jsonschema.Draft202012Validator)
+        assert json.loads(design.files["design.json"]) == design.description
+        for part in (design.description, *design.description["ports"]):
+            known = schema["properties"] if part is design.description else schema["$defs"]["port"]["properties"]
+            assert set(part) - {"$schema"} == set(known)
+        wrong = {**design.description, "ports": [{**design.description["ports"][0], "scale": "2"}] * 2}
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema, jsonschema.Draft202012Validator)
+
+    def test_the_example_of_the_order_is_where_the_beats_are(self) -> None:
+        design = emit(residual())
+        for port, stream in zip(design.description["ports"], streams_of(residual()), strict=True):
+            numbers = [int(n) for n in re.findall(r"\d+", port["order"])]
+            index, (beat, lane) = numbers[: len(stream.shape)], numbers[len(stream.shape) :][:2]
+            frame = np.zeros((1, *stream.shape), np.int64)
+            frame[0, *index] = 1
+            assert np.argwhere(stream.to_beats(frame)[0]).tolist() == [[beat, lane]]
+
+    def test_forms_that_come_are_refused_and_older_ones_read(self, tmp_path: Path) -> None:
+        design = emit(rectify())
+        for form, is_known in ((None, True), (2, True), (3, False), ("x", False)):
+            description = {key: value for key, value in design.description.items() if key not in ("format", "library")}
+            text = json.dumps(description | ({} if form is None else {"format": form}))
+            (tmp_path / "design.json").write_text(text)
+            if is_known:
+                assert read_description(tmp_path)["name"] == "rectify"
+            else:
+                with pytest.raises(DesignError, match="reads forms up to 2; use the one that wrote it"):
+                    read_description(tmp_path)
+
+
+def streams_of(graph: Graph) -> list[Stream]:
+    net = netlist(graph)
+    return [*net.inputs.values(), *net.outputs.values()]
 
 
 class TestText:
