@@ -18,6 +18,7 @@ from graphrewrite.lowering.integer.classifier_heads import SOFT
 from graphrewrite.lowering.preparation.position_means import POOL_POSITIONS
 from graphrewrite.lowering.prequantised import (
     APPROXIMATE_STEPS,
+    COUNT_SIGNS,
     ENTER_QUANTISED,
     LEAVE_MOVED,
     LOWER_TRAINED,
@@ -133,7 +134,7 @@ def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | N
     for rules in (near, (*near, *LOWER_UNSCALED_LAYERS, add_multiples))[not approximate :]:
         if _left(lowered):
             lowered = recorded(lowered, (*SINK_TRANSPOSES, *rules, *RULES), steps)
-    lowered = recorded(lowered, LEAVE_MOVED, steps)
+    lowered = recorded(lowered, (*COUNT_SIGNS, *LEAVE_MOVED), steps)
     # Rules for inputs decline every inner quantiser: that is no reason worth naming.
     reasons = [r for r in LOWER_TO_INTEGER if r is not enter_fixed and r not in ENTER_QUANTISED]
     reasons = [*APPROXIMATE_STEPS, *reasons] if approximate else reasons

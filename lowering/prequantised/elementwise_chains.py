@@ -18,7 +18,7 @@ from graphrewrite.types import element_kind
 __all__ = ["ELEMENTWISE", "ONE_BY_ONE", "Chain", "chain_of", "channels_of", "link", "traced", "way"]
 
 _RISING = (
-    *("relu", "clip", "hard_tanh", "hard_sigmoid", "identity", "round", "floor", "ceil", "name_axes"),
+    *("relu", "clip", "hard_tanh", "hard_sigmoid", "identity", "round", "floor", "ceil", "sign", "name_axes"),
     *("add", "minimum", "maximum", "dequantize_linear"),
 )
 """Non-decreasing ops, rounding included (IEEE 754-2019, 4.3: rounding is monotone)."""
@@ -30,7 +30,7 @@ _ELEMENTARY = (
 )
 """Ops whose last bit no standard defines."""
 _CURVED = (
-    *("hard_swish", "prelu", "abs", "softsign", "threshold", "sqrt", "reciprocal", "sign"),
+    *("hard_swish", "prelu", "abs", "softsign", "threshold", "sqrt", "reciprocal"),
     *("where", "greater", "greater_or_equal", "less", "less_or_equal"),
 )
 ONE_BY_ONE = (*_RISING, *_STRAIGHT, *_CURVED, *_ELEMENTARY)

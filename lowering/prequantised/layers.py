@@ -19,7 +19,7 @@ from graphrewrite.types import element_dtype
 __all__ = ["LOWER_SCALED_LAYERS", "LOWER_UNSCALED_LAYERS", "accumulated", "is_single", "per_channel"]
 
 _FARTHEST = 60
-_FINEST = 24
+_FINEST = 28
 """Most bits below the grid of the sums that a bias of the last layer may have."""
 _WIDEST = 47
 """Most bits of an accumulator: its product with a multiplier of one bit must fit 48."""
@@ -185,15 +185,29 @@ def lower_scaled_gemm(x: Mantissas, s: Constant, w: Constant, b: Constant | None
 def add_scaled_bias(x: Mantissas, w: Constant, b: Constant, s: Constant, c: Constant):
     """A constant added to scaled sums is part of their bias; assumes that the float sum is exact."""
     layer = (op.integer_linear | op.integer_conv)(x, w, b)
-    sums = op.from_fixed(layer, fraction=0)
-    real = op.cast(op.mul(sums, s))
+    real = op.cast(op.mul(op.from_fixed(layer, fraction=0), s))
     total = op.add(real, c)
     yield total
+    return _with_addend(x, w, b, layer, s.value, real, c, total)
+
+
+@rule(keeps="assumes", shared="keep")
+def add_whole_bias(x: Mantissas, w: Constant, b: Constant, c: Constant):
+    """So is one added to sums of scale 1."""
+    layer = (op.integer_linear | op.integer_conv)(x, w, b)
+    real = op.cast(op.from_fixed(layer, fraction=0))
+    total = op.add(real, c)
+    yield total
+    return _with_addend(x, w, b, layer, np.ones(()), real, c, total)
+
+
+def _with_addend(x: Any, w: Any, b: Any, layer: Any, scale: np.ndarray, real: Any, c: Any, total: Any) -> Any:
+    """Scaled sums and an addend as scaled sums."""
     if total.type != real.type or channel_entries(c.shape, len(layer.shape)) is None:
         return decline("its addend differs along other axes than the channels, or broadcasts the sums", at=c)
-    units = per_channel(s.value, len(layer.shape))
+    units = per_channel(scale, len(layer.shape))
     if units is None:
-        return decline("the scale of its sums differs along other axes than the channels", at=s)
+        return decline("the scale of its sums differs along other axes than the channels", at=real)
     whole = multiples_of(c.value.reshape(-1), units)
     if whole is not None:
         bias = b.value + whole
@@ -201,7 +215,7 @@ def add_scaled_bias(x: Mantissas, w: Constant, b: Constant, s: Constant, c: Cons
         if isinstance(element, str):
             return decline(element, at=total)
         finer, wide = 0, layer.op(x, w, bias, like=layer, element=element)
-    elif any(total.graph.nodes[n]["type"] in QUANTISED for n in total.graph.downstream(total.node)):
+    elif any(total.graph.nodes[n]["type"] in (*QUANTISED, "sign") for n in total.graph.downstream(total.node)):
         return decline("its addend is on no grid of the sums: the quantiser that follows rounds it", at=c)
     elif (fine := _on_finer_grid(c.value, units)) is None:
         return decline(f"its addend is on no grid of {_FINEST} bits below that of the sums", at=c)
@@ -214,30 +228,32 @@ def add_scaled_bias(x: Mantissas, w: Constant, b: Constant, s: Constant, c: Cons
             return decline(f"its sums with this addend need {element.width} bits, more than {_WIDEST}", at=total)
         addend = tuple(terms.tolist()) if len(terms) > 1 else int(terms[0])
         wide = op.rescale(layer, multiplier=1 << finer, addend=addend, shift=0, element=element)
-    return named(op.cast(op.mul(op.from_fixed(wide, like=sums), s.value / 2**finer), like=real), total)
+    sums = op.mul(op.from_fixed(wide, fraction=0, element="f64"), scale / 2**finer)
+    return named(op.cast(sums, like=real), total)
 
 
 @rule
 def absorb_addend(x: Mantissas, w: Constant, b: Constant):
-    """An addend after the sums of a layer is part of their bias; a factor of 2 or 4 widens the weights by its zeros."""
+    """An addend after the sums of a layer is part of their bias; a factor of -1, 2 or 4 is one of the weights."""
     layer = (op.integer_linear | op.integer_conv)(x, w, b)
     scaled_sums = op.rescale(layer)
     yield scaled_sums
-    addends, factors = np.atleast_1d(scaled_sums.addend), np.unique(scaled_sums.multiplier)
-    factor = int(factors[0])
-    if not addends.any():
+    addends, factors = np.atleast_1d(scaled_sums.addend), np.atleast_1d(scaled_sums.multiplier)
+    factor = int(np.abs(factors).max())
+    if not addends.any() and (factors == 1).all():
         return decline("it has no addend", at=scaled_sums)
-    if len(factors) > 1 or factor not in (1, 2, 4):
+    if (np.abs(factors) != factor).any() or factor not in (1, 2, 4):
         return decline("a multiplier adds its addend", at=scaled_sums)
     if (w.value == 1).all() or (factor > 1 and np.isin(w.value, (-1, 0, 1)).all()):
         return decline("its weights are signs, or all 1: a count, or a plain sum", at=w)
-    weights, bias = w.value * factor, b.value * factor + addends
+    weights, bias = w.value * factors.reshape(-1, *[1] * (w.value.ndim - 1)), b.value * factors + addends
     element = accumulated(weights, bias, x.type.element)
     if isinstance(element, str):
         return decline(element, at=layer)
-    is_all = not np.any(scaled_sums.shift) and scaled_sums.low is None and scaled_sums.high is None
-    if is_all and not scaled_sums.offset and scaled_sums.element.width >= element.width:
-        return layer.op(x, weights, bias, like=layer, element=scaled_sums.element)
+    kept = scaled_sums.element
+    is_limited = (scaled_sums.low, scaled_sums.high) != (None, None) or kept.minimum > element.minimum
+    if not (is_limited or kept.maximum < element.maximum or np.any(scaled_sums.shift) or scaled_sums.offset):
+        return layer.op(x, weights, bias, like=layer, element=kept)
     sums = layer.op(x, weights, bias, like=layer, element=element)
     return op.rescale(sums, like=scaled_sums, multiplier=1, addend=0)
 
@@ -347,6 +363,7 @@ LOWER_SCALED_LAYERS = (
     lower_scaled_matmul,
     lower_scaled_gemm,
     add_scaled_bias,
+    add_whole_bias,
     absorb_addend,
     lower_scaled_average_pool,
     lower_scaled_global_average_pool,

@@ -10,11 +10,12 @@ import numpy as np
 from graphrewrite import FixedPoint, Graph, op
 from graphrewrite.lowering.composite.axes import channel_entries
 from graphrewrite.lowering.matched_operands import operands_of
+from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.types import element_dtype, integer_limits
 
 __all__ = ["QUANTISED", "QUANTISERS", "is_quantised", "quantised_as"]
 
-QUANTISERS = op.quantize_linear | op.quant | op.bipolar_quant | op.trunc | op.multi_threshold | op.quantise
+QUANTISERS = op.quantize_linear | op.quant | op.bipolar_quant | op.trunc | op.multi_threshold | op.quantise | op.sign
 """Ops whose results lie on a grid, or are stored integers."""
 
 QUANTISED = frozenset(
@@ -46,6 +47,8 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
     constants = [o.value for o in operands_of(top)[1:] if o.is_constant]
     if len(constants) < len(operands_of(top)) - 1:
         return "its scale or zero point is computed"
+    if top.op_name == "sign":
+        return _of_signs(top)
     if top.op_name not in ("quantise", "multi_threshold") and not _is_positive(constants[0]):
         return "its scale is not positive"
     if top.op_name == "quantise":
@@ -89,6 +92,17 @@ def quantised_as(top: Any, rank: int) -> tuple[Callable[[np.ndarray], np.ndarray
         return "its scale differs along other axes than the channels"
     units = whole.astype(np.float64).reshape(-1)
     return lambda v: np.rint(v.astype(np.float64) / units), element, whole
+
+
+def _of_signs(top: Any) -> tuple[Callable[[np.ndarray], np.ndarray], FixedPoint, Any] | str:
+    kinds, readers = {}, list(top.graph.successors(top.node))
+    for node in readers:
+        kinds[node] = top.graph.nodes[node]["type"]
+        if kinds[node] in ONE_BY_ONE and kinds[node] != "sign":
+            readers += [n for n in top.graph.successors(node) if n not in readers]
+    if not {*kinds.values()}.isdisjoint(QUANTISED | {"sign"}):
+        return "what follows is quantised, as one function with it"
+    return lambda v: v, FixedPoint(True, 2), np.ones((), element_dtype(top.type.element))
 
 
 def _of_thresholds(top: Any, steps: int) -> tuple[Callable[[np.ndarray], np.ndarray], FixedPoint, Any] | str:

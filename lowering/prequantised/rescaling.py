@@ -11,12 +11,14 @@ from graphrewrite.lowering.prequantised.affine_functions import Line, line_throu
 from graphrewrite.lowering.prequantised.step_functions import Steps, part_of
 from graphrewrite.rewriting.rule.replacement import Known
 
-__all__ = ["MOST_LEVELS", "limits_within", "on_a_line", "rescaled"]
+__all__ = ["FEW_STEPS", "MOST_LEVELS", "counted", "limits_within", "on_a_line", "rescaled"]
 
 _TABLE = 12
 """Most bits of the operand of a table."""
 MOST_LEVELS = 255
 """Most thresholds of a function."""
+FEW_STEPS = 2
+"""Thresholds that cost less than a multiplier or a table."""
 _REMEDY = f"give its operand {_TABLE} bits, or lower it with approximate=True (--approximate)"
 
 
@@ -28,8 +30,12 @@ def rescaled(x: Any, steps: Steps, element: FixedPoint, *, levels: int = MOST_LE
     """
     # From cheap to dear in hardware: a multiplier, a table, two multipliers, comparators.
     line = line_through(steps.corners) if steps.corners else None
-    if line is not None:
+    is_few = bool(steps.corners) and 1 <= steps.most - steps.least <= FEW_STEPS
+    is_plain = line is not None and {*line.multipliers} == {1} and not any(line.addends)
+    if line is not None and (is_plain or not is_few):
         return on_a_line(x, line, steps, element)
+    if is_few:
+        return counted(_rising(x, steps.signs), _thresholds(steps), steps.least, element)
     result = _looked_up(x, steps, element)
     result = _two_lines(x, steps, element) if result is None else result
     if result is not None:
@@ -41,8 +47,19 @@ def rescaled(x: Any, steps: Steps, element: FixedPoint, *, levels: int = MOST_LE
             f"no multiplier of 24 bits gives its {steps.most - steps.least + 1} levels, and thresholds do for "
             f"{MOST_LEVELS + 1}; {_REMEDY}"
         )
-    counted = op.integer_threshold(_rising(x, steps.signs), _thresholds(steps))
-    return op.rescale(counted, multiplier=1, shift=0, offset=steps.least, element=element)
+    return counted(_rising(x, steps.signs), _thresholds(steps), steps.least, element)
+
+
+def counted(x: Any, levels: np.ndarray, least: int, element: FixedPoint) -> Any:
+    """Return mantissas that are more than the least number by as many thresholds as they reach; these one a column."""
+    most, times = least + levels.shape[1], 1
+    if (levels == levels[:1]).all():
+        levels = levels[:1]
+    if (levels == levels[:, :1]).all():
+        levels, times = levels[:, :1], levels.shape[1]
+    count = op.integer_threshold(x, levels)
+    bounds = limits_within(element, least, most)
+    return op.rescale(count, multiplier=times, shift=0, offset=least, element=element, **bounds)
 
 
 def limits_within(element: FixedPoint, low: int, high: int) -> dict[str, int]:

@@ -56,6 +56,7 @@ RARE = {
     "enter_bipolar", "enter_thresholds", "lower_unscaled_layer", "lower_unscaled_matmul", "concat_mantissas",
     "enter_moved", "leave_moved", "leave_reshaped", "arg_max_scaled", "approach_sum", "approach_sum_steps",
     "approach_sums", "swap_difference", "swap_comparison", "swap_quotient", "add_scaled_bias",
+    "add_whole_bias", "absorb_addend", "enter_sign", "compare_sums", "compare_counted_sums",
 }  # fmt: skip
 """Rules of which a test below has a network of its own."""
 
