@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,50 @@ from graphrewrite.lowering.prequantised.quantisers import quantised_as
 from graphrewrite.lowering.prequantised.rescaling import FEW_STEPS, counted
 from graphrewrite.lowering.prequantised.step_lowering import reading
 from graphrewrite.op.integer.fixed_point import limits
+from graphrewrite.types import element_kind
 
-__all__ = ["COMPARE_SUMS", "COUNT_SIGNS"]
+__all__ = ["COMPARE_SUMS", "COMPARISONS_AS_SIGNS", "COUNT_SIGNS"]
 
 _GAIN = 1 << 28
 """Exclusive bound of a factor of counts."""
 _CARRYING = frozenset({"reshape", "transpose", "max_pool", "slice", "tile", "channel_shuffle"})
 """Ops whose results are entries of their operand."""
+
+
+@rule(keeps="assumes")
+def write_comparison_as_sign(x, zero: Constant, one: Constant, other: Constant):
+    """A number or its negative, as another one is above zero or not, is a sign that is never 0; assumes no NaN."""
+    above = (op.greater_or_equal | op.greater)(x, zero)
+    choice = op.where(above, one, other)
+    yield choice
+    return _sign(x, zero, choice, one, other, is_zero_high=above.op_name == "greater_or_equal")
+
+
+@rule(keeps="assumes")
+def write_inverse_comparison_as_sign(x, zero: Constant, one: Constant, other: Constant):
+    """So is its negative or itself, as another one is below zero or not; assumes no NaN."""
+    below = (op.less_or_equal | op.less)(x, zero)
+    choice = op.where(below, one, other)
+    yield choice
+    return _sign(x, zero, choice, other, one, is_zero_high=below.op_name == "less")
+
+
+def _sign(x: Any, zero: Any, choice: Any, high: Any, low: Any, *, is_zero_high: bool) -> Any:
+    """A choice between a number and its negative: the sign of a sign that is moved off zero."""
+    if element_kind(x.type.element) != "float" or x.type != choice.type or zero.value.any():
+        return decline("it compares no floats of its own type and shape with 0", at=choice)
+    sizes = {c.value.size for c in (high, low)}
+    if sizes != {1} or not np.isfinite(high.value).all() or (high.value.ravel() != -low.value.ravel()).any():
+        return decline("it chooses between other numbers than one and its negative", at=choice)
+    if not high.value.all():
+        return decline("it chooses between zeros", at=choice)
+    half = high.value.dtype.type(0.5 if is_zero_high else -0.5)
+    sign = op.sign(op.add(op.sign(x), half))
+    return sign if (high.value == 1).all() else op.mul(sign, high.value.reshape(()))
+
+
+COMPARISONS_AS_SIGNS = (write_comparison_as_sign, write_inverse_comparison_as_sign)
+"""Choices by a comparison with 0, before anything is lowered."""
 
 
 @rule(keeps="assumes", kind="lowering")
@@ -34,7 +72,9 @@ def enter_sign(x: HostValue):
         return decline(grid, at=sign)
     if {sign.graph.nodes[n]["type"] for n in sign.graph.successors(sign.node)} == {"to_fixed"}:
         return decline("the host takes them already", at=sign)
-    return reading(op.to_fixed(op.sign(x), element=grid[1], low=-1), sign, grid[2])
+    # Two bits may be -2 as well: hardware that relies on signs limits what comes in.
+    given = op.to_fixed(op.sign(x), element=grid[1])
+    return reading(op.requantise(given, shift=0, element=grid[1], low=-1), sign, grid[2])
 
 
 def _is_odd(x: Any) -> bool:
@@ -133,7 +173,30 @@ def compare_counted_sums(x: Mantissas, w: Constant, b: Constant, t: Constant):
     return _replaced(x, plain, levels, layer, top)
 
 
-COMPARE_SUMS = (enter_sign, compare_sums, compare_counted_sums)
+@rule
+def count_before_rescaling(x: Mantissas, t: Constant):
+    """Thresholds that rescaled numbers reach are thresholds of the numbers."""
+    narrow = (op.requantise | op.rescale)(x)
+    count = op.integer_threshold(narrow, t)
+    yield count
+    channels, attributes = x.shape[1] if len(x.shape) > 1 else "no", narrow.graph.attributes(narrow.node)
+    if isinstance(channels, str) or (x.type.layout or "NC")[:2] != "NC":
+        return decline("its channels are symbolic, or not the second axis", at=x)
+    if t.value.shape[1] > FEW_STEPS or np.any(np.asarray(attributes.get("multiplier", 1)) <= 0):
+        return decline("it has many thresholds, or a multiplier turns the order round", at=narrow)
+    ends = x.type.element.minimum, x.type.element.maximum
+    low, high = (np.full(channels, end, np.int64) for end in ends)
+
+    def reached(numbers: np.ndarray, column: int) -> np.ndarray:
+        whole = narrow.op(numbers.reshape(1, -1, *[1] * (len(x.shape) - 2)), **attributes)
+        return np.asarray(whole.reshape(-1).astype(np.int64) >= t.value[:, column], np.int64)
+
+    levels = [_reached(partial(reached, column=k), 1, low, high) for k in range(t.value.shape[1])]
+    rows = np.stack(levels, axis=1)
+    return op.integer_threshold(x, rows[:1] if (rows == rows[:1]).all() else rows)
+
+
+COMPARE_SUMS = (enter_sign, compare_sums, compare_counted_sums, count_before_rescaling)
 """Signs, as comparisons."""
 
 

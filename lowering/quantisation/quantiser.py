@@ -18,6 +18,8 @@ from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
 from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS
+from graphrewrite.lowering.preparation.signs import scale_rows_before_sign
+from graphrewrite.lowering.prequantised.signs import COMPARISONS_AS_SIGNS
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.calibration import LAYERS, Bits, Widths, check_weights, checked_samples
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
@@ -159,9 +161,16 @@ def quantise(
 def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tuple[Graph, dict[str, np.ndarray]]:
     """Return a network with all that can be folded into its layers, and checked samples by input."""
     refuse_unknown(graph)
-    folded = recorded(
-        graph, (*SINK_TRANSPOSES, *POOL_POSITIONS, *BY_WINDOWS, spread_operand, *LOWER_SUMS, *FOLDING, *RULES), steps
+    first = (
+        *SINK_TRANSPOSES,
+        *POOL_POSITIONS,
+        *BY_WINDOWS,
+        *COMPARISONS_AS_SIGNS,
+        scale_rows_before_sign,
+        spread_operand,
+        *LOWER_SUMS,
     )
+    folded = recorded(graph, (*first, *FOLDING, *RULES), steps)
     inputs = checked_samples(folded, samples)
     check_weights(folded)
     return folded, inputs
@@ -236,7 +245,9 @@ class _Quantiser:
             # A concatenation or a border of one format rounds nothing, and needs no quantise node.
             if exact is not None and node not in self.computing and self.is_of_one_format(node):
                 self.formats[node] = exact
-            elif exact is not None and self.graph.downstream(self.points[node]).isdisjoint(self.computing):
+            elif exact is not None and (
+                self.is_compared(node) or self.graph.downstream(self.points[node]).isdisjoint(self.computing)
+            ):
                 self.insert(self.points[node], self.at_the_end(node, exact))
             else:
                 self.insert(self.points[node], self.chosen(node))
@@ -268,13 +279,20 @@ class _Quantiser:
         fill = self.graph.nodes[node].get("fill", 0.0) / first.step
         return not others and fill == round(fill) and first.minimum <= fill <= first.maximum
 
+    def is_compared(self, node: str) -> bool:
+        """Whether all that is read of a node is its sign: sums are not rounded before."""
+        readers = self.graph.successors(self.points[node])
+        return {self.graph.nodes[n]["type"] for n in readers} == {"sign"}
+
     def at_the_end(self, node: str, exact: FixedPoint) -> FixedPoint:
         """The format of the last layer: its exact sums, or as many of their bits as a requantise can give.
 
-        An arg_max compares floats and a concat rounds them: their operands have no more bits than floats.
+        An arg_max or a sign compares floats and a concat rounds them: their operands have no more bits than floats.
         """
         widest = _WIDEST
-        if any(self.graph.nodes[n]["type"] in {"arg_max", *_JOINS} for n in (node, *self.graph.downstream(node))):
+        if self.is_compared(node) or any(
+            self.graph.nodes[n]["type"] in {"arg_max", *_JOINS} for n in (node, *self.graph.downstream(node))
+        ):
             widest = min(widest, int(np.finfo(self.values[self.points[node]].dtype).nmant) + 1 + exact.signed)
         surplus = exact.width - widest
         if surplus <= 0:
@@ -284,6 +302,8 @@ class _Quantiser:
     def chosen(self, node: str) -> FixedPoint:
         """The format of the least error on the samples: of the value, or of the functions that alone read it."""
         point = self.points[node]
+        if self.graph.nodes[point]["type"] == "sign":
+            return FixedPoint(True, 2)
         values, width = self.values[point], self.widths.of(self.graph, node)
         signed = bool(values.min() < 0)
         ends = [Operand(end) for end, source in self.ends.items() if source.node in (node, point)]
