@@ -189,7 +189,7 @@ class _Equaliser:
         # Errors of what is scaled back count as they do behind, those of outputs relative to each output.
         gains = np.zeros(ties.count)
         for layer in self.layers.values():
-            np.add.at(gains, layer.columns, layer.gains())
+            np.add.at(gains, layer.columns, layer.gains)
         for node, layer in self.layers.items():
             if layer.rows.all() and (worth := gains[layer.rows]) @ layer.variances > 0:
                 self.layers[node] = replace(layer, worth=worth / (worth @ layer.variances))

@@ -9,9 +9,9 @@ import numpy as np
 from graphrewrite import FixedPoint
 from graphrewrite.op.integer.fixed_point import mantissas
 
-__all__ = ["accumulator", "best_fraction", "combined", "constant_on_grid", "fractions_of", "on_grid"]
+__all__ = ["CANDIDATES", "accumulator", "best_fraction", "combined", "constant_on_grid", "fractions_of", "on_grid"]
 
-_CANDIDATES = 4  # binary points to try, from the one at which nothing saturates upwards
+CANDIDATES = 4  # binary points to try, from the one at which nothing saturates upwards
 
 
 def best_fraction(
@@ -37,7 +37,7 @@ def best_fraction(
     sample = sample[:: min(max(1, values.size // 65536), len(sample))]
     wanted = sample if through is None else through(sample)
     errors = []
-    for fraction in range(first, first + _CANDIDATES):
+    for fraction in range(first, first + CANDIDATES):
         element = FixedPoint(signed, width, fraction)
         rounded = mantissas(sample, element=element) * element.step
         found = rounded if through is None else through(rounded)
