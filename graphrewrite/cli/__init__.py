@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
+
+from graphrewrite.runtime.interrupts import heed_signals
 
 __all__ = ["main"]
 
@@ -13,12 +16,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")  # a terminal may not know every letter of a node's name
+    heed_signals()
     try:
         from graphrewrite.cli.commands import app
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "graphrewrite":
             raise
         sys.exit(f"graphrewrite: the command line needs the package {error.name}: pip install 'graphrewrite[cli]'")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except KeyboardInterrupt as error:
+        sys.exit(128 + getattr(error, "number", signal.SIGINT))
     app(prog_name="graphrewrite")

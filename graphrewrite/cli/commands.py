@@ -40,11 +40,27 @@ Exit codes:
   14 not enough memory
   15 Yosys or nextpnr refuses the design
   16 quantising loses more than --max-loss allows
-  130 interrupted
+  17 the disk for temporary files is full
+  18 nobody reads the output, as behind "| head -1"
+  130 interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP
 """
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}, epilog=_CODES)
+class _Commands(click.Group):
+    """Commands whose failures outside of them, in options or in the help, end like those inside."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with failures_as_exit_codes():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with failures_as_exit_codes():
+            return super().invoke(ctx)
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}, epilog=_CODES
+)
 @click.version_option(__version__, prog_name="graphrewrite")
 def app() -> None:
     """Take a trained neural network down to VHDL that equals its numpy simulation, bit for bit and cycle for cycle."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import click
 import numpy as np
 
-from graphrewrite.errors import GraphError, GraphRewriteError, MissingDependencyError, ParseError, SerialError
+from graphrewrite.errors import (
+    GraphError,
+    GraphRewriteError,
+    MissingDependencyError,
+    ParseError,
+    SerialError,
+    TemporarySpaceError,
+)
 from graphrewrite.hdl.errors import DeadlockError, DesignError, GhdlMissingError, SimulatorError, SynthesisError
 from graphrewrite.lowering import (
     LoweringError,
@@ -26,6 +36,8 @@ __all__ = ["CODES", "UNEQUAL", "failures_as_exit_codes", "wrong_usage"]
 
 UNEQUAL = 1
 """Exit code of a cosimulation, a check or a comparison that found a difference."""
+UNREAD = 18
+"""Exit code of a command whose output nobody reads."""
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnsupportedOpsError, 4),
@@ -43,9 +55,10 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (SimulatorError, 12),
     (DeadlockError, 13),
     (SynthesisError, 15),
+    (TemporarySpaceError, 17),
     (GraphRewriteError, 11),
 )
-"""Exit codes by kind of error, the most special first; 2 is wrong usage, 130 an interrupt."""
+"""Exit codes by kind of error, the most special first; 2 is wrong usage, 128 + N the signal N."""
 
 
 @contextmanager
@@ -54,12 +67,13 @@ def failures_as_exit_codes() -> Iterator[None]:
     try:
         with np.errstate(all="ignore"):  # NaN and infinity end in an error that names their node
             yield
-    except KeyboardInterrupt:
-        _leave("interrupted; the output folder is complete or as it was", 130)
+    except KeyboardInterrupt as error:
+        number = getattr(error, "number", signal.SIGINT)
+        _leave("interrupted; the output folder is complete or as it was", 128 + number)
     except GraphRewriteError as error:
         _leave(error, next(code for kind, code in CODES if isinstance(error, kind)))
     except BrokenPipeError:
-        raise  # the reader of the output has closed it
+        _leave("nobody reads the output any more; write it to a file, or let its reader read all of it", UNREAD)
     except OSError as error:
         _leave(f"{error}; make room, or choose other files and folders", 11)
     except MemoryError:
@@ -78,5 +92,12 @@ def wrong_usage() -> Iterator[None]:
 
 
 def _leave(message: object, code: int) -> NoReturn:
-    click.echo(f"graphrewrite: {' '.join(str(message).split())}", err=True)
+    with suppress(OSError):
+        click.echo(f"graphrewrite: {' '.join(str(message).split())}", err=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try again at its end, complain, and change the exit code
+            with suppress(OSError, ValueError):  # no file stands behind a stream of a test
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     raise SystemExit(code) from None

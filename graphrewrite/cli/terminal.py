@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from typing import NoReturn
 
 from rich.console import Console
 from rich.table import Table
@@ -14,9 +15,15 @@ __all__ = ["console_for", "say", "spinner", "table_of"]
 
 def console_for(*, stderr: bool = False) -> Console:
     """Return the console of a command."""
-    console = Console(stderr=stderr)
+    console = _Console(stderr=stderr)
     # A pipe has no width of its own: a wide one keeps names in one piece.
-    return console if console.is_terminal else Console(stderr=stderr, width=160)
+    return console if console.is_terminal else _Console(stderr=stderr, width=160)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Say that nobody reads it: rich would end the command as if a comparison had failed."""
+        raise BrokenPipeError
 
 
 def say(console: Console, text: object, style: str | None = None) -> None:

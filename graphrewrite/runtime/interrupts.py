@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-__all__ = ["DeferredInterrupts", "deferred_interrupts"]
+__all__ = ["DeferredInterrupts", "Terminated", "deferred_interrupts", "heed_signals"]
 
 T = TypeVar("T")
 
@@ -94,3 +94,29 @@ def deferred_interrupts() -> Iterator[DeferredInterrupts]:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     interrupts.deliver()
+
+
+class Terminated(KeyboardInterrupt):
+    """An interruption by another signal than that of Ctrl-C.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(signal.Signals(number).name)
+
+
+def heed_signals() -> None:
+    """Let SIGTERM and SIGHUP interrupt this program like Ctrl-C; those that are ignored stay so."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _terminate)
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the tidying up
+    raise Terminated(number)

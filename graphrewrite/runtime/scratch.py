@@ -19,7 +19,7 @@ from graphrewrite.runtime.interrupts import deferred_interrupts
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["scratch_folder"]
+__all__ = ["check_space", "scratch_folder"]
 
 PREFIX = "graphrewrite-"
 _OWNER = ".graphrewrite-owner"
@@ -79,9 +79,9 @@ def scratch_folder(
         raise
     except TemporarySpaceError:
         raise
-    except GraphRewriteError as error:
-        if within is None and _is_full(parent):
-            raise _full(parent) from error
+    except GraphRewriteError:
+        if within is None:
+            check_space()
         raise
     finally:
         with deferred_interrupts():
@@ -100,11 +100,12 @@ def _temporary() -> Path:
         ) from error
 
 
-def _is_full(folder: Path) -> bool:
-    try:
-        return shutil.disk_usage(folder).free < _LITTLE
-    except OSError:
-        return False
+def check_space() -> None:
+    """Raise if the disk for temporary files is full: what a program wrote there may be cut off."""
+    parent = _temporary()
+    with suppress(OSError):
+        if shutil.disk_usage(parent).free < _LITTLE:
+            raise _full(parent)
 
 
 def _full(folder: Path) -> TemporarySpaceError:

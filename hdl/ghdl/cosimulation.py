@@ -13,7 +13,7 @@ from graphrewrite.hdl.emission.replacement import write_files
 from graphrewrite.hdl.errors import DesignError, SimulatorError
 from graphrewrite.hdl.ghdl import simulator as ghdl
 from graphrewrite.runtime.display import Displayed
-from graphrewrite.runtime.scratch import scratch_folder
+from graphrewrite.runtime.scratch import check_space, scratch_folder
 
 __all__ = ["CosimulationReport", "Difference", "cosimulate"]
 
@@ -169,6 +169,8 @@ def _run(folder: Path, timeout: float | None) -> CosimulationReport:
     actual = {name: _results(path) for name, path in results.items()}
     seconds = time.perf_counter() - started
     differences = [d for p in ports if (d := _compare(p, expected[p["name"]], actual[p["name"]])) is not None]
+    if differences:
+        check_space()
     # Beats that came and differ tell more than those that are missing because GHDL stopped.
     differences.sort(key=lambda d: d.actual == _NOTHING)
     late = failure is not None and _VERDICT in str(failure)

@@ -1,18 +1,29 @@
-"""Run a program to its end; it and what it started end with us, whatever happens."""
+"""Run a program to its end; it and what it started end with us, whatever happens.
+
+The program runs in a process group of its own, which a shell leads that reads from a pipe and then kills the group. The
+other end of the pipe is ours alone: it closes when we end, even by a signal that nobody can handle. (A parent-death
+signal is known to Linux only, is set by code between fork and exec, which is unsafe where threads run, and is tied to
+the thread that started the program.)
+"""
 
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from threading import Event
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from graphrewrite.runtime.interrupts import deferred_interrupts
 from graphrewrite.runtime.progress import counting
 
 __all__ = ["Ended", "run_program"]
 
+_GUARD = ("/bin/sh", "-c", "read -r _; kill -s KILL 0")
+_NOWHERE = subprocess.DEVNULL
 _PAUSE = 0.1
 """Seconds between two looks at how far a program is."""
 
@@ -29,14 +40,17 @@ def run_program(
     arguments: Sequence[str],
     *,
     cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     label: str = "",
     done: Callable[[], int] | None = None,
     total: int | None = None,
+    stop: Event | None = None,
 ) -> Ended:
     r"""Run a program and wait for its end.
 
-    An interruption, or any other error, ends the program and all that it started.
+    An interruption, or any other error, ends the program and all that it started; so does `stop`, which another thread
+    may set.
 
     Examples
     --------
@@ -46,24 +60,57 @@ def run_program(
     """
     # Files, and not pipes: nobody needs to read while the program writes.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            arguments, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
-        )
+        program = _Program()
         try:
-            if done is None:
+            with deferred_interrupts():
+                process = program.start(arguments, cwd=cwd, env=env, stdin=_NOWHERE, stdout=output, stderr=errors)
+            if done is None and stop is None:
                 process.wait(timeout)
             else:
                 with counting(label, total) as report:
                     for _ in _pauses(process, timeout):
-                        if report is not None:
+                        if stop is not None and stop.is_set():
+                            raise KeyboardInterrupt
+                        if report is not None and done is not None:
                             report(done())
         finally:
-            _end(process)
+            with deferred_interrupts():
+                program.end()
         texts = []
         for file in (output, errors):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
         return Ended(process.returncode, *texts)
+
+
+class _Program:
+    """A program and its guard."""
+
+    def __init__(self) -> None:
+        self.pipe: int | None = None
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, arguments: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
+        if sys.platform != "win32":
+            end, self.pipe = os.pipe()
+            try:
+                guard = subprocess.Popen(_GUARD, stdin=end, stdout=_NOWHERE, stderr=_NOWHERE, process_group=0)
+            finally:
+                os.close(end)
+            self.processes.append(guard)
+            options["process_group"] = guard.pid
+        self.processes.append(subprocess.Popen(arguments, **options))
+        return self.processes[-1]
+
+    def end(self) -> None:
+        """End the program and what it started, unless it has ended, and the guard."""
+        for process in self.processes[:1]:
+            with suppress(ProcessLookupError, PermissionError):
+                process.kill() if sys.platform == "win32" else os.killpg(process.pid, signal.SIGKILL)
+        for process in self.processes:
+            process.wait()
+        if self.pipe is not None:
+            os.close(self.pipe)
 
 
 def _pauses(process: "subprocess.Popen[bytes]", timeout: float | None) -> Iterator[None]:
@@ -77,11 +124,3 @@ def _pauses(process: "subprocess.Popen[bytes]", timeout: float | None) -> Iterat
             yield
         else:
             return
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End a program and what it started, unless it has ended."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
-        process.wait()

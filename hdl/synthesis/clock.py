@@ -7,10 +7,12 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.hdl.errors import SynthesisError
+from graphrewrite.hdl.ghdl.process import run_program
 from graphrewrite.hdl.synthesis.family import Family
 from graphrewrite.hdl.synthesis.report import Clock
 from graphrewrite.hdl.synthesis.verilog import Verilog
@@ -121,6 +123,7 @@ def clock_of(
     where: str,
     multiplies: bool = True,
     timeout: float | None = None,
+    stop: Event | None = None,
 ) -> Clock:
     """Return the highest clock frequency of a module."""
     command = _command(family)
@@ -131,28 +134,20 @@ def clock_of(
     work.mkdir()
     extra = wrapper(verilog.ports(module), module)
     inner = Verilog(_WRAPPER, {_WRAPPER: verilog.closure(module) + extra})
-    synthesise_module(inner, _WRAPPER, family, work, where=where, multiplies=multiplies, timeout=timeout)
+    synthesise_module(inner, _WRAPPER, family, work, where=where, multiplies=multiplies, timeout=timeout, stop=stop)
     arguments = [
         *_DEVICES[family.name],
         *("--json", "netlist.json", "--report", "clock.json", "--freq", _GOAL, "--timing-allow-fail", "--quiet"),
         *("--seed", "1"),
     ]
     try:
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=work,
-            timeout=timeout,
-            check=False,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        )
+        quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
+        ended = run_program([*command, *arguments], cwd=work, env=quiet, timeout=timeout, stop=stop)
     except subprocess.TimeoutExpired:
         raise SynthesisError(f"{where}: nextpnr did not end within {timeout:g} s; raise `timeout`") from None
     report = work / "clock.json"
-    if done.returncode or not report.is_file():
-        message = [line for line in done.stderr.splitlines() if "ERROR" in line] or done.stderr.splitlines()
+    if ended.code or not report.is_file():
+        message = [line for line in ended.errors.splitlines() if "ERROR" in line] or ended.errors.splitlines()
         raise SynthesisError(f"{where}: nextpnr gives up: {' '.join(message[-2:])[-300:]}")
     timing = json.loads(report.read_text(encoding="utf-8"))
     mhz = max((float(clock["achieved"]) for clock in timing["fmax"].values()), default=0.0)

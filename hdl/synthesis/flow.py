@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from graphrewrite.hdl.emission.design import Design, read_description
@@ -81,6 +82,7 @@ class _Run:
 
     def __init__(self, folder: Path, scratch: Path, family: Family, clock: bool, timeout: float | None) -> None:
         self.scratch, self.family, self.clock, self.timeout = scratch, family, clock, timeout
+        self.stop = Event()
         try:
             description = read_description(folder)
             self.name = str(description["name"])
@@ -157,13 +159,15 @@ class _Run:
             with progress(as_completed(jobs), "synthesising", len(jobs)) as done:
                 return {jobs[job]: job.result() for job in done}
         finally:
+            self.stop.set()  # after an error or an interruption, programs run in other threads
             pool.shutdown(cancel_futures=True)
 
     def one(self, number: int, module: str, where: str) -> tuple[Netlist, Clock | None, float]:
         started = time.perf_counter()
         folder = self.scratch / f"part_{number}"
         folder.mkdir()
-        options: dict[str, Any] = {"where": where, "multiplies": module in self.multiplying, "timeout": self.timeout}
+        options: dict[str, Any] = {"where": where, "multiplies": module in self.multiplying}
+        options |= {"timeout": self.timeout, "stop": self.stop}
         netlist = synthesise_module(self.verilog, module, self.family, folder, **options)
         seconds = time.perf_counter() - started
         clock = None

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.hdl.errors import SynthesisError
+from graphrewrite.hdl.ghdl.process import run_program
 from graphrewrite.hdl.synthesis.family import Family
 from graphrewrite.hdl.synthesis.verilog import Verilog
 
@@ -56,24 +58,30 @@ def check_yosys() -> None:
         raise MissingDependencyError(YOSYS_HINT)
 
 
-def run_yosys(commands: Sequence[str], top: str, folder: Path, *, where: str, timeout: float | None = None) -> Netlist:
-    """Run commands of Yosys, in a folder."""
+def run_yosys(
+    commands: Sequence[str],
+    top: str,
+    folder: Path,
+    *,
+    where: str,
+    timeout: float | None = None,
+    stop: Event | None = None,
+) -> Netlist:
+    """Run commands of Yosys, in a folder, until another thread says stop."""
     check_yosys()
     script, netlist, contents, log = (folder / name for name in ("commands", "netlist.json", "found.json", "log"))
     script.write_text("\n".join(commands), encoding="utf-8")
     worker = [sys.executable, "-m", "graphrewrite.hdl.synthesis.worker"]
     arguments = [*worker, str(script), top, str(netlist), str(contents)]
     try:
-        with log.open("w", encoding="utf-8") as words:
-            done = subprocess.run(arguments, cwd=folder, timeout=timeout, check=False, stdout=words, stderr=words)
+        ended = run_program(arguments, cwd=folder, timeout=timeout, stop=stop)
     except subprocess.TimeoutExpired:
         raise SynthesisError(
             f"{where}: Yosys did not end within {timeout:g} s; raise `timeout`, or make the part smaller"
         ) from None
-    if done.returncode:
-        raise SynthesisError(
-            f"{where}: Yosys refuses it: {_essence(log.read_text(encoding='utf-8', errors='replace'))}"
-        )
+    log.write_text(ended.output + ended.errors, encoding="utf-8")
+    if ended.code:
+        raise SynthesisError(f"{where}: Yosys refuses it: {_essence(ended.output + ended.errors)}")
     counted = json.loads(contents.read_text(encoding="utf-8")) if contents.is_file() else {"cells": {}, "constant": {}}
     return Netlist(counted["cells"], counted["constant"], netlist)
 
@@ -88,6 +96,7 @@ def synthesise_module(
     multiplies: bool = True,
     extra: str = "",
     timeout: float | None = None,
+    stop: Event | None = None,
 ) -> Netlist:
     """Synthesise a module with its ports as the ports of a chip: nothing outside of it makes anything constant.
 
@@ -98,6 +107,8 @@ def synthesise_module(
         take one is the tool's whim.
     timeout : float, optional
         Seconds after which to give up.
+    stop : Event, optional
+        Another thread sets it to give up.
     """
     source = folder / "source.v"
     own = module if module in verilog.modules else verilog.top
@@ -115,7 +126,7 @@ def synthesise_module(
         f"{command} -run {family.memories}:",
         "write_json netlist.json",
     ]
-    return run_yosys(commands, module, folder, where=where, timeout=timeout)
+    return run_yosys(commands, module, folder, where=where, timeout=timeout, stop=stop)
 
 
 def _essence(log: str) -> str:
