@@ -27,7 +27,7 @@ _ENTRIES = 1 << 22
 _COSTLY = 1 << 29
 """Products of a pass over a layer's weights beyond which it is not fitted."""
 _PASSES = 3
-_DAMPING = 1e-3
+_DAMPING = 1e-2
 """Share of the mean square of all columns that is added to each: what was never seen stays as it is."""
 
 
