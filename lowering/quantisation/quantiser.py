@@ -40,7 +40,7 @@ from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 
-__all__ = ["noise", "prepared", "quantise"]
+__all__ = ["in_fixed_point", "noise", "prepared", "quantise"]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -88,11 +88,11 @@ def quantise(
     """Return the network in fixed point, still written in floats: every value lies on the grid of a format.
 
     Scale and batch norm are folded into weights first; what scales an input and cannot be folded is left to the host.
-    Then each input and each layer (with the relu or clip after it)
-    is followed by one ``quantise`` node, the only place that rounds, half to even, and saturates; weights and biases
-    are rounded to grids of their own. So is the result of each elementwise function of one value: a sigmoid, a
-    gelu. Binary points are chosen by the least squared error over the samples. The last layer keeps the exact
-    sums of its accumulator, up to 31 bits; a sigmoid, tanh or softmax after it is left to the host.
+    Then each input and each layer (with the relu or clip after it) is followed by one ``quantise`` node, the only place
+    that rounds, half to even, and saturates; weights and biases are rounded to grids of their own. So is the result of
+    each elementwise function of one value: a sigmoid, a gelu. Binary points are chosen by the least squared error over
+    the samples, of the function where only that reads the value. The last layer keeps the exact sums of its
+    accumulator, up to 31 bits; a sigmoid, tanh or softmax after it is left to the host.
 
     Each weight is rounded up or down so that the sums of its layer stay near on the samples, and with 16 samples or
     more, their mean error goes into the bias: this costs no hardware.
@@ -142,7 +142,21 @@ def quantise(
     ['s8f7', 's15f14']
     """
     folded, inputs = prepared(graph, samples, steps)
-    widths = Widths(folded, bits)
+    fixed = in_fixed_point(folded, inputs, Widths(folded, bits), per_channel=per_channel, equalise=equalise, fit=fit)
+    warn_of_lost_layer(graph, folded, fixed, inputs)
+    return fixed
+
+
+def in_fixed_point(
+    folded: Graph,
+    inputs: dict[str, np.ndarray],
+    widths: Widths,
+    *,
+    per_channel: bool,
+    equalise: bool = True,
+    fit: bool = True,
+) -> Graph:
+    """Return a prepared network in fixed point: of the ways that are asked for, the one of least noise."""
     found, noise_of = [], partial(noise, folded, inputs)
     for own in sorted({False, per_channel}):
 
@@ -153,9 +167,7 @@ def quantise(
             found.append(equalised(folded, inputs, widths, per_channel=own, quantised=quantised, noise=noise_of))
         else:
             found.append(quantised(folded))
-    fixed = found[0] if len(found) == 1 else min(found, key=noise_of)
-    warn_of_lost_layer(graph, folded, fixed, inputs)
-    return fixed
+    return found[0] if len(found) == 1 else min(found, key=noise_of)
 
 
 def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tuple[Graph, dict[str, np.ndarray]]:

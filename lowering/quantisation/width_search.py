@@ -9,8 +9,8 @@ from typing import Any
 from graphrewrite import Graph, evaluate
 from graphrewrite.lowering.errors import QuantisationError, QuantisationWarning
 from graphrewrite.lowering.quantisation.agreement import Reference
-from graphrewrite.lowering.quantisation.calibration import layer_names
-from graphrewrite.lowering.quantisation.quantiser import noise, prepared, quantise
+from graphrewrite.lowering.quantisation.calibration import Widths, layer_names
+from graphrewrite.lowering.quantisation.quantiser import in_fixed_point, noise, prepared
 from graphrewrite.runtime.progress import progress
 
 __all__ = ["search_widths"]
@@ -77,7 +77,7 @@ def search_widths(
     def quantised(widths: Mapping[Place, int]) -> Graph:
         with warnings.catch_warnings():  # of widths that are tried only
             warnings.simplefilter("ignore", QuantisationWarning)
-            return quantise(folded, inputs, bits=_as_bits(widths), per_channel=per_channel)
+            return in_fixed_point(folded, inputs, Widths(folded, _as_bits(widths)), per_channel=per_channel)
 
     def loss(widths: Mapping[Place, int]) -> float:
         return reference.loss(evaluate(quantised(widths), inputs))
@@ -89,8 +89,8 @@ def search_widths(
             break
     else:
         raise QuantisationError(
-            f"even {start} bits lose {lost:.2%}, and no more than {max_loss:.2%} are allowed; allow more, or see which "
-            "layer it is by the guards of a compilation"
+            f"even {start} bits lose {lost:.2%}, and no more than {max_loss:.2%} are allowed; allow more, or see by "
+            "`graphrewrite compile --bits 16` which layer it is"
         )
     curves: dict[Place, list[float]] = {}
     with progress(places, "search widths") as shown:

@@ -34,8 +34,10 @@ def test_points_of_trained_networks(per_channel: bool, tmp_path: Path) -> None:
         for bits in WIDTHS:
             how = {"bits": bits, "per_channel": per_channel}
             plain, ours = (
-                network.points(evaluate(quantise(graph, network.calibration, **how, fit=fit), {"x": network.test}))
-                for fit in (False, True)
+                network.points(
+                    evaluate(quantise(graph, network.calibration, **how, equalise=own, fit=own), {"x": network.test})
+                )
+                for own in (False, True)
             )
             written = network.points(literature(name, **how))
             others = [plain, written]
