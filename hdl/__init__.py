@@ -18,6 +18,7 @@ from graphrewrite.hdl.errors import (
     SynthesisError,
 )
 from graphrewrite.hdl.ghdl.cosimulation import CosimulationReport, cosimulate
+from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.hdl.schedule import Schedule
 from graphrewrite.hdl.simulation.simulation import Simulation, predict, simulate
 from graphrewrite.hdl.synthesis import SynthesisReport, synthesise
@@ -34,6 +35,7 @@ __all__ = [
     "DeadlockError",
     "Design",
     "DesignError",
+    "Encoding",
     "GhdlMissingError",
     "HardwareError",
     "MismatchError",

@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite import FixedPoint, Graph, Tensor
 from graphrewrite.hdl.port_encoding import Encoding
 from graphrewrite.lowering.host_chain import ARITHMETIC, MOVING, UNARY, HostChain, source_of, variable_operands
-from graphrewrite.lowering.host_partition import Partition
+from graphrewrite.lowering.host_partition import Partition, partition
 
 __all__ = ["port_encodings"]
 
@@ -17,7 +17,7 @@ _NUMBERS = frozenset({"f32", "f64", *(f"{sign}{bits}" for sign in "iu" for bits 
 _EXACT = 53  # bits of a mantissa that are exact in the host's floats
 
 
-def port_encodings(parts: Partition) -> dict[str, Encoding]:
+def port_encodings(network: Graph | Partition) -> dict[str, Encoding]:
     """Return what the integers at each port of the hardware stand for.
 
     The host's arithmetic beside a port is described as far as it is data movement, products, sums and roundings with
@@ -26,8 +26,8 @@ def port_encodings(parts: Partition) -> dict[str, Encoding]:
 
     Parameters
     ----------
-    parts : Partition
-        Of the integer network.
+    network : Graph or Partition
+        What `to_integer` gives, or its `partition`.
 
     Returns
     -------
@@ -36,7 +36,6 @@ def port_encodings(parts: Partition) -> dict[str, Encoding]:
 
     Examples
     --------
-    >>> from graphrewrite.lowering import partition
     >>> g = Graph.parse('''graph g
     ... x = input() : f32[N,3]
     ... half = constant(value=0.5) : f32[]
@@ -45,10 +44,11 @@ def port_encodings(parts: Partition) -> dict[str, Encoding]:
     ... r = relu(f)
     ... z = from_fixed(r, fraction=4)
     ... y = output(z)''')
-    >>> encodings = port_encodings(partition(g))
+    >>> encodings = port_encodings(g)
     >>> encodings["x"].scale, encodings["y"].scale, encodings["x"].encode([[0.25, 0.75, -999]]).tolist()
     ((0.5,), (0.0625,), [[0, 2, -128]])
     """
+    parts = network if isinstance(network, Partition) else partition(network)
     found: dict[str, Encoding | None] = {}
     for name, end in zip(parts.core.inputs, parts.before.outputs, strict=True):
         found[name] = _of_input(parts, name, end)

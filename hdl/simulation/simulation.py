@@ -202,7 +202,7 @@ def _check_range(name: str, stream: Stream, frames: NDArray[Any]) -> None:
     if frames.dtype.kind not in "biuf" or (frames.dtype.kind == "f" and (frames != np.rint(frames)).any()):
         raise EvaluationError(
             f"the input {name!r} holds {frames.dtype}, not whole numbers; give mantissas, as Partition.encode does, or"
-            " encodings=port_encodings(partition(integer))"
+            " encodings=port_encodings(integer)"
         )
     if not frames.shape or not len(frames):
         raise EvaluationError("there is no frame to simulate; give at least one")

@@ -78,6 +78,23 @@ def test_a_library_each_keeps_components_of_one_name_apart(tmp_path: Path) -> No
         subprocess.run([str(find_ghdl()), *command], cwd=tmp_path, check=True, capture_output=True, timeout=60)
 
 
+@pytest.mark.ghdl
+@pytest.mark.parametrize("library", ["work", "mine"])
+def test_the_commands_of_the_readme_run(tmp_path: Path, library: str) -> None:
+    folder = trained(3, "net", library).write(tmp_path / "design")
+    _, _, text = (folder / "README.md").read_text().partition("### GHDL")
+    commands = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+    given = [command for command in commands if command.split()[0] in ("mkdir", "ghdl", "sed")]
+    assert len(given) == 7
+    script = "set -e\n" + "\n".join(given)
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "PASS: 4 frames" in done.stdout + done.stderr
+    verilog = (folder / "net.v").read_text()
+    assert "module net" in verilog
+    assert not re.search('= "[01XZ]+"', verilog)
+
+
 @pytest.mark.parametrize("library", ["ieee", "std", "My", "a-b", "", "9", "../x"])
 def test_a_library_has_a_legal_name(library: str) -> None:
     with pytest.raises(DesignError, match=r"is no name of a VHDL library; '[a-z][a-z0-9_]*' would be one"):

@@ -165,7 +165,7 @@ def test_of_any_network(network: Network, bits: int, per_channel: bool) -> None:
 
 def test_the_class_is_named() -> None:
     g = built((5,), lambda x: op.arg_max(stored(RANDOM, x), axis=1, keep_dims=False))
-    assert port_encodings(partition(to_integer(g)))["y"].meaning == "the class: the place of the greatest of 5 scores"
+    assert port_encodings(to_integer(g))["y"].meaning == "the class: the place of the greatest of 5 scores"
 
 
 def test_values_that_several_read_are_mantissas() -> None:
@@ -173,7 +173,7 @@ def test_values_that_several_read_are_mantissas() -> None:
     y = grid(g.input("x", Tensor("f32", ("N", 3))), 2)
     g.output("score", y)
     g.output("share", op.softmax(y))
-    encoding = port_encodings(partition(g))["score"]
+    encoding = port_encodings(g)["score"]
     assert (encoding.tensor, encoding.scale, encoding.host) == ("score", (0.25,), ("softmax",))
     assert encoding.decode([[1, 2, 3]]).tolist() == [[0.25, 0.5, 0.75]]
 
@@ -181,7 +181,7 @@ def test_values_that_several_read_are_mantissas() -> None:
 class TestSimulate:
     def stream(self) -> tuple[Graph, dict]:
         g = built((3,), grid)
-        return to_stream(g), port_encodings(partition(g))
+        return to_stream(g), port_encodings(g)
 
     def test_integers_stay_what_they_are(self) -> None:
         stream, encodings = self.stream()
