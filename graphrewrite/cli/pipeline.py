@@ -302,7 +302,7 @@ class _Run:
         if found.bits is not None:
             found.findings.extend(weak_samples(imported, samples.calibration, samples.held_out))
         found.findings.extend((*doubtful_labels(reference), *lost))
-        if remark := check_loss(reference, outputs, self.options, lost):
+        if remark := check_loss(reference, outputs, self.options, found.findings):
             found.notes.append(remark)
 
     def agree(self, parts: Partition, reference: Reference, samples: sample_files.Samples) -> None:

@@ -25,7 +25,7 @@ LIMIT = 0.05
 SEARCHED = 0.005
 """The loss that a search of widths may add, unless another one is given."""
 _SOME_NOISE = 0.01
-_NAMED = 3
+_NAMED = 2
 _MORE = 2
 
 
@@ -41,7 +41,7 @@ def quantised(graph: Graph, samples: Samples, options: Options, steps: list[Step
 
 
 def check_loss(
-    reference: Reference, outputs: Mapping[str, np.ndarray], options: Options, lost: tuple[Finding, ...]
+    reference: Reference, outputs: Mapping[str, np.ndarray], options: Options, found: Sequence[Finding]
 ) -> str | None:
     """Raise if a level loses more than is allowed, or return a remark where that is forced."""
     rows, limit = reference.agreement(outputs), options.max_loss
@@ -57,7 +57,7 @@ def check_loss(
     if options.force:
         return f"{text}; --force makes hardware of it"
     more = f" (--bits {options.bits + _MORE})" if isinstance(options.bits, int) else ""
-    named = "; ".join(map(str, lost[:_NAMED])) or f"give more bits{more}"
+    named = "; ".join(map(str, found[:_NAMED])) or f"give more bits{more}"
     raise QuantisationLossError(f"{text}; {named}; or allow more by --max-loss, or go on by --force")
 
 

@@ -184,22 +184,29 @@ class _Task:
             self.kind = _unlabelled(self.values, input_sizes, is_share=is_share)
         else:
             self.kind = _labelled(self.values, truth)
+        if self.is_index:
+            kind = graph.result_type(*graph.operands(node)[0])
+            shape = [size for size in kind.shape[1:] if size != 1]
+            self.classes = shape[0] if end == "arg_max" and len(shape) == 1 and isinstance(shape[0], int) else None
+        else:
+            self.classes = self.values.shape[self.axis] if self.kind == "classes" else None
         self.truth = None if truth is None else self.fitting(truth)
         self.predicted = self.prediction(self.values)
 
     def fitting(self, truth: np.ndarray) -> np.ndarray:
         """What is right, in the form of predictions; or an error that says what is wanted."""
         shape = self.values.shape
-        if self.kind == "classes" and not self.is_index:
-            count = shape[self.axis]
-            shape = (*shape[: self.axis], *shape[self.axis + 1 :])
-            if truth.shape == self.values.shape and _is_one_hot(np.moveaxis(truth, self.axis, -1)):
-                truth = truth.argmax(axis=self.axis)
-            wrong = truth[(truth < 0) | (truth >= count) | (truth != np.rint(truth))]
+        if self.kind == "classes":
+            if not self.is_index:
+                shape = (*shape[: self.axis], *shape[self.axis + 1 :])
+            if self.classes is not None and truth.shape == (*shape[: self.axis], self.classes, *shape[self.axis :]):
+                truth = truth.argmax(axis=self.axis)  # one-hot, or scores
+            least, most = 0, np.inf if self.classes is None else self.classes - 1
+            wrong = truth[(truth < least) | (truth > most) | (truth != np.rint(truth))]
             if truth.shape == shape and wrong.size:
                 raise QuantisationError(
                     f"the labels of {self.name!r} hold {wrong.flat[0]:g}, and the network has the classes 0 to "
-                    f"{count - 1}; number them from 0"
+                    f"{most:g}; number them from 0"
                 )
         if truth.shape != shape:
             wanted = {"classes": "a class", "decisions": "0 or 1", "numbers": "numbers"}[self.kind]

@@ -148,11 +148,11 @@ class _Review:
                 yield from self.weights(node)
             elif node in self.rounded and self.lost.isdisjoint(self.quantised.upstream(node)):
                 constant = list(self.constant(node))
-                yield from constant or self.formatted(node)
-                if constant:
+                formatted = [] if constant else list(self.formatted(node))
+                noise = list(self.noise(node))
+                yield from constant or formatted or noise
+                if constant or noise:
                     self.lost.add(node)
-                else:
-                    yield from self.noise(node)
 
     def name(self, node: str) -> str:
         """The layer by the origin of its matrix or convolution; or the input."""
@@ -220,7 +220,6 @@ class _Review:
         wanted, rounded = (_by_channel(each, self.axis(point)) for each in (self.wanted[point], self.rounded[point]))
         lost = _lost(wanted, rounded, shifted=self.name(point) in self.folded.inputs)
         if lost > self.most_noise:
-            self.lost.add(point)
             text = f"its signal is only {-10 * np.log10(lost):.1f} dB above the noise of quantising"
             yield Finding(self.name(point), "noise", lost, text, f"{self.wider(point)}, or those before it")
 

@@ -77,6 +77,8 @@ def _faults(name: str, known: np.ndarray, test: np.ndarray | None) -> Iterator[F
         # A share of what would be enough is missing.
         text = f"{count} calibration {'sample is' if count == 1 else 'samples are'} few for {features} features"
         yield found(1 - count / wanted, text, f"give {wanted} or more")
+    if count == 1:
+        return
     if not np.ptp(known, axis=0).any():
         yield found(1.0, "all calibration samples are alike", "give samples as the network will meet them")
         return

@@ -68,6 +68,13 @@ def test_labels_of_minus_one_and_one_mean_no_and_yes() -> None:
     assert reference.agreement(reference.outputs)[0].accuracy == 1
 
 
+@pytest.mark.parametrize("labels", [[1, 0, 2, 0], np.eye(3)[[1, 0, 2, 0]], np.eye(3)[[1, 0, 2, 0]] * 0.8 + 0.1])
+@pytest.mark.parametrize("ops", ["r = softmax(x)", "r = arg_max(x)"])
+def test_labels_of_classes_may_have_a_column_for_each(ops: str, labels: object) -> None:
+    reference = Reference(through(ops), {"x": VECTOR}, labels)
+    assert reference.agreement(reference.outputs)[0].accuracy == 0.5
+
+
 def test_a_level_that_is_right_more_often_loses_nothing() -> None:
     reference = Reference(through("r = softmax(x)"), {"x": VECTOR}, [1, 1, 2, 0])
     (row,) = reference.agreement({"y": np.eye(3)[[1, 1, 2, 0]]})
@@ -120,6 +127,7 @@ def test_several_outputs_are_compared_each_by_itself() -> None:
         (0, r"shape \[\]"),
     ],
 )
-def test_labels_that_do_not_fit(labels: object, told: str) -> None:
+@pytest.mark.parametrize("ops", ["r = softmax(x)", "r = arg_max(x)"])
+def test_labels_that_do_not_fit(ops: str, labels: object, told: str) -> None:
     with pytest.raises(QuantisationError, match=told):
-        Reference(through("r = softmax(x)"), {"x": VECTOR}, labels)
+        Reference(through(ops), {"x": VECTOR}, labels)
