@@ -50,6 +50,7 @@ from graphrewrite.rules.layers import (
     gemm_as_linear,
     global_average_pool_as_conv,
     matmul_as_linear,
+    matmul_of_weights_as_linear,
 )
 from graphrewrite.rules.nesting import inline, outline
 from graphrewrite.rules.outlining import outline_nodes
@@ -95,6 +96,7 @@ __all__ = [
     "inline",
     "insert_transfers",
     "matmul_as_linear",
+    "matmul_of_weights_as_linear",
     "merge_clips",
     "merge_equal_nodes",
     "merge_reshapes",
@@ -133,6 +135,7 @@ RULES = (
 FOLDING = (
     gemm_as_linear,
     matmul_as_linear,
+    matmul_of_weights_as_linear,
     add_bias,
     average_pool_as_conv,
     global_average_pool_as_conv,

@@ -17,6 +17,7 @@ __all__ = [
     "gemm_as_linear",
     "global_average_pool_as_conv",
     "matmul_as_linear",
+    "matmul_of_weights_as_linear",
 ]
 
 
@@ -53,6 +54,19 @@ def matmul_as_linear(x, w: Constant):
     if x.type.layout is not None or w.type.layout is not None:
         return decline("the axes of its operands have names, which a layer reads in another way", at=product)
     return op.linear(x, np.ascontiguousarray(w.value.T))
+
+
+@rule(keeps="rounding")
+def matmul_of_weights_as_linear(w: Constant, x):
+    """A product of constant weights with a batch of columns is a fully-connected layer of its transpose."""
+    columns = op.transpose(x)
+    product = op.matmul(w, columns)
+    yield product
+    if len(x.shape) != 2 or w.value.ndim != 2 or tuple(columns.perm) != (1, 0):
+        return decline("an operand is not a matrix, or not transposed", at=product)
+    if x.type.layout is not None or w.type.layout is not None:
+        return decline("the axes of its operands have names, which a layer reads in another way", at=product)
+    return op.transpose(op.linear(x, w), perm=(1, 0))
 
 
 @rule

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphrewrite import decline, op, rule
+from graphrewrite import Constant, decline, op, rule
 from graphrewrite.lowering.preparation.pooling_windows import windows_of
 from graphrewrite.lowering.preparation.resizes import interpolation_of
+from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.types import element_dtype, element_kind
 
-__all__ = ["BY_WINDOWS", "POOL_POSITIONS"]
+__all__ = ["BY_WINDOWS", "POOL_POSITIONS", "write_conv_transpose_by_blocks"]
 
 
 @rule
@@ -69,7 +70,23 @@ def write_average_pool_by_counts(x):
     return op.mul(total, (1 / windows.counts)[None, None].astype(dtype))
 
 
-POOL_POSITIONS = (write_global_max_pool_as_max_pool, write_reduction_as_pool)
+@rule(keeps="rounding")
+def write_sum_as_mean(x):
+    """A sum over axes of positions is their mean, times how many there are."""
+    total = op.reduce_sum(x)
+    yield total
+    rank = len(x.shape)
+    axes = tuple(sorted({axis % rank for axis in total.axes})) if rank and total.axes is not None else ()
+    sizes = [x.shape[axis] for axis in axes]
+    if not axes or axes[0] < 2 or x.type.layout is not None or element_kind(x.type.element) != "float":
+        return decline("it reduces the batch or the channels, its axes are named, or it adds no floats", at=total)
+    if any(isinstance(size, str) or size == 0 for size in sizes):
+        return decline("its positions are symbolic, or there are none", at=total)
+    mean = op.reduce_mean(x, axes=axes, keep_dims=total.keep_dims)
+    return op.mul(mean, np.asarray(np.prod(sizes), element_dtype(x.type.element)))
+
+
+POOL_POSITIONS = (write_global_max_pool_as_max_pool, write_reduction_as_pool, write_sum_as_mean)
 """Global poolings and reductions by poolings."""
 
 
@@ -111,6 +128,26 @@ def write_resize_by_conv(x):
     (block,) = times
     result = result if block == 1 else op.depth_to_space(result, block_size=block, mode="CRD")
     return result if np.allclose(factors, 1) else op.mul(result, factors[None, None].astype(dtype))
+
+
+@rule(keeps="rounding")
+def write_conv_transpose_by_blocks(x, w: Constant, b: Constant | None = None):
+    """A transposed convolution whose windows meet without overlap gives a block for each position (Shi et al. 2016)."""
+    upwards = op.conv_transpose(x, w, b)
+    yield upwards
+    kernel = tuple(w.shape[2:])
+    block = kernel[0] if kernel else 0
+    if len(x.shape) != 4 or set(kernel) != {block} or per_axis(upwards.strides, 2, 1) != kernel:
+        return decline("its windows overlap, or it has other than two axes of equal strides", at=upwards)
+    if x.type.layout is not None or upwards.groups != 1 or element_kind(x.type.element) != "float":
+        return decline("its axes are named, or its channels are in groups", at=upwards)
+    if any((*upwards.pads, *upwards.output_padding, *(d - 1 for d in upwards.dilations))):
+        return decline("it has a border, or dilated windows", at=upwards)
+    inputs, outputs = w.shape[:2]
+    weights = np.ascontiguousarray(w.value.transpose(1, 2, 3, 0)).reshape(outputs * block * block, inputs, 1, 1)
+    bias = np.repeat(b.value, block * block) if b is not None else np.full(len(weights), -0.0, weights.dtype)
+    plain = {"strides": (1, 1), "pads": (0, 0, 0, 0), "dilations": (1, 1)}
+    return op.depth_to_space(op.conv(x, weights, bias, **plain), block_size=block, mode="CRD")
 
 
 BY_WINDOWS = (write_average_pool_by_counts, write_resize_by_conv)

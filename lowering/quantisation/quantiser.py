@@ -17,7 +17,7 @@ from graphrewrite.lowering.composite.products import LOWER_SUMS
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.exchange.generic_nodes import refuse_unknown
 from graphrewrite.lowering.preparation.broadcasting import spread_operand
-from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS
+from graphrewrite.lowering.preparation.position_means import BY_WINDOWS, POOL_POSITIONS, write_conv_transpose_by_blocks
 from graphrewrite.lowering.preparation.signs import scale_rows_before_sign
 from graphrewrite.lowering.prequantised.signs import COMPARISONS_AS_SIGNS
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
@@ -35,7 +35,7 @@ from graphrewrite.lowering.quantisation.fixed_point_formats import (
 from graphrewrite.lowering.quantisation.guards import warn_of_lost_layer
 from graphrewrite.lowering.quantisation.host_inputs import encoding
 from graphrewrite.lowering.quantisation.weight_rounding import ENOUGH, fitted, mean_shift, moments
-from graphrewrite.lowering.quantisation.window_sums import constant_side, mean_of, total_format
+from graphrewrite.lowering.quantisation.window_sums import constant_side, is_mean, mean_of, total_format
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
@@ -177,6 +177,7 @@ def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tup
         *SINK_TRANSPOSES,
         *POOL_POSITIONS,
         *BY_WINDOWS,
+        write_conv_transpose_by_blocks,
         *COMPARISONS_AS_SIGNS,
         scale_rows_before_sign,
         spread_operand,
@@ -211,7 +212,8 @@ class _Quantiser:
         self.rounding = [n for n in graph.in_order() if n in self.computing | joins]
         self.points = {nodes[0]: nodes[-1] for nodes in before}
         self.points |= {n: n if n in self.functions else self.point(n) for n in self.rounding}
-        self.fitted = {n for n in self.computing if fit and graph.nodes[n]["type"] in ("conv", "linear")}
+        layers = {n for n in self.computing if graph.nodes[n]["type"] in ("conv", "linear")}
+        self.fitted = {n for n in layers if fit and not is_mean(graph, n)}
         self.rounded = dict(inputs)
         """Values of the quantised network."""
         try:

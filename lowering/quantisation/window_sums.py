@@ -8,7 +8,7 @@ from graphrewrite import FixedPoint, Graph
 from graphrewrite.lowering.integer.mantissas import least_fractions
 from graphrewrite.lowering.quantisation.fixed_point_formats import accumulator
 
-__all__ = ["constant_side", "mean_of", "total_format"]
+__all__ = ["constant_side", "is_mean", "mean_of", "total_format"]
 
 _PAIRS = frozenset({"add", "sub", "mul"})
 _FINEST = 8
@@ -44,6 +44,17 @@ def mean_of(graph: Graph, node: str) -> str | None:
     if len(readers) != 1 or graph.nodes[readers[0]]["type"] != "mul" or constant_side(graph, readers[0]) is None:
         return None
     return str(readers[0])
+
+
+def is_mean(graph: Graph, node: str) -> bool:
+    """Tell whether a convolution has the same weight everywhere in a window: hardware adds, and multiplies once."""
+    if graph.nodes[node]["type"] != "conv":
+        return False
+    weights = graph.nodes[graph.operands(node)[1].node].get("value")
+    if weights is None or weights.shape[1] != 1 or weights[0].size == 1:
+        return False
+    rows = weights.reshape(len(weights), -1)
+    return bool((rows == rows[:, :1]).all())
 
 
 def total_format(graph: Graph, node: str, operand_format: FixedPoint) -> FixedPoint:

@@ -159,3 +159,16 @@ def test_symbolic_positions_are_not_counted() -> None:
     pool = g.node(op.average_pool(g.input("x", Tensor("f32", ("N", 2, 4, 4))), kernel=(2, 2)).node)
     assert isinstance(windows_of(pool, ("N", 2, "H", 4)), str)
     assert "symbolic" in str(windows_of(pool, ("N", "C", 4, 4)))
+
+
+@pytest.mark.parametrize("total", [op.reduce_mean, op.reduce_sum])
+def test_a_layer_of_equal_weights_multiplies_at_most_once(total: Any) -> None:
+    """Weights that are fitted to the samples one by one would be a multiplier each."""
+    g, x = Graph("total"), np.random.default_rng(0).normal(size=(40, 2, 3, 5)).astype(np.float32)
+    made = op.relu(total(g.input("x", Tensor("f32", ("N", 2, 3, 5))), axes=(2, 3), keep_dims=False))
+    g.output("y", op.linear(made, np.ones((1, 2), np.float32)))
+    whole = to_integer(quantise(g, x))
+    layer = next(n for n in whole.in_order() if whole.nodes[n]["type"] == "integer_conv")
+    assert (whole.nodes[whole.operands(layer)[1].node]["value"] == 1).all()
+    wanted = evaluate(g, {"x": x})["y"]
+    assert np.abs(evaluate(whole, {"x": x})["y"] - wanted).max() < 0.05 * np.abs(wanted).max()

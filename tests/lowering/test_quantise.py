@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, verify
-from graphrewrite.lowering import QuantisationError, from_onnx, quantise, to_integer
+from graphrewrite.lowering import QuantisationError, from_onnx, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.integer.mantissas import least_fractions
 from graphrewrite.lowering.quantisation.fixed_point_formats import accumulator, best_fraction, fractions_of, on_grid
 from graphrewrite.op.integer.fixed_point import mantissas
@@ -244,3 +244,23 @@ def test_a_network_without_layers_still_gets_formats() -> None:
 
     graph = from_onnx(model([helper.make_node("Relu", ["x"], ["y"])], {}, input_shape=("N", 3)))
     assert [str(element) for element in formats(quantise(graph, np.float32([[-0.9, 0.2, 0.5]])))] == ["s8f7"]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, w: op.conv_transpose(x, w(2, 3, 2, 2), w(3), strides=(2, 2)),
+        lambda x, w: op.transpose(op.matmul(w(3, 8), op.transpose(op.flatten(x), perm=(1, 0))), perm=(1, 0)),
+    ],
+)
+def test_layers_in_other_forms(build) -> None:
+    """Windows that meet without overlap give blocks of positions; weights may come first."""
+    random = np.random.default_rng(0)
+    g, x = Graph("forms"), random.normal(size=(40, 2, 2, 2)).astype(np.float32)
+    y = build(op.relu(g.input("x", Tensor("f32", ("N", 2, 2, 2)))), lambda *s: random.normal(size=s).astype(np.float32))
+    g.output("y", y)
+    whole, wanted = to_integer(quantise(g, x)), evaluate(g, {"x": x})["y"]
+    found = evaluate(whole, {"x": x})["y"]
+    assert np.abs(found - wanted).max() < 0.03 * np.abs(wanted).max()
+    stream, parts = to_stream(whole), partition(whole)
+    np.testing.assert_array_equal(parts.decode(evaluate(stream, parts.encode({"x": x})))["y"], found)
