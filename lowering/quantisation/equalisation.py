@@ -34,8 +34,8 @@ _ENOUGH = 1e-3
 """With less noise than so much of the signal a network is left as it is."""
 _ALMOST = 1.25
 """Powers of two are preferred where they have at most so many times the noise."""
-_FEWEST = 8
-"""With fewer numbers a channel its range is not known."""
+_FEW, _FEWEST = 32, 8
+"""With fewer numbers a channel its range is not known; with still fewer not even its middle."""
 _CONSTANT = 1e-6
 """What differs by less, as a share of itself, is constant."""
 _EXPONENTS = ((1, 0, 0), (0.5, 0.5, 0), (0, 1, 0), (0.5, 0, 0.5), (0.34, 0.33, 0.33), (0, 0, 0))
@@ -226,15 +226,15 @@ class _Equaliser:
         return replace(factors, scale=scale)
 
     def _candidates(self, block: _Block, producers: list[Layer], readers: list[Layer]) -> Iterator[Factors]:
-        are_few = min(reader.count for reader in readers) < _FEWEST
+        count = min(reader.count for reader in readers)
         shifts = [self.factors.shift]
-        if block.inputs and not are_few and self.ties.unshifted.isdisjoint(block.classes.tolist()):
+        if block.inputs and count >= _FEWEST and self.ties.unshifted.isdisjoint(block.classes.tolist()):
             shifts += self._shifts(block.classes, readers)
         for shift in shifts:
             ranges = self._ranges(Factors(self.factors.scale, shift), producers, readers)
-            seen = are_few | self._varies(readers)
+            seen = (count < _FEWEST) | self._varies(readers)
             for exponents in _EXPONENTS:
-                if (are_few and exponents[1]) or (exponents[2] and not producers):
+                if (count < _FEW and exponents[1]) or (exponents[2] and not producers):
                     continue
                 logs = self._logarithms(block, exponents, ranges, seen)
                 if logs is not None:
