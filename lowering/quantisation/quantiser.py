@@ -112,7 +112,7 @@ def quantise(
         have less noise on the samples by it.
     equalise : bool
         Whether channels that share a format may be scaled to share its range, those of an input by the host, where that
-        lowers the noise on the samples.
+        lowers the noise on the samples. Values between layers are then multiples of those in floats.
     fit : bool
         Whether to fit weights and biases to the samples; else each weight is rounded to nearest.
     steps : list of Step, optional

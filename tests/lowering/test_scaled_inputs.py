@@ -74,6 +74,14 @@ class TestOpsOfTheHost:
         assert of_host(g, x) == ["add", "mul"]
         assert noise(g, x) < 1e-3
 
+    def test_an_input_that_is_added_behind_a_layer(self) -> None:
+        g, scale = Graph("g"), F([1e-3, 1, 50, 4000])
+        x = g.input("x", Tensor("f32", ("N", 4)))
+        across = scale[:, None] * weights(4, 4) / scale
+        total = op.relu(op.add(op.linear(x, across.astype(F), scale), x))
+        g.output("y", op.linear(total, weights(2, 4, seed=1) / scale, weights(2)))
+        assert noise(g, {"x": weights(60, 4, seed=2) * scale}) < 1e-3
+
     def test_a_network_without_layers_computes_in_hardware(self) -> None:
         g = Graph("g")
         g.output("y", op.mul(g.input("x", Tensor("f32", ("N", 4))), F(0.5)))
