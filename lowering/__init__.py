@@ -32,6 +32,7 @@ from graphrewrite.lowering.exchange.onnx_export import to_onnx
 from graphrewrite.lowering.exchange.onnx_import import from_onnx
 from graphrewrite.lowering.folding.folding_report import FoldingReport
 from graphrewrite.lowering.host_arithmetic import port_encodings
+from graphrewrite.lowering.host_cut import Cut, HostCut, cut_for_host, cuts
 from graphrewrite.lowering.host_partition import Partition, partition
 from graphrewrite.lowering.integer.binary_points import LOWER_BINARY_POINTS
 from graphrewrite.lowering.integer.classifier_heads import softmax_as_arg_max
@@ -89,8 +90,10 @@ __all__ = [
     "SINK_TRANSPOSES",
     "SWAP_OPERANDS",
     "UNROLL_SHIFT_ADD",
+    "Cut",
     "Entry",
     "FoldingReport",
+    "HostCut",
     "LoweringError",
     "ModelError",
     "OpenSizesError",
@@ -100,6 +103,8 @@ __all__ = [
     "QuantisationLossError",
     "QuantisationWarning",
     "UnsupportedOpsError",
+    "cut_for_host",
+    "cuts",
     "decisions_in_hardware",
     "enter",
     "from_onnx",

@@ -72,6 +72,13 @@ def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
+class _Names(click.ParamType["tuple[str, ...]"]):
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        return tuple(part for part in value.split(",") if part) if isinstance(value, str) else value
+
+
 @app.command("compile")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
@@ -153,6 +160,13 @@ def _library(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="What the hardware gives: auto makes a closing softmax the class; softmax computes it, within a stated bound.",
 )
 @click.option(
+    "--host",
+    type=_Names(),
+    metavar="NODE,...",
+    default=(),
+    help="Ops that the host computes, with all before or all behind them; 'list' says where the network can be cut.",
+)
+@click.option(
     "--frames",
     type=click.IntRange(min=1),
     default=20,
@@ -190,9 +204,13 @@ def compile_command(
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
+        from graphrewrite.cli.host_ops import cut_lines
         from graphrewrite.cli.pipeline import Options, compile_model
         from graphrewrite.cli.report import as_data, print_report
 
+        if options["host"] == ("list",):
+            click.echo("\n".join(cut_lines(model)))
+            return
         compiled = compile_model(
             model,
             folder,

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from graphrewrite import Graph
 from graphrewrite.lowering import LoweringError, decisions_in_hardware, softmax_as_arg_max, softmax_in_hardware
+from graphrewrite.lowering.host_cut import HostCut
 from graphrewrite.lowering.integer.classifier_heads import SOFT, classify, end_of, probabilities
 from graphrewrite.lowering.integer.hardware_heads import heads_of_host, scores_in_hardware, softmax_bounds
 
-__all__ = ["head_notes", "headed", "with_hardware_head"]
+__all__ = ["head_behind", "head_notes", "headed", "with_hardware_head"]
 
 _HEADS = {"auto": softmax_as_arg_max, "class": classify, "softmax": probabilities}
 _ENDS = {"class": ("arg_max", "greater"), "softmax": ("softmax",)}
@@ -19,6 +20,13 @@ _GIVEN = {
     "integer_threshold": "the hardware gives the decision",
     "integer_softmax": "the hardware gives probabilities: the softmax of the scores",
 }
+
+
+def head_behind(cut: HostCut, head: str) -> str:
+    """Return the head of a network whose last ops may be the host's, or raise `LoweringError` if it has none then."""
+    if cut.after and head in _ENDS:
+        raise LoweringError(f"--head {head} is for the end of a network, which --host leaves to the host; drop either")
+    return "scores" if cut.after else head
 
 
 def headed(graph: Graph, head: str) -> Graph:

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from graphrewrite import Graph, evaluate, trace
 from graphrewrite.cli import samples as sample_files
 from graphrewrite.cli.heads import head_notes, headed, with_hardware_head
+from graphrewrite.cli.host_ops import cut_for, offering_the_host
 from graphrewrite.cli.quantising import causes, check_loss, loss_text, quantised
 from graphrewrite.hdl import CosimulationReport, Design, GhdlMissingError, cosimulate, emit, predict
 from graphrewrite.hdl.emission.design import check_target
@@ -81,6 +82,8 @@ class Options:
         ``"auto"``: a closing softmax becomes the class; ``"class"``: every vector of scores does, and a single score
         the decision whether it is above 0; ``"scores"``: the hardware gives the scores, and a softmax or the class is
         left to the host; ``"softmax"``: it gives probabilities, the softmax of every vector of scores.
+    host : tuple of str
+        Nodes that the host computes, with all before them or all behind them; patterns of names.
     frames : int
         Frames of the test bench, from the test samples.
     seed : int
@@ -104,6 +107,7 @@ class Options:
     stages: int = 1
     shift_add: bool = False
     head: str = "auto"
+    host: tuple[str, ...] = ()
     frames: int = 20
     seed: int = 0
     name: str | None = None
@@ -185,27 +189,33 @@ def compile_model(
     found = Compiled(model.stem, folder)
     run = _Run(found, chosen, progress or (lambda _: nullcontext()))
     with run.step("reading the model"):
-        imported = from_onnx(model)
-        trained, file = is_quantised(imported), calibration or sample_files.beside(model)
+        cut, end = cut_for(from_onnx(model), chosen.host, chosen.head, found.notes)
+        imported = cut.graph
+        trained, file = is_quantised(cut.core), calibration or sample_files.beside(model)
         if file is None and trained:
             samples = sample_files.random(imported, chosen.frames, chosen.seed)
             found.notes.append("there are no samples: random inputs test the design")
         else:
             samples = sample_files.load(file, imported)
+    found.graphs["imported"] = imported
     with run.step("cleaning up"):
-        cleaned = run.clean(imported)
+        cleaned = run.clean(cut.core, end)
     with run.step("quantising"):
         if trained:
             fixed = cleaned
             found.notes.append("the model is quantised already: its own grids are kept")
         else:
-            fixed, found.bits = quantised(cleaned, samples, chosen, run.steps)
+            inner = replace(samples, calibration=cut.encode(samples.calibration))
+            fixed, found.bits = quantised(cleaned, inner, chosen, run.steps)
     with run.step("measuring what is lost"):
-        reference = Reference(cleaned, samples.test, samples.labels or None)
-        run.judge(imported, fixed, reference, samples)
+        real = cut.joined(cleaned)
+        whole = real if fixed is cleaned else cut.joined(fixed)
+        reference = Reference(real, samples.test, samples.labels or None)
+        run.judge(imported, whole, reference, samples)
     with run.step("lowering to integers"):
-        integer = with_hardware_head(to_integer(fixed, approximate=chosen.approximate, steps=run.steps), chosen.head)
-        found.notes.extend(head_notes(imported, integer))
+        integer = with_hardware_head(to_integer(fixed, approximate=chosen.approximate, steps=run.steps), end)
+        found.notes.extend(head_notes(cut.core, integer))
+        integer = cut.joined(integer)
         run.note_bounds(integer)
     with run.step("lowering to streams"):
         stream = to_stream(
@@ -220,7 +230,7 @@ def compile_model(
             steps=run.steps,
             reports=found.foldings,
         )
-    found.graphs = {"imported": imported, "cleaned": cleaned, "quantised": fixed, "integer": integer, "stream": stream}
+    found.graphs = {"imported": imported, "cleaned": real, "quantised": whole, "integer": integer, "stream": stream}
     found.fired = dict(Counter(step.rule for step in run.steps).most_common())
     # The hardware's part of the graph, between the parts of the host, which encodes inputs and decodes outputs.
     parts = partition(integer)
@@ -261,12 +271,14 @@ class _Run:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         started = time.perf_counter()
-        with self.progress(name):
+        imported = self.found.graphs.get("imported")
+        offer = nullcontext() if imported is None else offering_the_host(imported, self.options.host)
+        with self.progress(name), offer:
             yield
         self.found.seconds[name] = round(time.perf_counter() - started, 4)
 
-    def clean(self, graph: Graph) -> Graph:
-        headed_graph = headed(graph, self.options.head)
+    def clean(self, graph: Graph, head: str) -> Graph:
+        headed_graph = headed(graph, head)
         # Folding into the weights of a quantised model would move them off their grid.
         cleaned = trace(headed_graph, RULES if is_quantised(graph) else (*FOLDING, *RULES))
         self.steps.extend(cleaned.steps)

@@ -40,7 +40,7 @@ from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 
-__all__ = ["in_fixed_point", "noise", "prepared", "quantise"]
+__all__ = ["CARRIERS", "LAYERS", "in_fixed_point", "noise", "prepared", "quantise"]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -48,7 +48,7 @@ _JOINS = frozenset({"concat", "pad"})
 _WIDEST = 31
 """Most bits of a requantise component's result."""
 
-_CARRIERS = frozenset(
+CARRIERS = frozenset(
     {
         *("max_pool", "reshape", "transpose", "relu", "clip", "identity", "flatten", "squeeze", "unsqueeze", "slice"),
         *("split", "tile", "channel_shuffle", "depth_to_space", "space_to_depth", "resize", "pad"),
@@ -348,13 +348,13 @@ class _Quantiser:
                     "is a constant that is concatenated with values, which has no component; leave it to the host",
                     node=node,
                 )
-            if kind not in _CARRIERS or (
+            if kind not in CARRIERS or (
                 kind == "resize" and self.graph.nodes[node].get("mode", "nearest") != "nearest"
             ):
                 remedy = f"; {_REMEDIES[kind]}" if kind in _REMEDIES else ""
                 raise QuantisationError(
                     f"is {kind}, which has no fixed-point form; "
-                    f"supported are {', '.join(sorted(LAYERS | _CARRIERS | _JOINS))}, poolings, functions of one "
+                    f"supported are {', '.join(sorted(LAYERS | CARRIERS | _JOINS))}, poolings, functions of one "
                     f"value, and softmax at the end{remedy}",
                     node=node,
                 )
