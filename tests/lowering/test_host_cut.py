@@ -156,7 +156,7 @@ class TestCommand:
         listed = done("compile", file, "-o", out, "--host", "list").stdout
         assert "behind conv; without hardware before it: resize; without hardware behind it: best\n" in listed
         assert not out.exists()
-        text = done("compile", file, "-o", out, "--host", "resize,best", "--frames", 2, "--parallelism", 9).stdout
+        text = done("compile", file, "-o", out, "--host", "resize,best", "--frames", 2, "--bits", 12).stdout
         assert "the host computes before the hardware: abs, add, log, resize" in text
         assert "the host computes after the hardware: top_k" in text
         assert "equal: values and cycles" in text
@@ -165,7 +165,8 @@ class TestCommand:
     def test_an_unknown_op(self, tmp_path: Path) -> None:
         file = save(tmp_path, exotic(custom=True), calibration_x=sample(30, 1, 3, 3))
         refused(4, r"own.Best .*--host resize,best leaves", "compile", file, "-o", tmp_path / "out")
-        text = done("compile", file, "-o", tmp_path / "out", "--host", "resize,best", "--parallelism", 9).stdout
+        options = ("--host", "resize,best", "--parallelism", 9, "--bits", 12)
+        text = done("compile", file, "-o", tmp_path / "out", *options).stdout
         assert "last ops are unknown here: what is compared are their operands" in text
         refused(2, "no node 'bets'.*did you mean 'best'", "compile", file, "-o", tmp_path / "out", "--host", "bets")
         refused(6, "drop either", "compile", file, "-o", tmp_path / "out", "--host", "resize,best", "--head", "class")
