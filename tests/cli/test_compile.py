@@ -222,7 +222,9 @@ def test_digits_as_probabilities(out: Path) -> None:
     found = TestExact.check(path("digits"), out, "--head", "softmax", "--parallelism", 8, "--frames", 3)
     assert found["rules"]["map_softmax"] == 1
     accuracy = {row["level"]: row["accuracy"] for row in found["levels"]}
-    assert accuracy["stream"] == accuracy["quantised"]
+    assert accuracy["stream"] == accuracy["integer"]
+    # Scores that differ by less than the table of exponentials distinguishes have one probability.
+    assert abs(accuracy["stream"] - accuracy["quantised"]) <= 0.005
     assert any("probabilities are within 0.0" in note for note in found["notes"])
 
 
