@@ -38,12 +38,12 @@ def port_of(name: str, stream: Stream, encoding: Encoding | None) -> Port:
 
 def host_files(render: Callable[..., str], name: str, ports: Sequence[HostPort]) -> dict[str, str]:
     """Return the host's files: their text by path."""
-    module = name if not keyword.iskeyword(name) else f"{name}_"
+    module = f"{name}_host"  # neither a keyword nor the name of a module or header of the system, as `math` would be
     takes, gives = ([_python(p.port) for p in ports if p.is_input is side] for side in (True, False))
     about = {"name": name, "version": version(), "module": module, "class_name": _class_name(name)}
     return {
         f"host/{module}.py": render("host.py.j2", **about, takes=takes, gives=gives, library=_library()),
-        f"host/{name}.h": render("host.h.j2", **about, prefix=name.upper(), ports=[_c(name, p) for p in ports]),
+        f"host/{module}.h": render("host.h.j2", **about, prefix=name.upper(), ports=[_c(name, p) for p in ports]),
     }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -129,6 +131,10 @@ def test_they_are_what_the_host_computes(name: str, tmp_path: Path) -> None:
 
 def check_host_code(design, net, numbers, mantissas, out, found, folder: Path) -> None:
     ((x, streams),), (y,) = net.inputs.items(), net.outputs
+    jsonschema.validate(design.description, json.loads(design.files["design.schema.json"]))
+    for port in design.description["ports"]:
+        if port["scale"] and len(port["scale"]) == len(port["zero_point"]) == 1 and port["scale"] != [1]:
+            assert f"number = {port['scale'][0]} * " in design.files["README.md"]
     module = host_module(design)
     host = module[design.name.capitalize()]
     words = host.encode(numbers)

@@ -33,7 +33,7 @@ class Program:
         name, names = design.name, [port["name"] for port in design.description["ports"]]
         x, y = (f"{name}_{port}".upper() for port in names)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "host.h").write_text(design.files[f"host/{name}.h"])
+        (folder / "host.h").write_text(design.files[f"host/{name}_host.h"])
         (folder / "main.c").write_text(f"""
 #include <stdio.h>
 #include "host.h"
