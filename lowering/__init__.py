@@ -53,7 +53,10 @@ from graphrewrite.lowering.prequantised import (
 )
 from graphrewrite.lowering.prequantised.approximations import function_bounds
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
+from graphrewrite.lowering.quantisation.agreement import Agreement, Reference
+from graphrewrite.lowering.quantisation.guards import Finding, findings
 from graphrewrite.lowering.quantisation.quantiser import quantise
+from graphrewrite.lowering.quantisation.sample_review import weak_samples
 from graphrewrite.lowering.quantisation.width_search import search_widths
 from graphrewrite.lowering.shift_add import SHARE_SUMS, UNROLL_SHIFT_ADD
 from graphrewrite.lowering.streaming.bridge import enter, leave
@@ -90,8 +93,10 @@ __all__ = [
     "SINK_TRANSPOSES",
     "SWAP_OPERANDS",
     "UNROLL_SHIFT_ADD",
+    "Agreement",
     "Cut",
     "Entry",
+    "Finding",
     "FoldingReport",
     "HostCut",
     "LoweringError",
@@ -102,11 +107,13 @@ __all__ = [
     "QuantisationError",
     "QuantisationLossError",
     "QuantisationWarning",
+    "Reference",
     "UnsupportedOpsError",
     "cut_for_host",
     "cuts",
     "decisions_in_hardware",
     "enter",
+    "findings",
     "from_onnx",
     "function_bounds",
     "leave",
@@ -121,6 +128,7 @@ __all__ = [
     "to_integer",
     "to_onnx",
     "to_stream",
+    "weak_samples",
 ]
 
 
