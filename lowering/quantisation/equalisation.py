@@ -348,6 +348,6 @@ def _on_host(graph: Graph, source: str, applied: Op, entries: np.ndarray, neutra
             entries = entries.take([0], axis)
     value = graph.value(source)
     constant = graph.constant(entries.astype(element_dtype(value.type.element)), origin=graph.origin(source))
-    result = str(graph.add(applied, [value, constant], origin=graph.origin(source)).node)
+    result = str(graph.add(applied, [value, constant]).node)  # of no origin: its values are others
     rewire(graph, source, Operand(result))
     return result

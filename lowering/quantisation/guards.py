@@ -13,6 +13,7 @@ from graphrewrite import Graph, rewrite
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.origin_pairing import counterparts
 from graphrewrite.lowering.errors import QuantisationWarning
+from graphrewrite.lowering.quantisation.host_inputs import encoding
 from graphrewrite.rules import FOLDING, RULES
 
 __all__ = ["Finding", "findings", "warn_of_lost_layer"]
@@ -122,7 +123,7 @@ class _Review:
     ) -> None:
         self.kinds = {o: graph.nodes[n]["type"] for n in graph for o in graph.origin(n)}
         self.folded, self.quantised, self.most_noise = folded, quantised, most_noise
-        pairs = counterparts(quantised, folded)
+        pairs = {**_scaled_inputs(quantised, folded), **counterparts(quantised, folded)}
         kinds = {n: quantised.nodes[n]["type"] for n in quantised.in_order()}
         self.points = [n for n, kind in kinds.items() if kind == "quantise"]
         self.layers = {n: pairs[n] for n, kind in kinds.items() if kind in _LAYERS and n in pairs}
@@ -262,6 +263,12 @@ class _Review:
         node = self.quantised.operands(point)[0].node
         kinds = {self.quantised.nodes[n]["type"] for n in (node, *(o.node for o in self.quantised.operands(node)))}
         return -1 if "linear" in kinds else 1
+
+
+def _scaled_inputs(quantised: Graph, folded: Graph) -> dict[str, str]:
+    """The quantised value of each input, with the value that the host did not scale further."""
+    ends = ((encoding(quantised, name)[-1], encoding(folded, name)[-1]) for name in folded.inputs)
+    return {point: wanted for end, wanted in ends for point in quantised.successors(end)}
 
 
 def _by_channel(array: np.ndarray, axis: int) -> np.ndarray:
