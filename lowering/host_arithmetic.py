@@ -13,7 +13,7 @@ from graphrewrite.lowering.host_partition import Partition, partition
 
 __all__ = ["port_encodings"]
 
-_NUMBERS = frozenset({"f32", "f64", *(f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64))})
+_NUMBERS = frozenset({"bool", "f32", "f64", *(f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64))})
 _EXACT = 53  # bits of a mantissa that are exact in the host's floats
 
 

@@ -73,7 +73,7 @@ class HostChain:
             Step(function, dtype, () if table is None else _short(table[order], port_shape[0]))
             for function, dtype, table in steps
         ]
-        if is_input and np.dtype(known[-1].dtype if known else element_dtype(numbers.element)).kind in "iu":
+        if is_input and np.dtype(known[-1].dtype if known else element_dtype(numbers.element)).kind in "iub":
             known.append(Step("positive", "float64"))  # whole numbers of a model are limited like others
         if gather is None or any(len(step.constant) > max(_LISTED, port_shape[0]) for step in known):
             return None
@@ -87,6 +87,8 @@ class HostChain:
             meaning, rounding = "bits: 1 for numbers from 0 on, 0 for those below", "comparison with 0"
             if signs:
                 meaning, scale, zero = "bits of signs: 1 is +1, for numbers from 0 on, and 0 is -1", (2.0,), (0.5,)
+        if numbers.element == "bool":
+            meaning = "a decision: 1 is true, 0 is false"
         stored = element_dtype("f64" if isinstance(numbers.element, FixedPoint) else numbers.element)
         if not self.nodes:  # integers that several ops of the host read
             known, scale, zero = [*_power(-element.fraction, "f64")], (element.step,), (0.0,)
@@ -177,6 +179,10 @@ class HostChain:
             yield "positive", dtype
         elif kind in ("quantize_linear", "dequantize_linear"):
             yield from self._stored(node, kind, constants, attributes, result)
+        elif kind == "cast" and dtype == "bool":
+            source = graph.result_type(variable_operands(graph, node)[0])
+            assert isinstance(source, Tensor)
+            yield "not_equal", str(element_dtype(source.element)), 0
         elif kind in ARITHMETIC:
             yield ARITHMETIC[kind], dtype, constants[0]
         else:
@@ -300,7 +306,7 @@ def _line(steps: Sequence[Step], *, is_input: bool) -> tuple[tuple[float, ...], 
                 slopes[k], offsets[k] = slopes[k] * factor, offsets[k] * factor
             elif step.function in ("add", "subtract"):
                 offsets[k] += c if step.function == "add" else -c
-            elif step.function == "greater_equal":
+            elif step.function in ("greater_equal", "not_equal"):
                 return (), ()
     scales = [1 / a for a in slopes] if is_input else slopes
     zeros = offsets if is_input else [-b / a for a, b in zip(slopes, offsets, strict=True)]

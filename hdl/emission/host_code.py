@@ -17,6 +17,7 @@ from graphrewrite.types import Stream
 __all__ = ["HostPort", "host_files", "port_of"]
 
 _OPERATORS = {"divide": "/", "multiply": "*", "add": "+", "subtract": "-"}
+_COMPARISONS = {"greater_equal": ">=", "not_equal": "!="}
 _FUNCTIONS = {"floor": "floor", "ceil": "ceil", "rint": "nearbyint"}
 
 
@@ -165,8 +166,8 @@ def _c_step(step: Step, operand: str, constant: str) -> tuple[str, str]:
         return step.dtype, f"{_FUNCTIONS[step.function]}{suffix}({operand})"
     if step.function in ("maximum", "minimum"):
         return step.dtype, f"{operand} {'>' if step.function == 'maximum' else '<'} {constant} ? {operand} : {constant}"
-    if step.function == "greater_equal":
-        return "bool", f"{operand} >= {constant}"
+    if step.function in _COMPARISONS:
+        return "bool", f"{operand} {_COMPARISONS[step.function]} {constant}"
     if step.function == "negative":
         return step.dtype, f"-{operand}"
     return step.dtype, operand  # positive: a conversion

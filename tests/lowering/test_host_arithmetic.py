@@ -38,10 +38,10 @@ def built(shape: tuple[int, ...], chain: Callable[[Value], Value], element: str 
     return g
 
 
-def grid(y: Value, fraction: int = 3) -> Value:
+def grid(y: Value, fraction: int = 3, element: str | None = None) -> Value:
     """Through a format and out of it again: the core between host parts."""
     fixed = op.relu(op.to_fixed(y, element=FixedPoint(True, 8, fraction)))
-    return op.from_fixed(fixed, fraction=fraction, element=y.type.element)
+    return op.from_fixed(fixed, fraction=fraction, element=element or y.type.element)
 
 
 def float_network() -> Graph:
@@ -72,6 +72,8 @@ CASES = {
     "channels last": Case(lambda: built((4, 5, 3), channels_last), scales=(3, 3)),
     "doubles": Case(lambda: built((7,), lambda x: op.neg(grid(op.mul(x, np.float64(1 / 3)), 5)), "f64")),
     "whole numbers": Case(lambda: built((7,), lambda x: grid(op.cast(x, element="f32"), 0), "u8")),
+    "decision": Case(lambda: built((3,), lambda x: op.cast(grid(x, 0, "i64"), element="bool")), scales=(1, 0)),
+    "truth": Case(lambda: built((3,), lambda x: grid(op.cast(x, element="f32")), "bool")),
     "softmax": Case(lambda: built((5,), lambda x: op.softmax(grid(x))), host=((), ("softmax",))),
     "logarithm": Case(
         lambda: built((5,), lambda x: grid(op.mul(op.log(op.abs(x)), np.float32(0.7)))), host=(("abs", "log"), ())

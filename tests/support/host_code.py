@@ -54,12 +54,14 @@ int main(void)
 
     def __call__(self, numbers: np.ndarray, words: np.ndarray, size: int) -> tuple[int, np.ndarray, np.ndarray]:
         """Return what the encoding returns, its so many words, and the numbers that words are decoded to."""
+        numbers = numbers.astype(np.intc) if numbers.dtype.kind == "b" else numbers  # C has no arrays of bits
         given = np.ascontiguousarray(numbers).tobytes() + words.astype(np.uint32).tobytes()
         done = subprocess.run([self.folder / "main"], input=given, capture_output=True, timeout=60, check=False)
         assert done.returncode in (0, 1), done
         made = np.frombuffer(done.stdout[: 4 * size], np.uint32)
-        return -done.returncode, made, np.frombuffer(done.stdout[4 * size :], self.gives)
+        gives = np.dtype(np.intc) if self.gives.kind == "b" else self.gives
+        return -done.returncode, made, np.frombuffer(done.stdout[4 * size :], gives)
 
 
 def _c_type(dtype: np.dtype[Any]) -> str:
-    return {"float32": "float", "float64": "double"}.get(dtype.name, f"{dtype.name}_t")
+    return {"float32": "float", "float64": "double", "bool": "int"}.get(dtype.name, f"{dtype.name}_t")
