@@ -26,7 +26,6 @@ from graphrewrite.lowering.prequantised import (
 )
 from graphrewrite.lowering.prequantised.elementwise_chains import ONE_BY_ONE
 from graphrewrite.lowering.prequantised.quantisers import QUANTISED
-from graphrewrite.lowering.prequantised.signs import COMPARISONS_AS_SIGNS
 from graphrewrite.lowering.prequantised.sums_and_products import add_multiples
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.recorded_steps import recorded
@@ -126,8 +125,7 @@ def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | N
     y = output(from_fixed_3)
     """
     # Transposes meet before anything is lowered: mantissas hide the elementwise ops that they could pass.
-    around = (norm_before_reshape, constant_before_reshape, *COMPARISONS_AS_SIGNS)
-    first_of_all = (write_split_by_slices, *around, *POOL_POSITIONS)
+    first_of_all = (write_split_by_slices, norm_before_reshape, constant_before_reshape, *POOL_POSITIONS)
     cleaned = recorded(graph, (*first_of_all, *SINK_TRANSPOSES, *RULES), steps)
     first = lowered = recorded(cleaned, (*SINK_TRANSPOSES, *LOWER_TO_INTEGER, *RULES), steps)
     near = (*LOWER_TO_INTEGER, *APPROXIMATE_STEPS) if approximate else LOWER_TO_INTEGER

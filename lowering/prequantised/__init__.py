@@ -13,19 +13,22 @@ from graphrewrite.lowering.prequantised.layers import LOWER_SCALED_LAYERS, LOWER
 from graphrewrite.lowering.prequantised.movement import LEAVE_MOVED, MOVE_SCALES
 from graphrewrite.lowering.prequantised.operand_order import SWAP_OPERANDS
 from graphrewrite.lowering.prequantised.quantised_inputs import ENTER_QUANTISED
-from graphrewrite.lowering.prequantised.signs import COMPARE_SUMS, COUNT_SIGNS
+from graphrewrite.lowering.prequantised.signs import COMPARE_SUMS, COMPARISONS_AS_SIGNS, COUNT_SIGNS
 from graphrewrite.lowering.prequantised.step_lowering import LOWER_STEPS
 from graphrewrite.lowering.prequantised.stored_integers import LOWER_STORED
 from graphrewrite.lowering.prequantised.sums_and_products import LOWER_PAIRS
+from graphrewrite.lowering.prequantised.windows import LOWER_SCALED_WINDOWS
 
 __all__ = [
     "APPROXIMATE_STEPS",
     "COMPARE_SUMS",
+    "COMPARISONS_AS_SIGNS",
     "COUNT_SIGNS",
     "ENTER_QUANTISED",
     "LEAVE_MOVED",
     "LOWER_PAIRS",
     "LOWER_SCALED_LAYERS",
+    "LOWER_SCALED_WINDOWS",
     "LOWER_STEPS",
     "LOWER_STORED",
     "LOWER_TRAINED",
@@ -38,10 +41,12 @@ LOWER_TRAINED = (
     *ENTER_QUANTISED,
     *MOVE_SCALES,
     *LOWER_SCALED_LAYERS,
+    *LOWER_SCALED_WINDOWS,
     *LOWER_STORED,
     *LOWER_PAIRS,
     *SWAP_OPERANDS,
     *LOWER_STEPS,
+    *COMPARISONS_AS_SIGNS,
     *COMPARE_SUMS,
 )
 """From quantised models, as they come from training, to integers."""

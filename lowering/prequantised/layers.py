@@ -6,22 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite import Constant, FixedPoint, Tensor, decline, op, rule
+from graphrewrite import Constant, FixedPoint, decline, op, rule
 from graphrewrite.lowering.composite.axes import channel_entries, named
 from graphrewrite.lowering.matched_operands import Mantissas
-from graphrewrite.lowering.preparation.pooling_windows import Windows, windows_of
 from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering.prequantised.quantisers import QUANTISED
 from graphrewrite.op.tensor.linear_algebra import scaled
-from graphrewrite.rewriting.rule.replacement import Known
 from graphrewrite.types import element_dtype
 
-__all__ = ["LOWER_SCALED_LAYERS", "LOWER_UNSCALED_LAYERS", "accumulated", "is_single", "per_channel"]
+__all__ = [
+    "LOWER_SCALED_LAYERS",
+    "LOWER_UNSCALED_LAYERS",
+    "WIDEST",
+    "accumulated",
+    "axes_are_disordered",
+    "is_single",
+    "per_channel",
+    "scaled_layer",
+]
 
 _FARTHEST = 60
 _FINEST = 28
 """Most bits below the grid of the sums that a bias of the last layer may have."""
-_WIDEST = 47
+WIDEST = 47
 """Most bits of an accumulator: its product with a multiplier of one bit must fit 48."""
 
 
@@ -58,12 +65,12 @@ def accumulated(whole: np.ndarray, bias: np.ndarray, operand_format: FixedPoint)
     low = min(0, *map(int, np.minimum(*ends).sum(axis=1))) + min(0, int(bias.min(initial=0)))
     high = max(0, *map(int, np.maximum(*ends).sum(axis=1))) + max(0, int(bias.max(initial=0)))
     element = FixedPoint.holding(low, high) if max(-low, high) < 1 << 62 else FixedPoint(True, 63)
-    if element.width > _WIDEST:
-        return f"its sums need {element.width} bits, and an accumulator has {_WIDEST}; quantise it to fewer bits"
+    if element.width > WIDEST:
+        return f"its sums need {element.width} bits, and an accumulator has {WIDEST}; quantise it to fewer bits"
     return element
 
 
-def _layer(
+def scaled_layer(
     x: Any, scale: np.ndarray, w: np.ndarray, b: np.ndarray | None, layer: Any, product: Any, *, groups: int = 1
 ) -> Any:
     """A layer by the exact sums of ``product``, then scales, then a bias that is on no grid of the sums."""
@@ -111,31 +118,32 @@ def _absorbed(w: np.ndarray, units: np.ndarray, groups: int) -> np.ndarray:
     return np.asarray(w * of_rows.reshape(*w.shape[:2], *[1] * (w.ndim - 2)).astype(w.dtype))
 
 
-def _named(*values: Any) -> bool:
+def axes_are_disordered(*values: Any) -> bool:
+    """Tell whether a value names its axes, in another order than batch, channels, positions."""
     layouts = [v.type.layout for v in values if v is not None and v.type.layout is not None]
     return any(layout[:2] not in ("NC", "OI", "O") for layout in layouts)
 
 
 def _conv(x: Any, scale: np.ndarray, w: Any, b: Any, conv: Any) -> Any:
-    if _named(x, w, conv):
+    if axes_are_disordered(x, w, conv):
         return decline("the axes of its operands are in another order", at=conv)
 
     def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
         return op.integer_conv(x, whole, bias, like=conv, element=element)
 
-    return _layer(x, scale, w.value, None if b is None else b.value, conv, product, groups=conv.groups)
+    return scaled_layer(x, scale, w.value, None if b is None else b.value, conv, product, groups=conv.groups)
 
 
 def _rows(x: Any, scale: np.ndarray, rows: np.ndarray, b: np.ndarray | None, layer: Any) -> Any:
     if len(x.shape) != 2 or rows.ndim != 2:
         return decline("its operands are not a batch of vectors and a matrix", at=layer)
-    if _named(x, layer):
+    if axes_are_disordered(x, layer):
         return decline("the axes of its operands are in another order", at=layer)
 
     def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
         return op.integer_linear(x, whole, bias, element=element)
 
-    return _layer(x, scale, np.ascontiguousarray(rows), b, layer, product)
+    return scaled_layer(x, scale, np.ascontiguousarray(rows), b, layer, product)
 
 
 def _gemm(x: Any, scale: np.ndarray, w: Any, b: Any, gemm: Any) -> Any:
@@ -224,8 +232,8 @@ def _with_addend(x: Any, w: Any, b: Any, layer: Any, scale: np.ndarray, real: An
         finer, terms = fine
         ends = [(end << finer) + int(t) for end in (layer.element.minimum, layer.element.maximum) for t in terms]
         element = FixedPoint.holding(min(0, *ends), max(1, *ends))
-        if element.width > _WIDEST:
-            return decline(f"its sums with this addend need {element.width} bits, more than {_WIDEST}", at=total)
+        if element.width > WIDEST:
+            return decline(f"its sums with this addend need {element.width} bits, more than {WIDEST}", at=total)
         addend = tuple(terms.tolist()) if len(terms) > 1 else int(terms[0])
         wide = op.rescale(layer, multiplier=1 << finer, addend=addend, shift=0, element=element)
     sums = op.mul(op.from_fixed(wide, fraction=0, element="f64"), scale / 2**finer)
@@ -269,72 +277,6 @@ def _on_finer_grid(c: np.ndarray, units: np.ndarray) -> tuple[int, np.ndarray] |
 
 
 @rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_scaled_average_pool(x: Mantissas, s: Constant):
-    """A mean of scaled mantissas over windows scales their sum; assumes that the float sums are exact."""
-    real = op.mul(op.from_fixed(x, fraction=0), s)
-    pool = op.average_pool(real)
-    yield pool
-    if _named(x, pool) or tuple(real.shape) != tuple(x.shape):
-        return decline("its axes are named, or its scale broadcasts the operand", at=pool)
-    windows = windows_of(pool, x.shape)
-    if isinstance(windows, str):
-        return decline(windows, at=pool)
-    if windows.is_even:
-        return _mean(x, s.value, pool, windows.kernel, **windows.moving)
-    return _uneven_mean(x, per_channel(s.value, len(x.shape)), pool, windows)
-
-
-def _uneven_mean(x: Any, scale: np.ndarray | None, pool: Any, windows: Windows) -> Any:
-    """A mean over windows of different counts: sums, times factors that give them a common denominator."""
-    if scale is None:
-        return decline("the scale of its operand differs along other axes than the channels", at=pool)
-    channels, common = x.shape[1], int(np.lcm.reduce(windows.counts.ravel().astype(object)))
-    ones, nothing = np.ones((channels, 1, *windows.kernel), np.int64), np.zeros(channels, np.int64)
-    sums = accumulated(ones, nothing, x.type.element)
-    if isinstance(sums, str):
-        return decline(sums, at=pool)
-    if sums.width + common.bit_length() > _WIDEST:
-        return decline(
-            f"its windows count numbers whose least common multiple is {common}: with sums of {sums.width} bits, that "
-            f"needs more than {_WIDEST}; take smaller windows, or let the border count",
-            at=pool,
-        )
-    # Windows that count n numbers are multiplied by common / n: one scale, 1 / common, is then left for all.
-    total = op.integer_conv(x, ones, nothing, groups=channels, element=sums, **windows.moving)
-    shares = common // windows.counts[None, None]
-    factors = FixedPoint.holding(0, int(shares.max()))
-    parts = op.integer_mul(total, Known(x.replay, shares.astype(factors.dtype), Tensor(factors, shares.shape)))
-    unit = scale.reshape((-1, *[1] * len(windows.kernel)) if len(scale) > 1 else ()) / common
-    means = op.mul(op.from_fixed(parts, fraction=0, element="f64"), unit)
-    return named(op.cast(means, element=pool.type.element), pool)
-
-
-@rule(keeps="assumes", shared="keep", kind="lowering")
-def lower_scaled_global_average_pool(x: Mantissas, s: Constant):
-    """A mean of scaled mantissas over all positions scales their sum; assumes that the float sums are exact."""
-    pool = op.global_average_pool(op.mul(op.from_fixed(x, fraction=0), s))
-    yield pool
-    sizes = x.shape[2:]
-    if not sizes or any(isinstance(size, str) for size in sizes) or _named(x, pool):
-        return decline("its positions are symbolic, or there are none", at=pool)
-    rank = len(sizes)
-    return _mean(x, s.value, pool, sizes, strides=(1,) * rank, pads=(0,) * 2 * rank, dilations=(1,) * rank)
-
-
-def _mean(x: Any, scale: np.ndarray, pool: Any, kernel: Any, **attributes: Any) -> Any:
-    if per_channel(scale, len(x.shape)) is None or len(kernel) != len(x.shape) - 2:
-        return decline("the scale of its operand differs along other axes than the channels, or broadcasts", at=pool)
-    channels, size = x.shape[1], int(np.prod(kernel))
-    if isinstance(channels, str):
-        return decline("its number of channels is symbolic", at=pool)
-
-    def product(whole: np.ndarray, bias: np.ndarray, element: FixedPoint) -> Any:
-        return op.integer_conv(x, whole, bias, groups=channels, element=element, **attributes)
-
-    return _layer(x, scale, np.full((channels, 1, *kernel), 1.0 / size), None, pool, product, groups=channels)
-
-
-@rule(keeps="assumes", shared="keep", kind="lowering")
 def lower_unscaled_layer(x: Mantissas, w: Constant, b: Constant | None = None):
     """A layer of mantissas that nobody quantises scales a sum of whole numbers; assumes that float sums are exact."""
     real = op.from_fixed(x)
@@ -365,8 +307,6 @@ LOWER_SCALED_LAYERS = (
     add_scaled_bias,
     add_whole_bias,
     absorb_addend,
-    lower_scaled_average_pool,
-    lower_scaled_global_average_pool,
 )
 """Layers on scaled mantissas."""
 

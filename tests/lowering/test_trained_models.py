@@ -57,6 +57,7 @@ RARE = {
     "enter_moved", "leave_moved", "leave_reshaped", "arg_max_scaled", "approach_sum", "approach_sum_steps",
     "approach_sums", "swap_difference", "swap_comparison", "swap_quotient", "add_scaled_bias",
     "add_whole_bias", "absorb_addend", "enter_sign", "compare_sums", "compare_counted_sums",
+    "count_before_rescaling", "write_comparison_as_sign", "write_inverse_comparison_as_sign", "lower_scaled_resize",
 }  # fmt: skip
 """Rules of which a test below has a network of its own."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,25 @@ def test_interpolation_is_quantised_and_compiles() -> None:
 
     g, x = channels_last(build, 3, 3, 2), np.random.default_rng(1).normal(size=(6, 3, 3, 2)).astype(np.float32)
     compare(quantise(g, x, bits=6), x)
+
+
+@pytest.mark.parametrize(
+    "resized",
+    [
+        {"scales": (1.0, 2.0, 2.0, 1.0)},
+        {"scales": (1.0, 3.0, 3.0, 1.0), "coordinate_transformation_mode": "asymmetric"},
+        {"sizes": (2, 2), "axes": (1, 2)},
+    ],
+)
+def test_stored_numbers_are_interpolated(resized: dict[str, Any]) -> None:
+    random = np.random.default_rng(2)
+
+    def build(x: Value) -> Value:
+        positions = op.transpose(op.neg(stored(random, op.transpose(x, perm=(0, 3, 1, 2)))), perm=(0, 2, 3, 1))
+        return stored(random, op.resize(stored(random, positions), mode="linear", **resized))
+
+    g, x = channels_last(build, 4, 4, 2), np.random.default_rng(1).normal(size=(6, 4, 4, 2)).astype(np.float32)
+    compare(g, x)
 
 
 def test_axes_are_interpolated_in_their_order() -> None:
