@@ -13,6 +13,7 @@ from graphrewrite import Graph, rewrite
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.origin_pairing import counterparts
 from graphrewrite.lowering.errors import QuantisationWarning
+from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.lowering.quantisation.host_inputs import encoding
 from graphrewrite.rules import FOLDING, RULES
 
@@ -29,8 +30,8 @@ _ENOUGH = 32
 """What never varies over fewer samples is no reason for a warning."""
 _RARE = 0.05
 """A channel that differs from its usual value in fewer samples may be lost."""
-_WEAK = 0.05
-"""So may weights whose part of the sums is a smaller share of the largest part."""
+_WEAK = 0.005
+"""So may channels that add a smaller share to the power of the sums."""
 _SLACK = 1.5
 """What is cut off by fewer steps of the format is rounded rather than clipped."""
 _WIDEST = 16
@@ -140,6 +141,8 @@ class _Review:
         self.exact = {p: own[node] for p, node in before.items()}
         self.wanted = {p: real[pairs[p]] for p in self.points if p in pairs and real[pairs[p]].shape == own[p].shape}
         self.sources = {n: real[node] for n, node in sources.items()}
+        self.bent = {source.node for source in functions_of(quantised).ends.values()}
+        """Points that a function reads: they may saturate where that is flat."""
         self.lost: set[str] = set()
         """Points that lost their signal: of those behind them nothing else is to be expected."""
 
@@ -205,7 +208,7 @@ class _Review:
         low, high = (end * element.step for end in (element.minimum - _SLACK, element.maximum + _SLACK))
         low = low if element.signed else -np.inf  # what is below zero is meant to be cut off
         clipped = float(((exact > high) | (exact < low)).mean())
-        if clipped > _CLIPPED:
+        if clipped > _CLIPPED and point not in self.bent:
             remedy = f"calibrate with samples of the whole range, or {self.wider(point)}"
             yield Finding(self.name(point), "clipped", clipped, f"{clipped:.1%} of its values are clipped", remedy)
         numbers = np.count_nonzero(exact if element.signed else exact > 0)
@@ -216,7 +219,7 @@ class _Review:
 
     def noise(self, point: str) -> Iterator[Finding]:
         """A signal that drowns, whatever scale its channels have."""
-        if point not in self.wanted:
+        if point not in self.wanted or point in self.bent:
             return
         wanted, rounded = (_by_channel(each, self.axis(point)) for each in (self.wanted[point], self.rounded[point]))
         lost = _lost(wanted, rounded, shifted=self.name(point) in self.folded.inputs)
@@ -239,8 +242,8 @@ class _Review:
         for axis, (channels, other) in enumerate(remedies.items()) if parts is not None else ():
             rest = tuple(i for i in range(wanted.ndim) if i != axis)
             strength = np.sqrt(np.square(parts).sum(axis=1 - axis))  # type: ignore[arg-type]  # they are known here
-            lost = (rounded == 0).all(axis=rest) & gone.any(axis=rest) & (strength > _WEAK * strength.max())
-            if lost.any():
+            lost = (rounded == 0).all(axis=rest) & gone.any(axis=rest)
+            if np.square(strength[lost]).sum() > _WEAK * np.square(strength).sum():
                 text = f"all weights of {lost.sum()} of {lost.size} {channels} channels become zero"
                 yield Finding(name, "weights", float(lost.mean()), text, f"{remedy}, {other}")
                 return

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrewrite import Graph, evaluate
-from graphrewrite.lowering.errors import QuantisationError, QuantisationWarning
+from graphrewrite.lowering.errors import QuantisationLossError, QuantisationWarning
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.lowering.quantisation.calibration import Widths, layer_names
 from graphrewrite.lowering.quantisation.quantiser import in_fixed_point, noise, prepared
@@ -57,8 +57,10 @@ def search_widths(
 
     Raises
     ------
+    QuantisationLossError
+        If 16 bits lose more than the limit.
     QuantisationError
-        If 16 bits lose more than the limit, and as for `quantise`.
+        As for `quantise`.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def search_widths(
         if (lost := loss(widths)) <= max_loss:
             break
     else:
-        raise QuantisationError(
+        raise QuantisationLossError(
             f"even {start} bits lose {lost:.2%}, and no more than {max_loss:.2%} are allowed; allow more, or see by "
             "`graphrewrite compile --bits 16` which layer it is"
         )

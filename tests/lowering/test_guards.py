@@ -43,6 +43,13 @@ def test_a_sound_network_has_none(bits: int) -> None:
     assert found(network(FIRST, SECOND), bits=bits) == []
 
 
+def test_what_a_function_reads_may_saturate_where_that_is_flat() -> None:
+    g = Graph("g")
+    bent = op.tanh(op.linear(g.input("x", Tensor("f64", ("N", 6))), 4 * FIRST, np.zeros(5)))
+    g.output("y", op.linear(bent, SECOND, np.zeros(3)))
+    assert found(g, bits=6) == []
+
+
 def test_rows_of_weights_that_vanish() -> None:
     second = SECOND * [[1], [1], [1e-4]]
     assert found(network(FIRST, second)) == [("fc2", "channels")]  # its weights are next to nothing, too

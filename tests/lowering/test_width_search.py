@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, hdl, models, op
-from graphrewrite.lowering import QuantisationError, from_onnx, quantise, search_widths, to_integer, to_stream
+from graphrewrite.lowering import QuantisationLossError, from_onnx, quantise, search_widths, to_integer, to_stream
 from graphrewrite.lowering.quantisation.agreement import Reference
 from tests.support.lowering_networks import mlp, weights
 
@@ -60,5 +60,5 @@ def test_more_than_one_output_and_numbers() -> None:
 
 
 def test_a_limit_that_no_width_keeps() -> None:
-    with pytest.raises(QuantisationError, match=r"even 16 bits lose .*, and no more than 0.00% are allowed"):
+    with pytest.raises(QuantisationLossError, match=r"even 16 bits lose .*, and no more than 0.00% are allowed"):
         search_widths(from_onnx(mlp()), weights(60, 4), labels=weights(60, 3, seed=3), max_loss=0)
