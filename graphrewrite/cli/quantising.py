@@ -65,7 +65,8 @@ def check_loss(
         return None
     allowed = f"{100 * limit:.4g}%"
     if searched and loss <= LIMIT:  # what was searched for holds on the calibration samples
-        return f"the test samples lose more than the {allowed} that the search kept on the calibration samples; give more of these"
+        kept = f"the {allowed} that the search kept on the calibration samples"
+        return f"the test samples lose more than {kept}; give more of these"
     text = f"quantising loses more than {allowed} (--max-loss): {loss_text(rows)}"
     if options.force:
         return f"{text}; --force makes hardware of it"
