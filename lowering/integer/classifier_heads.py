@@ -93,7 +93,7 @@ def classify(graph: Graph) -> Graph:
         elif _has_scores(new, shape):
             if new.nodes[source.node]["type"] in _SQUASHING:
                 (source,) = new.operands(source.node)
-            _end_in(new, name, _greatest(new, source, 1))
+            _end_in(new, name, _greatest(new, source, _channels_axis(new, source)))
     return eliminate_dead_nodes(new)
 
 
@@ -110,7 +110,8 @@ def probabilities(graph: Graph) -> Graph:
     """
     new = graph.copy()
     for name in new.outputs:
-        end, (scores,), axis = end_of(new, name), new.operands(name), 1
+        end, (scores,) = end_of(new, name), new.operands(name)
+        axis = _channels_axis(new, scores)
         is_class = new.nodes[end]["type"] == "arg_max"
         if is_class:
             (scores,), axis = new.operands(end), _classes_axis(new, end)
@@ -135,6 +136,12 @@ def end_of(graph: Graph, output: str) -> str:
     while graph.nodes[node]["type"] in _PASSED:
         node = graph.operands(node)[0].node
     return node if graph.nodes[node]["type"] in SOFT | _DECIDED | _SQUASHING else first
+
+
+def _channels_axis(graph: Graph, value: Operand) -> int:
+    """The axis of the channels: the second, or where a transpose at the end puts it."""
+    data = graph.nodes[value.node]
+    return list(data["perm"]).index(1) if data["type"] == "transpose" else 1
 
 
 def _has_scores(graph: Graph, shape: tuple[Dimension, ...]) -> bool:

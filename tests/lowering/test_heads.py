@@ -164,14 +164,15 @@ def test_it_equals_ghdl(body: Callable[[Value], Value], end: str, head: str) -> 
     assert report.equal, str(report)
 
 
-def test_a_channels_last_image_has_its_class_at_each_position() -> None:
+@pytest.mark.parametrize("end", [lambda v: v, lambda v: op.softmax(v, axis=-1)])
+def test_a_channels_last_image_has_its_class_at_each_position(end: Callable[[Value], Value]) -> None:
     g = Graph("g")
     x = g.input("x", Tensor("f32", ("N", 4, 4, 2)))
     maps = op.conv(op.transpose(x, perm=(0, 3, 1, 2)), weights(3, 2, 1, 1), weights(3, seed=1))
-    g.output("y", op.softmax(op.transpose(maps, perm=(0, 2, 3, 1)), axis=-1))
+    g.output("y", end(op.transpose(maps, perm=(0, 2, 3, 1))))
     samples = weights(6, 4, 4, 2, scale=1.0)
     made = with_hardware_head(to_integer(quantise(headed(g, "class"), samples)), "class")
-    assert head_notes(g, made) == ["the softmax before y is replaced by argmax: the hardware gives the class"]
+    assert "the hardware gives the class" in head_notes(g, made)[0]
     stream, parts = to_stream(made, parallelism="folded"), partition(made)
     found = parts.decode(evaluate(stream, parts.encode({"x": samples})))["y"]
     scores = evaluate(to_integer(quantise(g, samples)), {"x": samples})["y"]

@@ -152,6 +152,7 @@ def test_a_latency_beside_an_interval_and_a_budget(dense: Graph) -> None:
     alone = reported(dense, latency=30).price
     short = to_stream(dense, latency=30, interval=alone.interval // 2)
     assert (predict(short, 40).interval <= alone.interval // 2, predict(short, 1).empty_latency <= 30) == (True, True)
+    assert predict(to_stream(dense, latency=30, stages=3), 1).empty_latency <= 30
     richer: list[FoldingReport] = []
     stream = to_stream(dense, latency=30, max_multipliers=2 * alone.multipliers, reports=richer)
     assert predict(stream, 1).empty_latency <= 30
