@@ -72,6 +72,9 @@ _SPARE = 4
 _OF_HOST = frozenset({"sigmoid", "tanh", "greater"})
 """Functions that the host computes if they stand alone after the last layer, like a softmax."""
 
+_UNITS = 8
+"""Outputs whose greatest weights differ by more have binary points of their own: no layer behind could scale them."""
+
 _ACCUMULATOR = 48  # bits that an accumulator in hardware has at most
 
 
@@ -418,7 +421,7 @@ class _Quantiser:
     def on_grids(self, node: str, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A layer's weights on the grids that suit them best, the bias that then fits, and the binary points."""
         width = self.widths.of_weights(self.graph, node)
-        fractions = fractions_of(w, width, per_channel=self.per_channel)
+        fractions = fractions_of(w, width, per_channel=self.per_channel or self.gives_units(node, w))
         nearest = on_grid(w, fractions, width)
         if node not in self.fitted or np.array_equal(nearest, w):
             return nearest, b, fractions
@@ -430,6 +433,13 @@ class _Quantiser:
         common = [] if not self.per_channel else [fractions_of(w, width, per_channel=False)]
         w, fractions = fitted(w, seen, width, [fractions, *common])
         return w, mean_shift(w, seen) if len(x) >= ENOUGH else b, fractions
+
+    def gives_units(self, node: str, w: np.ndarray) -> bool:
+        """Whether a layer gives outputs of so different units that weights of one binary point would vanish."""
+        greatest = np.abs(w).reshape(len(w), -1).max(axis=1)
+        greatest = greatest[greatest > 0]
+        differs = len(greatest) > 1 and greatest.max() > _UNITS * greatest.min()
+        return bool(differs) and self.graph.downstream(self.points[node]).isdisjoint(self.computing)
 
     def value(self, operand: Operand) -> np.ndarray:
         """The value of an operand in the quantised network, as far as that has been built."""

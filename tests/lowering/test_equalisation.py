@@ -241,3 +241,15 @@ def test_layers_share_their_ranges() -> None:
         for equalise in (True, False)
     )
     assert with_it < without / 10
+
+
+@pytest.mark.parametrize("ratio", [50, 1e6])
+def test_outputs_of_other_units(ratio: float) -> None:
+    graph, x = perceptron([1] * 4, [0] * 4)
+    last = [n for n in graph if graph.nodes[n]["type"] == "linear"][-1]
+    for slot, scale in ((1, np.array([[ratio], [1], [1]])), (2, np.array([ratio, 1, 1]))):
+        data = graph.nodes[graph.operands(last)[slot].node]
+        data["value"] = (data["value"] * scale).astype(F)
+    assert noise(graph, {"x": x}) < 1e-3
+    found, real = evaluate(quantise(graph, x), {"x": x})["y"], evaluate(graph, {"x": x})["y"]
+    assert (np.square(found - real).mean(axis=0) < 2e-3 * real.var(axis=0)).all()
