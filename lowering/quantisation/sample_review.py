@@ -21,6 +21,8 @@ _RARE = 0.05
 """A channel that leaves its only calibrated value in fewer test samples is not named."""
 _SCALE = 4.0
 """A ratio of the sizes of test and calibration samples that is none."""
+_MANY, _FAULTS, _FAR = 50, 0.02, 8.0
+"""Of so many samples a share may be faults: those that reach so many times as far as the others."""
 
 
 def weak_samples(graph: Graph, calibration: Any, test: Mapping[str, Any] | None = None) -> tuple[Finding, ...]:
@@ -82,6 +84,8 @@ def _faults(name: str, known: np.ndarray, test: np.ndarray | None) -> Iterator[F
     if not np.ptp(known, axis=0).any():
         yield found(1.0, "all calibration samples are alike", "give samples as the network will meet them")
         return
+    if (found_far := _outliers(known)) is not None:
+        yield found(*found_far, "leave it out if it is a fault, since formats are made for it")
     channels = _by_channel(known)
     low, high = channels.min(axis=1), channels.max(axis=1)
     constant = low == high
@@ -108,6 +112,21 @@ def _faults(name: str, known: np.ndarray, test: np.ndarray | None) -> Iterator[F
     if share > _BEYOND:
         text = f"{share:.1%} of the test values are beyond the range of the calibration samples"
         yield found(share, text, "calibrate with samples of the whole range")
+
+
+def _outliers(known: np.ndarray) -> tuple[float, str] | None:
+    """The share of samples that reach far beyond all others in a channel, and a text."""
+    if len(known) < _MANY:
+        return None
+    channels = known.reshape(*known.shape[:2], -1) if known.ndim > 1 else known[:, None, None]
+    reach = np.abs(channels - np.median(channels, axis=(0, 2), keepdims=True)).max(axis=2)
+    usual = np.quantile(reach, 1 - _FAULTS, axis=0)
+    # A channel that is rarely anything but small may reach as far as others do.
+    times = np.where(reach > usual.max(), reach / np.where(usual > 0, usual, np.inf), 0).max(axis=1)
+    count = int((times > _FAR).sum())
+    reaches = "reaches" if count == 1 else "reach"
+    text = f"{count} of {len(known)} calibration samples {reaches} {times.max():.3g} times as far as usual"
+    return (count / len(known), text) if count else None
 
 
 def _by_channel(array: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import pytest
 
 from graphrewrite import evaluate
 from graphrewrite.lowering import from_onnx, quantise
+from graphrewrite.lowering.quantisation.sample_review import weak_samples
 from tests.support.learnt_networks import NETWORKS, learnt
 
 WIDTHS = (8, 6, 5, 4)
@@ -32,3 +33,13 @@ def test_points_at_few_bits(name: str) -> None:
     found = [network.points(evaluate(each, {"x": network.test})) for each in (graph, *fixed)]
     short = [f"{points:.1f} of {wanted}" for points, wanted in zip(found, POINTS[name], strict=True)]
     assert all(points > wanted - CHANCE for points, wanted in zip(found, POINTS[name], strict=True)), short
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_sample_that_is_a_fault_is_named(name: str) -> None:
+    network = learnt(name)
+    graph, samples = from_onnx(network.model), network.calibration.copy()
+    assert not [str(each) for each in weak_samples(graph, {"x": samples}) if "as far as usual" in str(each)]
+    samples[7] *= 100
+    found = [str(each) for each in weak_samples(graph, {"x": samples})]
+    assert any(f"1 of {len(samples)} calibration samples reaches" in text for text in found), found

@@ -58,7 +58,9 @@ def test_probabilities_of_a_shipped_network() -> None:
     (bound,) = softmax_bounds(made).values()
     (found,), (wanted,) = (evaluate(each, x).values() for each in (made, whole))
     assert 0 < np.abs(found - wanted).max() <= bound + 1e-6
-    np.testing.assert_array_equal(found.argmax(axis=1), wanted.argmax(axis=1))
+    clear = np.ptp(np.sort(wanted, axis=1)[:, -2:], axis=1) > 2 * bound
+    assert clear.mean() > 0.98
+    np.testing.assert_array_equal(found[clear].argmax(axis=1), wanted[clear].argmax(axis=1))
     parts, stream = partition(made), to_stream(made, parallelism="folded")
     (decoded,) = parts.decode(evaluate(stream, parts.encode(x))).values()
     np.testing.assert_array_equal(decoded, found)
