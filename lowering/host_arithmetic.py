@@ -59,16 +59,18 @@ def port_encodings(network: Graph | Partition) -> dict[str, Encoding]:
 
 def _of_input(parts: Partition, name: str, end: str) -> Encoding | None:
     graph, kind = parts.before, _tensor(parts.core, name)
-    if kind is None:
+    if kind is None or len(kind.shape) < 2:
         return None
     chain = [graph.operands(end)[0].node]  # the node `to_fixed`
     while (links := _links_above(graph, chain[0])) and _tensor(graph, source_of(graph, links)):
         chain = [*links, *chain]
     for first in range(len(chain)):
         nodes = chain[first:]
-        source = source_of(graph, nodes)
-        if _tensor(graph, source) is None:
+        operands = [o for o in graph.operands(nodes[0]) if graph.nodes[o.node]["type"] != "constant"]
+        # The first result of an op, which is what a node's name stands for here.
+        if len(operands) != 1 or operands[0].result or _tensor(graph, operands[0].node) is None:
             continue
+        source = operands[0].node
         above = [] if graph.nodes[source]["type"] == "input" else [*graph.upstream(source), source]
         inputs = [n for n in graph.inputs if n == source or n in above]
         encoding = HostChain(graph, nodes, source).encoding(
@@ -85,7 +87,7 @@ def _of_input(parts: Partition, name: str, end: str) -> Encoding | None:
 
 def _of_output(parts: Partition, name: str, start: str) -> Encoding | None:
     graph, kind = parts.after, _tensor(parts.after, start)
-    if kind is None:
+    if kind is None or len(kind.shape) < 2:
         return None
     chain = [start]
     while len(readers := graph.readers(chain[-1])) == 1 and _continues(graph, chain[-1], readers[0].node):
@@ -112,7 +114,9 @@ def _of_output(parts: Partition, name: str, start: str) -> Encoding | None:
 def _tensor(graph: Graph, node: str) -> Tensor | None:
     """The type of a node, where numpy holds its numbers as they are, and its sizes are known but for the batch."""
     kind = graph.result_type(node)
-    if not isinstance(kind, Tensor) or not kind.shape[1:] or not all(isinstance(d, int) for d in kind.shape[1:]):
+    if not isinstance(kind, Tensor) or not kind.shape or isinstance(kind.shape[0], int):
+        return None
+    if not all(isinstance(d, int) for d in kind.shape[1:]):
         return None
     if isinstance(kind.element, FixedPoint):
         return kind if kind.element.width <= _EXACT else None
@@ -147,7 +151,10 @@ def _meaning(parts: Partition, name: str) -> str:
 
 def _links_above(graph: Graph, node: str) -> list[str]:
     """The nodes that compute a node's operand, if they are part of a port's arithmetic: one, or the two of a sign."""
-    (above,) = variable_operands(graph, node)
+    operands = [o for o in graph.operands(node) if graph.nodes[o.node]["type"] != "constant"]
+    if len(operands) != 1 or operands[0].result:
+        return []
+    above = operands[0].node
     if graph.nodes[above]["type"] == "where":
         return _sign(graph, above)
     return [above] if _is_plain(graph, above) else []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate
+from graphrewrite.errors import GraphRewriteError
 from graphrewrite.graph import Value
 from graphrewrite.hdl.port_encoding import Encoding, Step
 from graphrewrite.op.integer.fixed_point import limits
@@ -56,6 +57,14 @@ class HostChain:
         meaning: str = "",
     ) -> Encoding | None:
         """Return the encoding, if it does what the nodes do; the port's type is ``port``."""
+        try:
+            return self._encoding(port, tensor, host, is_input=is_input, signs=signs, meaning=meaning)
+        except GraphRewriteError:  # an op that is bound to one batch, say: it is named, and not described
+            return None
+
+    def _encoding(
+        self, port: Tensor, tensor: str, host: tuple[str, ...], *, is_input: bool, signs: bool, meaning: str
+    ) -> Encoding | None:
         element = port.element
         assert isinstance(element, FixedPoint)
         ends = [self.graph.result_type(n) for n in (self.source, self.nodes[-1] if self.nodes else self.source)]
@@ -91,7 +100,7 @@ class HostChain:
             meaning = "a decision: 1 is true, 0 is false"
         stored = element_dtype("f64" if isinstance(numbers.element, FixedPoint) else numbers.element)
         if not self.nodes:  # integers that several ops of the host read
-            known, scale, zero = [*_power(-element.fraction, "f64")], (element.step,), (0.0,)
+            known, scale, zero = [*_power(element.fraction, "f64")], (element.step,), (0.0,)
         encoding = Encoding(
             tensor,
             str(stored),

@@ -74,6 +74,7 @@ CASES = {
     "whole numbers": Case(lambda: built((7,), lambda x: grid(op.cast(x, element="f32"), 0), "u8")),
     "decision": Case(lambda: built((3,), lambda x: op.cast(grid(x, 0, "i64"), element="bool")), scales=(1, 0)),
     "truth": Case(lambda: built((3,), lambda x: grid(op.cast(x, element="f32")), "bool")),
+    "one number": Case(lambda: built((1,), lambda x: op.squeeze(grid(x), axes=(1,)))),
     "softmax": Case(lambda: built((5,), lambda x: op.softmax(grid(x))), host=((), ("softmax",))),
     "logarithm": Case(
         lambda: built((5,), lambda x: grid(op.mul(op.log(op.abs(x)), np.float32(0.7)))), host=(("abs", "log"), ())
@@ -184,6 +185,31 @@ def test_values_that_several_read_are_mantissas() -> None:
     encoding = port_encodings(g)["score"]
     assert (encoding.tensor, encoding.scale, encoding.host) == ("score", (0.25,), ("softmax",))
     assert encoding.decode([[1, 2, 3]]).tolist() == [[0.25, 0.5, 0.75]]
+
+
+def test_values_that_are_read_in_two_ways_are_mantissas() -> None:
+    g = Graph("ports")
+    fixed = op.relu(op.to_fixed(g.input("x", Tensor("f32", ("N", 3))), element=FixedPoint(True, 8, 2)))
+    g.output("one", op.from_fixed(fixed, fraction=2))
+    g.output("other", op.from_fixed(fixed, fraction=2, element="f64"))
+    encoding = port_encodings(g)["one"]
+    assert (encoding.tensor, encoding.element, encoding.host) == ("one and other", "float64", ("from_fixed",))
+    assert encoding.decode([[1, 2, 3]]).tolist() == [[0.25, 0.5, 0.75]]
+
+
+def test_what_cannot_be_described_is_named() -> None:
+    second = Graph("ports")
+    x = second.input("x", Tensor("f32", ("N", 4)))
+    second.output("y", grid(op.split(x, axis=1, sizes=(1, 3))[1]))
+    half = Graph("ports")
+    half.output(
+        "y",
+        op.from_fixed(op.to_fixed(half.input("x", Tensor("f16", ("N", 2))), element=FixedPoint(True, 8)), fraction=0),
+    )
+    assert "x" not in port_encodings(second)
+    assert "x" not in port_encodings(half)
+    design = emit(to_stream(second), encodings=port_encodings(second))
+    assert "`x`: mantissas, of 3 bits behind the binary point." in design.files["README.md"]
 
 
 class TestSimulate:
