@@ -1,1 +1,1 @@
-"""Support for long work: progress bars, deferred interrupts, pauses of the garbage collector."""
+"""Support for long work: progress bars, deferred interrupts, temporary folders, pauses of the garbage collector."""

@@ -163,7 +163,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _empty(old: Path, target: Path) -> None:
     """Remove a former design, and the links to files that its successor has; what came meanwhile moves there."""
-    listed = read_manifest(old) or {}
+    listed, taken = read_manifest(old) or {}, read_manifest(target) or {}
     for where, folders, names in os.walk(old, topdown=False):
         for name in (*names, *folders):
             here = Path(where, name)
@@ -176,8 +176,10 @@ def _empty(old: Path, target: Path) -> None:
                     lexists(there) and samestat(here.lstat(), there.lstat())
                 ):
                     here.unlink()
-                elif not lexists(there):
+                elif path.as_posix() not in taken and (
+                    not lexists(there) or here.lstat().st_mtime_ns > there.lstat().st_mtime_ns
+                ):
                     there.parent.mkdir(parents=True, exist_ok=True)
-                    here.rename(there)
+                    here.replace(there)
     with suppress(OSError):
         old.rmdir()

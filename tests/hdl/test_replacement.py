@@ -82,6 +82,30 @@ def test_the_users_files_stay(out: Path, monkeypatch: pytest.MonkeyPatch, system
     check(out, OLD)
 
 
+def test_what_comes_meanwhile_stays(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the links and the swap, a tool goes on."""
+    (tmp_path / "t").mkdir()
+    if not is_exchange_possible(tmp_path / "t"):
+        pytest.skip("this system cannot swap folders")
+
+    def late(new: Path, target: Path) -> bool:
+        with (out / "vivado" / "runs" / "log").open("a") as log:
+            log.write(", longer")
+        (out / "vivado" / "late").mkdir()
+        (out / "vivado" / "late" / "report").write_text("late")
+        (tmp_path / "edited").write_text("edited")
+        (tmp_path / "edited").replace(out / "my_constraints.xdc")
+        return exchange(new, target)
+
+    monkeypatch.setattr(replacement, "exchange", late)
+    NEW.write(out)
+    assert (out / "vivado" / "runs" / "log").read_text() == "long, longer"
+    assert (out / "vivado" / "late" / "report").read_text() == "late"
+    assert (out / "my_constraints.xdc").read_text() == "edited"
+    assert (out / "d.vhd").read_text() == "new"
+    assert {p.name for p in tmp_path.iterdir()} == {"out", "t"}
+
+
 def test_a_file_system_without_links(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def link(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
@@ -176,7 +200,7 @@ if system != "None":
     replacement.exchange = {"cannot": cannot, "busy": busy}[system]
 last, states = int(sys.argv[3]), set()
 while True:
-    last += 5
+    last += 11
     if (child := os.fork()) == 0:
         left = last
         def hook(event, arguments):
@@ -209,11 +233,11 @@ print(last, *sorted(states))
 
 
 @pytest.mark.parametrize("system", ["None", "cannot", "busy"], ids=["swaps", "renames", "one by one"])
-def test_killed_at_every_fifth_step(out: Path, tmp_path: Path, system: str, hdl_seed: int) -> None:
+def test_killed_at_every_eleventh_step(out: Path, tmp_path: Path, system: str, hdl_seed: int) -> None:
     """Old or new, and the user's files; between two renames it may be neither, and the next run mends that."""
     (tmp_path / "t").mkdir()
     possible = is_exchange_possible(tmp_path / "t")
-    command = [sys.executable, "-c", KILLED, str(out), system, str(hdl_seed % 5)]
+    command = [sys.executable, "-c", KILLED, str(out), system, str(hdl_seed % 11)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     steps, *states = ended.stdout.split()
