@@ -118,6 +118,11 @@ def warn_of_lost_layer(graph: Graph, folded: Graph, quantised: Graph, inputs: Ma
         warnings.warn(f"quantising lost everything: {first}", QuantisationWarning, stacklevel=3)
 
 
+def _is_sign(quantised: Graph, point: str) -> bool:
+    """Tell whether a format is that of a sign: nobody chose its bits, and what it lost was lost before."""
+    return bool(quantised.nodes[quantised.operands(point)[0].node]["type"] == "sign")
+
+
 class _Review:
     def __init__(
         self, graph: Graph, folded: Graph, quantised: Graph, inputs: Mapping[str, Any], most_noise: float = _NOISE
@@ -126,7 +131,7 @@ class _Review:
         self.folded, self.quantised, self.most_noise = folded, quantised, most_noise
         pairs = {**_scaled_inputs(quantised, folded), **counterparts(quantised, folded)}
         kinds = {n: quantised.nodes[n]["type"] for n in quantised.in_order()}
-        self.points = [n for n, kind in kinds.items() if kind == "quantise"]
+        self.points = [n for n, kind in kinds.items() if kind == "quantise" and not _is_sign(quantised, n)]
         self.layers = {n: pairs[n] for n, kind in kinds.items() if kind in _LAYERS and n in pairs}
         self.layers = {n: other for n, other in self.layers.items() if folded.nodes[other]["type"] == kinds[n]}
         self.widths = {p: quantised.nodes[p]["element"].width for p in self.points}

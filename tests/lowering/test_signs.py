@@ -10,7 +10,7 @@ import pytest
 from graphrewrite import FixedPoint, Graph, Tensor, evaluate, op, rewrite
 from graphrewrite.graph import Value
 from graphrewrite.hdl import cosimulate, emit
-from graphrewrite.lowering import partition, quantise, to_integer, to_stream
+from graphrewrite.lowering import findings, partition, quantise, to_integer, to_stream
 from graphrewrite.lowering.prequantised.signs import COMPARE_SUMS, COUNT_SIGNS
 
 Sign = Callable[[Value], Value]
@@ -146,3 +146,12 @@ def test_they_equal_ghdl(stores: bool) -> None:
     fixed = g if stores else quantise(g, inputs_for(g)["x"])
     report = cosimulate(emit(to_stream(to_integer(fixed)), frames=3))
     assert report.equal, str(report)
+
+
+def test_a_sign_has_no_bits_to_choose() -> None:
+    g = network(op.sign, stores=False, norms=True)
+    fixed, x = quantise(g, inputs_for(g)["x"], bits=6), {"x": inputs_for(g)["x"] * np.float32(0.7)}
+    found = findings(g, fixed, x)
+    assert {each.kind for each in found} == {"noise"}
+    assert {each.layer for each in found}.isdisjoint({"matmul_1", "matmul_2"})
+    assert all("=8)" in each.remedy for each in found)
