@@ -128,6 +128,9 @@ def _by_input(arrays: dict[str, np.ndarray], graph: Graph, key: str, path: Path)
     if key in arrays and len(graph.inputs) == 1:
         return {graph.inputs[0]: arrays[key]}
     prefix = key if key == "test_" else ""
+    if not prefix:  # "calibration_" may stand before the names of inputs, as "test_" does
+        longer = {name: f"calibration_{name}" for name in graph.inputs}
+        arrays = arrays | {name: arrays[given] for name, given in longer.items() if given in arrays}
     missing = [name for name in graph.inputs if prefix + name not in arrays]
     if missing:
         names = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items()) or "nothing"

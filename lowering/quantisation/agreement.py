@@ -13,6 +13,7 @@ from graphrewrite.errors import EvaluationError, did_you_mean
 from graphrewrite.graph import Operand
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.integer.classifier_heads import SOFT
+from graphrewrite.lowering.quantisation.calibration import check_counts
 
 __all__ = ["Agreement", "Reference", "greatest_loss"]
 
@@ -129,6 +130,8 @@ class Reference:
     """
 
     def __init__(self, graph: Graph, inputs: Mapping[str, Any], labels: Any = None) -> None:
+        if all(name in graph.inputs and np.ndim(array) for name, array in inputs.items()):
+            check_counts(graph, inputs)
         try:
             self.graph, self.outputs = graph, evaluate(graph, inputs)
         except EvaluationError as error:

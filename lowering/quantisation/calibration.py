@@ -14,7 +14,7 @@ from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
 from graphrewrite.types import element_dtype
 
-__all__ = ["LAYERS", "Bits", "Widths", "check_weights", "checked_samples", "layer_names"]
+__all__ = ["LAYERS", "Bits", "Widths", "check_counts", "check_weights", "checked_samples", "layer_names"]
 
 LAYERS = frozenset({"conv", "linear", "add", "sub", "mul"})
 """Computing ops, each followed by one quantise node."""
@@ -57,7 +57,17 @@ def checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
         raise QuantisationError(
             f"calibration samples name {name!r}, which is not an input{did_you_mean(name, graph.inputs)}"
         )
+    check_counts(graph, checked)
     return checked
+
+
+def check_counts(graph: Graph, samples: Mapping[str, Any]) -> None:
+    """Raise unless all inputs of one batch have as many samples."""
+    for batch in dict.fromkeys(graph.result_type(name).shape[:1] for name in samples):
+        counts = {name: len(array) for name, array in samples.items() if graph.result_type(name).shape[:1] == batch}
+        if len({*counts.values()}) > 1:
+            told = ", ".join(f"{count} of {name!r}" for name, count in counts.items())
+            raise QuantisationError(f"samples differ in number: {told}; give as many of each input")
 
 
 def check_weights(graph: Graph) -> None:

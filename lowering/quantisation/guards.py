@@ -198,6 +198,8 @@ class _Review:
         name, remedy = self.name(point), self.wider(point)
         if name in self.folded.inputs:
             remedy = f"scale its channels alike, or {remedy}"
+        elif self.quantised.nodes[self.quantised.operands(point)[0].node]["type"] == "concat":
+            remedy = f"scale its operands alike, or {remedy}"
         if still.all():
             values = "its quantised values never vary" if rounded.any() else "all its quantised values are zero"
             yield Finding(name, "constant", 1.0, values, remedy)

@@ -92,7 +92,8 @@ class TestKinds:
     def test_several_inputs_and_outputs(self, tmp_path: Path, out: Path) -> None:
         tests = {f"test_{name}": array[::-1] for name, array in SIDES.items()}
         labels = {"test_scores": np.arange(40) % 3, "test_logit": np.arange(40) % 2}
-        found = compiled(joined(tmp_path, **SIDES, **tests, **labels), out)
+        calibration = {f"calibration_{name}": array for name, array in SIDES.items()}
+        found = compiled(joined(tmp_path, **calibration, **tests, **labels), out)
         assert [row["kind"] for row in found["levels"][:2]] == ["classes", "decisions"]
         # The weights are chance, and that is said.
         assert any("always saying the same" in each["text"] for each in found["findings"])
@@ -114,6 +115,10 @@ class TestLimit:
         assert {each["layer"] for each in found["findings"]} <= {"fc1", "fc2"}
         text = done("compile", file, "-o", out, "--bits", 4, "--max-loss", "100%").stdout
         assert "warning: fc" in text
+
+    def test_of_a_search_that_finds_nothing(self, tmp_path: Path, out: Path) -> None:
+        file = cancelling(tmp_path)
+        refused(16, "even 16 bits lose .*", "compile", file, "-o", out, "--bits", "auto", "--max-loss", "0")
 
     def test_it_is_what_the_option_says(self, tmp_path: Path, out: Path) -> None:
         file = saved(tmp_path, "friedman")
@@ -183,5 +188,7 @@ class TestSamples:
             "test_right, with what is right in test_scores, test_logit",
             *("compile", file, "-o", out),
         )
+        file = joined(tmp_path, left=SIDES["left"], right=SIDES["right"][:39])
+        refused(5, "40 of 'left', 39 of 'right'; give as many", "compile", file, "-o", out)
         file = joined(tmp_path, **SIDES, **{f"test_{n}": a for n, a in SIDES.items()}, test_y=np.zeros(40))
         refused(5, "test_y .*several; call it one of test_scores, test_logit", "compile", file, "-o", out)
