@@ -108,8 +108,10 @@ class ChannelTies:
             self._fix(node)
             return
         found = None
-        if element_kind(kind.element) == "float":
-            found = self._input(node, inputs[node]) if node in inputs else self._passed(node)
+        if node in inputs and (element_kind(kind.element) == "float" or node not in self.ends.values()):
+            found = self._input(node, inputs[node])
+        elif element_kind(kind.element) == "float":
+            found = self._passed(node)
         if found is None or found.shape != kind.shape[1:]:
             self._fix(node)
             found = np.zeros([int(size) for size in kind.shape[1:]], np.int64)

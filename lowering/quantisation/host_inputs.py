@@ -10,7 +10,11 @@ MOVING = frozenset({"transpose", "reshape"})
 """Ops that the host may apply to an input before it is quantised."""
 
 _EITHER = ([False, True], [True, False])
-_SCALING = {"add": _EITHER, "sub": _EITHER, "mul": _EITHER, "div": ([False, True],), "neg": ([False],)}
+_SCALING = dict.fromkeys(("add", "sub", "mul"), _EITHER) | {
+    "div": ([False, True],),
+    "neg": ([False],),
+    "cast": ([False],),
+}
 """Ops that scale an input, which the host does too where a layer follows; with the operands that are constants."""
 
 

@@ -74,6 +74,14 @@ class TestOpsOfTheHost:
         assert of_host(g, x) == ["add", "mul"]
         assert noise(g, x) < 1e-3
 
+    def test_bytes_become_numbers_on_the_host(self) -> None:
+        g = Graph("g")
+        x = op.div(op.cast(g.input("x", Tensor("u8", ("N", 3, 6, 6))), element="f32"), F(255))
+        g.output("y", op.conv(x, weights(4, 3, 3, 3), weights(4)))
+        pixels = {"x": np.random.default_rng(1).integers(0, 256, (40, 3, 6, 6)).astype(np.uint8)}
+        assert of_host(g, pixels) == ["cast"]
+        assert noise(g, pixels) < 1e-3
+
     def test_an_input_that_is_added_behind_a_layer(self) -> None:
         g, scale = Graph("g"), F([1e-3, 1, 50, 4000])
         x = g.input("x", Tensor("f32", ("N", 4)))
