@@ -207,7 +207,9 @@ def cut_for_host(graph: Graph, names: Iterable[str]) -> HostCut:
                 f"host, layers too: --host {','.join(names_of(graph, [*ends, *layers]))}; {_places(graph)}"
             )
     independent = _independent(graph)
-    after |= {n for own in [*after] for n in graph.upstream(own) if n in independent - _fixed(graph)}
+    for node in reversed(graph.in_order()):
+        if node in independent - _fixed(graph) and after.issuperset(graph.successors(node)):
+            after.add(node)  # what only the last ops read
     if before & after or not {*graph} - before - after - independent - _fixed(graph):
         raise LoweringError(f"nothing is left for the hardware between the ops of the host; {_places(graph)}")
     passing = [

@@ -56,11 +56,25 @@ def branches() -> Graph:
     return g
 
 
+def stored() -> Graph:
+    """Weights that are stored as integers, as quantised models have them."""
+    g = Graph("stored")
+    y = g.input("x", Tensor("f32", ("N", 4)))
+    for _ in range(2):
+        whole = np.random.default_rng(0).integers(-99, 99, (4, 4), dtype=np.int8)
+        weight = op.dequantize_linear(whole, np.float32(0.02), np.int8(0))
+        points = np.float32(0.05), np.int8(3)
+        y = op.dequantize_linear(op.quantize_linear(op.linear(y, weight, weights(4)), *points), *points)
+    g.output("y", op.softmax(y))
+    return g
+
+
 def test_every_cut_is_the_whole_again() -> None:
     cut_through = 0
     for graph, x in (
         (from_onnx(residual_cnn()), {"x": sample(3, 1, 6, 6)}),
         (from_onnx(exotic()), {"x": sample(3, 1, 3, 3)}),
+        (stored(), {"x": sample(3, 4)}),
         (branches(), {"x": sample(3, 4), "z": sample(3, 4, seed=2)}),
     ):
         before = graph.copy()
@@ -84,6 +98,7 @@ def test_every_cut_is_the_whole_again() -> None:
                 found = evaluate(whole, x)
                 for name, values in wanted.items():
                     np.testing.assert_array_equal(found[name], values)
+                assert {*cut.core.inputs} <= {*graph.inputs, *cut.before}
                 evaluate(cut.core, cut.encode(x))
         assert graph == before
     assert cut_through >= 20
