@@ -12,7 +12,7 @@ from graphrewrite.lowering.composite.axes import named
 from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.elementwise_chains import traced, way
 from graphrewrite.lowering.prequantised.quantisers import QUANTISERS, quantised_as
-from graphrewrite.lowering.prequantised.rescaling import MOST_LEVELS, rescaled
+from graphrewrite.lowering.prequantised.rescaling import FEW_STEPS, MOST_LEVELS, rescaled
 from graphrewrite.lowering.prequantised.step_functions import steps_of, within
 from graphrewrite.op.integer.fixed_point import limits
 from graphrewrite.types import element_dtype
@@ -90,6 +90,8 @@ def _lowered(x: Any, real: Any, top: Any, *, precisely: bool, links: Sequence[An
         return decline(f"its values from {steps.least} to {steps.most} do not fit {element}", at=top)
     if top.op_name == "trunc":
         element = FixedPoint.holding(min(0, steps.least), max(1, steps.most))
+    elif worth is None and steps.most - steps.least <= FEW_STEPS:
+        element = FixedPoint.holding(min(0, steps.least), max(1, steps.most))  # signs that are stored in bytes
     # Sums reach fewer numbers than their format has: corners beyond them would narrow the choice of multipliers.
     steps = within(steps, *_reach(x))
     # Exact sums become thresholds only where these are cheap: else `approach_sums`, which may ignore the rounding of

@@ -155,3 +155,18 @@ def test_a_sign_has_no_bits_to_choose() -> None:
     assert {each.kind for each in found} == {"noise"}
     assert {each.layer for each in found}.isdisjoint({"matmul_1", "matmul_2"})
     assert all("=8)" in each.remedy for each in found)
+
+
+def test_signs_that_are_stored_in_bytes_are_counted() -> None:
+    def stored(x: Value, scale: float) -> Value:
+        grid = np.float32(scale), np.int8(0)
+        return op.dequantize_linear(op.quantize_linear(x, *grid), *grid)
+
+    g, random = Graph("bytes"), np.random.default_rng(3)
+    x = stored(g.input("x", Tensor("f32", ("N", 9))), 0.03)
+    x = stored(op.sign(stored(op.matmul(x, signs(random, 9, 7)), 0.07)), 1.0)
+    g.output("y", stored(op.matmul(x, signs(random, 7, 3)), 1.0))
+    whole, given = to_integer(g), inputs_for(g)
+    np.testing.assert_array_equal(evaluate(whole, given)["y"], evaluate(g, given)["y"])
+    assert codings(to_stream(whole)) == {"ternary"}
+    assert multipliers(to_stream(whole)) == 0
