@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +205,9 @@ def compile_model(
             fixed = cleaned
             found.notes.append("the model is quantised already: its own grids are kept")
         else:
-            inner = replace(samples, calibration=cut.encode(samples.calibration))
+            inner = samples
+            if cut.before or cut.after:  # what is right for the whole network says nothing of this part
+                inner = sample_files.Samples(cut.encode(samples.calibration), cut.encode(samples.test))
             fixed, found.bits = quantised(cleaned, inner, chosen, run.steps)
     with run.step("measuring what is lost"):
         real = cut.joined(cleaned)

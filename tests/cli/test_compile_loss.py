@@ -144,6 +144,17 @@ class TestWidths:
         text = done("compile", file, "-o", out, "--bits", "auto").stdout
         assert "widths: x=" in text
 
+    def test_searched_behind_ops_of_the_host(self, tmp_path: Path, out: Path) -> None:
+        nodes = [
+            helper.make_node("CumSum", ["x", "axis"], ["c"], name="sum"),
+            helper.make_node("Gemm", ["c", "w"], ["y"], name="fc1", transB=1),
+        ]
+        constants = {"w": weights(3, 4), "axis": np.array(1, np.int64)}
+        arrays = {"calibration_x": sample(60, 4), "test_x": sample(40, 4, seed=3), "test_y": np.arange(40) % 3}
+        file = save(tmp_path, model(nodes, constants, input_shape=("N", 4)), **arrays)
+        found = compiled(file, out, "--bits", "auto", "--host", "sum")
+        assert "fc1" in found["bits"]
+
     @pytest.mark.parametrize(
         "text", ["3", "17", "fc1=3", "fc1=6:7:8", "fc1", "fc1=", "fc1=6,fc1=7", "", "6.5", "none.json", "bad.json"]
     )
