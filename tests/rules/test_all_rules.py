@@ -130,7 +130,7 @@ def _on_each(members: tuple[Rule | Pass, ...]) -> st.SearchStrategy[Graph]:
 ON = {
     "lowering.LOWER_TO_STREAM": _on_each(lowering.LOWER_TO_STREAM),
     "lowering.preparation.position_means.write_resize_by_conv": interpolated(),
-    "lowering.quantisation.quantiser.BY_WINDOWS": st.deferred(
+    "lowering.host_cut.BY_WINDOWS": st.deferred(
         lambda: st.one_of(graphs(containing=write_average_pool_by_counts), interpolated())
     ),
     "lowering.streaming.stream_lowering.split_channels": split_streams(),
@@ -280,6 +280,8 @@ OTHERS = {
     "lowering.quantisation.quantiser.in_fixed_point": "is a part of quantise",
     "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
     "lowering.exchange.batch_size.free_batch": "gives another type, with a free batch",
+    "lowering.quantisation.quantiser.equalised": "is given the quantiser, see tests/lowering/test_equalisation.py",
+    "lowering.quantisation.quantiser.in_fixed_point": "is quantise, without what comes before",
     "lowering.composite.recorded": "does what the rules do that it is given",
 }
 """Functions that mean to change what a graph gives, or that are tested as a part of others."""
