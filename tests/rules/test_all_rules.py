@@ -276,8 +276,6 @@ OTHERS = {
     "lowering.integer.classifier_heads.probabilities": "gives probabilities instead of scores",
     "lowering.decisions_in_hardware": "compares exact numbers instead of floats, see tests/lowering/test_heads.py",
     "lowering.integer.hardware_heads.scores_in_hardware": "compares doubles, see tests/lowering/test_heads.py",
-    "lowering.quantisation.quantiser.equalised": "is a part of quantise",
-    "lowering.quantisation.quantiser.in_fixed_point": "is a part of quantise",
     "lowering.softmax_in_hardware": "gives a softmax within a stated bound, see tests/lowering/test_softmax.py",
     "lowering.exchange.batch_size.free_batch": "gives another type, with a free batch",
     "lowering.quantisation.quantiser.equalised": "is given the quantiser, see tests/lowering/test_equalisation.py",
