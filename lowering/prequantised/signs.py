@@ -109,8 +109,8 @@ def _compared(x: Any, w: Any, b: Any, layer: Any, function: Callable[[np.ndarray
     low, high = limits(top.element, top.low, top.high)
     if not 1 <= high - low <= FEW_STEPS:
         return decline(f"it has {high - low + 1} levels; up to {FEW_STEPS + 1} are cheap", at=top)
-    if (layer.type.layout or "NC")[:2] != "NC":
-        return decline("its channels are not the second axis", at=layer)
+    if (layer.type.layout or "NC")[:2] != "NC" or not top.graph.attributes(top.node).get("saturate", True):
+        return decline("its channels are not the second axis, or it wraps around", at=top)
     rows, element = w.value.astype(np.int64).reshape(len(w.value), -1), x.type.element
     common = np.maximum(np.gcd.reduce(rows, axis=1), 1)
 
@@ -184,6 +184,8 @@ def count_before_rescaling(x: Mantissas, t: Constant):
         return decline("its channels are symbolic, or not the second axis", at=x)
     if t.value.shape[1] > FEW_STEPS or np.any(np.asarray(attributes.get("multiplier", 1)) <= 0):
         return decline("it has many thresholds, or a multiplier turns the order round", at=narrow)
+    if not attributes.get("saturate", True):
+        return decline("it wraps around", at=narrow)
     ends = x.type.element.minimum, x.type.element.maximum
     low, high = (np.full(channels, end, np.int64) for end in ends)
 
