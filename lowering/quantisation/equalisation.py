@@ -32,6 +32,8 @@ _OF_INPUT, _OF_LAYER = 0.5, 0.8
 """The share of the noise to which factors must bring it: work for the host is worth 3 dB, that of nobody 1 dB."""
 _ENOUGH = 1e-3
 """With less noise than so much of the signal a network is left as it is."""
+_WORTH = 0.9
+"""The share of the outputs' noise to which a network must come: a smaller gain on the samples may be chance."""
 _ALMOST = 1.25
 """Powers of two are preferred where they have at most so many times the noise."""
 _FEW, _FEWEST = 32, 8
@@ -111,7 +113,7 @@ def equalised(
         if equaliser.factors is before:
             continue
         share, result = tried(equaliser.applied())
-        if share < least:
+        if share < _WORTH * least:
             least, best = share, result
         else:
             equaliser.factors = before
