@@ -124,9 +124,15 @@ def _order(curves: Mapping[Place, Sequence[float]]) -> list[Place]:
     left = {place: len(curve) - 1 for place, curve in curves.items()}
     order: list[Place] = []
     while any(left.values()):
-        place = min((p for p in left if left[p]), key=lambda p: curves[p][left[p] - 1] - curves[p][left[p]])
-        order.append(place)
-        left[place] -= 1
+        # A dear bit may stand before cheap ones: they go together, at their mean price.
+        prices = [
+            ((curves[place][fewer] - curves[place][now]) / (now - fewer), place, now - fewer)
+            for place, now in left.items()
+            for fewer in range(now)
+        ]
+        _, place, count = min(prices)
+        order += [place] * count
+        left[place] -= count
     return order
 
 
