@@ -31,7 +31,7 @@ __all__ = ["equalised", "relative_noise"]
 _OF_INPUT, _OF_LAYER = 0.5, 0.8
 """The share of the noise to which factors must bring it: work for the host is worth 3 dB, that of nobody 1 dB."""
 _ENOUGH = 1e-3
-"""With less noise than so much of the signal a network is left as it is."""
+"""With less noise than so much of the signal a network is left as it is; each bit beyond 8 halves it twice."""
 _WORTH = 0.9
 """The share of the outputs' noise to which a network must come: a smaller gain on the samples may be chance."""
 _ALMOST = 1.25
@@ -97,7 +97,9 @@ def equalised(
         return noise(result), result
 
     least, best = tried(graph)
-    if best is not None and least < _ENOUGH:
+    readers = {node for block in blocks for node in block.readers}
+    narrowest = min(min(widths.of_weights(graph, node), widths.of(graph, node)) for node in readers)
+    if best is not None and least < _ENOUGH * 4.0 ** -max(narrowest - 8, 0):
         return best
     try:
         with np.errstate(all="ignore"):

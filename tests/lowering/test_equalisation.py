@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -173,6 +173,13 @@ class TestInputs:
         for bits, raw in ((8, "u8f0"), (4, "u4f-4")):
             fixed = quantise(g, pixels, bits=bits)
             assert str(fixed.nodes[next(fixed.successors("x"))]["element"]) == raw
+
+    def test_each_bit_lowers_the_noise(self) -> None:
+        g, x = perceptron([0.5, 2, 10, 40], [3.0, 20.0, 50.0, 100.0])
+        inputs = {"x": x}
+        wanted = evaluate(g, inputs)
+        found = [relative_noise(wanted, evaluate(quantise(g, x, bits=bits), inputs)) for bits in range(6, 17, 2)]
+        assert all(more < 0.2 * less for less, more in pairwise(found)), found
 
     def test_inputs_side_by_side(self) -> None:
         g, scale = Graph("g"), F([1e3, 1e3, 0.02])
