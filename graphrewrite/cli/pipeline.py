@@ -44,10 +44,12 @@ __all__ = ["Compiled", "Options", "compile_model"]
 _CONVERTING = frozenset(
     {
         *("input", "output", "constant", "to_fixed", "from_fixed", "identity", "cast", "reshape"),
-        *("mul", "div", "quantize_linear", "dequantize_linear"),
+        *("quantize_linear", "dequantize_linear"),
     }
 )
 """Ops with which the host converts numbers to mantissas and back."""
+_SCALING = frozenset({"mul", "div"})
+"""Ops that do so too where the model is quantised already, and behind the hardware."""
 
 Progress = Callable[[str], AbstractContextManager[Any]]
 
@@ -300,7 +302,9 @@ class _Run:
         """Note the ops that remain for the host, other than conversions of numbers."""
         for side, part in (("before", parts.before), ("after", parts.after)):
             kinds = dict.fromkeys(part.nodes[n]["type"] for n in part.in_order())
-            left = [kind for kind in kinds if kind not in (*_CONVERTING, *SOFT)]
+            is_scaled = side == "after" or is_quantised(self.found.graphs["cleaned"])
+            converting = _CONVERTING | SOFT | (_SCALING if is_scaled else frozenset())
+            left = [kind for kind in kinds if kind not in converting]
             if left:
                 self.found.notes.append(f"the host computes {side} the hardware: {', '.join(left)}")
 

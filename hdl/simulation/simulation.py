@@ -66,7 +66,10 @@ class Simulation(Displayed, shown_by="simulation.show_simulation"):
 
     @property
     def numbers(self) -> dict[str, NDArray[Any]]:
-        """What the values stand for, by output: of those whose encoding is known."""
+        """What the values stand for, by output whose encoding is known, before what the host computes of it.
+
+        What that is, `Encoding.host` says; ``Partition.decode`` computes it.
+        """
         return {name: self.encodings[name].decode(v) for name, v in self.values.items() if name in self.encodings}
 
     def __str__(self) -> str:
@@ -136,8 +139,7 @@ def simulate(
     gates : mapping of str to sequence of 0 and 1, optional
         When each port may move.
     encodings : mapping of str to Encoding, optional
-        What the integers of ports stand for, as ``lowering.port_encodings`` says. The result's `numbers` are the
-        model's then, too.
+        What the integers of ports stand for, as ``lowering.port_encodings`` says. The result has `numbers` then, too.
     components : tuple of Component
         What nodes may be: ``(*COMPONENTS, yours)`` with components of your own.
 

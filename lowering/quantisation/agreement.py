@@ -284,7 +284,8 @@ def _squeezed(array: np.ndarray) -> np.ndarray:
 def _finite(name: str, labels: Any) -> np.ndarray:
     array = np.asarray(labels)
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise QuantisationError(f"the labels of {name!r} are {array.dtype} or not finite; give numbers, classes from 0")
+        fault = "hold NaN or infinity" if array.dtype.kind == "f" else f"are {array.dtype}"
+        raise QuantisationError(f"the labels of {name!r} {fault}; give finite numbers, of classes from 0")
     return np.asarray(array, np.float64)
 
 

@@ -146,8 +146,8 @@ class _Review:
         self.exact = {p: own[node] for p, node in before.items()}
         self.wanted = {p: real[pairs[p]] for p in self.points if p in pairs and real[pairs[p]].shape == own[p].shape}
         self.sources = {n: real[node] for n, node in sources.items()}
-        self.bent = {source.node for source in functions_of(quantised).ends.values()}
-        """Points that a function reads: they may saturate where that is flat."""
+        self.bent = {source.node: end for end, source in functions_of(quantised).ends.items()}
+        """Points that a function reads, with its last op: they may saturate where that is flat."""
         self.lost: set[str] = set()
         """Points that lost their signal: of those behind them nothing else is to be expected."""
 
@@ -196,7 +196,10 @@ class _Review:
         if not lost.any():
             return
         name, remedy = self.name(point), self.wider(point)
-        if name in self.folded.inputs:
+        if name in self.folded.inputs and point in self.bent:
+            function = self.quantised.origin(self.bent[point])[0]
+            remedy = f"let the host compute {function} (--host {function}), or {remedy}"
+        elif name in self.folded.inputs:
             remedy = f"scale its channels alike, or {remedy}"
         elif self.quantised.nodes[self.quantised.operands(point)[0].node]["type"] == "concat":
             remedy = f"scale its operands alike, or {remedy}"

@@ -122,7 +122,7 @@ def test_several_outputs_are_compared_each_by_itself() -> None:
         ([1, 2, 3, 1], "hold 3, and the network has the classes 0 to 2; number them from 0"),
         ([0, 0.5, 1, 2], "hold 0.5"),
         ([[0, 1], [1, 0], [0, 1], [1, 0]], r"shape \[4, 2\]"),
-        ([0, 1, np.nan, 0], "not finite"),
+        ([0, 1, np.nan, 0], "NaN or infinity"),
         (["a", "b", "c", "a"], "<U1"),
         (0, r"shape \[\]"),
     ],
