@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from graphrewrite.hdl.errors import GhdlMissingError, SimulatorError
-from graphrewrite.hdl.ghdl.process import run_program
+from graphrewrite.runtime.process import run_program
 from graphrewrite.runtime.scratch import scratch_folder
 
 __all__ = ["GHDL_HINT", "analyse", "find_ghdl", "run", "synthesise"]
@@ -104,6 +104,6 @@ def _call(
         raise SimulatorError(f"ghdl {arguments[0]} did not end within {timeout} s; raise `timeout`") from None
     if ended.code:
         # The messages come first: GHDL reports assertions on the standard output, its own errors on the other.
-        message = (ended.errors.strip() + "\n" + ended.output.strip()).strip()
+        message = (ended.errors.strip() + "\n" + ended.text.strip()).strip()
         raise SimulatorError(f"ghdl {arguments[0]} failed; correct the design where GHDL points:\n{message[-4000:]}")
-    return ended.output if arguments[0] == "--synth" else ended.output + ended.errors
+    return ended.text if arguments[0] == "--synth" else ended.text + ended.errors

@@ -12,11 +12,11 @@ from typing import Any
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.hdl.errors import SynthesisError
-from graphrewrite.hdl.ghdl.process import run_program
 from graphrewrite.hdl.synthesis.family import Family
 from graphrewrite.hdl.synthesis.report import Clock
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.hdl.synthesis.yosys import synthesise_module
+from graphrewrite.runtime.process import run_program
 
 __all__ = ["check_clock", "clock_of", "wrapper"]
 

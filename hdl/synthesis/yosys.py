@@ -11,9 +11,9 @@ from threading import Event
 
 from graphrewrite.errors import MissingDependencyError
 from graphrewrite.hdl.errors import SynthesisError
-from graphrewrite.hdl.ghdl.process import run_program
 from graphrewrite.hdl.synthesis.family import Family
 from graphrewrite.hdl.synthesis.verilog import Verilog
+from graphrewrite.runtime.process import run_program
 
 __all__ = ["YOSYS_HINT", "Netlist", "check_yosys", "run_yosys", "synthesise_module"]
 
@@ -79,9 +79,9 @@ def run_yosys(
         raise SynthesisError(
             f"{where}: Yosys did not end within {timeout:g} s; raise `timeout`, or make the part smaller"
         ) from None
-    log.write_text(ended.output + ended.errors, encoding="utf-8")
+    log.write_text(ended.text + ended.errors, encoding="utf-8")
     if ended.code:
-        raise SynthesisError(f"{where}: Yosys refuses it: {_essence(ended.output + ended.errors)}")
+        raise SynthesisError(f"{where}: Yosys refuses it: {_essence(ended.text + ended.errors)}")
     counted = json.loads(contents.read_text(encoding="utf-8")) if contents.is_file() else {"cells": {}, "constant": {}}
     return Netlist(counted["cells"], counted["constant"], netlist)
 

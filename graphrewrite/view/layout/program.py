@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 from graphrewrite.errors import MissingDependencyError
+from graphrewrite.runtime.process import run_program
 from graphrewrite.view.written import PictureError
 
 __all__ = ["find_program", "laid_out"]
@@ -39,16 +41,16 @@ def laid_out(source: str, form: str, *options: str) -> bytes:
     """Return the output of Graphviz for graphs in its language."""
     program = find_program()
     try:
-        done = subprocess.run(
-            [program, f"-T{form}", *options], input=source.encode(), capture_output=True, timeout=_SECONDS, check=False
-        )
+        done = run_program([program, f"-T{form}", *options], given=source.encode(), timeout=_SECONDS)
     except subprocess.TimeoutExpired:
         raise PictureError(
             f"Graphviz did not lay the graph out in {_SECONDS} s; draw a part of it: show(graph, around=…, depth=2)"
         ) from None
     except OSError as error:
+        if error.errno == errno.ENOSPC:  # for temporary files
+            raise
         raise PictureError(f"cannot run {program!r}: {error.strerror or error}; install Graphviz anew") from error
-    if done.returncode or not done.stdout:
-        reason = done.stderr.decode(errors="replace").strip().splitlines()
-        raise PictureError(f"{program!r} failed: {reason[0] if reason else f'exit code {done.returncode}'}")
-    return done.stdout
+    if done.code or not done.output:
+        reason = done.errors.strip().splitlines()
+        raise PictureError(f"{program!r} failed: {reason[0] if reason else f'exit code {done.code}'}")
+    return done.output

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphrewrite.hdl import cosimulate, emit
-from graphrewrite.hdl.ghdl.process import run_program
+from graphrewrite.runtime.process import run_program
 from tests.support.designs import rectify
 
 pytestmark = pytest.mark.slow
@@ -54,9 +54,10 @@ def interrupting(seconds: float, work) -> None:
 
 def test_what_it_wrote():
     code = "import sys; print('a\\udc80b' if False else 'out'); print('err', file=sys.stderr); sys.exit(3)"
-    assert run_program([sys.executable, "-c", code]) == (3, "out\n", "err\n")
-    assert run_program(["sh", "-c", r"printf 'a\377b'"]).output == "a\ufffdb"
-    assert run_program(["sh", "-c", "cat"]).output == ""  # nobody types anything
+    assert run_program([sys.executable, "-c", code]) == (3, b"out\n", "err\n")
+    assert run_program(["sh", "-c", r"printf 'a\377b'"]).text == "a\ufffdb"
+    assert run_program(["sh", "-c", "cat"]).output == b""  # nobody types anything
+    assert run_program(["sh", "-c", "cat"], given=b"a\377b").output == b"a\377b"
 
 
 @pytest.mark.parametrize("done", [None, lambda: 1])

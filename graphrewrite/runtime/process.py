@@ -32,13 +32,19 @@ class Ended(NamedTuple):
     """The exit code of a program, and its output."""
 
     code: int
-    output: str
+    output: bytes
     errors: str
+
+    @property
+    def text(self) -> str:
+        """The output as text."""
+        return self.output.decode(errors="replace")
 
 
 def run_program(
     arguments: Sequence[str],
     *,
+    given: bytes = b"",
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
@@ -49,21 +55,23 @@ def run_program(
 ) -> Ended:
     r"""Run a program and wait for its end.
 
-    An interruption, or any other error, ends the program and all that it started; so does `stop`, which another thread
-    may set.
+    It reads what is `given`. An interruption, or any other error, ends the program and all that it started; so does
+    `stop`, which another thread may set.
 
     Examples
     --------
     >>> import sys
-    >>> run_program([sys.executable, "-c", "print(6 * 7)"]).output
+    >>> run_program([sys.executable, "-c", "print(6 * 7)"]).text
     '42\n'
     """
-    # Files, and not pipes: nobody needs to read while the program writes.
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    # Files, and not pipes: nobody needs to read or write while the program does.
+    with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        read.write(given)
+        read.seek(0)
         program = _Program()
         try:
             with deferred_interrupts():
-                process = program.start(arguments, cwd=cwd, env=env, stdin=_NOWHERE, stdout=output, stderr=errors)
+                process = program.start(arguments, cwd=cwd, env=env, stdin=read, stdout=output, stderr=errors)
             if done is None and stop is None:
                 process.wait(timeout)
             else:
@@ -76,11 +84,9 @@ def run_program(
         finally:
             with deferred_interrupts():
                 program.end()
-        texts = []
         for file in (output, errors):
             file.seek(0)
-            texts.append(file.read().decode(errors="replace"))
-        return Ended(process.returncode, *texts)
+        return Ended(process.returncode, output.read(), errors.read().decode(errors="replace"))
 
 
 class _Program:
