@@ -49,7 +49,8 @@ def host_files(render: Callable[..., str], name: str, ports: Sequence[HostPort])
 
 
 def _class_name(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
+    written = "".join(word.capitalize() for word in name.split("_"))
+    return f"{written}_" if keyword.iskeyword(written) else written
 
 
 def _library() -> str:

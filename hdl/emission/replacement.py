@@ -59,7 +59,7 @@ def _swapped(files: Mapping[str, str], target: Path) -> None:
         write_files(files, new)
         if target.is_dir():
             _carry(target, new, read_manifest(target) or {})
-        _sync_all(new)
+        _sync_all(files, new)
         # Who finds this after a kill knows by it which of the two folders stands here.
         (staging / "written").write_text(str(new.stat().st_ino))
         sync(staging / "written")
@@ -82,7 +82,7 @@ def _one_by_one(files: Mapping[str, str], target: Path) -> None:
         both = [f"{code}  {path}\n" for path, codes in before.items() if path != MANIFEST for code in sorted(codes)]
         (staging / MANIFEST).write_text("".join(both) + files[MANIFEST], encoding="utf-8", newline="\n")
         sync(staging / MANIFEST)
-        _sync_all(new)
+        _sync_all(files, new)
         with deferred_interrupts():
             (staging / MANIFEST).replace(target / MANIFEST)
             (target / MARK).unlink(missing_ok=True)
@@ -104,11 +104,11 @@ def _drop(target: Path, path: str) -> None:
             (target / folder).rmdir()
 
 
-def _sync_all(folder: Path) -> None:
-    for where, _, names in os.walk(folder):
-        for name in names:
-            if not (path := Path(where, name)).is_symlink():
-                sync(path)
+def _sync_all(files: Mapping[str, str], folder: Path) -> None:
+    """Wait for what is written: files of the design, and all folders; a pipe of the user's would not open."""
+    for path in files:
+        sync(folder / path)
+    for where, _, _ in os.walk(folder):
         sync(Path(where))
 
 

@@ -235,11 +235,13 @@ class _Task:
             r2 = None if self.truth is None else _determination(values, self.truth)
             return Agreement(self.name, self.kind, noise, r2=r2, **known)
         predicted = self.prediction(values)
-        equal = _share(predicted == self.predicted)
-        accuracy, loss = None, 1.0 - equal
+        equal, accuracy = _share(predicted == self.predicted), None
+        loss = _share(predicted != self.predicted) if predicted.size else 0.0
         if self.truth is not None:
             accuracy = _share(predicted == self.truth)
-            loss = max(0.0, _share(self.predicted == self.truth) - accuracy)
+            # Counts, and not shares: 1 of 20 samples is no more than 5 %.
+            fewer = np.count_nonzero(self.predicted == self.truth) - np.count_nonzero(predicted == self.truth)
+            loss = max(0, int(fewer)) / max(1, predicted.size)
         top5 = None
         if self.kind == "classes" and not self.is_index and values.shape[self.axis] > _MANY:
             # Of equal scores the first counts, as for the greatest.

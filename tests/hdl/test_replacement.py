@@ -82,6 +82,12 @@ def test_the_users_files_stay(out: Path, monkeypatch: pytest.MonkeyPatch, system
     check(out, OLD)
 
 
+def test_a_pipe_of_the_user_is_not_opened(out: Path) -> None:
+    os.mkfifo(out / "vivado" / "pipe")
+    NEW.write(out)
+    assert stat.S_ISFIFO((out / "vivado" / "pipe").stat().st_mode)
+
+
 def test_what_comes_meanwhile_stays(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the links and the swap, a tool goes on."""
     (tmp_path / "t").mkdir()

@@ -81,6 +81,14 @@ def test_a_level_that_is_right_more_often_loses_nothing() -> None:
     assert (row.accuracy, row.equal, row.loss) == (1, 0.75, 0)
 
 
+@pytest.mark.parametrize("labels", [None, np.arange(20) % 2])
+def test_one_of_twenty_is_five_percent(labels: object) -> None:
+    right = np.eye(2)[np.arange(20) % 2]
+    wrong = np.where(np.arange(20)[:, None] == 0, 1 - right, right)
+    reference = Reference(through("r = softmax(x)", "N,2"), {"x": right}, labels)
+    assert reference.loss({"y": wrong}) == 0.05
+
+
 def test_the_best_five_of_many_classes() -> None:
     scores = np.arange(12.0)[None].repeat(2, 0)
     reference = Reference(through("r = softmax(x)", "N,12"), {"x": scores}, [7, 2])

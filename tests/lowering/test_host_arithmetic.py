@@ -24,6 +24,7 @@ from graphrewrite.hdl.netlist import netlist
 from graphrewrite.lowering import from_onnx, partition, port_encodings, quantise, to_integer, to_stream
 from graphrewrite.types import Stream, element_dtype
 from tests.lowering.test_trained_exports import quant
+from tests.support.designs import rectify
 from tests.support.host_code import Program, host_module
 from tests.support.lowering_networks import mlp
 from tests.support.random_networks import Network, networks, quantised, widths
@@ -237,6 +238,10 @@ class TestSimulate:
             simulate(stream, {"x": [[1, 2, 3]]}, encodings={"X": encodings["x"]})
         with pytest.raises(NetlistError, match="give the encodings of the same network"):
             emit(to_stream(built((2,), grid)), encodings=encodings)
+
+
+def test_the_class_of_a_design_has_a_legal_name() -> None:
+    assert "None_" in host_module(emit(rectify(), name="none"))
 
 
 def test_words_of_any_width() -> None:
