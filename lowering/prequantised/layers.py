@@ -12,7 +12,7 @@ from graphrewrite.lowering.matched_operands import Mantissas
 from graphrewrite.lowering.prequantised.constant_grids import grid_of, multiples_of
 from graphrewrite.lowering.prequantised.quantisers import QUANTISED
 from graphrewrite.op.tensor.linear_algebra import scaled
-from graphrewrite.types import element_dtype
+from graphrewrite.types import element_dtype, element_kind
 
 __all__ = [
     "LOWER_SCALED_LAYERS",
@@ -211,6 +211,8 @@ def add_whole_bias(x: Mantissas, w: Constant, b: Constant, c: Constant):
 
 def _with_addend(x: Any, w: Any, b: Any, layer: Any, scale: np.ndarray, real: Any, c: Any, total: Any) -> Any:
     """Scaled sums and an addend as scaled sums."""
+    if element_kind(real.type.element) != "float":
+        return decline("its sums are read as integers, which cut them off", at=real)
     if total.type != real.type or channel_entries(c.shape, len(layer.shape)) is None:
         return decline("its addend differs along other axes than the channels, or broadcasts the sums", at=c)
     units = per_channel(scale, len(layer.shape))
@@ -236,7 +238,7 @@ def _with_addend(x: Any, w: Any, b: Any, layer: Any, scale: np.ndarray, real: An
             return decline(f"its sums with this addend need {element.width} bits, more than {WIDEST}", at=total)
         addend = tuple(terms.tolist()) if len(terms) > 1 else int(terms[0])
         wide = op.rescale(layer, multiplier=1 << finer, addend=addend, shift=0, element=element)
-    sums = op.mul(op.from_fixed(wide, fraction=0, element="f64"), scale / 2**finer)
+    sums = op.mul(op.from_fixed(wide, fraction=0, element="f64"), np.asarray(scale, np.float64) / 2**finer)
     return named(op.cast(sums, like=real), total)
 
 

@@ -19,10 +19,10 @@ EQUIVALENT = {
         "divide_as_multiply: drop guard: no x.type.layout is None in a condition (in _names_axes)",
         "divide_as_multiply: off by one: 1 for 0",
         "divide_as_multiply: off by one: 2 for 1 #2",
-        "fold_bias: off by one: 1 for 0 (in _per_channel)",
-        "fold_bias: replace op: another sign in rank - constant.value.ndim (in _per_channel)",
-        "fold_bias: replace op: min for max (in _per_channel)",
-        "fold_bias: swap operands: rank - constant.value.ndim turned round (in _per_channel)",
+        "constant_before_reshape: off by one: 1 for 0 (in _per_channel)",
+        "constant_before_reshape: replace op: another sign in rank - constant.value.ndim (in _per_channel)",
+        "constant_before_reshape: replace op: min for max (in _per_channel)",
+        "constant_before_reshape: swap operands: rank - constant.value.ndim turned round (in _per_channel)",
         "fold_input_offset: drop guard: no any(layer.pads) in a condition",
         "fold_pad: off by one: 3 for 2 #3",
         "fold_pad: off by one: 3 for 2 #4",
@@ -55,7 +55,7 @@ EQUIVALENT = {
         "merge_clips: negate condition: the opposite of c > d",
     ),
     "What it says otherwise is said by another condition as well, or by the op, which refuses such operands.": (
-        "fold_bias: drop guard: no aligned.ndim != rank in a condition (in _per_channel)",
+        "constant_before_reshape: drop guard: no aligned.ndim != rank in a condition (in _per_channel)",
         "gemm_as_linear: drop guard: no b.value.ndim > 2 in a condition",
         "gemm_as_linear: drop guard: no b.value.size not in (1, outputs) in a condition",
         "gemm_as_linear: off by one: 3 for 2",
@@ -66,7 +66,7 @@ EQUIVALENT = {
     ),
     "numpy does the same: any negative size is the one that is left over, and an axis counts from either end.": (
         "batch_norm_as_layer: off by one: 2 for 1 #2",
-        "fold_bias: off by one: 2 for 1 (in _per_channel) #4",
+        "constant_before_reshape: off by one: 2 for 1 (in _per_channel) #4",
         "fold_input_offset: change sign: minus in axis=1",
         "fold_input_offset: off by one: 2 for 1 #2",
         "fold_scale: off by one: 2 for 1 (in _scaled)",
@@ -115,10 +115,10 @@ IDLE = {
     ),
     "It declines whatever is drawn.": (
         "divide_as_multiply: negate condition: the opposite of c.value == 0",
-        "enter_fixed: negate condition: the opposite of x.op_name in _COMPUTED",
-        "fold_bias: negate condition: the opposite of aligned.ndim != rank (in _per_channel)",
-        "fold_bias: negate condition: the opposite of size != 1 (in _per_channel)",
-        "fold_bias: off by one: 2 for 1 (in _per_channel) #3",
+        "enter_fixed: negate condition: the opposite of x.op_name not in _COMPUTED",
+        "constant_before_reshape: negate condition: the opposite of aligned.ndim != rank (in _per_channel)",
+        "constant_before_reshape: negate condition: the opposite of size != 1 (in _per_channel)",
+        "constant_before_reshape: off by one: 2 for 1 (in _per_channel) #3",
         "fold_pad: off by one: 1 for 0",
         "global_average_pool_as_conv: negate condition: not not sizes",
         "lower_add: negate condition: the opposite of max(shifts) > 24",
@@ -196,10 +196,10 @@ MISSED = {
     ),
     "Constants that are larger than one number a channel, of fitting sizes, are seldom drawn.": (
         (
-            "fold_bias: drop guard: no any((size != 1 for i, size in enumerate(aligned.shape) if i != axis)) in a "
-            "condition (in _per_channel)"
+            "constant_before_reshape: drop guard: no any((size != 1 for i, size in enumerate(aligned.shape) if i != "
+            "axis)) in a condition (in _per_channel)"
         ),
-        "fold_bias: negate condition: the opposite of i != axis (in _per_channel)",
+        "constant_before_reshape: negate condition: the opposite of i != axis (in _per_channel)",
         "permute_linear_weights: off by one: 2 for 1 #4",
     ),
     "Limits beyond a format, and pools of integers between formats, are seldom drawn.": (
