@@ -9,6 +9,7 @@ import pytest
 
 from graphrewrite import Graph, Tensor, evaluate, hdl, models, op
 from graphrewrite.lowering import QuantisationLossError, from_onnx, quantise, search_widths, to_integer, to_stream
+from graphrewrite.lowering.integer.classifier_heads import classify
 from graphrewrite.lowering.quantisation.agreement import Reference
 from tests.support.lowering_networks import mlp, weights
 
@@ -62,3 +63,11 @@ def test_more_than_one_output_and_numbers() -> None:
 def test_a_limit_that_no_width_keeps() -> None:
     with pytest.raises(QuantisationLossError, match=r"even 16 bits lose .*, and no more than 0.00% are allowed"):
         search_widths(from_onnx(mlp()), weights(60, 4), labels=weights(60, 3, seed=3), max_loss=0)
+
+
+def test_a_class_has_the_widths_of_its_scores() -> None:
+    graph, samples = classify(from_onnx(mlp())), weights(60, 4, scale=1.0)
+    found = search_widths(graph, samples, max_loss=0.1)
+    assert list(found) == ["x", "fc1", "fc2"]  # though no bit of them changes one of so few classes
+    fixed = quantise(graph, samples, bits=found)
+    assert Reference(graph, {"x": samples}).loss(evaluate(fixed, {"x": samples})) <= 0.1
