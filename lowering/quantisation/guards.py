@@ -109,8 +109,15 @@ def findings(
 
 
 def warn_of_lost_layer(graph: Graph, folded: Graph, quantised: Graph, inputs: Mapping[str, Any]) -> None:
-    """Warn of the first layer whose quantised results never vary, although those of the folded float network do."""
+    """Warn of the first layer whose quantised results never vary, although those of the folded float network do.
+
+    Where the samples do not vary, neither shows: then they are warned of.
+    """
     if min((len(array) for array in inputs.values()), default=0) < _ENOUGH:
+        return
+    if all((array == array[:1]).all() for array in inputs.values()):
+        text = "all calibration samples are alike; give samples as the network will meet them"
+        warnings.warn(text, QuantisationWarning, stacklevel=3)
         return
     review = _Review(graph, folded, quantised, inputs)
     found = (each for point in review.points for each in review.constant(point) if each.kind == "constant")

@@ -134,7 +134,8 @@ def quantise(
     Warns
     -----
     QuantisationWarning
-        If the quantised results of a layer never vary over the samples, although those of the float network do.
+        If the quantised results of a layer never vary over the samples, although those of the float network do; or if
+        32 samples or more are all alike.
 
     Examples
     --------
