@@ -15,7 +15,7 @@ from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.integer.classifier_heads import SOFT
 from graphrewrite.lowering.quantisation.calibration import check_counts
 
-__all__ = ["Agreement", "Reference", "greatest_loss"]
+__all__ = ["Agreement", "Reference", "deciding_value", "greatest_loss"]
 
 _MOVES = frozenset(
     {
@@ -168,7 +168,7 @@ class _Task:
     def __init__(self, graph: Graph, name: str, array: np.ndarray, labels: Any, input_sizes: set[int]) -> None:
         self.name, self.values, self.axis = name, _squeezed(array), 1
         truth = None if labels is None else _squeezed(_finite(name, labels))
-        node, result = _deciding(graph, name)
+        node, result = deciding_value(graph, name)
         end, data, kind = graph.nodes[node]["type"], graph.nodes[node], graph.result_type(node, result)
         decided = kind.element == "bool"
         is_share = end in _BETWEEN_0_AND_1 or (end == "clip" and (data.get("low"), data.get("high")) == (0.0, 1.0))
@@ -251,7 +251,7 @@ class _Task:
         return Agreement(self.name, self.kind, loss, accuracy, equal, top5, **known)
 
 
-def _deciding(graph: Graph, output: str) -> Operand:
+def deciding_value(graph: Graph, output: str) -> Operand:
     """Return the value that says what an output is."""
     value = graph.operands(output)[0]
     while graph.nodes[value.node]["type"] in _MOVES:

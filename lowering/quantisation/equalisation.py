@@ -22,11 +22,11 @@ from graphrewrite.graph.rewiring import move_slot, rewire
 from graphrewrite.lowering.errors import QuantisationError
 from graphrewrite.lowering.quantisation.calibration import Widths
 from graphrewrite.lowering.quantisation.channel_ties import ChannelTies
-from graphrewrite.lowering.quantisation.rounding_noise import LEAST, Factors, Layer, by_channel, noise_around
+from graphrewrite.lowering.quantisation.rounding_noise import Factors, Layer, noise_around
 from graphrewrite.op.op import Op
 from graphrewrite.types import element_dtype
 
-__all__ = ["equalised", "relative_noise"]
+__all__ = ["equalised"]
 
 _OF_INPUT, _OF_LAYER = 0.5, 0.8
 """The share of the noise to which factors must bring it: work for the host is worth 3 dB, that of nobody 1 dB."""
@@ -120,28 +120,6 @@ def equalised(
         else:
             equaliser.factors = before
     return quantised(graph) if best is None else best
-
-
-def relative_noise(wanted: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> float:
-    """Return the noise of outputs as a share of the variance of each channel, 1 at most; the mean over all channels.
-
-    Of outputs that are no floats it is the share of those that differ.
-
-    Examples
-    --------
-    >>> relative_noise({"y": np.array([[0.0, 7.0], [2.0, 5.0]])}, {"y": np.array([[0.5, 7.0], [2.0, 0.0]])})
-    0.5625
-    """
-    shares = []
-    for name, real in wanted.items():
-        if real.dtype.kind != "f":
-            shares.append(float((found[name] != real).mean()))
-            continue
-        precise, rounded = by_channel(real), by_channel(found[name])
-        variances = precise.var(axis=1)
-        noise = np.square(rounded - precise).mean(axis=1) / np.maximum(variances, LEAST * variances.max() or 1.0)
-        shares.append(float(np.minimum(noise, 1).mean()))
-    return float(np.mean(shares))
 
 
 def _blocks(graph: Graph, ties: ChannelTies) -> list[_Block]:

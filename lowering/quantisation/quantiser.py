@@ -23,7 +23,7 @@ from graphrewrite.lowering.prequantised.signs import COMPARISONS_AS_SIGNS
 from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.quantisation.calibration import LAYERS, Bits, Widths, check_weights, checked_samples
 from graphrewrite.lowering.quantisation.elementwise_functions import functions_of
-from graphrewrite.lowering.quantisation.equalisation import equalised, relative_noise
+from graphrewrite.lowering.quantisation.equalisation import equalised
 from graphrewrite.lowering.quantisation.fixed_point_formats import (
     accumulator,
     best_fraction,
@@ -34,13 +34,14 @@ from graphrewrite.lowering.quantisation.fixed_point_formats import (
 )
 from graphrewrite.lowering.quantisation.guards import warn_of_lost_layer
 from graphrewrite.lowering.quantisation.host_inputs import encoding
+from graphrewrite.lowering.quantisation.output_noise import output_noise
 from graphrewrite.lowering.quantisation.weight_rounding import ENOUGH, fitted, mean_shift, moments
 from graphrewrite.lowering.quantisation.window_sums import constant_side, is_mean, mean_of, total_format
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
 
-__all__ = ["CARRIERS", "LAYERS", "in_fixed_point", "noise", "prepared", "quantise"]
+__all__ = ["CARRIERS", "LAYERS", "in_fixed_point", "prepared", "quantise"]
 
 _JOINS = frozenset({"concat", "pad"})
 """Ops that combine several formats, followed by a quantise node where these differ."""
@@ -56,8 +57,6 @@ CARRIERS = frozenset(
 )
 """Ops that keep the format of their operand."""
 
-_DECISIONS = frozenset({"arg_max", "greater", "greater_or_equal"})
-_BEHIND_DECISIONS = frozenset({"identity", "cast", "reshape", "flatten", "squeeze", "unsqueeze"})
 _REMEDIES = {
     "average_pool": "give its axes no names, and leave no window wholly in the border",
     "resize": "let it repeat numbers (mode='nearest'), or make both axes longer by one whole number",
@@ -163,7 +162,7 @@ def in_fixed_point(
     fit: bool = True,
 ) -> Graph:
     """Return a prepared network in fixed point: of the ways that are asked for, the one of least noise."""
-    found, noise_of = [], partial(noise, folded, inputs)
+    found, noise_of = [], partial(output_noise, folded, inputs)
     for own in sorted({False, per_channel}):
 
         def quantised(network: Graph, own: bool = own) -> Graph:
@@ -193,24 +192,6 @@ def prepared(graph: Graph, samples: Any, steps: list[Step] | None = None) -> tup
     inputs = checked_samples(folded, samples)
     check_weights(folded)
     return folded, inputs
-
-
-def noise(graph: Graph, inputs: dict[str, np.ndarray], quantised: Graph) -> float:
-    """Return the noise of a quantised network's outputs, as a share of the variance of each channel."""
-    return relative_noise(*(_scores(g, inputs) for g in (graph, quantised)))
-
-
-def _scores(graph: Graph, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The outputs; of one that decides what it decides by, since noise seldom shows in a class."""
-    points = {}
-    for name in graph.outputs:
-        value = graph.operands(name)[0]
-        while graph.nodes[value.node]["type"] in _BEHIND_DECISIONS:
-            value = graph.operands(value.node)[0]
-        decides = graph.nodes[value.node]["type"] in _DECISIONS
-        points[name] = graph.operands(value.node)[0].node if decides else name
-    values = evaluate_nodes(graph, inputs, set(points.values()))
-    return {name: values[point] for name, point in points.items()}
 
 
 class _Quantiser:

@@ -10,7 +10,8 @@ from graphrewrite import Graph, evaluate
 from graphrewrite.lowering.errors import QuantisationLossError, QuantisationWarning
 from graphrewrite.lowering.quantisation.agreement import Reference
 from graphrewrite.lowering.quantisation.calibration import Widths, layer_names
-from graphrewrite.lowering.quantisation.quantiser import in_fixed_point, noise, prepared
+from graphrewrite.lowering.quantisation.output_noise import output_noise
+from graphrewrite.lowering.quantisation.quantiser import in_fixed_point, prepared
 from graphrewrite.runtime.progress import progress
 
 __all__ = ["search_widths"]
@@ -99,7 +100,7 @@ def search_widths(
     with progress(places, "search widths") as shown:
         for place in shown:
             tried = [widths | {place: width} for width in range(_LEAST, start + 1)]
-            found = [noise(folded, inputs, quantised(each)) for each in tried]
+            found = [output_noise(folded, inputs, quantised(each)) for each in tried]
             if len(set(found)) > 1:  # else it has no say, as the exact results of a last layer
                 curves[place] = found
     order = _order(curves)

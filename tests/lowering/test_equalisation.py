@@ -15,7 +15,8 @@ from graphrewrite.graph.rewiring import rewire
 from graphrewrite.lowering import QuantisationError, QuantisationWarning, from_onnx, quantise
 from graphrewrite.lowering.quantisation.calibration import Widths
 from graphrewrite.lowering.quantisation.channel_ties import ChannelTies
-from graphrewrite.lowering.quantisation.equalisation import equalised, relative_noise
+from graphrewrite.lowering.quantisation.equalisation import equalised
+from graphrewrite.lowering.quantisation.output_noise import relative_noise
 from graphrewrite.rules import FOLDING, RULES
 from tests.lowering.test_scaled_inputs import F, noise, weights
 from tests.support.learnt_networks import learnt

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor, evaluate, op
 from graphrewrite.lowering import from_onnx, quantise
-from graphrewrite.lowering.quantisation.equalisation import relative_noise
 from graphrewrite.lowering.quantisation.fixed_point_formats import fractions_of, on_grid
+from graphrewrite.lowering.quantisation.output_noise import relative_noise
 from graphrewrite.lowering.quantisation.weight_rounding import ENOUGH, fitted, mean_shift, moments
 from tests.support.lowering_networks import residual_cnn, weights
 from tests.support.random_networks import numbers, widths

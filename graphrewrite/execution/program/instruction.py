@@ -7,6 +7,7 @@ every copy moves long runs, and a matrix product with the weights on the left ha
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +42,7 @@ class Register(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Instruction:
+class Instruction(ABC):
     """Interface of instructions.
 
     Attributes
@@ -61,9 +62,9 @@ class Instruction:
         """Return the actions that compute it on arrays, bound once for all chunks."""
         return self.actions(*map(registers.__getitem__, self.reads), registers[self.writes])
 
+    @abstractmethod
     def actions(self, *arrays: Any, **_: Any) -> list[Action]:
         """Return the actions that compute it on the arrays that it reads and the one that it writes."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
