@@ -11,9 +11,9 @@ from graphrewrite import Graph, Tensor
 from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
 from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
+from graphrewrite.lowering.exchange.functions import OURS
 from graphrewrite.lowering.exchange.importer import COPY
 from graphrewrite.lowering.exchange.metadata import write_metadata
-from graphrewrite.lowering.exchange.model_file import OURS
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, Type, element_dtype, element_of

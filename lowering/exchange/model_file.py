@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.generic_nodes import is_known
+from graphrewrite.lowering.exchange.functions import MAIN, all_nodes, inlined, with_definitions
 
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["OURS", "load_model"]
+__all__ = ["load_model"]
 
-OURS = "graphrewrite"
-"""Domain of the functions that `to_onnx` writes for ops that ONNX lacks; the import reads them as ops."""
 _READ = range(13, 29)
 """Opsets of the import table; older models are converted to `_CONVERTED`."""
 _CONVERTED = 17
-_DEFINED = 18
-"""First opset in which onnx defines most composite ops by simple ones."""
 _BROADCAST = 7
 """First opset in which operands broadcast as in numpy."""
-_MAIN = ("", "ai.onnx")
 _LARGE = 4096
 """Constants of more bytes bypass onnx's tools, which would copy them several times."""
 
@@ -39,9 +33,10 @@ def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict
     # The order matters: functions are inlined in their own opset, and only then are all nodes converted to another.
     whole, name = _parsed(model)
     proto, weights = without_weights(whole)
+    _import_domains(proto)
     _check(proto, name)
     if proto.functions:
-        proto = _inlined(proto, name)
+        proto = inlined(proto, name)
     version = _version(proto)
     if version is not None and version >= _READ.stop:
         raise ModelError(
@@ -50,7 +45,7 @@ def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict
         )
     if version is not None and version < _READ.start:
         proto = _converted(proto, name, version)
-    return _expanded(proto, table), weights
+    return with_definitions(proto, table), weights
 
 
 def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
@@ -144,12 +139,41 @@ def _check(proto: onnx.ModelProto, name: str) -> None:
                 "onnx.load, which reads that file"
             )
     try:
-        onnx.checker.check_model(proto)
+        onnx.checker.check_model(_with_shapes(proto))
     except onnx.checker.ValidationError as error:
-        # onnx refuses what it has no schema of, which is no fault of the model.
+        # onnx refuses what it has no schema of, and functions of another opset, which are no faults of the model.
         own = {(f.domain, f.name) for f in proto.functions}
-        if all(onnx.defs.has(n.op_type, n.domain) or (n.domain, n.op_type) in own for n in proto.graph.node):
+        known = all(onnx.defs.has(n.op_type, n.domain) or (n.domain, n.op_type) in own for n in proto.graph.node)
+        if known and len({_version(part) for part in (proto, *proto.functions)}) == 1:
             raise ModelError(f"{name} is not a valid ONNX model: {_first(error)}") from None
+
+
+def _with_shapes(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model whose inputs and outputs all have shapes, some wrong: onnx's checker wants one, and reads none."""
+    values = (*proto.graph.input, *proto.graph.output)
+    if all(value.type.tensor_type.HasField("shape") for value in values):
+        return proto
+    shaped = type(proto)()
+    shaped.CopyFrom(proto)
+    for value in (*shaped.graph.input, *shaped.graph.output):
+        kind = value.type
+        if kind.WhichOneof("value") in (None, "tensor_type") and not kind.tensor_type.HasField("shape"):
+            kind.tensor_type.elem_type = kind.tensor_type.elem_type or 1
+            kind.tensor_type.shape.SetInParent()
+    return shaped
+
+
+def _import_domains(proto: onnx.ModelProto) -> None:
+    """Import the domains that nodes are of and the model forgot, as exporters of QONNX and FINN did."""
+    from onnx import defs
+
+    known = {schema.domain for schema in defs.get_all_schemas()}
+    for part, nodes in ((proto, proto.graph.node), *((function, function.node) for function in proto.functions)):
+        imported = {entry.domain for entry in part.opset_import}
+        used = dict.fromkeys(node.domain for node in all_nodes(nodes))
+        for domain in used:
+            if domain not in imported and domain not in known:
+                part.opset_import.add(domain=domain, version=1)
 
 
 def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
@@ -164,21 +188,9 @@ def _texts(graph: onnx.GraphProto) -> Iterator[str | bytes]:
         yield from (attribute.name for attribute in node.attribute)
 
 
-def _version(proto: onnx.ModelProto) -> int | None:
-    versions = [o.version for o in proto.opset_import if o.domain in _MAIN]
+def _version(proto: onnx.ModelProto | onnx.FunctionProto) -> int | None:
+    versions = [o.version for o in proto.opset_import if o.domain in MAIN]
     return versions[0] if versions else None
-
-
-def _inlined(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
-    """Inline the functions of a model, except the library's own."""
-    from onnx import inliner
-
-    kept = [(f.domain, f.name) for f in proto.functions if f.domain == OURS]
-    try:
-        inlined: onnx.ModelProto = inliner.inline_selected_functions(proto, kept, exclude=True)
-    except Exception as error:  # the inliner raises whatever its C++ side throws
-        raise ModelError(f"the functions of {name} cannot be inlined: {_first(error)}") from None
-    return inlined
 
 
 def _converted(proto: onnx.ModelProto, name: str, version: int) -> onnx.ModelProto:
@@ -214,27 +226,3 @@ def _with_slopes_by_channel(proto: onnx.ModelProto) -> onnx.ModelProto:
             for _ in range(slopes[value.name] - 2):
                 shape.dim.add().dim_value = 1
     return changed
-
-
-def _expanded(proto: onnx.ModelProto, table: Container[str]) -> onnx.ModelProto:
-    """Replace ops that the table lacks by onnx's definition of them, if there is one."""
-    from onnx import inliner, version_converter
-
-    strange = {(n.domain, n.op_type) for n in proto.graph.node if n.domain in _MAIN and not is_known(n, table)}
-    strange = {(domain, kind) for domain, kind in strange if _has_definition(domain, kind, _version(proto))}
-    if not strange:
-        return proto
-    with suppress(Exception):  # whatever the C++ sides throw: then they stay unknown
-        if (_version(proto) or 0) < _DEFINED:
-            proto = version_converter.convert_version(proto, _DEFINED)
-        proto = inliner.inline_selected_functions(proto, sorted(strange), inline_schema_functions=True)
-    return proto
-
-
-def _has_definition(domain: str, kind: str, version: int | None) -> bool:
-    import onnx
-
-    if not onnx.defs.has(kind, domain):
-        return False
-    schema: Any = onnx.defs.get_schema(kind, version or 1, domain)
-    return bool(schema.has_function or schema.has_context_dependent_function)

@@ -16,7 +16,8 @@ from graphrewrite.types import HELD_WIDER, element_dtype
 __all__ = ["BLOCKED", "QUANTISED"]
 
 BLOCKED: dict[str, Any] = same_names(whole, "axis", "block_size")
-_QONNX_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas")
+_QONNX_DOMAINS = ("qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general")
+"""Names that the domain has had; the first one is written."""
 
 
 def _no_zero_point(_: Mapping[str, Any], types: Sequence[Tensor | None]) -> np.ndarray:

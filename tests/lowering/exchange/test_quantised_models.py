@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from graphrewrite import evaluate, verify
@@ -113,3 +114,58 @@ def test_qonnx_models_are_as_qonnx_executes_them(name: str, monkeypatch: pytest.
         (wanted,) = execute_onnx(wrapper, {given: x}).values()
     (found,) = evaluate(graph, {given: x}).values()
     np.testing.assert_array_equal(found, wanted)
+
+
+def published(opset: int, domain: str, *, imported: bool, batch: int | str) -> onnx.ModelProto:
+    """A perceptron in the form in which Brevitas, FINN and QKeras write theirs: a flattened picture, scaled to -1 … 1,
+    quantised weights that are transposed for a product, a batch norm, and a scale for the scores."""
+    rng = np.random.default_rng(0)
+    constants = {
+        **{
+            name: rng.normal(size=shape) for name, shape in (("w1", (8, 16)), ("w2", (3, 8)), ("gain", 8), ("shift", 8))
+        },
+        "mean": rng.normal(size=8),
+        "variance": rng.uniform(0.5, 2, size=8),
+        "one": 1.0,
+        "two": 2.0,
+        "half": 0.5,
+        "zero": 0.0,
+        "bits": 2.0,
+        "ones": [1.0],
+        "scores": [0.25],
+    }
+    one, half = ["one", "zero", "bits"], ["half", "zero", "bits"]
+    fake = {"domain": domain, "signed": 1, "narrow": 1, "rounding_mode": "ROUND"}
+    nodes = [
+        helper.make_node("Flatten", ["x"], ["flat"]),
+        helper.make_node("Mul", ["flat", "two"], ["doubled"]),
+        helper.make_node("Sub", ["doubled", "ones"], ["centred"]),
+        helper.make_node("Quant", ["centred", *half], ["q1"], **fake),
+        helper.make_node("Quant", ["w1", *one], ["qw1"], domain=domain, signed=1),
+        helper.make_node("Transpose", ["qw1"], ["t1"], perm=[1, 0]),
+        helper.make_node("MatMul", ["q1", "t1"], ["h"]),
+        helper.make_node("BatchNormalization", ["h", "gain", "shift", "mean", "variance"], ["normed"], momentum=0.9),
+        helper.make_node("BipolarQuant", ["normed", "one"], ["q2"], domain=domain),
+        helper.make_node("BipolarQuant", ["w2", "one"], ["qw2"], domain=domain),
+        helper.make_node("Transpose", ["qw2"], ["t2"], perm=[1, 0]),
+        helper.make_node("MatMul", ["q2", "t2"], ["s"]),
+        helper.make_node("Mul", ["s", "scores"], ["y"]),
+    ]
+    values = [
+        helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", (batch, 1, 4, 4)), ("y", (batch, 3)))
+    ]
+    tensors = [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "torch-jit-export", values[:1], values[1:], tensors)
+    imports = [helper.make_opsetid("", opset), *([helper.make_opsetid(domain, 1)] if imported else [])]
+    return helper.make_model(graph, opset_imports=imports, ir_version=6)
+
+
+@pytest.mark.parametrize("opset", [9, 11, 14])
+@pytest.mark.parametrize("imported", [False, True], ids=["forgotten", "imported"])
+@pytest.mark.parametrize("domain", ["qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general"])
+def test_qonnx_models_are_read_as_published(domain: str, imported: bool, opset: int) -> None:
+    given = published(opset, domain, imported=imported, batch=1)
+    graph = from_onnx(given)
+    assert graph == from_onnx(published(17, "qonnx.custom_op.general", imported=True, batch="N"))
+    assert len(given.opset_import) == 1 + imported  # what was given is untouched
+    assert from_onnx(to_onnx(graph), batch=None) == graph
