@@ -16,9 +16,9 @@ from graphrewrite.graph.storage import copy_into, own
 from graphrewrite.graph.value import Value
 from graphrewrite.op.library import LIBRARY, find_op
 from graphrewrite.op.literals import as_constant, constant_type
-from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED, attributes_in
-from graphrewrite.types import Tensor, Type, element_of, fitted, one_object
+from graphrewrite.types import Element, Type, as_type, element_of, fitted, one_object
 
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
 
@@ -37,7 +37,7 @@ class Graph(GraphMethods, Dataflow):
 
     Examples
     --------
-    >>> from graphrewrite import op
+    >>> from graphrewrite import Tensor, op
     >>> g = Graph("twice")
     >>> x = g.input("x", Tensor("f32", ("N", 2)))
     >>> _ = g.output("y", op.relu(x) + x)
@@ -87,7 +87,7 @@ class Graph(GraphMethods, Dataflow):
         return Value(self, name)
 
     def constant(
-        self, value: Any, *, name: str | None = None, type: Type | None = None, origin: Iterable[str] = ()
+        self, value: Any, *, name: str | None = None, type: Type | Element | None = None, origin: Iterable[str] = ()
     ) -> Value:
         """Add a constant and return its value.
 
@@ -97,14 +97,15 @@ class Graph(GraphMethods, Dataflow):
             The array, or mantissas where ``type`` has a fixed-point element; kept in the dtype of a given type.
         name : str, optional
             A fresh ``constant_…`` where not given.
-        type : Tensor, optional
+        type : Tensor or element type, optional
             Follows from the array where not given.
         origin : iterable of str
             Names in the graph that it was made from.
         """
-        array = np.asarray(value) if type is None else fitted(type, value)
+        array = np.asarray(value)
+        result = as_type(element_of(array.dtype) if type is None else type, array.shape)
+        array = array if type is None else fitted(result, value)
         name = self.fresh("constant") if name is None else name
-        result = Tensor(element_of(array.dtype), array.shape) if type is None else type
         self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
         return Value(self, name)
 
@@ -158,7 +159,7 @@ class Graph(GraphMethods, Dataflow):
             If operands or attributes do not fit the op; the graph is as it was.
         """
         operands = op.without_omitted(operands)
-        attributes = {k: as_attribute(v) for k, v in (attributes or {}).items()}
+        attributes = op.as_attributes(attributes or {})
         op.check(len(operands), attributes)
         values = [x for x in operands if isinstance(x, Value)]
         for value in values:

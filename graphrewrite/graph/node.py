@@ -13,7 +13,7 @@ from graphrewrite.graph.node_class import class_of, kind_of_attribute
 from graphrewrite.graph.value import Value
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.library import find_op
-from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.op.op import Op
 from graphrewrite.schema import IrData, field
 from graphrewrite.schema.backing import Backing
 from graphrewrite.schema.equality import same_data
@@ -205,7 +205,7 @@ class Node(IrData):
         if meaning not in op.attributes and not isinstance(op, Generic):
             raise self._unknown(name)
         try:
-            stored = as_attribute(kind_of_attribute(op, meaning).store(value, path))
+            stored = op.as_attributes({meaning: kind_of_attribute(op, meaning).store(value, path)})[meaning]
         except RecursionError:
             raise DataError("is nested too deeply, or contains itself", path=path) from None
         self._backing.refuse_cycle(stored, path)

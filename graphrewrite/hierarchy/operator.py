@@ -10,7 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.graph.value import Value
 from graphrewrite.op import as_constant
-from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED, attributes_in
 from graphrewrite.schema.equality import same_data
 
@@ -59,7 +59,7 @@ class Operator:
             if isinstance(value, Value) and value.graph is not graph:
                 raise GraphError("is a value of another graph; copy it to this graph first", node=value.node)
         # Attributes of an operator without nodes; afterwards the nodes hold them.
-        self._given = {key: as_attribute(value) for key, value in attributes.items()}
+        self._given = op.as_attributes(attributes)
         op.check(max(len(op.operands), len(parameters)), self._given)
         arrays = [None if isinstance(x, Value) else as_constant(x) for x in parameters]
         self.graph, self.op = graph, op
@@ -138,7 +138,7 @@ class Operator:
         TypeMismatchError
             If the op does not have the attribute, or type inference fails; the graph is unchanged.
         """
-        new = {**self.attributes, **{key: as_attribute(value) for key, value in attributes.items()}}
+        new = {**self.attributes, **self.op.as_attributes(attributes)}
         self.op.check(len(self.op.operands), new)
         nodes = self.nodes
         before = [dict(self.graph.nodes[node]) for node in nodes]

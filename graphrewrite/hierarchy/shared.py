@@ -10,7 +10,18 @@ import numpy as np
 from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.value import Value
-from graphrewrite.types import Stream, Tensor, Type, contradiction, element_dtype, element_of, one_object
+from graphrewrite.types import (
+    Element,
+    Stream,
+    Tensor,
+    Type,
+    as_element,
+    as_type,
+    contradiction,
+    element_dtype,
+    element_of,
+    one_object,
+)
 
 if TYPE_CHECKING:
     from graphrewrite.hierarchy.module import Module
@@ -89,17 +100,17 @@ class Shared:
         return f"<{kind} {self.name!r} of module {self.module.name!r}: {self.type}>"
 
 
-def frozen(name: str, value: Any, type: Type | None = None) -> tuple[np.ndarray, Type]:
+def frozen(name: str, value: Any, type: Type | Element | None = None) -> tuple[np.ndarray, Type]:
     """Return a read-only copy of an array, and its type; `name` is for messages."""
     if isinstance(type, Stream):
         raise TypeMismatchError(f"the type of the constant {name!r} is a Tensor, got {type}")
-    dtype = None if type is None or isinstance(value, np.ndarray) else element_dtype(type.element)
+    element = None if type is None else type.element if isinstance(type, Tensor) else as_element(type)
     try:
-        array = np.array(value, dtype)
+        array = np.array(value, None if element is None or isinstance(value, np.ndarray) else element_dtype(element))
     except (OverflowError, TypeError, ValueError) as error:
         expected = "numbers in lists of equal lengths" if type is None else f"numbers of {type}"
         raise TypeMismatchError(f"the constant {name!r} needs {expected}: {error}") from error
-    kind = Tensor(element_of(array.dtype), array.shape) if type is None else type
+    kind = as_type(element_of(array.dtype) if type is None else type, array.shape)
     wrong = contradiction(kind, array)
     if wrong is not None:
         raise TypeMismatchError(f"the constant {name!r} {wrong}, and is declared {kind}")

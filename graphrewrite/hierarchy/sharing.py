@@ -13,7 +13,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy.membership import inner_first
 from graphrewrite.hierarchy.shared import Shared, frozen
-from graphrewrite.types import Tensor, Type, contradiction, element_dtype, one_object
+from graphrewrite.types import Element, Tensor, Type, contradiction, element_dtype, one_object
 
 __all__ = ["Sharing"]
 
@@ -35,7 +35,7 @@ class Sharing:
         """The types of the inputs that graphs share, by name."""
         return MappingProxyType({name: kind for name, kind in self._types.items() if name not in self._constants})
 
-    def constant(self, name: str, value: Any, type: Type | None = None) -> Shared:
+    def constant(self, name: str, value: Any, type: Type | Element | None = None) -> Shared:
         """Add a constant that graphs share.
 
         Parameters
@@ -44,7 +44,7 @@ class Sharing:
             A name that no constant or placeholder has.
         value : array-like
             The array, which is copied; mantissas if the type has a number format.
-        type : Tensor, optional
+        type : Tensor or element type, optional
             Derived from the array if not given.
 
         Returns

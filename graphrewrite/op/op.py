@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -14,9 +15,9 @@ from graphrewrite.op.axes import Arrangement, Axes
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
-from graphrewrite.types import Type, one_object
+from graphrewrite.types import Type, as_element, one_object
 
-__all__ = ["Alternatives", "Cost", "Infer", "Op", "as_attribute"]
+__all__ = ["Alternatives", "Cost", "Infer", "Op"]
 
 
 def as_attribute(value: Any) -> Any:
@@ -82,6 +83,7 @@ class Op(Signature):
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
+        attributes = self._with_element(attributes)
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
@@ -195,6 +197,29 @@ class Op(Signature):
         if arrangement is None:
             return tuple(map(np.asarray, results))
         return tuple(np.transpose(array, arrangement.result) for array in results)
+
+    def as_attributes(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return attributes in the form in which nodes have them; an element type may be written as in other packages.
+
+        Parameters
+        ----------
+        attributes : mapping
+            Keyword attributes.
+
+        Examples
+        --------
+        >>> from graphrewrite import op
+        >>> op.cast.as_attributes({"element": np.float16}), op.transpose.as_attributes({"perm": [1, 0]})
+        ({'element': 'f16'}, {'perm': (1, 0)})
+        """
+        return {key: as_attribute(value) for key, value in self._with_element(attributes).items()}
+
+    def _with_element(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        given = dict(attributes)
+        if "element" in given and "element" in self.attributes:
+            with suppress(TypeMismatchError):  # a variable of a rule, or something that inference refuses
+                given["element"] = as_element(given["element"])
+        return given
 
     def stored(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes that a node stores: one at its default is left out, so that equal nodes look equal."""

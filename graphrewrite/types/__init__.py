@@ -8,8 +8,8 @@ bf16[N,26,26,8] NHWC 0.5
 
 from __future__ import annotations
 
-from graphrewrite.types.edge import Type, one_object
-from graphrewrite.types.element import Element, check_element, element_dtype, element_kind, element_of
+from graphrewrite.types.edge import Type, as_type, one_object
+from graphrewrite.types.element import Element, as_element, check_element, element_dtype, element_kind, element_of
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import HELD_WIDER, NAMES, SHORT_INTEGERS, USUAL_NAMES, integer_limits
@@ -35,6 +35,8 @@ __all__ = [
     "Stream",
     "Tensor",
     "Type",
+    "as_element",
+    "as_type",
     "check_element",
     "check_layout",
     "contradiction",

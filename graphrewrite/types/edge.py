@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
+from graphrewrite.types.element import as_element
 from graphrewrite.types.stream import Stream
 from graphrewrite.types.tensor import Tensor
 
-__all__ = ["Type", "one_object"]
+__all__ = ["Type", "as_type", "one_object"]
 
 Type = Tensor | Stream
 """Type of an edge: a tensor, or at the stream level a stream."""
+
+
+def as_type(kind: Any, shape: Iterable[Any]) -> Type:
+    """Return a type itself, or that of a tensor of an element type and a shape.
+
+    Parameters
+    ----------
+    kind : Tensor, Stream or element type
+        The type, or an element type as `graphrewrite.types.as_element` takes it.
+    shape : iterable of int or str
+        The shape, where only an element type is given.
+
+    Examples
+    --------
+    >>> print(as_type("float32", (2, 3)), as_type(Tensor("i8", (4,)), (2, 3)))
+    f32[2,3] i8[4]
+    """
+    return kind if isinstance(kind, Tensor | Stream) else Tensor(as_element(kind), tuple(shape))
 
 
 @lru_cache(maxsize=4096)

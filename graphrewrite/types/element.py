@@ -8,10 +8,10 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.named import HELD_WIDER, NAMES, check_name, named_dtype
+from graphrewrite.types.named import HELD_WIDER, NAMES, as_name, named_dtype
 from graphrewrite.types.quantised import Quantised
 
-__all__ = ["Element", "check_element", "element_dtype", "element_kind", "element_of"]
+__all__ = ["Element", "as_element", "check_element", "element_dtype", "element_kind", "element_of"]
 
 Element = str | FixedPoint | Quantised
 """An element type: a name such as ``"f32"``, a fixed-point format, or a quantised one."""
@@ -20,8 +20,34 @@ _BY_DTYPE = {named_dtype(name): name for name in NAMES if name not in HELD_WIDER
 _KINDS = {"f": "float", "b": "bool", "i": "integer", "u": "integer"}
 
 
+def as_element(element: Any) -> Element:
+    """Return the element type that something says in the words of numpy, PyTorch, ml_dtypes or ONNX.
+
+    Parameters
+    ----------
+    element : str, dtype, type, FixedPoint or Quantised
+        ``"f32"``, ``"float32"``, ``"half"``, ``np.float32``, ``np.dtype("uint8")``, ``torch.bfloat16``, ``bool``, ….
+        Short names are this library's: ``"i4"`` has four bits.
+
+    Raises
+    ------
+    TypeMismatchError
+        With those that there are.
+
+    Examples
+    --------
+    >>> as_element("float32"), as_element(np.int8), as_element("torch.bfloat16"), as_element("float8_e5m2")
+    ('f32', 'i8', 'bf16', 'f8e5m2')
+    >>> as_element(float)
+    Traceback (most recent call last):
+    ...
+    graphrewrite.errors.TypeMismatchError: 'float' does not say how many bits it has; write 'f32' or 'f64'
+    """
+    return element if isinstance(element, FixedPoint | Quantised) else as_name(element)
+
+
 def check_element(element: object) -> None:
-    """Raise unless something is an element type.
+    """Raise unless something is an element type in this library's own words, as graphs store it.
 
     Parameters
     ----------
@@ -39,10 +65,10 @@ def check_element(element: object) -> None:
     >>> check_element("int4")
     Traceback (most recent call last):
     ...
-    graphrewrite.errors.TypeMismatchError: unknown element type 'int4'; known are f16, ...; did you mean 'i4'?
+    graphrewrite.errors.TypeMismatchError: the element type 'int4' is written 'i4' in a graph
     """
-    if not isinstance(element, FixedPoint | Quantised):
-        check_name(element)
+    if element not in NAMES and (name := as_element(element)) != element:
+        raise TypeMismatchError(f"the element type {element!r:.60} is written {name!r} in a graph")
 
 
 def element_kind(element: Element) -> str:
@@ -63,6 +89,7 @@ def element_kind(element: Element) -> str:
     >>> element_kind("bf16"), element_kind("bool"), element_kind("u4"), element_kind(FixedPoint(True, 4))
     ('float', 'bool', 'integer', 'fixed')
     """
+    element = as_element(element)
     if isinstance(element, str):
         return "float" if element == "bf16" else _KINDS[element[0]]
     return "fixed" if isinstance(element, FixedPoint) else "quantised"
@@ -81,7 +108,7 @@ def element_dtype(element: Element) -> np.dtype[Any]:
     >>> element_dtype("f32"), element_dtype("bf16"), element_dtype(FixedPoint(False, 9))
     (dtype('float32'), dtype('float32'), dtype('uint16'))
     """
-    return named_dtype(element) if isinstance(element, str) else element.dtype
+    return element.dtype if isinstance(element, FixedPoint | Quantised) else named_dtype(element)
 
 
 def element_of(dtype: Any) -> str:

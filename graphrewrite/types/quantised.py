@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.runtime.display import Displayed
-from graphrewrite.types.named import integer_limits, named_dtype
+from graphrewrite.types.named import as_name, integer_limits, named_dtype
 
 __all__ = ["STORAGES", "Quantised"]
 
@@ -46,6 +46,7 @@ class Quantised(Displayed):
     axis: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "storage", as_name(self.storage))
         if self.storage not in STORAGES:
             raise TypeMismatchError(f"the storage is one of {', '.join(STORAGES)}, got {self.storage!r}")
         scale, zero_point = self._each(self.scale, float), self._each(self.zero_point, operator.index)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.types.edge import Type
-from graphrewrite.types.element import Element, element_dtype
+from graphrewrite.types.element import Element, as_element, element_dtype
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.named import HELD_WIDER, SHORT_INTEGERS, integer_limits
 from graphrewrite.types.quantised import Quantised
@@ -48,7 +48,7 @@ def hold(element: Element, array: Any) -> np.ndarray:
     >>> hold("bf16", np.array([1.0, 1.001, 3.14159], np.float32)).tolist()
     [1.0, 1.0, 3.140625]
     """
-    array = np.asarray(array)
+    array, element = np.asarray(array), as_element(element)
     if isinstance(element, Quantised):
         element = element.storage
     if element in _ROUNDED:
@@ -162,6 +162,7 @@ def out_of_range(element: Element, array: Any) -> str | None:
     >>> out_of_range("u8", [3, 256]), out_of_range("i8", [0.5])
     ('holds 256, but u8 ranges from 0 to 255', 'holds 0.5, but i8 has integers only')
     """
+    element = as_element(element)
     array, dtype = _numbers(element, array), element_dtype(element)
     limits = _limits(element)
     if dtype.kind not in "iu" or not array.size or (array.dtype == dtype and limits is None):

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.runtime.display import Displayed
-from graphrewrite.types.element import Element, check_element
+from graphrewrite.types.element import Element, as_element
 from graphrewrite.types.layout import check_layout, permuted
 from graphrewrite.types.quantised import Quantised
 
@@ -68,8 +68,9 @@ class Tensor(Displayed):
 
     Parameters
     ----------
-    element : str, FixedPoint or Quantised
-        ``"f32"``, ``"i4"``, ``"bool"``, …, or a number format.
+    element : str, dtype, FixedPoint or Quantised
+        ``"f32"``, ``"i4"``, ``"bool"``, …, or a number format; in words of numpy, PyTorch or ONNX too, as in
+        ``"float32"`` or ``np.int8`` (`graphrewrite.types.as_element`).
     shape : tuple of int or str
         Sizes; a string is a size that run time decides.
     layout : str, optional
@@ -100,7 +101,7 @@ class Tensor(Displayed):
                 existing = None
             if existing is not None:
                 return existing
-        check_element(element)
+        element = as_element(element)
         sizes = checked_shape(shape)
         if layout is not None:
             check_layout(layout, len(sizes))

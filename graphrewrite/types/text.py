@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphrewrite.errors import GraphRewriteError, ParseError, TypeMismatchError
 from graphrewrite.types.edge import Type
-from graphrewrite.types.element import Element, check_element
+from graphrewrite.types.element import Element, as_element
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.quantised import Quantised
 from graphrewrite.types.stream import Stream
@@ -49,11 +49,9 @@ def parse_element(text: str) -> Element:
     Quantised(storage='i8', scale=(0.5, 0.25), zero_point=(3, 0), axis=1)
     """
     try:
-        element = _element(text.strip())
-        check_element(element)
+        return as_element(_element(text.strip()))
     except TypeMismatchError as error:
         raise ParseError(f"{text!r}: {error}") from error
-    return element
 
 
 def _element(text: str) -> Element:

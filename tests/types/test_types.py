@@ -10,17 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrewrite import FixedPoint, Stream, Tensor
-from graphrewrite.errors import GraphRewriteError, ParseError, TypeMismatchError
+from graphrewrite import FixedPoint, Graph, Stream, Tensor, op, rewrite, rule, verify
+from graphrewrite.errors import GraphRewriteError, ParseError, TypeMismatchError, VerificationError
 from graphrewrite.testing import types
 from graphrewrite.types import (
     HELD_WIDER,
     NAMES,
     STORAGES,
     Quantised,
+    as_element,
     element_dtype,
     element_kind,
     element_of,
+    hold,
     integer_limits,
     parse_element,
     parse_type,
@@ -127,8 +129,6 @@ def test_element_types_and_dtypes_are_each_other_s_inverse():
         (lambda: FixedPoint(True, 8, 10**9), "fraction"),
         (lambda: FixedPoint(True, 8.5), "are integers"),
         (lambda: Tensor("f99", ()), "unknown element type 'f99'"),
-        (lambda: Tensor("float32", ()), "unknown element type 'float32'"),
-        (lambda: Tensor(np.float32, ()), "unknown element type"),
         (lambda: Tensor(["f32"], ()), "unknown element type"),
         (lambda: Tensor("f32", (-1,)), "0 to 2"),
         (lambda: Tensor("f32", (2**70,)), "0 to 2"),
@@ -206,3 +206,102 @@ def test_any_text_is_a_type_or_a_parse_error(text):
 def test_a_sign_that_is_no_truth_value():
     with pytest.raises(TypeMismatchError, match="signed is True or False, got 'no'"):
         FixedPoint("no", 8, 4)  # type: ignore[arg-type]
+
+
+class Torch:
+    """The dtypes of PyTorch, which say no more than their names."""
+
+    class dtype:  # as it is called there
+        def __init__(self, name: str) -> None:
+            self.text = f"torch.{name}"
+
+        def __str__(self) -> str:
+            return self.text
+
+
+WRITTEN = {
+    "f16": ["float16", "half", np.float16, np.dtype("float16"), Torch.dtype("float16")],
+    "f32": ["float32", "single", np.float32, np.dtype(">f4"), "torch.float32"],
+    "f64": ["float64", "double", np.float64],
+    "bf16": ["bfloat16", Torch.dtype("bfloat16")],
+    "bool": ["bool_", bool, np.bool_, Torch.dtype("bool")],
+    "i8": ["int8", np.int8],
+    "u2": ["uint2"],
+    "i4": ["int4"],
+    "i64": ["int64", np.dtype("i8")],
+    "f8e4m3fn": ["float8_e4m3fn", "float8e4m3fn", Torch.dtype("float8_e4m3fn")],
+    "f8e8m0": ["float8_e8m0fnu", "float8e8m0"],
+    "f4e2m1": ["float4_e2m1fn", "float4e2m1"],
+}
+
+
+@pytest.mark.parametrize(("name", "written"), [(name, word) for name, words in WRITTEN.items() for word in words])
+def test_element_types_are_written_as_in_other_packages(name, written):
+    kind = Tensor(name, (2,))
+    assert Tensor(written, (2,)) is kind
+    assert element_dtype(written) == element_dtype(name)
+    assert element_kind(written) == element_kind(name)
+    assert hold(written, np.ones(2)).dtype == element_dtype(name)
+    graph = Graph("g")
+    x = graph.input("x", Tensor("f32", (2,)))
+    assert op.cast(x, element=written).type is kind
+    assert graph.constant([0, 1], type=written).type is kind
+    assert str(graph) == str(Graph.parse(str(graph)))
+    assert np.array_equal(
+        op.cast(np.array([1.001, 300]), element=written), op.cast(np.array([1.001, 300]), element=name)
+    )
+    if isinstance(written, str) and "." not in written:
+        assert parse_type(f"{written}[2]") is kind
+        assert Graph.parse(f"graph g\nx = input() : f32[2]\ny = cast(x, element='{written}')").result_type("y") is kind
+
+
+@given(st.sampled_from(NAMES))
+def test_the_dtypes_of_ml_dtypes_are_known(name):
+    found = pytest.importorskip("ml_dtypes")
+    for word in WRITTEN.get(name, ()):
+        if isinstance(word, str) and hasattr(found, word):
+            assert as_element(getattr(found, word)) == name
+            assert as_element(np.dtype(getattr(found, word))) == name
+
+
+def test_a_rule_matches_an_element_type_however_it_is_written():
+    @rule
+    def narrow(x):
+        yield op.cast(op.cast(x, element="float64"), element=np.float16)
+        return op.cast(x, element="half")
+
+    graph = Graph.parse(
+        "graph g\nx = input() : f32[N]\na = cast(x, element='f64')\nb = cast(a, element='f16')\ny = output(b)"
+    )
+    assert [data["type"] for _, data in rewrite(graph, [narrow]).nodes(data=True)] == ["input", "output", "cast"]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("float", "'float' does not say how many bits it has; write 'f32' or 'f64'"),
+        (int, "'int' does not say how many bits it has; write 'i32' or 'i64'"),
+        ("FLOAT32", "unknown element type 'FLOAT32'.*did you mean 'float32'"),
+        ("flaot16", "did you mean 'float16'"),
+        ("complex64", "unknown element type 'complex64'"),
+        (np.complex64, "unknown element type <class 'numpy.complex64'>"),
+        (np.floating, "unknown element type"),
+        (np.dtype([("a", "f4")]), "unknown element type"),
+        (object, "unknown element type"),
+        (None, "unknown element type None"),
+        (3, "unknown element type 3"),
+    ],
+)
+def test_what_is_no_element_type_is_refused(written, message):
+    for use in (lambda: Tensor(written, ()), lambda: op.cast(np.zeros(2), element=written)):
+        with pytest.raises(TypeMismatchError, match=message):
+            use()
+
+
+def test_a_graph_stores_its_own_words():
+    graph = Graph.parse("graph g\nx = input() : f32[2]\na = cast(x, element='f64')\ny = output(a)")
+    graph.nodes["a"]["element"] = "float64"
+    with pytest.raises(VerificationError, match="the element type 'float64' is written 'f64' in a graph"):
+        verify(graph)
+    graph.node("a").element = "half"
+    assert graph.nodes["a"]["element"] == "f16"

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.op import Op
-from graphrewrite.types import Element, FixedPoint, Quantised, check_element, check_layout
+from graphrewrite.types import Element, FixedPoint, Quantised, as_element, check_layout
 
 __all__ = ["Implementation", "bits_of", "check_implementations"]
 
@@ -68,7 +68,7 @@ class Implementation:
         if type(precision) not in (int, type(None)):
             raise TypeMismatchError(f"the precision of an implementation is a number of bits, got {precision!r}")
         if self.element is not None:
-            check_element(self.element)
+            object.__setattr__(self, "element", as_element(self.element))
         if self.layout is not None:
             check_layout(self.layout, len(str(self.layout)))
         bits = self.precision if self.element is None else bits_of(self.element)

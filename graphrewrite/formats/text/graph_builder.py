@@ -106,6 +106,7 @@ def _of_op(graph: Graph, line: NodeLine, types: tuple[Type, ...], ops: Mapping[s
     for key, value in line.attributes.items():
         (annotations if key in RESERVED_ANNOTATIONS else attributes)[key] = value
     try:
+        attributes = op.as_attributes(attributes)
         op.check(len(types), attributes)
         results = op.result_types(types, attributes)
         stored = op.stored(attributes)

@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op import as_constant, constant_type
-from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
 from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.rewriting.match import MatchedValue, UnitMatches
@@ -206,7 +206,7 @@ class Replay(RuleRun):
         like = attributes.pop("like", None)
         if like is not None:
             attributes = {**{k: v for k, v in like.data.items() if k in op.attributes}, **attributes}
-        attributes = {k: as_attribute(v) for k, v in attributes.items()}
+        attributes = op.as_attributes(attributes)
         slots = op.without_omitted(operands)
         first = next((x for x in slots if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in slots)

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.graph import Graph
-from graphrewrite.op.op import Op, as_attribute
+from graphrewrite.op.op import Op
 from graphrewrite.rewriting.match import find_at
 from graphrewrite.rewriting.pattern import Literal, Pattern, PatternNode, Variable
 from graphrewrite.rewriting.rule.bytecode import is_closed
@@ -116,7 +116,7 @@ def _template(terms: Sequence[Any], pattern: Pattern) -> Template:
             captured = {
                 k: -1 - positions[id(v._variable)] for k, v in term.own.items() if isinstance(v, BoundAttribute)
             }
-            attributes = {k: as_attribute(v) for k, v in term.own.items() if k not in captured}
+            attributes = term.ops[0].as_attributes({k: v for k, v in term.own.items() if k not in captured})
             operands = tuple(read[id(operand)] for operand in term.operands)
             like = None if term.like is None else positions[id(term.like)]
             read[id(term)] = TemplateNode(term.ops[0], operands, attributes, captured, like)

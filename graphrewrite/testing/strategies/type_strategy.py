@@ -18,7 +18,7 @@ from graphrewrite.types import (
     Stream,
     Tensor,
     Type,
-    check_element,
+    as_element,
     integer_limits,
 )
 
@@ -67,10 +67,8 @@ def types(
     stream s8f4[1]
     """
     wanted = tuple(classes)
-    given = _ELEMENTS if elements is None else tuple(elements)
-    for element in given:
-        if element not in (FixedPoint, Quantised):
-            check_element(element)
+    chosen = _ELEMENTS if elements is None else elements
+    given = tuple(e if e is FixedPoint or e is Quantised else as_element(e) for e in chosen)
     kinds: list[st.SearchStrategy[Any]] = []
     for kind in wanted:
         if kind is Tensor and given:
