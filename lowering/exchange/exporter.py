@@ -12,8 +12,10 @@ from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
 from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
 from graphrewrite.lowering.exchange.functions import OURS
+from graphrewrite.lowering.exchange.generic_nodes import free_names
 from graphrewrite.lowering.exchange.importer import COPY
 from graphrewrite.lowering.exchange.metadata import write_metadata
+from graphrewrite.lowering.exchange.size_nodes import SizeNodes, has_symbols
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.types import Element, Type, element_dtype, element_of
@@ -44,6 +46,8 @@ class Exporter:
         self.domains: dict[str, int] = {"": opset}
         self.functions: set[str] = set()
         self.refused: list[str] = []
+        self.taken: set[str] = set(graph)
+        self.sizes = SizeNodes(graph, self.name, self.fresh)
 
     def run(self) -> onnx.ModelProto:
         """Return the model."""
@@ -58,9 +62,10 @@ class Exporter:
                 f"{len(self.refused)} nodes have no counterpart in ONNX: {', '.join(self.refused)}; replace them by "
                 "rules first"
             )
-        nodes = [*self.nodes, *copies]
+        nodes = _ordered([*self.nodes, *copies])
         read = {name for node in nodes for name in node.input}
-        constants = [tensor for tensor in self.constants if tensor.name in read or not self.is_left_out(tensor.name)]
+        every = [*self.constants, *self.sizes.constants]
+        constants = [tensor for tensor in every if tensor.name in read or not self.is_left_out(tensor.name)]
         graph = self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, constants)
         imports = [self.onnx.helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         model: onnx.ModelProto = self.onnx.helper.make_model(
@@ -96,12 +101,17 @@ class Exporter:
         """Return the name of a value in the model."""
         name = self.names.get((node, result))
         if name is None:
-            # No node is called like that, unless it was imported from a model that uses colons itself.
-            name = node if result == 0 else f"{node}:{result}"
-            while result and name in self.graph:
-                name += "_"
+            name = node if result == 0 else self.fresh(f"{node}:{result}")
             self.names[node, result] = name
         return name
+
+    def fresh(self, name: str) -> str:
+        """Return a name for a value or node of the model that is free, and take it."""
+        free, count = name, 1
+        while free in self.taken:
+            free, count = f"{name}_{count}", count + 1
+        self.taken.add(free)
+        return free
 
     def add(self, node: str) -> None:
         """Add a node, or record why it cannot be exported."""
@@ -179,7 +189,7 @@ class Exporter:
         written: dict[str, Any] = {
             key: allowed[0] for key, allowed in entry.required.items() if schema is None or key in schema.attributes
         }
-        constants = []
+        static = {}
         for ours, value in attributes.items():
             if value is None:
                 continue
@@ -188,11 +198,15 @@ class Exporter:
             if key is not None:
                 written[key] = self.plain(written_as(entry.attributes[key], value))
             elif index is not None:
-                inputs[index] = f"{node}.{ours}"
-                constants.append(self.static(inputs[index], value, entry.constants[index], tensors))
+                static[index] = ours, written_as(entry.constants[index], value)
             elif value != self.graph.op(node).attributes.get(ours):
                 raise Unfit(f"{ours}={value!r} cannot be expressed in ONNX")
-        self.constants += constants
+        for index, (ours, value) in static.items():
+            if has_symbols(value):
+                inputs[index] = self.computed(node, value, attributes.get("element", "i64"))
+            else:
+                inputs[index] = self.fresh(f"{node}.{ours}")
+                self.constants.append(self.static(inputs[index], value, entry.constants[index], tensors))
         row = [inputs.get(i, "") for i in range(max(inputs, default=-1) + 1)]
         self.emit(node, name, domain, row, written)
 
@@ -220,11 +234,15 @@ class Exporter:
         keys = [key for key, (other, *_) in entry.attributes.items() if other == ours]
         return next((key for key in keys if schema is None or key in schema.attributes), None)
 
-    def static(self, name: str, value: Any, named: Named, types: Sequence[Tensor]) -> Any:
+    def computed(self, node: str, sizes: Any, kind: Element) -> str:
+        """Return the name of sizes that are computed from shapes; of a single one in an element type."""
+        if isinstance(sizes, tuple):
+            return self.sizes.vector(sizes, node)
+        name = self.sizes.scalar(sizes, node)
+        return name if kind == "i64" else self.sizes.add("Cast", [name], to=data_type(kind))
+
+    def static(self, name: str, written: Any, named: Named, types: Sequence[Tensor]) -> Any:
         """Return a constant for an attribute that is an operand in ONNX."""
-        written = written_as(named, value)
-        if isinstance(written, tuple) and any(isinstance(size, str) for size in written):
-            raise Unfit(f"the symbolic size in {written} cannot be expressed in ONNX")
         array = np.asarray(written)
         kind: Element
         # A scalar beside an operand, such as the limit of a clip, has the type of that operand.
@@ -251,6 +269,8 @@ class Exporter:
             self.domains.setdefault(domain, 1)
         if domain == OURS:
             self.functions.add(name)
+        self.nodes += self.sizes.nodes
+        self.sizes.nodes.clear()
         self.nodes.append(
             self.onnx.helper.make_node(name, inputs, outputs, name=node, domain=domain, **_typed(attributes))
         )
@@ -274,6 +294,24 @@ def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
         entries = table.get(graph.nodes[node]["type"], ())
         versions += [_SINCE.get(entry.onnx, 1) for entry in entries[:1]]
     return max(versions)
+
+
+def _ordered(nodes: Sequence[Any]) -> list[Any]:
+    """Return the nodes of a model in their order, but none before one whose result it reads."""
+    # Sizes that data decides are read from the value that has them, which may come later than where they are needed.
+    makers = {name: i for i, node in enumerate(nodes) for name in node.output if name}
+    placed: dict[int, Any] = {}
+    for index in range(len(nodes)):
+        pending = [index]
+        while pending:
+            node = nodes[pending[-1]]
+            reads = (*node.input, *(name for attribute in node.attribute for name in free_names(attribute)))
+            before = [makers[name] for name in reads if name in makers and makers[name] not in placed]
+            if before and pending[-1] not in placed:
+                pending += before
+            else:
+                placed.setdefault(pending.pop(), node)
+    return list(placed.values())
 
 
 def _typed(attributes: Mapping[str, Any]) -> dict[str, Any]:

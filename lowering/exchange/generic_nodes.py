@@ -17,7 +17,7 @@ from graphrewrite.op.reserved_keys import RESERVED
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["GenericNodes", "is_known", "kind_of", "refuse_unknown"]
+__all__ = ["GenericNodes", "free_names", "is_known", "kind_of", "refuse_unknown"]
 
 
 def kind_of(node: Any) -> str:
@@ -78,7 +78,7 @@ class GenericNodes:
 
     def captured(self, node: Any) -> list[str]:
         """Return the names of outer values that the subgraphs of a node read, each once, in order."""
-        names = (name for attribute in node.attribute for name in _free_names(attribute))
+        names = (name for attribute in node.attribute for name in free_names(attribute))
         return list(dict.fromkeys(names))
 
     def add(
@@ -127,7 +127,7 @@ class GenericNodes:
             # Names that nodes reserve get an underscore, which the export takes off again.
             name = f"{attribute.name}_" if attribute.name in RESERVED | {"left_out", "captured"} else attribute.name
             if isinstance(value, self.onnx.GraphProto):
-                yield name, to_dict(self.inner(value, list(dict.fromkeys(_free_names(attribute)))))
+                yield name, to_dict(self.inner(value, list(dict.fromkeys(free_names(attribute)))))
             else:
                 yield name, self._plain(value, f"{label}: its attribute {attribute.name!r}")
 
@@ -143,13 +143,13 @@ class GenericNodes:
         raise UnsupportedOpsError(f"{label} is a {type(value).__name__}, which a node here cannot hold")
 
 
-def _free_names(attribute: Any) -> Iterator[str]:
+def free_names(attribute: Any) -> Iterator[str]:
     """Names that subgraphs in an attribute read and do not define."""
     for graph in (attribute.g, *attribute.graphs):
         defined = {*(i.name for i in graph.input), *(t.name for t in graph.initializer)}
         defined.update(name for node in graph.node for name in node.output)
         for node in graph.node:
-            inside = (name for inner in node.attribute for name in _free_names(inner))
+            inside = (name for inner in node.attribute for name in free_names(inner))
             yield from (name for name in (*node.input, *inside) if name and name not in defined)
         yield from (o.name for o in graph.output if o.name and o.name not in defined)
 

@@ -33,13 +33,37 @@ def _reversed_axes(attributes: dict[str, Any], types: list[Tensor]) -> dict[str,
     return {"perm": tuple(reversed(range(len(types[0].shape)))), **attributes}
 
 
-def _kept_sizes(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
-    """Write 0 for a symbolic size that stays at its axis, so that -1 is free for another."""
-    shape, sizes = attributes.get("shape", ()), types[0].shape
+def _resolved(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """Write the sizes of the result where one of them is symbolic: what 0 and -1 stand for is said in one way."""
+    if not attributes.get("allow_zero"):
+        attributes.pop("allow_zero", None)
+    (result,) = op.reshape.infer(types[0], **attributes)
+    return {**attributes, "shape": result.shape} if any(isinstance(size, str) for size in result.shape) else attributes
+
+
+def _kept_or_open(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+    """Write 0 for a symbolic size that stays at its axis, and -1 for another one."""
+    shape, own = attributes["shape"], types[0].shape
     if attributes.get("allow_zero"):
         return attributes
-    attributes.pop("allow_zero", None)
-    kept = (0 if isinstance(d, str) and i < len(sizes) and sizes[i] == d else d for i, d in enumerate(shape))
+    kept = [0 if isinstance(d, str) and i < len(own) and own[i] == d else d for i, d in enumerate(shape)]
+    others = [i for i, d in enumerate(kept) if isinstance(d, str)]
+    if len(others) == 1 and -1 not in kept and 0 not in shape:
+        kept[others[0]] = -1
+    return {**attributes, "shape": tuple(kept)}
+
+
+def _broadcast(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
+    """Write the sizes of the result where one of them is symbolic: 1 stands for the operand's."""
+    (result,) = op.expand.infer(types[0], **attributes)
+    return {**attributes, "shape": result.shape} if any(isinstance(size, str) for size in result.shape) else attributes
+
+
+def _kept(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+    """Write 1 for a symbolic size that the operand has."""
+    shape = attributes["shape"]
+    own = ((1,) * len(shape) + types[0].shape)[-len(shape) :] if shape else ()
+    kept = (1 if isinstance(d, str) and d == o else d for d, o in zip(shape, own, strict=True))
     return {**attributes, "shape": tuple(kept)}
 
 
@@ -141,7 +165,7 @@ MOVEMENT: tuple[Entry, ...] = (
     ),
     Entry("DepthToSpace", op.depth_to_space, {"blocksize": ("block_size", whole), "mode": ("mode", word)}),
     Entry("EyeLike", op.eye_like, {"dtype": ("element", element, data_type), "k": ("k", whole)}, complete=_same_kind),
-    Entry("Expand", op.expand, constants={1: ("shape", sizes)}),
+    Entry("Expand", op.expand, constants={1: ("shape", sizes)}, complete=_broadcast, shown=_kept),
     Entry("Flatten", op.flatten, _AXIS),
     Entry("Gather", op.gather, _AXIS),
     Entry("GatherElements", op.gather_elements, _AXIS),
@@ -161,7 +185,14 @@ MOVEMENT: tuple[Entry, ...] = (
         complete=_typed_range,
         shown=_range_in_type,
     ),
-    Entry("Reshape", op.reshape, {"allowzero": ("allow_zero", truth)}, {1: ("shape", sizes)}, complete=_kept_sizes),
+    Entry(
+        "Reshape",
+        op.reshape,
+        {"allowzero": ("allow_zero", truth)},
+        {1: ("shape", sizes)},
+        complete=_resolved,
+        shown=_kept_or_open,
+    ),
     Entry(
         "Resize",
         op.resize,
