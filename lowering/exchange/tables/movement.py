@@ -37,6 +37,11 @@ def _resolved(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]
     """Write the sizes of the result where one of them is symbolic: what 0 and -1 stand for is said in one way."""
     if not attributes.get("allow_zero"):
         attributes.pop("allow_zero", None)
+        # A symbolic size that stays leaves -1 free for another.
+        kept = zip(
+            attributes.get("shape", ()), (*types[0].shape, *(-1 for _ in attributes.get("shape", ()))), strict=False
+        )
+        attributes = {**attributes, "shape": tuple(0 if isinstance(d, str) and d == own else d for d, own in kept)}
     (result,) = op.reshape.infer(types[0], **attributes)
     return {**attributes, "shape": result.shape} if any(isinstance(size, str) for size in result.shape) else attributes
 
