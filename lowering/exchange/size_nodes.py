@@ -158,7 +158,7 @@ class SizeNodes:
         self.constants.append(self.numpy_helper.from_array(np.asarray(numbers, np.int64), name))
         return name
 
-    def add(self, kind: str, operands: list[str], **attributes: int) -> str:
+    def add(self, kind: str, operands: list[str], **attributes: Any) -> str:
         """Add a node; return the name of its result."""
         name = self.fresh(f"size_{kind.lower()}")
         self.nodes.append(self.helper.make_node(kind, operands, [name], name=name, **attributes))
