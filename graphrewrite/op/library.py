@@ -47,6 +47,13 @@ _MODULES = (
     "nn.training",
     "nn.transposed_convolution",
     "nn.window_pooling",
+    "nn.sampling",
+    "nn.losses",
+    "nn.folding",
+    "nn.regions",
+    "nn.deformable_convolution",
+    "tensor.bits",
+    "tensor.spectrum",
 )
 
 LIBRARY: dict[str, Op] = {

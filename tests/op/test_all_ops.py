@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import inspect
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -78,6 +80,17 @@ def test_an_op_is_documented_and_copies_and_pickles_as_itself(tested):
     assert pickle.loads(pickle.dumps(tested)) is tested
     assert copy.deepcopy(tested) is tested
     assert getattr(op, tested.name) is tested
+
+
+def test_the_examples_in_the_documentation_of_ops_are_right():
+    wrong, count = [], 0
+    for tested in OPS:
+        names = {**vars(sys.modules[tested.function.__module__]), "np": np}
+        examples = doctest.DocTestParser().get_doctest(tested.__doc__, names, tested.name, None, 0)
+        result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, out=wrong.append)
+        count += result.attempted
+    assert "".join(wrong) == ""
+    assert count >= len(OPS)
 
 
 @pytest.mark.parametrize("tested", OPS, ids=lambda tested: tested.name)

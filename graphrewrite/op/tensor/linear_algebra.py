@@ -1,4 +1,4 @@
-"""Matrix products and fully-connected layers."""
+"""Matrix products, fully-connected layers and determinants."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.cost import of_matrices, of_weights
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
-from graphrewrite.op.domain import NUMBERS, one_element
+from graphrewrite.op.domain import FLOATS, NUMBERS, one_element
+from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.types import Dimension, Tensor
 
-__all__ = ["check_bias", "gemm", "infer_linear", "linear", "matmul", "scaled"]
+__all__ = ["check_bias", "det", "gemm", "infer_linear", "linear", "matmul", "scaled"]
 
 
 def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -121,3 +122,21 @@ def scaled(y: np.ndarray, factor: float) -> np.ndarray:
         return y
     # Of integers the whole part, modulo their range: a sum is subtracted of unsigned ones, too.
     return y * np.asarray(factor if y.dtype.kind == "f" else int(factor)).astype(y.dtype)
+
+
+def _infer_det(x: Tensor) -> Tensor:
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        raise TypeMismatchError(f"square matrices […,M,M] have a determinant, got {x}")
+    return Tensor(x.element, x.shape[:-2])
+
+
+@define_op(infer=_infer_det, elements=FLOATS)
+def det(x: np.ndarray) -> np.ndarray:
+    """Determinant of each square matrix of the last two axes (ONNX specification, Det).
+
+    Examples
+    --------
+    >>> det(np.array([[2.0, 1.0], [0.0, 3.0]])).round(6).tolist()
+    6.0
+    """
+    return narrowed(np.asarray(np.linalg.det(widened(x))), x)

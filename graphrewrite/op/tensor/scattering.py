@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.domain import NUMBERS, ORDERED, check_elements, one_element
+from graphrewrite.op.tensor.along import axis_of
 from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels
 from graphrewrite.op.tensor.gathering import check_bounds, indices_fit, positions_of
 from graphrewrite.types import Tensor
 
-__all__ = ["scatter_elements", "scatter_nd"]
+__all__ = ["scatter_elements", "scatter_nd", "tensor_scatter"]
 
 _REDUCTIONS: Mapping[str, Any] = {
     "none": None,
@@ -100,3 +101,48 @@ def scatter_nd(x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, reduc
     parts = np.moveaxis(np.asarray(indices), -1, 0)
     at = tuple(check_bounds(part, x.shape[i], i) for i, part in enumerate(parts))
     return _write(x, at, updates, reduction)
+
+
+def _infer_cache(x: Tensor, updates: Tensor, indices: Tensor | None = None, *, mode: str, axis: int) -> Tensor:
+    at = axis_of(x, axis)
+    one_element(x, updates)
+    check_whole_channels(x, range(len(x.shape)))
+    if mode not in ("linear", "circular"):
+        raise TypeMismatchError(f"the mode is 'linear' or 'circular', got {mode!r}")
+    if at == 0 or len(updates.shape) != len(x.shape):
+        raise TypeMismatchError(f"updates have the axes of {x}, and steps along one after the batch, got {updates}")
+    for i, (own, new) in enumerate(zip(x.shape, updates.shape, strict=True)):
+        if own != new and (i != at or (isinstance(own, int) and isinstance(new, int) and new > own)):
+            raise TypeMismatchError(f"the updates {updates} do not fit {x} on axis {i}")
+    if indices is not None:
+        check_indices(indices)
+        if indices.shape != x.shape[:1]:
+            raise TypeMismatchError(f"{x} needs an index for each of its samples, got {indices}")
+    return x
+
+
+@define_op(infer=_infer_cache)
+def tensor_scatter(
+    x: np.ndarray,
+    updates: np.ndarray,
+    indices: np.ndarray | None = None,
+    *,
+    mode: Literal["linear", "circular"] = "linear",
+    axis: int = -2,
+) -> np.ndarray:
+    """Cache into which steps are written, from an index of each sample on (ONNX specification, TensorScatter).
+
+    In "circular" mode steps beyond the end go on at the beginning.
+
+    Examples
+    --------
+    >>> tensor_scatter(np.zeros((1, 3, 1)), np.ones((1, 2, 1)), np.array([2]), mode="circular").ravel().tolist()
+    [1.0, 0.0, 1.0]
+    """
+    at, size = axis % x.ndim, x.shape[axis]
+    first = np.zeros(len(x), np.int64) if indices is None else np.asarray(indices).astype(np.int64)
+    steps = first[:, None] + np.arange(updates.shape[at])
+    steps = steps % size if mode == "circular" else check_bounds(steps, size, at)
+    result = np.moveaxis(np.array(x), at, 1)
+    result[np.arange(len(x))[:, None], steps] = np.moveaxis(updates, at, 1)
+    return np.moveaxis(result, 1, at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ Limits = tuple[int, int]
 _ALONG_AXIS = frozenset({"gather", "gather_elements", "scatter_elements"})
 _PLACES = frozenset({"gather_nd", "scatter_nd"})
 _TIME = frozenset({"rnn", "gru", "lstm"})
-_NAMES = _ALONG_AXIS | _PLACES | _TIME | {"reverse_sequence"}
+_NAMES = _ALONG_AXIS | _PLACES | _TIME | {"max_unpool", "nll_loss", "reverse_sequence", "roi_align", "tensor_scatter"}
 
 
 def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: Mapping[str, Any]) -> Limits | None:
@@ -38,10 +39,19 @@ def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: 
     if word == "sequence_lens" and isinstance(types[0], Tensor):
         at = found["time_axis"] if op.name == "reverse_sequence" else int(found.get("layout", 0) == 1)
         return (0 if op.name == "reverse_sequence" else 1), _least([shape[at]])
+    if word == "target":
+        return 0, _least([shape[1]]) - 1
     if word != "indices":
         return None
-    if op.name in _ALONG_AXIS:
-        sizes: Sequence[Dimension] = [shape[found["axis"]]]
+    if op.name == "max_unpool":
+        return 0, math.prod(s for s in op.infer(*types, **attributes)[0].shape if isinstance(s, int)) - 1
+    if op.name == "tensor_scatter":
+        at = found["axis"]
+        return 0, max(_least([shape[at]]) - int(types[1].shape[at]), 0)
+    if op.name == "roi_align":
+        sizes: Sequence[Dimension] = [shape[0]]
+    elif op.name in _ALONG_AXIS:
+        sizes = [shape[found["axis"]]]
     else:
         last, batch = types[position].shape[-1], found.get("batch_dims", 0)
         sizes = shape[batch : batch + last] if isinstance(last, int) else shape

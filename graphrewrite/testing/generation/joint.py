@@ -197,9 +197,31 @@ def _lines(kind: Type | None, rng: random.Random) -> dict[str, Any]:
     return {**each, "rest": rest, "shift": shift, "element": element, "low": given.minimum, "bound": bound}
 
 
+def _fold(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    """An image of one axis, or of two the first of which has one window; each window touches the next."""
+    rows, count = map(int, shape[1:])
+    width = rng.choice([k for k in (1, 2, 3) if rows % k == 0])
+    step, stride = rng.choice((1, 2)), rng.choice((1, 2))
+    pads = rng.choice(((0, 0), (1, 0))) if width > 1 else (0, 0)
+    size = (count - 1) * stride + (width - 1) * step + 1 - sum(pads)
+    if size < 1:
+        raise ValueError("no image is so small")
+    flat = {"size": (size,), "kernel": (width,), "strides": (stride,), "pads": pads, "dilations": (step,)}
+    if rng.random() < 0.3:
+        return flat
+    plane = {"size": (1, size), "kernel": (1, width), "strides": (1, stride), "dilations": (1, step)}
+    return {**plane, "pads": (0, pads[0], 0, pads[1])}
+
+
+def _affine_grid(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    return {"size": (shape[0], 1, *(rng.choice((1, 2, 3)) for _ in range(int(shape[1]))))}
+
+
 _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
+    "affine_grid": (("size",), _affine_grid, True),
     "constant_of_shape": (("shape", "value", "element"), _constant_of_shape, True),
     "dequantize_linear": (("axis", "block_size"), _blocks, False),
+    "fold": (("size", "kernel", "strides", "pads", "dilations"), _fold, True),
     "gru": (_IN_RECURRENT, partial(_recurrent, 2), False),
     "integer_interpolate": (("base", "slope", "rest", "shift", "element", "low", "bound"), _lines, True),
     "lstm": (_IN_RECURRENT, partial(_recurrent, 3), False),

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.op import Op
-from graphrewrite.testing.generation.kinds import Kind, starts
-from graphrewrite.types import Element, Tensor, Type
+from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
+from graphrewrite.types import Dimension, Element, Tensor, Type
 
 __all__ = ["Operands", "adapted", "starts_of", "suggested", "values_of"]
 
@@ -30,6 +30,7 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
         ((*_PRODUCT[0], 1), (*_PRODUCT[1], "i32")),
         ((0, 0, _ALIKE, 1, 1, 0, 0, 1), (*_PRODUCT[1], "i32")),
     ],
+    "roi_align": [((2, 1), (None, "i64"))],
     "rnn": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],
     "gru": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],
     "lstm": [((3, 3, 2, 3, 3, 2, 1), (None, None, None, None, None, None, "i32"))],
@@ -46,6 +47,16 @@ _VALUES: Mapping[tuple[str, str], Sequence[str]] = {
 _SECOND_MATRIX = {"matmul_integer": 1, "qlinear_matmul": 3}
 _STORED = frozenset({"dequantize_linear", "qlinear_matmul", "qlinear_conv"})
 """Ops of integers that are narrow."""
+
+
+_SHAPES: Mapping[str, Sequence[tuple[Dimension, ...]]] = {
+    "affine_grid": [("N", 2, 3), ("N", 3, 4)],
+    "det": [(2, 2), ("N", 2, 2), ("N", 1, 3, 3)],
+    "dft": [(4, 1), ("N", 4, 1), ("N", 5, 2), ("N", 4, 3, 2), ("N", 3, 4, 1)],
+    "fold": [("N", 4, 6), ("N", 2, 3)],
+    "stft": [("N", 4, 1), ("N", 5, 2)],
+}
+"""First operands of ops that ask for sizes which other ones seldom have."""
 
 
 def suggested(op: Op, count: int, rank: int) -> list[Operands]:
@@ -108,7 +119,7 @@ def adapted(op: Op, types: Sequence[Type], loose: Collection[int]) -> tuple[Type
 
 
 def starts_of(op: Op, kind: Kind) -> tuple[Type, ...]:
-    """Return types of a kind to try as an op's first operand: `starts`, or narrow integers for an op of stored ones.
+    """Return types of a kind to try as an op's first operand: some of its own, `starts`, or narrow stored integers.
 
     Examples
     --------
@@ -116,6 +127,9 @@ def starts_of(op: Op, kind: Kind) -> tuple[Type, ...]:
     >>> print(*starts_of(op.dequantize_linear, Kind("integer", 1)))
     i8[N] i8[2] i8[1]
     """
+    shapes = [shape for shape in _SHAPES.get(op.name, ()) if len(shape) == kind.rank]
+    if shapes and kind.family != "stream":
+        return tuple(Tensor(FAMILIES[kind.family][0], shape) for shape in shapes) + starts(kind)
     if op.name not in _STORED or kind.family != "integer":
         return starts(kind)
     return tuple(dict.fromkeys(Tensor("i8", t.shape) for t in starts(kind)))

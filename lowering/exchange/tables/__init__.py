@@ -13,6 +13,7 @@ from graphrewrite.lowering.exchange.tables.onnxruntime import ONNXRUNTIME
 from graphrewrite.lowering.exchange.tables.quantised import QUANTISED
 from graphrewrite.lowering.exchange.tables.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.tables.reductions import REDUCTIONS
+from graphrewrite.lowering.exchange.tables.vision import VISION
 
 __all__ = ["TABLE", "by_op"]
 
@@ -33,6 +34,6 @@ def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 
 
 TABLE: dict[str, tuple[Entry, ...]] = by_op(
-    (*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST, *ONNXRUNTIME)
+    (*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST, *ONNXRUNTIME, *VISION)
 )
 """Entries by ONNX op: opset 13 to 28; older models are converted on load."""

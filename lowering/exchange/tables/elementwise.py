@@ -54,6 +54,7 @@ def _cast_like(x: Any, target: Any, *, saturate: bool = True, round_mode: str = 
 
 ELEMENTWISE: tuple[Entry, ...] = (
     *(Entry(kind, same) for kind, same in _SAME.items()),
+    Entry("BitCast", op.bit_cast, {"to": ("element", element, data_type)}),
     Entry("BitShift", op.bit_shift, {"direction": ("direction", lambda v: word(v).lower(), str.upper)}),
     Entry("Cast", op.cast, {"to": ("element", element, data_type), **_ROUNDING}),
     Entry("CastLike", _cast_like, _ROUNDING),

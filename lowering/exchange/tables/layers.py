@@ -101,6 +101,7 @@ LAYERS: tuple[Entry, ...] = (
         ignored=("kernel_shape",),
         shown=shown,
     ),
+    Entry("Det", op.det),
     Entry(
         "Dropout",
         op.dropout,

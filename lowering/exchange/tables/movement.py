@@ -224,6 +224,7 @@ MOVEMENT: tuple[Entry, ...] = (
         counted="count",
     ),
     Entry("Squeeze", op.squeeze, _AXES, {1: ("axes", integers)}, complete=_axes_of_one),
+    Entry("TensorScatter", op.tensor_scatter, {**_AXIS, "mode": ("mode", word)}),
     Entry("Tile", op.tile, constants={1: ("repeats", integers)}),
     Entry("Transpose", op.transpose, {"perm": ("perm", integers)}, complete=_reversed_axes),
     Entry("Trilu", op.trilu, {"upper": ("upper", truth)}, {1: ("k", whole)}),
