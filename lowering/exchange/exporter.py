@@ -30,8 +30,14 @@ _PLAIN = ("f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u
 
 
 _SINCE = {
-    **{"f4e2m1": 23, "f8e8m0": 24, "i2": 25, "u2": 25},
-    **{"BitCast": 26, "RMSNormalization": 23, "Swish": 24, "TensorScatter": 24},
+    "f4e2m1": 23,
+    "f8e8m0": 24,
+    "i2": 25,
+    "u2": 25,
+    "BitCast": 26,
+    "RMSNormalization": 23,
+    "Swish": 24,
+    "TensorScatter": 24,
 }
 """First opset of each op or element type newer than `to_onnx`'s default opset."""
 
