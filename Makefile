@@ -4,7 +4,7 @@ PROFILE ?= ci
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick nightly bench pythons quality fix
+.PHONY: help demo test quick wheel nightly bench pythons quality fix
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,20 +14,24 @@ demo: .venv/cli.stamp ## compile the two shipped networks down to VHDL, into bui
 	$(BIN)/graphrewrite compile graphrewrite/models/digits.onnx -o build/digits
 	$(BIN)/graphrewrite compile graphrewrite/models/classes.onnx -o build/classes
 
-test: .venv/test.stamp ## format, lint, types and all tests (PROFILE=slow searches further, PYTEST=... adds options)
+test: .venv/dev.stamp ## format, lint, types and all tests (PROFILE=slow searches further, PYTEST=... adds options)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=$(PROFILE) $(PYTEST)
 
-quick: .venv/test.stamp ## the tests that take a moment: nothing slow, no VHDL simulation, no browser, few seeds
+quick: .venv/dev.stamp ## the tests that take a moment: nothing slow, no VHDL simulation, no browser, few seeds
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=quick -m "not slow and not ghdl and not browser" \
 	  -p tests.support.first_seeds $(PYTEST)
 
-nightly: .venv/test.stamp ## 10,000 configurations of each hardware component against GHDL (SEED=1)
+wheel: .venv/bin/python ## build dist/graphrewrite-VERSION-py3-none-any.whl, which installs anywhere
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+nightly: .venv/dev.stamp ## 10,000 configurations of each hardware component against GHDL (SEED=1)
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=slow --hdl-seed=$(or $(SEED),$(shell date +%s)) tests/hdl $(PYTEST)
 
-bench: .venv/test.stamp ## the benchmarks, one by one (PROFILE=quick: at their smallest, slow: full size, PEERS=python: who else)
+bench: .venv/dev.stamp ## the benchmarks, one by one (PROFILE=quick: at their smallest, slow: full size, PEERS=python: who else)
 	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py' --hypothesis-profile=$(PROFILE) \
 	  $(if $(PEERS),--peers=$(PEERS)) $(PYTEST)
 
@@ -37,7 +41,7 @@ pythons: ## a smoke test on each Python that is found, and with the lowest versi
 quality: .venv/quality.stamp ## coverage, mutation score, what generators reach (PARTS="mutation faults", FULL=1, SEED=1)
 	$(BIN)/python -m tests.quality.figures $(PARTS) $(if $(FULL),--full) $(if $(SEED),--seed=$(SEED))
 
-fix: .venv/test.stamp ## format the code and mend what the linter can
+fix: .venv/dev.stamp ## format the code and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

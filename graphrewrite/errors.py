@@ -114,6 +114,17 @@ class SerialError(GraphRewriteError):
 class MissingDependencyError(GraphRewriteError):
     """An optional package or program is not installed; says how to get it."""
 
+    @classmethod
+    def of_extra(cls, what: str, extra: str) -> MissingDependencyError:
+        """Return the error of something that needs packages of an extra.
+
+        Examples
+        --------
+        >>> MissingDependencyError.of_extra("pictures", "view")
+        MissingDependencyError("pictures need the extra 'view': pip install 'graphrewrite[view]'")
+        """
+        return cls(f"{what} need the extra {extra!r}: pip install 'graphrewrite[{extra}]'")
+
 
 class TemporarySpaceError(GraphRewriteError):
     """The disk for temporary files is full; says which, and how to use another one."""

@@ -28,7 +28,7 @@ GHDL = shutil.which("ghdl")
 CHROMIUM = shutil.which("chromium") if find_spec("playwright") is not None else None
 TOOLS = {
     "ghdl": (GHDL, "GHDL is missing (Debian: apt-get install ghdl-mcode)"),
-    "browser": (CHROMIUM, "Chromium or Playwright is missing (Debian: apt-get install chromium; extra: test)"),
+    "browser": (CHROMIUM, "Chromium or Playwright is missing (Debian: apt-get install chromium; extra: dev)"),
 }
 """Marker of tests to the program that they need, and what is said where it is missing."""
 COMPILED = "GRAPHREWRITE_TESTS_COMPILED"

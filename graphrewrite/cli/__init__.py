@@ -6,6 +6,7 @@ import io
 import signal
 import sys
 
+from graphrewrite.errors import MissingDependencyError
 from graphrewrite.runtime.interrupts import heed_signals
 
 __all__ = ["main"]
@@ -22,7 +23,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] == "graphrewrite":
             raise
-        sys.exit(f"graphrewrite: the command line needs the package {error.name}: pip install 'graphrewrite[cli]'")
+        sys.exit(f"graphrewrite: {MissingDependencyError.of_extra('commands', 'cli')}")
     except KeyboardInterrupt as error:
         sys.exit(128 + getattr(error, "number", signal.SIGINT))
     app(prog_name="graphrewrite")

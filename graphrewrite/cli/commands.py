@@ -12,7 +12,8 @@ from graphrewrite import __version__
 from graphrewrite.cli.diff import diff_command
 from graphrewrite.cli.explain import explain_command
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes
-from graphrewrite.cli.option_types import Parallelism, Share, Widths
+from graphrewrite.cli.optimise import optimise_command
+from graphrewrite.cli.option_types import ModelFile, Parallelism, Share, Widths
 from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.show import show_command
 from graphrewrite.cli.terminal import console_for, spinner
@@ -80,7 +81,7 @@ class _Names(click.ParamType["tuple[str, ...]"]):
 
 
 @app.command("compile")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=ModelFile())
 @click.option(
     "-o",
     "--output",
@@ -192,15 +193,15 @@ def compile_command(
     as_json: bool,
     **options: Any,  # the fields of `Options`
 ) -> None:
-    """Compile MODEL, an ONNX file, to a VHDL project.
+    """Compile MODEL to a VHDL project.
 
-    Reads the network, cleans it up by rules, quantises it with the calibration samples, lowers it to integers and to
-    streaming hardware, compares all levels on the test samples, writes VHDL with a self-checking test bench, and runs
-    it in GHDL where that is installed.
+    MODEL is an ONNX file, or the name of a shipped model: digits or classes. The network is cleaned up by rules,
+    quantised with the calibration samples, lowered to integers and to streaming hardware. All levels are compared on
+    the test samples. The VHDL has a self-checking test bench, which runs in GHDL where that is installed.
 
     \b
     Example:
-      graphrewrite compile digits.onnx -o build/digits --max-multipliers 300
+      graphrewrite compile digits -o build/digits --max-multipliers 300
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
@@ -233,7 +234,11 @@ def cosimulate_command(folder: Path, as_json: bool) -> None:
     """Check values and cycles of the design in FOLDER with GHDL.
 
     Runs its test bench, and compares each beat with the test vectors; nothing in the folder is changed.
-    """
+
+    \b
+    Example:
+      graphrewrite cosimulate build/digits
+    """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     console = console_for(stderr=as_json)
     with failures_as_exit_codes():
         from graphrewrite.hdl import cosimulate
@@ -313,5 +318,5 @@ def check_command(rules: tuple[str, ...], seed: int, examples: int | None, page:
         raise SystemExit(UNEQUAL)
 
 
-for _command in (diff_command, explain_command, show_command, trace_command):
+for _command in (diff_command, explain_command, optimise_command, show_command, trace_command):
     app.add_command(_command)

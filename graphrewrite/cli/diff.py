@@ -8,6 +8,7 @@ import click
 from rich.text import Text
 
 from graphrewrite.cli.failures import UNEQUAL, failures_as_exit_codes, wrong_usage
+from graphrewrite.cli.option_types import ModelFile
 from graphrewrite.cli.outputs import PICTURE, output_option
 from graphrewrite.cli.terminal import console_for
 
@@ -17,8 +18,8 @@ _STYLES = {"+": "green", "-": "red", "~": "yellow", ">": "blue"}
 
 
 @click.command("diff")
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
+@click.argument("before", type=ModelFile())
+@click.argument("after", type=ModelFile())
 @output_option(
     "-o", "--output", "output", endings=PICTURE, text="A file for the comparison: .html, .svg, .dot, .png; or .txt."
 )
@@ -29,7 +30,7 @@ def diff_command(before: Path, after: Path, output: Path | None) -> None:
 
     \b
     Example:
-      graphrewrite diff digits.onnx quantised.onnx -o difference.html
+      graphrewrite diff digits smaller.onnx -o difference.html
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
         from graphrewrite import diff

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
+from graphrewrite.cli.option_types import ModelFile
 from graphrewrite.cli.outputs import PICTURE, output_option
 from graphrewrite.cli.terminal import console_for, say
 
@@ -14,7 +15,7 @@ __all__ = ["explain_command"]
 
 
 @click.command("explain")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=ModelFile())
 @click.option("--rule", "target", required=True, metavar="PACKAGE.MODULE:RULE", help="The rule.")
 @click.option("--at", required=True, metavar="NODE", help="The node that should be the root of its pattern.")
 @click.option("--graph", "name", metavar="NAME", help="One graph of a module.")
@@ -28,7 +29,7 @@ def explain_command(model: Path, target: str, at: str, name: str | None, output:
 
     \b
     Example:
-      graphrewrite explain digits.onnx --rule graphrewrite.rules:drop_identity --at relu_1 -o why.html
+      graphrewrite explain digits --rule graphrewrite.rules:fold_batch_norm --at /bn1/BatchNormalization -o why.html
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
         from graphrewrite.cli.sources import graph_in, read_model, rule_named

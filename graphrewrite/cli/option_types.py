@@ -1,4 +1,4 @@
-"""Types of options: multipliers, widths by layer, shares."""
+"""Types of arguments and options: models, multipliers, widths by layer, shares."""
 
 from __future__ import annotations
 
@@ -8,9 +8,22 @@ from typing import Any
 
 import click
 
-__all__ = ["Parallelism", "Share", "Widths"]
+from graphrewrite import models
+
+__all__ = ["ModelFile", "Parallelism", "Share", "Widths"]
 
 _LEAST, _MOST = 4, 16
+
+
+class ModelFile(click.ParamType[Path]):
+    """A model's file, or the name of a shipped model, which stands for its file."""
+
+    name = "model"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path of a file, which need not be there."""
+        path = Path(value)
+        return models.path(path.name) if str(path) in models.NAMES and not path.exists() else path
 
 
 class Parallelism(click.ParamType["str | int"]):

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from graphrewrite.cli.failures import failures_as_exit_codes, wrong_usage
+from graphrewrite.cli.option_types import ModelFile
 from graphrewrite.cli.outputs import PAGE, PICTURE, output_option
 from graphrewrite.cli.terminal import console_for, say
 
@@ -17,7 +18,7 @@ __all__ = ["show_command"]
 
 
 @click.command("show")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=ModelFile())
 @output_option(
     "-o", "--output", "output", endings=PICTURE, text="A file for the picture: .svg, .html, .dot, .png; or .txt."
 )
@@ -45,11 +46,12 @@ def show_command(
 ) -> None:
     """Show MODEL: a tree in a terminal, text in a pipe, a picture in a file.
 
-    MODEL is an ONNX file (.onnx), the text form of a graph or module (.txt, .graph), or its JSON (.json).
+    MODEL is an ONNX file (.onnx), the text form of a graph or module (.txt, .graph), its JSON (.json), or the name of a
+    shipped model: digits or classes.
 
     \b
     Example:
-      graphrewrite show digits.onnx --around conv_2 --depth 3 -o part.svg
+      graphrewrite show digits --around /conv2/Conv --depth 3 -o part.svg
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
         from graphrewrite import Graph, Module

@@ -1,4 +1,4 @@
-"""Input of commands: models from files of any format, rules by name."""
+"""Models in files of any format, and rules by name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from graphrewrite import Graph, Module, Rule
 from graphrewrite.errors import UnknownGraphError, did_you_mean
-from graphrewrite.formats.json_file import load
-from graphrewrite.formats.text_file import read_text
-from graphrewrite.lowering import ModelError, from_onnx
+from graphrewrite.formats.json_file import load, save
+from graphrewrite.formats.text_file import read_text, write_text
+from graphrewrite.lowering import ModelError, from_onnx, to_onnx
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.rule_sets import Named, NamingError, named
 
-__all__ = ["graph_in", "read_model", "rule_named", "rules_named"]
+__all__ = ["graph_in", "read_model", "rule_named", "rules_named", "write_model"]
 
 _TEXT = (".txt", ".graph")
 _FORMS = (".onnx", *_TEXT, ".json")
@@ -32,6 +32,17 @@ def read_model(path: Path) -> Graph | Module:
     if ending == ".onnx":
         return from_onnx(path)
     return read_text(path, ops=_ops()) if ending in _TEXT else load(path, ops=_ops())
+
+
+def write_model(graph: Graph, path: Path) -> None:
+    """Write a graph as ONNX, as text, or as JSON, as the file's name says."""
+    ending = path.suffix.lower()
+    if ending == ".onnx":
+        to_onnx(graph, path)
+    elif ending in _TEXT:
+        write_text(graph, path)
+    else:
+        save(graph, path)
 
 
 def graph_in(model: Graph | Module, path: Path, name: str | None = None) -> Graph:

@@ -12,21 +12,23 @@ from rich.console import Console
 from rich.text import Text
 
 from graphrewrite.cli.failures import failures_as_exit_codes
+from graphrewrite.cli.option_types import ModelFile
 from graphrewrite.cli.outputs import PAGE, output_option
 from graphrewrite.cli.terminal import console_for, spinner, table_of
 from graphrewrite.rewriting.profile import HEAD
 
 if TYPE_CHECKING:
+    from graphrewrite import Graph
     from graphrewrite.rewriting.rule_sets import Named
     from graphrewrite.rewriting.traces import Trace
 
-__all__ = ["trace_command"]
+__all__ = ["rule_set", "trace_command", "traced"]
 
 _STYLES = {"-": "red", "+": "green", "~": "yellow"}
 
 
 @click.command("trace")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=ModelFile())
 @click.option(
     "--rules",
     "targets",
@@ -44,25 +46,16 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
 
     \b
     Example:
-      graphrewrite trace digits.onnx --rules graphrewrite.rules:FOLDING -o trace.html
+      graphrewrite trace digits --rules graphrewrite.rules:FOLDING -o trace.html
     """  # noqa: D301 - click reads the control character \b: do not wrap this paragraph
     with failures_as_exit_codes():
-        from graphrewrite import trace
-        from graphrewrite.cli.sources import graph_in, read_model, rules_named
-        from graphrewrite.errors import GraphRewriteError, RewriteError
+        from graphrewrite.cli.sources import graph_in, read_model
 
-        rules = _rules(rules_named(targets or ("graphrewrite.rules:RULES",)))
+        rules = rule_set(targets)
         graph = graph_in(read_model(model), model, name)
         console = console_for()
         with spinner(console, "rewriting"):
-            try:
-                found = trace(graph, rules)
-            except (GraphRewriteError, MemoryError):
-                raise
-            except Exception as error:  # passes and functions of users may raise anything
-                at = extract_tb(error.__traceback__)[-1]
-                reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-                raise RewriteError(f"{' '.join(targets)}: {reason} ({at.filename}:{at.lineno})") from error
+            found = traced(graph, rules, targets)
         if output is not None:
             with spinner(console, f"writing {output}"):
                 found.save(output)
@@ -73,10 +66,12 @@ def trace_command(model: Path, targets: tuple[str, ...], name: str | None, outpu
             click.echo(f"{found}\n\n{found.profile}")
 
 
-def _rules(found: list[Named]) -> Any:
+def rule_set(targets: tuple[str, ...]) -> Any:
     """Return one rule set of rules and passes; a pipeline of phases where there are pipelines or functions, too."""
     from graphrewrite import Pass, Pipeline
+    from graphrewrite.cli.sources import rules_named
 
+    found = rules_named(targets or ("graphrewrite.rules:RULES",))
     # Runs of rules and passes become one set each, without duplicates, and apply until nothing changes.
     phases: list[Any] = []
 
@@ -87,6 +82,21 @@ def _rules(found: list[Named]) -> Any:
         subjects = [each.subject for each in group]
         phases += [tuple({id(subject): subject for subject in subjects}.values())] if is_set else subjects
     return phases[0] if len(phases) == 1 and isinstance(phases[0], tuple) else Pipeline(*phases)
+
+
+def traced(graph: Graph, rules: Any, targets: tuple[str, ...]) -> Trace:
+    """Rewrite a graph; an error of a user's function names the function and the line."""
+    from graphrewrite import trace
+    from graphrewrite.errors import GraphRewriteError, RewriteError
+
+    try:
+        return trace(graph, rules)
+    except (GraphRewriteError, MemoryError):
+        raise
+    except Exception as error:  # passes and functions of users may raise anything
+        at = extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise RewriteError(f"{' '.join(targets)}: {reason} ({at.filename}:{at.lineno})") from error
 
 
 def _print(found: Trace, console: Console) -> None:

@@ -20,7 +20,7 @@ from graphrewrite.errors import MissingDependencyError
 try:
     import hypothesis as _hypothesis  # noqa: F401  # asked for here once, so that what follows may rely on it
 except ImportError:
-    raise MissingDependencyError("graphrewrite.testing needs hypothesis: pip install hypothesis") from None
+    raise MissingDependencyError.of_extra("tests of rules", "testing") from None
 
 from graphrewrite.testing.confluence import assert_confluent
 from graphrewrite.testing.proof.proof import Proof

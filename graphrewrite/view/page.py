@@ -35,7 +35,7 @@ def environment() -> jinja2.Environment:
     try:
         import jinja2
     except ImportError:
-        raise MissingDependencyError("pages need jinja2: pip install 'graphrewrite[view]'") from None
+        raise MissingDependencyError.of_extra("pages", "view") from None
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -301,7 +301,7 @@ def _environment() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise MissingDependencyError("writing VHDL needs the package jinja2: pip install 'graphrewrite[hdl]'") from None
+        raise MissingDependencyError.of_extra("VHDL files", "hdl") from None
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(template),
         trim_blocks=True,

@@ -13,7 +13,10 @@ from graphrewrite.runtime.scratch import scratch_folder
 
 __all__ = ["GHDL_HINT", "analyse", "find_ghdl", "run", "synthesise"]
 
-GHDL_HINT = "GHDL is not installed; get it with `apt install ghdl-mcode`, `brew install ghdl`, or from https://github.com/ghdl/ghdl/releases"
+GHDL_HINT = (
+    "GHDL is not installed: apt-get install ghdl-mcode (Debian, Ubuntu), dnf install ghdl (Fedora), "
+    "brew install --cask ghdl (macOS), or an archive from https://github.com/ghdl/ghdl/releases"
+)
 """One line that says how to get the simulator."""
 
 _STANDARD = "--std=08"

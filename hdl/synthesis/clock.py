@@ -53,9 +53,7 @@ def check_clock(family: Family) -> None:
     if family.name not in _DEVICES:
         raise SynthesisError(f"there is no open tool for the clock of {family.name}; give {' or '.join(_DEVICES)}")
     if _command(family) is None:
-        raise MissingDependencyError(
-            f"the clock needs nextpnr: pip install yowasp-nextpnr-{family.name}, or pip install 'graphrewrite[synth]'"
-        )
+        raise MissingDependencyError.of_extra("reports of the clock", "synth")
 
 
 def wrapper(ports: list[tuple[str, bool, int]], module: str) -> str:

@@ -15,7 +15,7 @@ from graphrewrite.hdl.synthesis.family import Family
 from graphrewrite.hdl.synthesis.verilog import Verilog
 from graphrewrite.runtime.process import run_program
 
-__all__ = ["YOSYS_HINT", "Netlist", "check_yosys", "run_yosys", "synthesise_module"]
+__all__ = ["Netlist", "check_yosys", "run_yosys", "synthesise_module"]
 
 # Widths come first: what `opt_expr` makes of a product by an even negative constant is 32 bits wide for ever.
 _CLEAN = ("flatten", "wreduce", "opt_expr", "opt_clean", "wreduce", "peepopt", "opt_clean")
@@ -29,8 +29,6 @@ _KEEP_SUMS = (
     "setattr -set keep 1 @between",
     "select -clear",
 )
-YOSYS_HINT = "synthesis needs the package pyosys: pip install 'graphrewrite[synth]'"
-"""One line that says how to get Yosys."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Netlist:
 def check_yosys() -> None:
     """Raise unless Yosys is installed."""
     if find_spec("pyosys") is None:
-        raise MissingDependencyError(YOSYS_HINT)
+        raise MissingDependencyError.of_extra("reports of synthesis", "synth")
 
 
 def run_yosys(

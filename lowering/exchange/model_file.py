@@ -53,9 +53,7 @@ def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
         import onnx
         from google.protobuf.message import DecodeError
     except ImportError:
-        raise MissingDependencyError(
-            "reading ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'"
-        ) from None
+        raise MissingDependencyError.of_extra("ONNX files", "onnx") from None
     if isinstance(model, onnx.ModelProto):
         return model, "the model"
     name = "the model" if isinstance(model, bytes) else f"{str(model)!r}"

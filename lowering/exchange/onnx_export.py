@@ -68,9 +68,7 @@ def to_onnx(
     try:
         import onnx
     except ImportError:
-        raise MissingDependencyError(
-            "writing ONNX files needs the package onnx: pip install 'graphrewrite[onnx]'"
-        ) from None
+        raise MissingDependencyError.of_extra("ONNX files", "onnx") from None
     latest = onnx.defs.onnx_opset_version()
     if opset is not None and not 18 <= opset <= latest:
         raise ModelError(f"opset {opset} cannot be written; give 18 to {latest}")

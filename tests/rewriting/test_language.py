@@ -1239,9 +1239,9 @@ def test_a_pattern_graph_is_found_and_replaced(source, before, after):
     assert nx.utils.graphs_equal(rewritten, digraph_of(after))
 
 
-def test_every_line_of_the_readme_is_a_piece_of_an_example():
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    section = readme.partition("## The pattern language")[2].partition("### Strategies")[0]
+def test_every_line_of_the_page_is_a_piece_of_an_example():
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8")
+    section = page.partition("## The pattern language")[2].partition("## Strategies")[0]
     rows = re.findall(r"^\| [^|]+ \| (.+?) \| .+ \|$", section.replace(r"\|", "\v"), re.MULTILINE)
     written = [piece.replace("\v", "|") for row in rows for piece in re.findall(r"`([^`]+)`", row)]
     sources = "\n".join(source for source, _, _ in EXAMPLES.values())

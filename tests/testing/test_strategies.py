@@ -174,4 +174,5 @@ def test_a_missing_hypothesis_is_said_in_one_line():
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": root}, check=False
     )
-    assert "graphrewrite.testing needs hypothesis: pip install hypothesis" in done.stderr.splitlines()[-1]
+    last = done.stderr.splitlines()[-1]
+    assert "tests of rules need the extra 'testing': pip install 'graphrewrite[testing]'" in last

@@ -330,7 +330,7 @@ def test_every_shipped_rule_has_a_picture():
 def test_without_graphviz_there_is_text_and_a_hint(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     picture = show(chain("a"))
-    with pytest.raises(MissingDependencyError, match="apt-get install graphviz"):
+    with pytest.raises(MissingDependencyError, match="apt-get, dnf or brew install graphviz"):
         picture.save("picture.svg")
     assert picture._repr_svg_() is None
     assert "graphrewrite[view]" in picture._repr_html_()

@@ -93,7 +93,7 @@ def prove(
     try:
         import z3  # noqa: F401  # imported here once, for a clear error
     except ImportError:
-        raise MissingDependencyError("prove needs z3: pip install 'graphrewrite[prove]'") from None
+        raise MissingDependencyError.of_extra("proofs", "prove") from None
 
     started = time.perf_counter()
     subject = Subject(rules)

@@ -61,7 +61,7 @@ def dot_of(scenes: Sequence[Scene], *, direction: str = "TB", tooltips: bool = T
     try:
         import pydot
     except ImportError:
-        raise MissingDependencyError("pictures need pydot: pip install 'graphrewrite[view]'") from None
+        raise MissingDependencyError.of_extra("pictures", "view") from None
     if direction not in DIRECTIONS:
         raise PictureError(f"direction must be 'TB' or 'LR', got {direction!r}")
     dot = pydot.Dot("picture", graph_type="digraph", rankdir=direction, bgcolor="white", nodesep="0.25", ranksep="0.3")

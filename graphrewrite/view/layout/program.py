@@ -31,8 +31,8 @@ def find_program() -> str:
     program = shutil.which("dot") or next(filter(None, beside), None) or shutil.which(_PURE)
     if program is None:
         raise MissingDependencyError(
-            "pictures need Graphviz' program dot: pip install 'graphrewrite[view]' brings one for most machines, "
-            "elsewhere apt-get install graphviz"
+            "pictures need Graphviz, which the extra 'view' brings for most machines: pip install 'graphrewrite[view]', "
+            "elsewhere apt-get, dnf or brew install graphviz"
         )
     return program
 

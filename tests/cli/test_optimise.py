@@ -1,0 +1,103 @@
+"""``graphrewrite optimise``: the model after is smaller and computes the same, or nothing is written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrewrite import Graph, evaluate
+from graphrewrite.formats import load, read_text
+from graphrewrite.lowering import from_onnx
+from tests.support.cli_commands import done, refused, run
+
+TEXT = """graph g
+x = input() : f32[N,4]
+a = identity(x) : f32[N,4]
+b = relu(a) : f32[N,4]
+c = relu(b) : f32[N,4]
+y = output(c)
+"""
+WRONG = '''
+from graphrewrite import op, rule
+
+@rule
+def relu_by_abs(x):
+    """Is wrong."""
+    yield op.relu(x)
+    return op.abs(x)
+
+def unknown(graph):
+    """Fails."""
+    raise ValueError("no such thing")
+'''
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    file = tmp_path / "net.txt"
+    file.write_text(TEXT)
+    return file
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "rules_of_a_test.py").write_text(WRONG)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "rules_of_a_test", raising=False)
+    return "rules_of_a_test"
+
+
+@pytest.mark.parametrize(
+    ("name", "read"), [("out.onnx", from_onnx), ("out.ONNX", from_onnx), ("out.txt", read_text), ("out.json", load)]
+)
+def test_the_result_is_smaller_and_computes_the_same(model, tmp_path, name, read):
+    told = done("optimise", model, "-o", tmp_path / name).stdout
+    assert "5 -> 3 nodes in 2 steps" in told
+    assert "equal bit for bit: y, on generated x [28, 4]" in told
+    result = read(tmp_path / name)
+    samples = {"x": np.array([[-1, 0, 2, np.inf]], np.float32)}
+    assert len(result) == 3
+    np.testing.assert_array_equal(evaluate(result, samples)["y"], evaluate(Graph.parse(TEXT), samples)["y"])
+
+
+def test_a_trained_network_is_folded_and_keeps_its_free_batch(tmp_path):
+    out = tmp_path / "smaller.onnx"
+    data = json.loads(done("optimise", "digits", "-o", out, "--fold", "--json").stdout)
+    assert data["equal"] is True
+    assert data["rules"]["fold_batch_norm"] == 2
+    assert data["after"] < data["before"]
+    assert from_onnx(out).result_type("input").shape == ("N", 1, 8, 8)
+
+
+def test_a_wrong_rule_writes_nothing(model, mine, tmp_path):
+    out = tmp_path / "out.onnx"
+    result = run("optimise", model, "-o", out, "--rules", f"{mine}:relu_by_abs")
+    assert result.exit_code == 1
+    assert "the outputs differ, and nothing is written: output y" in result.stdout
+    assert "seed 0" in result.stdout
+    assert not out.exists()
+    told = done("optimise", model, "-o", out, "--rules", f"{mine}:relu_by_abs", "--no-check").stdout
+    assert "outputs were not compared" in told
+    assert out.exists()
+
+
+def test_a_model_that_cannot_be_evaluated_is_written_and_said_not_to_be_compared(tmp_path):
+    file = tmp_path / "net.txt"
+    file.write_text(TEXT.replace("b = relu(a)", "b = ?Swirl(a)"))
+    data = json.loads(done("optimise", file, "-o", tmp_path / "out.txt", "--json").stdout)
+    assert data["equal"] is None
+    assert "not compared: the model cannot be evaluated" in data["compared"]
+    assert "Swirl" in data["compared"]
+
+
+def test_refusals(model, mine, tmp_path):
+    refused(2, "no such thing|unknown", "optimise", model, "-o", tmp_path / "o.txt", "--rules", f"{mine}:unknow")
+    refused(11, "ValueError: no such thing", "optimise", model, "-o", tmp_path / "o.txt", "--rules", f"{mine}:unknown")
+    refused(3, "no file", "optimise", tmp_path / "nte.txt", "-o", tmp_path / "o.txt")
+    assert run("optimise", model, "-o", tmp_path / "o.svg").exit_code == 2
+    assert run("optimise", model).exit_code == 2
