@@ -15,7 +15,7 @@ from graphrewrite.cli.terminal import console_for, say, spinner, table_of
 
 if TYPE_CHECKING:
     from graphrewrite import Graph
-    from graphrewrite.testing import Transformation
+    from graphrewrite.testing.subject import Transformation
 
 __all__ = ["optimise_command"]
 

@@ -31,7 +31,7 @@ def find_program() -> str:
     program = shutil.which("dot") or next(filter(None, beside), None) or shutil.which(_PURE)
     if program is None:
         raise MissingDependencyError(
-            "pictures need Graphviz, which the extra 'view' brings for most machines: pip install 'graphrewrite[view]', "
+            "pictures need Graphviz, which the extra 'view' has for most machines: pip install 'graphrewrite[view]', "
             "elsewhere apt-get, dnf or brew install graphviz"
         )
     return program
