@@ -85,7 +85,7 @@ def test_hostile_order(folder: Path) -> None:
 
 def test_without_ghdl(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    refused(9, "GHDL is not installed; get it with", "cosimulate", folder)
+    refused(9, "GHDL is not installed: apt-get", "cosimulate", folder)
 
 
 def test_without_ghdl_as_a_program(folder: Path) -> None:
