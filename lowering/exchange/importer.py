@@ -13,6 +13,7 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError
 from graphrewrite.lowering.exchange.attribute_values import element
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
+from graphrewrite.lowering.exchange.external_data import array_of
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.metadata import keep_metadata
 from graphrewrite.lowering.exchange.static_values import StaticValues
@@ -41,7 +42,7 @@ class Importer:
         shapes: Mapping[str, Sequence[int | str]],
         constants: Mapping[str, Any],
         table: Mapping[str, tuple[Entry, ...]],
-        weights: Mapping[str, Any] | None = None,
+        weights: Mapping[str, tuple[np.ndarray, int]] | None = None,
         around: Mapping[str, Type] | None = None,
     ) -> None:
         import onnx
@@ -59,8 +60,10 @@ class Importer:
 
     def run(self, nodes: Iterable[Any]) -> Graph:
         """Return the graph."""
-        for tensor in (*self.proto.graph.initializer, *self.weights.values()):
-            self.constant(tensor.name, self.tensor(tensor), element(tensor.data_type))
+        for tensor in self.proto.graph.initializer:
+            self.constant(tensor.name, array_of(tensor), element(tensor.data_type))
+        for name, (array, number) in self.weights.items():
+            self.constant(name, array, element(number))
         inputs = [info.name for info in self.proto.graph.input if info.name not in self.values]
         for name, kind in self.around.items():
             self.values[name] = self.graph.input(name, kind)
@@ -83,15 +86,6 @@ class Importer:
         self.remove_consumed()
         keep_metadata(self.proto, self.graph, COPY)
         return self.graph
-
-    def tensor(self, tensor: Any) -> np.ndarray:
-        """Return the array of a constant, if its size matches its shape."""
-        try:
-            return np.asarray(self.onnx.numpy_helper.to_array(tensor))
-        except ValueError as error:
-            raise ModelError(
-                f"the constant {tensor.name!r} of shape {list(tensor.dims)} does not hold as many numbers ({error})"
-            ) from None
 
     def constant(self, name: str, array: np.ndarray, kind: str) -> None:
         """Add a constant; element types that numpy lacks are stored in wider ones."""

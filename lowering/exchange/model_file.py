@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import math
+import os
+import stat
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.external_data import ExternalData, inner_tensors, is_external
 from graphrewrite.lowering.exchange.functions import MAIN, all_nodes, inlined, with_definitions
 
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["load_model"]
+__all__ = ["load_model", "without_weights"]
 
 _READ = range(13, 29)
 """Opsets of the import table; older models are converted to `_CONVERTED`."""
 _CONVERTED = 17
 _BROADCAST = 7
 """First opset in which operands broadcast as in numpy."""
+_MOST_PARSED = 2**31 - 1
+"""Bytes of the longest message of protobuf."""
 _LARGE = 4096
 """Constants of more bytes bypass onnx's tools, which would copy them several times."""
 
 
-def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
-    """Return a valid model of an opset that the table covers, and its large constants by name.
+def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict[str, tuple[np.ndarray, int]]]:
+    """Return a valid model of an opset that the table covers; and its large constants by name, with ONNX's type each.
 
     The model keeps no functions but the library's own; its large constants are inputs of it.
     """
     # The order matters: functions are inlined in their own opset, and only then are all nodes converted to another.
     whole, name = _parsed(model)
-    proto, weights = without_weights(whole)
+    proto, tensors = without_weights(whole)
+    files = ExternalData(Path(model) if isinstance(model, str | os.PathLike) else None)
+    for tensor in inner_tensors(proto):
+        if is_external(tensor):
+            files.fill(tensor)
+    weights = {name: (files.array(tensor), tensor.data_type) for name, tensor in tensors.items()}
+    del whole, tensors  # the message holds what the arrays do
     _import_domains(proto)
     _check(proto, name)
     if proto.functions:
@@ -56,26 +69,33 @@ def _parsed(model: Any) -> tuple[onnx.ModelProto, str]:
         raise MissingDependencyError.of_extra("ONNX files", "onnx") from None
     if isinstance(model, onnx.ModelProto):
         return model, "the model"
-    name = "the model" if isinstance(model, bytes) else f"{str(model)!r}"
+    name = "the model" if isinstance(model, bytes) else repr(str(model))
     try:
-        return onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(str(model)), name
+        if isinstance(model, bytes):
+            return onnx.load_model_from_string(model), name
+        _check_file(Path(model), name)
+        return onnx.load(str(model), load_external_data=False), name
     except FileNotFoundError:
-        folder = Path(model).parent
-        near = did_you_mean(Path(model).name, [p.name for p in folder.glob("*.onnx")])
-        if Path(model).exists():
-            raise ModelError(f"{name} keeps its weights in another file, which is missing; copy that as well") from None
+        near = did_you_mean(Path(model).name, [p.name for p in Path(model).parent.glob("*.onnx")])
         raise ModelError(f"there is no file {name}{near or '; check its path'}") from None
-    except IsADirectoryError:
-        raise ModelError(f"{name} is a folder; name an .onnx file") from None
-    except onnx.checker.ValidationError as error:
-        raise ModelError(
-            f"{name} keeps its weights in a file that cannot be read ({_first(error)}); it must lie in the folder of "
-            "the model"
-        ) from None
     except (DecodeError, ValueError, OSError) as error:
         raise ModelError(
-            f"{name} is not an ONNX model, or a truncated one ({str(error).splitlines()[0][:120]}); export it again"
+            f"{name} is not an ONNX model, or a truncated one ({_first(error)[:120]}); export it again"
         ) from None
+
+
+def _check_file(file: Path, name: str) -> None:
+    """Raise if a path is not that of a file that can be a model."""
+    status = file.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise ModelError(f"{name} is a folder; name an .onnx file")
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelError(f"{name} is no regular file; name an .onnx file")
+    if status.st_size > _MOST_PARSED:
+        raise ModelError(
+            f"{name} has {status.st_size:,} bytes, and an ONNX file at most {_MOST_PARSED:,}; larger models keep their "
+            "weights in another file: onnx.save(..., save_as_external_data=True) writes one"
+        )
 
 
 def without_weights(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
@@ -86,11 +106,10 @@ def without_weights(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, 
     _copy(proto, light, but="graph")
     _copy(proto.graph, light.graph, but="initializer")
     inputs = {info.name for info in proto.graph.input}
-    weights = {}
+    weights: dict[str, onnx.TensorProto] = {}
     for tensor in proto.graph.initializer:
         # The size of what it says it holds; ByteSize would encode all that it holds.
-        large = math.prod(tensor.dims) > _LARGE or tensor.ByteSize() > _LARGE
-        if not large or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        if math.prod(tensor.dims) <= _LARGE and tensor.ByteSize() <= _LARGE:
             light.graph.initializer.append(tensor)
             continue
         if tensor.name in weights:
@@ -130,12 +149,6 @@ def _check(proto: onnx.ModelProto, name: str) -> None:
         )
     if any(isinstance(text, bytes) for text in _texts(proto.graph)):
         raise ModelError(f"{name} is corrupt: some of its names are not text; export it again")
-    for tensor in proto.graph.initializer:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            raise ModelError(
-                f"the constant {tensor.name!r} is in another file; give the path of the model instead, or load it with "
-                "onnx.load, which reads that file"
-            )
     try:
         onnx.checker.check_model(_with_shapes(proto))
     except onnx.checker.ValidationError as error:

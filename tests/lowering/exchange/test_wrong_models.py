@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -78,50 +77,6 @@ def test_a_missing_constant_names_its_reader() -> None:
     del proto.graph.initializer[0]
     with pytest.raises(ModelError, match="w1"):
         from_onnx(proto)
-
-
-class TestExternalData:
-    def saved(self, folder: Path) -> Path:
-        file = folder / "net.onnx"
-        onnx.save(
-            mlp(inputs=50, hidden=60), file, save_as_external_data=True, location="weights.bin", size_threshold=100
-        )
-        return file
-
-    def test_it_is_read(self, tmp_path: Path) -> None:
-        found, whole = from_onnx(self.saved(tmp_path)), from_onnx(mlp(inputs=50, hidden=60))
-        assert found == whole
-
-    def test_it_is_missing(self, tmp_path: Path) -> None:
-        file = self.saved(tmp_path)
-        (tmp_path / "weights.bin").unlink()
-        with pytest.raises(ModelError, match=r"net\.onnx.*weights"):
-            from_onnx(file)
-
-    def test_it_is_too_short(self, tmp_path: Path) -> None:
-        file = self.saved(tmp_path)
-        (tmp_path / "weights.bin").write_bytes(b"short")
-        with pytest.raises(ModelError):
-            from_onnx(file)
-
-    @pytest.mark.parametrize("location", ["../secret.bin", "/etc/hostname", "a/../../secret.bin"])
-    def test_it_points_outside_of_the_folder(self, tmp_path: Path, location: str) -> None:
-        folder = tmp_path / "inside"
-        folder.mkdir()
-        file = self.saved(folder)
-        (tmp_path / "secret.bin").write_bytes(b"\0" * 100_000)
-        proto = onnx.load(file, load_external_data=False)
-        for tensor in proto.graph.initializer:
-            for entry in tensor.external_data:
-                if entry.key == "location":
-                    entry.value = location
-        file.write_bytes(proto.SerializeToString())
-        with pytest.raises(ModelError, match=r"net\.onnx"):
-            from_onnx(file)
-
-    def test_bytes_have_no_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(ModelError, match="another file; give the path"):
-            from_onnx(self.saved(tmp_path).read_bytes())
 
 
 HUGE = 1 << 40

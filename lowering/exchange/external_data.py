@@ -1,0 +1,171 @@
+"""Constants of a model: their arrays, mapped from files beside the model where they lie there."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from graphrewrite.errors import did_you_mean
+from graphrewrite.lowering.errors import ModelError
+from graphrewrite.lowering.exchange.functions import all_nodes
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["ExternalData", "array_of", "inner_tensors", "is_external"]
+
+_MOST_COPIED = 1 << 29
+"""Bytes of external data in places that cannot be mapped, such as the bodies of loops."""
+_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
+"""Bits of an element, by ONNX's types that share bytes."""
+
+
+def is_external(tensor: Any) -> bool:
+    """Tell whether a constant lies in another file."""
+    return bool(tensor.data_location == tensor.EXTERNAL)
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """Return the array of a constant that lies in the model, if its size matches its shape."""
+    from onnx import numpy_helper
+
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except ValueError as error:
+        raise ModelError(
+            f"the constant {tensor.name!r} of shape {list(tensor.dims)} does not hold as many numbers ({error})"
+        ) from None
+
+
+class ExternalData:
+    """The files in the folder of a model that hold its constants.
+
+    What a model says of them is not trusted: no other file is opened, and no byte read beyond the end of one. Arrays
+    are mapped: the system reads what is used, and a file that changes later changes them.
+
+    Parameters
+    ----------
+    model : Path or None
+        The model's file; None where it came as bytes or a message, which have no folder.
+    """
+
+    def __init__(self, model: Path | None) -> None:
+        self.model = model
+        self._files: dict[str, np.ndarray] = {}
+        self._copied = 0
+
+    def array(self, tensor: Any) -> np.ndarray:
+        """Return the array of a constant, mapped where its type and its place in the file allow."""
+        if not is_external(tensor):
+            return array_of(tensor)
+        from onnx import TensorProto, helper
+
+        data = self._bytes(tensor)
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
+        if dtype.kind in "iufb" and tensor.data_type not in _BITS:
+            return np.require(data.view(dtype.newbyteorder("<")).reshape(tensor.dims), requirements="A")
+        filled = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data.tobytes())
+        return array_of(filled)
+
+    def fill(self, tensor: Any) -> None:
+        """Copy the data of a constant into the model."""
+        data = self._bytes(tensor)
+        self._copied += data.size
+        if self._copied > _MOST_COPIED:
+            self._fail(tensor, f"is one of several that hold more than {_MOST_COPIED >> 20} MB within other nodes")
+        tensor.raw_data = data.tobytes()
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+
+    def _bytes(self, tensor: Any) -> np.ndarray:
+        """Return the bytes of a constant in its file."""
+        if self.model is None:
+            raise ModelError(
+                f"the constant {tensor.name!r} is in another file; give the path of the model instead, or load it with "
+                "onnx.load, which reads that file"
+            )
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        location = entries.get("location", "")
+        if location not in self._files:
+            self._files[location] = self._mapped(tensor, location)
+        file, size = self._files[location], self._size(tensor)
+        offset = self._number(tensor, "offset", entries.get("offset", "0"))
+        length = self._number(tensor, "length", entries.get("length", str(size)))
+        if length != size:
+            self._fail(tensor, f"has the shape {list(tensor.dims)}, which is {size} bytes, and says {length}")
+        if offset + size > file.size:
+            self._fail(
+                tensor, f"ends at byte {offset + size} of the file {location!r}, which has {file.size}; copy it again"
+            )
+        return file[offset : offset + size]
+
+    def _size(self, tensor: Any) -> int:
+        """Return how many bytes a constant has."""
+        from onnx import helper
+
+        number: int = tensor.data_type
+        if number == tensor.STRING or number not in tensor.DataType.values() or not number:
+            self._fail(tensor, f"is of ONNX's type {number}, which other files cannot hold")
+        if any(size < 0 for size in tensor.dims):
+            self._fail(tensor, f"has the shape {list(tensor.dims)}")
+        bits: int = _BITS.get(number) or np.dtype(helper.tensor_dtype_to_np_dtype(number)).itemsize * 8
+        return -(-math.prod(map(int, tensor.dims)) * bits // 8)
+
+    def _number(self, tensor: Any, key: str, text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 20):
+            self._fail(tensor, f"has the {key} {text[:40]!r} in its file, which is no number of bytes")
+        return int(text)
+
+    def _mapped(self, tensor: Any, location: str) -> np.ndarray:
+        """Return the bytes of a file in the folder of the model."""
+        path = self._path(tensor, location)
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            with os.fdopen(os.open(path, flags), "rb") as stream:
+                status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    self._fail(tensor, f"is in {location!r}, which is no regular file")
+                return np.asarray(np.memmap(stream, np.uint8, "r")) if status.st_size else np.empty(0, np.uint8)
+        except OSError as error:
+            self._fail(tensor, f"is in the file {location!r}, which cannot be read ({error.strerror})")
+
+    def _path(self, tensor: Any, location: str) -> Path:
+        """Return where a file is, if that is in the folder of the model, also where both are links into another."""
+        assert self.model is not None
+        given = Path(location)
+        if not location or "\0" in location or given.is_absolute() or given.drive or ".." in given.parts:
+            self._fail(tensor, f"is in the file {location[:80]!r}, which is not in the folder of the model")
+        folder = self.model.parent
+        try:
+            path = (folder / given).resolve(strict=True)
+            homes = {folder.resolve(), self.model.resolve().parent}
+        except FileNotFoundError:
+            near = did_you_mean(location, [file.name for file in folder.iterdir()])
+            self._fail(tensor, f"is in the file {location!r}, which is missing{near or '; copy that as well'}")
+        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, names that no system has
+            self._fail(tensor, f"is in the file {location[:80]!r}, which cannot be found ({error})")
+        if not any(path.is_relative_to(home) for home in homes):
+            self._fail(
+                tensor, f"is in {location!r}, a link that leads out of the folder of the model; put the file there"
+            )
+        return path
+
+    def _fail(self, tensor: Any, what: str) -> NoReturn:
+        raise ModelError(f"{str(self.model)!r}: the constant {tensor.name!r} {what}")
+
+
+def inner_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Yield the constants of a model, and those in attributes of nodes and of functions."""
+    yield from proto.graph.initializer
+    for nodes in (proto.graph.node, *(function.node for function in proto.functions)):
+        for node in all_nodes(nodes):
+            for attribute in node.attribute:
+                yield from (attribute.t, *attribute.tensors)
+                for graph in (attribute.g, *attribute.graphs):
+                    yield from graph.initializer

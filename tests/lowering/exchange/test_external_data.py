@@ -1,0 +1,204 @@
+"""Models that keep their weights in files beside them: read in place, and nothing else is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from graphrewrite import evaluate
+from graphrewrite.lowering import ModelError, from_onnx
+from tests.support.lowering_networks import mlp, model
+
+WHOLE = mlp(inputs=50, hidden=100)
+X = np.linspace(-1, 1, 100, dtype=np.float32).reshape(2, 50)
+
+
+def saved(folder: Path, *, several: bool = False) -> Path:
+    """A model whose four constants, two of them small, lie in one file or in one each."""
+    file, proto = folder / "net.onnx", onnx.ModelProto()
+    proto.CopyFrom(WHOLE)
+    place = {"all_tensors_to_one_file": False} if several else {"location": "weights.bin"}
+    onnx.save(proto, file, save_as_external_data=True, size_threshold=0, **place)
+    return file
+
+
+def changed(file: Path, key: str, value: str, tensor: int = 0) -> Path:
+    """The model file with another place of a constant."""
+    proto = onnx.load(file, load_external_data=False)
+    entries = {entry.key: entry.value for entry in proto.graph.initializer[tensor].external_data} | {key: value}
+    del proto.graph.initializer[tensor].external_data[:]
+    for key_, value_ in entries.items():
+        proto.graph.initializer[tensor].external_data.add(key=key_, value=value_)
+    file.write_bytes(proto.SerializeToString())
+    return file
+
+
+def is_mapped(array: np.ndarray) -> bool:
+    return isinstance(array, np.memmap) or (isinstance(array.base, np.ndarray) and is_mapped(array.base))
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+def test_it_is_read(tmp_path: Path, several: bool) -> None:
+    assert from_onnx(saved(tmp_path, several=several)) == from_onnx(WHOLE)
+
+
+def test_large_constants_are_mapped_and_read_only(tmp_path: Path) -> None:
+    graph = from_onnx(saved(tmp_path))
+    w1 = graph.nodes["w1"]["value"]
+    assert is_mapped(w1)
+    assert not w1.flags.writeable
+    assert np.shares_memory(graph.copy().nodes["w1"]["value"], w1)
+
+
+def test_it_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    saved(tmp_path / "a")
+    monkeypatch.chdir(tmp_path / "b")
+    assert from_onnx("../a/net.onnx") == from_onnx(WHOLE)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 4096])
+def test_any_offset_is_read(tmp_path: Path, offset: int) -> None:
+    file = saved(tmp_path)
+    first = next(i for i, t in enumerate(WHOLE.graph.initializer) if t.name == "w1")
+    w1 = onnx.numpy_helper.to_array(WHOLE.graph.initializer[first])
+    (tmp_path / "moved.bin").write_bytes(b"?" * offset + w1.tobytes() + b"!")
+    changed(file, "location", "moved.bin", first)
+    changed(file, "offset", str(offset), first)
+    graph = from_onnx(file)
+    assert graph == from_onnx(WHOLE)
+    assert graph.nodes["w1"]["value"].flags.aligned
+    assert is_mapped(graph.nodes["w1"]["value"]) == (offset % 4 == 0)
+
+
+@pytest.mark.parametrize("kind", ["BFLOAT16", "INT4", "FLOAT8E4M3FN", "FLOAT16", "INT64", "BOOL", "UINT2"])
+def test_any_type_is_read(tmp_path: Path, kind: str) -> None:
+    number = getattr(TensorProto, kind)
+    values = np.random.default_rng(0).integers(0, 2, size=(5, 1001))
+    tensor = helper.make_tensor("c", number, values.shape, values.ravel().tolist())
+    nodes = [helper.make_node("Cast", ["c"], ["f"], to=1), helper.make_node("Add", ["x", "f"], ["y"])]
+    proto = model(nodes, {}, input_shape=(5, 1001), opset=25)
+    proto.ir_version = 13
+    proto.graph.initializer.append(tensor)
+    onnx.save(proto, tmp_path / "net.onnx", save_as_external_data=True, location="w", size_threshold=0)
+    graph = from_onnx(tmp_path / "net.onnx", batch=None)
+    (found,) = evaluate(graph, {"x": np.zeros(values.shape, np.float32)}).values()
+    np.testing.assert_array_equal(found, values)
+
+
+def test_constants_within_nodes_are_read(tmp_path: Path) -> None:
+    value = np.arange(100, dtype=np.float32).reshape(2, 50)
+    nodes = [
+        helper.make_node("Constant", [], ["c"], value=onnx.numpy_helper.from_array(value)),
+        helper.make_node("Add", ["x", "c"], ["y"]),
+    ]
+    file = tmp_path / "net.onnx"
+    proto = model(nodes, {}, input_shape=(2, 50))
+    options = {"size_threshold": 0, "convert_attribute": True}
+    onnx.save(proto, file, save_as_external_data=True, location="w", **options)
+    (found,) = evaluate(from_onnx(file), {"x": X}).values()
+    np.testing.assert_array_equal(found, X + value)
+
+
+def test_the_folder_of_a_linked_model_is_its_own(tmp_path: Path) -> None:
+    """Stores of models keep files by their hash, and link to each of them."""
+    store, shown = tmp_path / "store", tmp_path / "shown"
+    store.mkdir()
+    shown.mkdir()
+    saved(store).rename(store / "a1b2")
+    (shown / "net.onnx").symlink_to(store / "a1b2")
+    (shown / "weights.bin").symlink_to(store / "weights.bin")
+    assert from_onnx(shown / "net.onnx") == from_onnx(WHOLE)
+
+
+class TestNothingElseIsRead:
+    @pytest.mark.parametrize(
+        "location",
+        [
+            *("../secret.bin", "/etc/hostname", "a/../../secret.bin", "", ".", "link", "pipe", "folder", "a\0b"),
+            *("x" * 5000, "loop", "weights.bin/x", "/dev/zero", "zero"),
+        ],
+    )
+    def test_a_place_outside(self, tmp_path: Path, location: str) -> None:
+        folder = tmp_path / "inside"
+        (folder / "folder").mkdir(parents=True)
+        (tmp_path / "secret.bin").write_bytes(b"\0" * 100_000)
+        (folder / "link").symlink_to("../secret.bin")
+        (folder / "loop").symlink_to("loop")
+        (folder / "zero").symlink_to("/dev/zero")
+        os.mkfifo(folder / "pipe")
+        file = changed(saved(folder), "location", location)
+        with pytest.raises(ModelError, match=r"net\.onnx.*constant 'w1'"):
+            from_onnx(file)
+
+    @pytest.mark.parametrize(
+        ("key", "value", "message"),
+        [
+            ("offset", "-4", "no number of bytes"),
+            ("offset", "1e9", "no number of bytes"),
+            ("offset", "9" * 500, "no number of bytes"),
+            ("offset", "٣", "no number of bytes"),
+            ("offset", "13000", "which has 21612"),
+            ("offset", "9999999999999999999", "which has 21612"),
+            ("length", "20004", r"\[100, 50\], which is 20000 bytes, and says 20004"),
+            ("length", "-1", "no number of bytes"),
+        ],
+    )
+    def test_a_place_beyond_the_file(self, tmp_path: Path, key: str, value: str, message: str) -> None:
+        with pytest.raises(ModelError, match=message):
+            from_onnx(changed(saved(tmp_path), key, value))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda tensor: tensor.dims.__setitem__(0, 1 << 40),
+            lambda tensor: tensor.dims.__setitem__(0, -100),
+            lambda tensor: tensor.dims.extend([1 << 62] * 50),
+            lambda tensor: setattr(tensor, "data_type", TensorProto.STRING),
+            lambda tensor: setattr(tensor, "data_type", 99),
+            lambda tensor: setattr(tensor, "data_type", 0),
+        ],
+        ids=["huge", "negative", "rank", "text", "strange", "undefined"],
+    )
+    def test_a_header_that_lies(self, tmp_path: Path, change: Callable[[TensorProto], None]) -> None:
+        file = saved(tmp_path)
+        proto = onnx.load(file, load_external_data=False)
+        change(proto.graph.initializer[0])
+        file.write_bytes(proto.SerializeToString())
+        with pytest.raises(ModelError, match="constant 'w1'"):
+            from_onnx(file)
+
+    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
+        file = saved(tmp_path)
+        (tmp_path / "weights.bin").rename(tmp_path / "weights.bim")
+        with pytest.raises(
+            ModelError, match=r"net\.onnx.*'weights\.bin', which is missing; did you mean 'weights\.bim'"
+        ):
+            from_onnx(file)
+
+    @pytest.mark.parametrize("content", [b"", b"short"])
+    def test_a_file_that_is_too_short_is_named(self, tmp_path: Path, content: bytes) -> None:
+        file = saved(tmp_path)
+        (tmp_path / "weights.bin").write_bytes(content)
+        with pytest.raises(
+            ModelError, match=rf"'b1' ends at byte 20400 of the file 'weights\.bin', which has {len(content)}"
+        ):
+            from_onnx(file)
+
+    def test_bytes_have_no_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelError, match="another file; give the path"):
+            from_onnx(saved(tmp_path).read_bytes())
+
+    @pytest.mark.parametrize("name", ["pipe.onnx", "zero.onnx"])
+    def test_the_model_itself_is_a_file(self, tmp_path: Path, name: str) -> None:
+        os.mkfifo(tmp_path / "pipe.onnx")
+        (tmp_path / "zero.onnx").symlink_to("/dev/zero")
+        with pytest.raises(ModelError, match=rf"{name}' is no regular file"):
+            from_onnx(tmp_path / name)
