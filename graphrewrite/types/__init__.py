@@ -14,6 +14,17 @@ from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.layout import check_layout, permutation
 from graphrewrite.types.named import HELD_WIDER, NAMES, SHORT_INTEGERS, USUAL_NAMES, integer_limits
 from graphrewrite.types.quantised import STORAGES, Quantised
+from graphrewrite.types.size import (
+    Size,
+    as_size,
+    evaluate_size,
+    is_at_most,
+    product,
+    size_max,
+    size_min,
+    substitute,
+    symbols,
+)
 from graphrewrite.types.small_floats import SMALL_FLOATS, SmallFloat, nearest_small, small_float
 from graphrewrite.types.storage import contradiction, fitted, hold, narrowed, out_of_range
 from graphrewrite.types.stream import Stream
@@ -31,11 +42,13 @@ __all__ = [
     "Element",
     "FixedPoint",
     "Quantised",
+    "Size",
     "SmallFloat",
     "Stream",
     "Tensor",
     "Type",
     "as_element",
+    "as_size",
     "as_type",
     "check_element",
     "check_layout",
@@ -43,9 +56,11 @@ __all__ = [
     "element_dtype",
     "element_kind",
     "element_of",
+    "evaluate_size",
     "fitted",
     "hold",
     "integer_limits",
+    "is_at_most",
     "narrowed",
     "nearest_small",
     "one_object",
@@ -54,7 +69,12 @@ __all__ = [
     "parse_type",
     "parse_types",
     "permutation",
+    "product",
+    "size_max",
+    "size_min",
     "small_float",
+    "substitute",
+    "symbols",
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, SupportsIndex
 from weakref import WeakValueDictionary
 
@@ -12,11 +13,12 @@ from graphrewrite.runtime.display import Displayed
 from graphrewrite.types.element import Element, as_element
 from graphrewrite.types.layout import check_layout, permuted
 from graphrewrite.types.quantised import Quantised
+from graphrewrite.types.size import as_size, is_at_most
 
 __all__ = ["MOST_AXES", "Dimension", "Tensor", "checked_shape"]
 
 Dimension = int | str
-"""A size, or the name of a symbolic size that is known at run time only (``"N"``)."""
+"""A size, or an expression of names that run time decides (``"N"``, ``"2*seq + 1"``), in a tensor a `Size`."""
 
 MOST_AXES = 32
 """Greatest number of axes, that of numpy's arrays before version 2."""
@@ -28,17 +30,17 @@ _TENSORS: WeakValueDictionary[Any, Any] = WeakValueDictionary()
 
 
 def checked_shape(shape: Iterable[Any]) -> tuple[Dimension, ...]:
-    """Return a shape as a tuple of sizes and names.
+    """Return a shape as a tuple of numbers and symbolic sizes in normal form.
 
     Raises
     ------
     TypeMismatchError
-        If a size is negative, absurd, or no identifier, or there are too many.
+        If a size is negative, absurd, or no expression, or there are too many.
 
     Examples
     --------
-    >>> checked_shape(["N", 3])
-    ('N', 3)
+    >>> checked_shape(["N", "seq*2+1", 3])
+    ('N', '2*seq + 1', 3)
     """
     if isinstance(shape, str) or not isinstance(shape, Iterable):
         raise TypeMismatchError(f"shapes are tuples of sizes, as in ('N', 3), got {shape!r}")
@@ -49,17 +51,25 @@ def checked_shape(shape: Iterable[Any]) -> tuple[Dimension, ...]:
 
 
 def _checked_size(size: Any) -> Dimension:
-    if type(size) is int and 0 <= size <= _LARGEST:  # fast path: isinstance with a protocol is slow
+    if type(size) is int and 0 <= size <= _LARGEST:  # first, as isinstance with a protocol is slow
         return size
     if isinstance(size, str):
-        if size.isidentifier():
-            return str(size)
-        raise TypeMismatchError(f"symbolic sizes are identifiers, such as 'N', got {size!r}")
+        return _checked_text(size)
     if isinstance(size, SupportsIndex) or (isinstance(size, float) and size.is_integer()):
         whole = int(size)
         if 0 <= whole <= _LARGEST:
             return whole
     raise TypeMismatchError(f"sizes are integers from 0 to 2**63 - 1 or names such as 'N', got {size!r}")
+
+
+@lru_cache(maxsize=4096)
+def _checked_text(text: str) -> Dimension:
+    size = as_size(text)
+    if isinstance(size, int):
+        return _checked_size(size)
+    if is_at_most(size, -1):
+        raise TypeMismatchError(f"the size {size} is negative, whatever its names stand for")
+    return size
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -72,7 +82,7 @@ class Tensor(Displayed):
         ``"f32"``, ``"i4"``, ``"bool"``, …, or a number format; in words of numpy, PyTorch or ONNX too, as in
         ``"float32"`` or ``np.int8`` (`graphrewrite.types.as_element`).
     shape : tuple of int or str
-        Sizes; a string is a size that run time decides.
+        Sizes; a string is an expression of names that run time decides.
     layout : str, optional
         A capital letter for each axis; None if they are unknown.
 

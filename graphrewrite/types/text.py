@@ -96,7 +96,7 @@ def parse_type(text: str) -> Type:
     match = _TYPE.match(text.strip())
     if match is None:
         raise ParseError(f"{text!r} is not a type; {_HINT}")
-    words = [word.strip() for word in match["shape"].split(",")] if match["shape"].strip() else []
+    words = [word.strip() for word in split_types(match["shape"])] if match["shape"].strip() else []
     try:
         shape: tuple[Dimension, ...] = tuple(_size(word) for word in words)
         element = _element(match["element"])
@@ -139,14 +139,14 @@ def split_types(text: str) -> Iterator[str]:
 
     Examples
     --------
-    >>> list(split_types("f32[N,2],i8<0.5:3, 0.25:0 @1>[N,2]"))
-    ['f32[N,2]', 'i8<0.5:3, 0.25:0 @1>[N,2]']
+    >>> list(split_types("f32[min(N, 2),2],i8<0.5:3, 0.25:0 @1>[N,2]"))
+    ['f32[min(N, 2),2]', 'i8<0.5:3, 0.25:0 @1>[N,2]']
     """
     start = depth = 0
     for i, symbol in enumerate(text):
-        if symbol in "[<":
+        if symbol in "([<":
             depth += 1
-        elif symbol in "]>":
+        elif symbol in ")]>":
             depth -= 1
         elif symbol == "," and depth == 0:
             yield text[start:i]
