@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.types.polynomial import Polynomial, divided, extreme, is_nonnegative, names_in, substituted, value_at
+from graphrewrite.types.polynomial import Polynomial
+from graphrewrite.types.rounding import divided, extreme, is_nonnegative, names_in, substituted, value_at
 from graphrewrite.types.size_parser import parse_polynomial
 
 __all__ = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.types.polynomial import Polynomial, divided, extreme
+from graphrewrite.types.polynomial import Polynomial
+from graphrewrite.types.rounding import divided, extreme
 
 __all__ = ["parse_polynomial"]
 
