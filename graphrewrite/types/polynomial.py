@@ -1,8 +1,8 @@
 """Polynomials with whole coefficients over symbols, rounded quotients, minima and maxima, in a normal form.
 
-Every function here and in `rounding` returns a normal form: two polynomials with equal texts have equal values wherever both are defined. The
-converse holds for sums and products of symbols, and for what the laws in ``tests/types/test_sizes.py`` say. Symbols
-stand for whole numbers from 0, and denominators are taken not to be 0.
+Every function here and in `rounding` returns a normal form: two polynomials with equal texts have equal values wherever
+both are defined. The converse holds for sums and products of symbols, and for what the laws in
+``tests/types/test_sizes.py`` say. Symbols stand for whole numbers from 0, and denominators are taken not to be 0.
 """
 
 from __future__ import annotations
@@ -230,6 +230,7 @@ def _exchanged(terms: Terms, monomial: Monomial, quotient: Atom, count: int) -> 
 
 
 def rounded_quotient(numerator: Polynomial, denominator: Polynomial) -> Atom:
+    """Return a quotient of which nothing can be taken out."""
     plain = all(len(m) == 1 and m[0].kind == "symbol" and c == 1 for m, c in denominator.terms.items())
     simple = denominator.value is not None or (plain and len(denominator.terms) == 1)
     below = denominator.text if simple else f"({denominator.text})"
