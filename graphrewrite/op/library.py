@@ -54,6 +54,7 @@ _MODULES = (
     "nn.deformable_convolution",
     "tensor.bits",
     "tensor.spectrum",
+    "nn.linear_attention",
 )
 
 LIBRARY: dict[str, Op] = {

@@ -35,6 +35,7 @@ _SINCE = {
     "i2": 25,
     "u2": 25,
     "BitCast": 26,
+    "LinearAttention": 27,
     "RMSNormalization": 23,
     "Swish": 24,
     "TensorScatter": 24,

@@ -103,7 +103,7 @@ def _unite_imports(proto: onnx.ModelProto) -> None:
     newest: dict[str, int] = {}
     parts = (proto, *proto.functions)
     for entry in (entry for part in parts for entry in part.opset_import):
-        domain = "" if entry.domain in MAIN else entry.domain
+        domain = _domain(entry)
         newest[domain] = max(newest.get(domain, entry.version), entry.version)
     for part in parts:
         del part.opset_import[:]
@@ -116,34 +116,42 @@ def with_definitions(proto: onnx.ModelProto, table: Container[str]) -> onnx.Mode
     from onnx import inliner, version_converter
 
     for _ in range(_MOST_DEFINITIONS):
-        version = next((o.version for o in proto.opset_import if o.domain in MAIN), 1)
-        strange = [n for n in all_nodes(proto.graph.node) if n.domain in MAIN and not is_known(n, table)]
-        schemas = {n.op_type: schema for n in strange if (schema := _definition(n, version)) is not None}
+        versions = {_domain(o): o.version for o in proto.opset_import}
+        strange = [n for n in all_nodes(proto.graph.node) if not is_known(n, table)]
+        schemas = {_named(n): schema for n in strange if (schema := _definition(n, versions)) is not None}
         if not schemas:
             return proto
         try:
-            if version < _DEFINED:
+            if versions.get("", 1) < _DEFINED:
                 proto = version_converter.convert_version(proto, _DEFINED)
             defaults = {
-                kind: [a.default_value for a in schema.attributes.values() if a.default_value.name]
-                for kind, schema in schemas.items()
+                key: [a.default_value for a in schema.attributes.values() if a.default_value.name]
+                for key, schema in schemas.items()
             }
             for node in all_nodes(proto.graph.node):
-                if node.domain in MAIN:
-                    _complete(node, defaults.get(node.op_type, ()))
-            ids = [(domain, kind) for kind in sorted(schemas) for domain in MAIN]
+                _complete(node, defaults.get(_named(node), ()))
+            ids = [(d, kind) for domain, kind in sorted(schemas) for d in (MAIN if not domain else (domain,))]
             proto = inliner.inline_selected_functions(proto, ids, inline_schema_functions=True)
         except Exception:  # whatever the C++ sides throw: then they stay unknown
             return proto
     return proto
 
 
-def _definition(node: Any, version: int) -> Any:
+def _domain(part: Any) -> str:
+    """Return the domain of a node or an import, the main one by its short name."""
+    return "" if part.domain in MAIN else str(part.domain)
+
+
+def _named(node: Any) -> tuple[str, str]:
+    return _domain(node), node.op_type
+
+
+def _definition(node: Any, versions: Mapping[str, int]) -> Any:
     """Return onnx's schema of an op that it defines by others."""
     import onnx
 
     with suppress(onnx.defs.SchemaError):
-        schema: Any = onnx.defs.get_schema(node.op_type, version, "")
+        schema: Any = onnx.defs.get_schema(node.op_type, versions.get(_domain(node), 1), _domain(node))
         if schema.has_function or schema.has_context_dependent_function:
             return schema
     return None

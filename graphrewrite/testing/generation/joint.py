@@ -217,6 +217,13 @@ def _affine_grid(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, 
     return {"size": (shape[0], 1, *(rng.choice((1, 2, 3)) for _ in range(int(shape[1]))))}
 
 
+def _heads(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    heads = rng.choice([count for count in (1, 2, 3, 4) if int(shape[2]) % count == 0])
+    shared = rng.choice([count for count in (1, 2, 3, 4) if heads % count == 0])
+    rule = rng.choice(("linear", "gated", "delta", "gated_delta"))
+    return {"heads": heads, "kv_heads": shared, "update_rule": rule}
+
+
 _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "affine_grid": (("size",), _affine_grid, True),
     "constant_of_shape": (("shape", "value", "element"), _constant_of_shape, True),
@@ -224,6 +231,7 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "fold": (("size", "kernel", "strides", "pads", "dilations"), _fold, True),
     "gru": (_IN_RECURRENT, partial(_recurrent, 2), False),
     "integer_interpolate": (("base", "slope", "rest", "shift", "element", "low", "bound"), _lines, True),
+    "linear_attention": (("heads", "kv_heads", "update_rule"), _heads, True),
     "lstm": (_IN_RECURRENT, partial(_recurrent, 3), False),
     "quantize_linear": (("axis", "block_size"), _blocks, False),
     "range": (("start", "limit", "delta", "element"), _range, True),

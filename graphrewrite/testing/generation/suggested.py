@@ -30,6 +30,7 @@ _SUGGESTED: Mapping[str, Sequence[Operands]] = {
         ((*_PRODUCT[0], 1), (*_PRODUCT[1], "i32")),
         ((0, 0, _ALIKE, 1, 1, 0, 0, 1), (*_PRODUCT[1], "i32")),
     ],
+    "linear_attention": [((3, 3, 4, 3, 3), (None,) * 5)],
     "roi_align": [((2, 1), (None, "i64"))],
     "rnn": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],
     "gru": [((3, 3, 2, 3, 1), (None, None, None, None, "i32"))],

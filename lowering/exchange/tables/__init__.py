@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graphrewrite.lowering.exchange.entry import Entry
+from graphrewrite.lowering.exchange.tables.attention import ATTENTION
 from graphrewrite.lowering.exchange.tables.channels_last import CHANNELS_LAST
 from graphrewrite.lowering.exchange.tables.elementwise import ELEMENTWISE
 from graphrewrite.lowering.exchange.tables.layers import LAYERS
@@ -34,6 +35,17 @@ def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 
 
 TABLE: dict[str, tuple[Entry, ...]] = by_op(
-    (*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST, *ONNXRUNTIME, *VISION)
+    (
+        *ELEMENTWISE,
+        *LAYERS,
+        *MOVEMENT,
+        *REDUCTIONS,
+        *RECURRENT,
+        *QUANTISED,
+        *CHANNELS_LAST,
+        *ONNXRUNTIME,
+        *VISION,
+        *ATTENTION,
+    )
 )
 """Entries by ONNX op: opset 13 to 28; older models are converted on load."""

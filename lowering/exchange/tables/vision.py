@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from graphrewrite import Tensor, op
 from graphrewrite.lowering.exchange.attribute_values import integers, number, sizes, truth, whole, word
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION, complete_conv, complete_pool, shown
 from graphrewrite.op.nn.convolution import per_axis
+from graphrewrite.types import element_dtype
 
 __all__ = ["VISION"]
 
@@ -52,6 +55,13 @@ def _unpooled_shown(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict
     return written if size is None else {**written, "size": (*types[0].shape[:2], *size)}
 
 
+def _no_bias(_: object, types: Sequence[Tensor | None]) -> np.ndarray:
+    weights = types[1]
+    if weights is None:
+        raise ValueError("its weights are missing")
+    return np.zeros(int(weights.shape[0]), element_dtype(weights.element))
+
+
 VISION: tuple[Entry, ...] = (
     Entry("AffineGrid", op.affine_grid, _ALIGN, {1: ("size", sizes)}),
     Entry(
@@ -63,7 +73,15 @@ VISION: tuple[Entry, ...] = (
         shown=_image_shown,
     ),
     Entry("DFT", op.dft, {"axis": ("axis", whole), **_SPECTRUM}, {1: ("length", whole), 2: ("axis", whole)}),
-    Entry("DeformConv", op.deform_conv, _OFFSETS, complete=complete_conv, ignored=("kernel_shape",), shown=shown),
+    Entry(
+        "DeformConv",
+        op.deform_conv,
+        _OFFSETS,
+        complete=complete_conv,
+        ignored=("kernel_shape",),
+        neutral={3: _no_bias},
+        shown=shown,
+    ),
     Entry(
         "GridSample",
         op.grid_sample,
