@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import io
 import math
+import mmap
+import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.formats.files import beside, digest_of, opened
+from graphrewrite.formats.files import beside, contents, digest_of, opened
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import check_storable
 from graphrewrite.formats.text.raw_arrays import array_from
 
-__all__ = ["Archive", "Collected", "archive_of", "arrays_beside"]
+__all__ = ["Archive", "Collected", "arrays_beside", "write_archive"]
 
 _HEADER = 10_000
 """Maximum size of the header of an array, in bytes."""
 _NPY = ".npy"
+_LOCAL = 30
+"""Size of what stands before an entry of a zip, without its name and its further fields."""
+_ZIP64 = 20
+"""Size of the field for long files, which is always written."""
+_PADDING = struct.Struct("<HH")
+"""A field of zeros: its kind, as Android's zipalign has it, and its size."""
+_ALIGNED = 64
+"""Multiple of bytes at which numbers begin, so that they can be used where they are."""
 
 
 class Collected:
@@ -54,46 +64,52 @@ class Collected:
             return {"$array": self.add(array)}
 
 
-def archive_of(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Return the bytes of an `.npz`; equal arrays give equal bytes.
+def write_archive(stream: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an `.npz`; equal arrays give equal bytes, and each can be mapped to memory.
 
     Examples
     --------
-    >>> np.load(io.BytesIO(archive_of({"w": np.int8([1, 2])})))["w"].tolist()
+    >>> stream = io.BytesIO()
+    >>> write_archive(stream, {"w": np.int8([1, 2])})
+    >>> np.load(io.BytesIO(stream.getvalue()))["w"].tolist()
     [1, 2]
     """
-    stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(name + _NPY)  # its date is fixed
+            start = stream.tell() + _LOCAL + len(entry.filename) + _PADDING.size + _ZIP64
+            entry.extra = _PADDING.pack(0xD935, -start % _ALIGNED) + bytes(-start % _ALIGNED)
             with archive.open(entry, "w", force_zip64=True) as out:
                 np.lib.format.write_array(out, np.asarray(array), allow_pickle=False)
-    return stream.getvalue()
 
 
 @contextmanager
 def arrays_beside(source: Path, digest: str, path: JsonPath, *, limit: int) -> Iterator[Archive]:
     """Open the file of arrays that was written together with a file; errors start with a path."""
-    with opened(beside(source), limit=limit, follow=False) as (stream, size):
+    found = beside(source, digest)
+    with opened(found, limit=limit, follow=False) as (stream, size):
         if digest_of(stream) != digest:
-            path.fail(f"{beside(source).name} is not the file that was written with {source.name}")
-        yield Archive(stream, size, path)
+            path.fail(f"{found.name} is not the file that was written with {source.name}")
+        yield Archive(stream, contents(stream, size), path)
 
 
 class Archive:
     """The arrays of an untrusted `.npz`.
 
-    Entries must be stored uncompressed, so that an array is never larger than the file.
+    Entries must be stored uncompressed, so that an array is never larger than the file. Large arrays are views of its
+    contents, if these are mapped to memory; writing to one does not change the file.
 
     Examples
     --------
-    >>> data = archive_of({"w": np.int8([1, 2])})
-    >>> Archive(io.BytesIO(data), len(data), JsonPath() / "arrays").get("w", JsonPath()).tolist()
+    >>> stream = io.BytesIO()
+    >>> write_archive(stream, {"w": np.int8([1, 2])})
+    >>> Archive(stream, stream.getvalue(), JsonPath() / "arrays").get("w", JsonPath()).tolist()
     [1, 2]
     """
 
-    def __init__(self, stream: IO[bytes], size: int, path: JsonPath) -> None:
+    def __init__(self, stream: IO[bytes], data: bytes | mmap.mmap, path: JsonPath) -> None:
         self._found: dict[str, np.ndarray] = {}
+        self._data = memoryview(data)
         try:
             self._archive = zipfile.ZipFile(stream)
         except Exception as error:  # zipfile raises many kinds of errors on malformed files
@@ -101,7 +117,7 @@ class Archive:
         self._entries = {entry.filename: entry for entry in self._archive.infolist()}
         if len(self._entries) < len(self._archive.infolist()):
             path.fail("two arrays have the same name")
-        if sum(entry.file_size for entry in self._entries.values()) > size:
+        if sum(entry.file_size for entry in self._entries.values()) > len(data):
             path.fail("the declared sizes of its arrays exceed the file size; store them uncompressed")
 
     @property
@@ -123,16 +139,17 @@ class Archive:
     def _read(self, entry: zipfile.ZipInfo, path: JsonPath) -> np.ndarray:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or entry.flag_bits & 1:
             path.fail("the array is compressed or encrypted; store it as numpy.savez does")
-        try:
-            data = self._archive.read(entry)
-        except Exception as error:  # as above
-            path.fail(f"the array cannot be read: {type(error).__name__}: {error}", error)
-        return _array(data, path)
+        start = entry.header_offset + _LOCAL
+        if bytes(self._data[start - _LOCAL : start][:4]) != b"PK\3\4":
+            path.fail("the array is not where the file says")
+        # The name and the further fields, whose sizes the last four bytes say, stand before the data.
+        start += sum(struct.unpack("<HH", self._data[start - 4 : start]))
+        return _array(self._data[start : start + entry.file_size], path)
 
 
-def _array(data: bytes, path: JsonPath) -> np.ndarray:
+def _array(data: memoryview, path: JsonPath) -> np.ndarray:
     """Return the array of an `.npy`."""
-    stream = io.BytesIO(data)
+    stream = io.BytesIO(data[: _HEADER + 20])
     form = np.lib.format
     try:
         version = form.read_magic(stream)
@@ -147,7 +164,7 @@ def _array(data: bytes, path: JsonPath) -> np.ndarray:
     return _shaped(shape, in_columns, dtype, data[stream.tell() :], path)
 
 
-def _shaped(shape: Any, in_columns: Any, dtype: np.dtype[Any], data: bytes, path: JsonPath) -> np.ndarray:
+def _shaped(shape: Any, in_columns: Any, dtype: np.dtype[Any], data: memoryview, path: JsonPath) -> np.ndarray:
     sizes = tuple(shape)
     array = array_from(dtype.str, sizes[::-1] if in_columns else sizes, data)
     if isinstance(array, str) or np.dtype(dtype.str) != dtype:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import networkx as nx
 
 from graphrewrite.errors import SerialError
-from graphrewrite.formats.archive import Collected, archive_of, arrays_beside
-from graphrewrite.formats.files import LIMIT, beside, read_utf8, replaced
+from graphrewrite.formats.archive import Collected, arrays_beside, write_archive
+from graphrewrite.formats.files import LIMIT, contents, opened, replaced, utf8
 from graphrewrite.formats.json.decode import Decoder, Refused, check_keys, mapping, text
 from graphrewrite.formats.json.decode_graph import from_dict
 from graphrewrite.formats.json.encode_graph import to_dict
+from graphrewrite.formats.json.inline_arrays import with_arrays, without_arrays
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
@@ -41,9 +42,12 @@ def save(thing: nx.DiGraph | Module, path: str | PathLike[str], *, arrays: Liter
     thing : Graph, networkx.DiGraph or Module
         Any graph.
     path : path
-        The JSON file; an existing file is replaced atomically.
+        The JSON file. After an interruption, a kill, a full disk or a power failure, the old graph can be read from it,
+        or the new one.
     arrays : {"inline", "npz"}
-        Whether arrays are stored in the JSON, or in a separate file, named as the JSON with ``.npz`` appended.
+        Whether arrays are stored in the JSON, a third larger than they are, or in an ``.npz`` beside it, which is
+        faster, and mapped to memory when it is loaded: the choice for large models. Its name is the file's with a part
+        of the digest of the arrays, as in ``net.json.e3b0c44298fc1c14.npz``; keep the two together.
 
     Raises
     ------
@@ -59,21 +63,17 @@ def save(thing: nx.DiGraph | Module, path: str | PathLike[str], *, arrays: Liter
     ...     load(Path(folder) / "g.json") == graph
     True
     """
-    target = Path(path)
-    if arrays == "inline":
-        replaced({target: _written(to_dict(thing))})
-        return
-    if arrays != "npz":
+    if arrays not in ("inline", "npz"):
         raise SerialError(f"arrays must be 'inline' or 'npz', got {arrays!r}")
     collected = Collected()
     data = to_dict(thing, put=collected.put)
-    archive = archive_of(collected.arrays)
-    data["arrays"] = {"sha256": hashlib.sha256(archive).hexdigest()}
-    replaced({beside(target): archive, target: _written(data)})
 
+    def write(stream: BinaryIO, digest: str) -> None:
+        document = _laid_out({**data, "arrays": {"sha256": digest}} if digest else data)
+        stream.writelines([document.encode("ascii")] if digest else with_arrays(document, collected.arrays))
+        stream.write(b"\n")
 
-def _written(data: dict[str, Any]) -> bytes:
-    return f"{_laid_out(data)}\n".encode("ascii")
+    replaced(Path(path), write, partial(write_archive, arrays=collected.arrays) if arrays == "npz" else None)
 
 
 def _laid_out(data: dict[str, Any], indent: str = " ") -> str:
@@ -126,15 +126,23 @@ def load(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMI
     graphrewrite.errors.SerialError: g.json: line 1, column 2: expected JSON: ...
     """
     source = Path(path)
-    data = mapping(_parsed(read_utf8(source, limit=limit), source.name), JsonPath())
+    with opened(source, limit=limit) as (stream, size):
+        document = contents(stream, size)
+    kept, pieces = without_arrays(document)
+    try:
+        data = mapping(_parsed(utf8(kept, source), source.name), JsonPath())
+    except SerialError:
+        if pieces:  # lines and columns are those of the whole document
+            _parsed(utf8(document[:], source), source.name)
+        raise
     if "arrays" not in data:
-        return from_dict(data, ops=ops)
+        return from_dict(data, ops=ops, decoder=Decoder(pieces=pieces))
     where = JsonPath() / "arrays"
     arrays = mapping(data.pop("arrays"), where)
     check_keys(arrays, ("sha256",), where)
     digest = text(arrays.get("sha256"), where / "sha256")
     with arrays_beside(source, digest, where, limit=limit) as archive:
-        return from_dict(data, ops=ops, decoder=Decoder(archive.get))
+        return from_dict(data, ops=ops, decoder=Decoder(archive.get, pieces))
 
 
 def _parsed(document: str, name: str) -> Any:

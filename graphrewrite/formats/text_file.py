@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import networkx as nx
 import numpy as np
 
-from graphrewrite.formats.archive import Collected, archive_of, arrays_beside
+from graphrewrite.formats.archive import Collected, arrays_beside, write_archive
 from graphrewrite.formats.files import LIMIT, beside, read_utf8, replaced
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import LARGE, whole_array
@@ -38,8 +38,8 @@ def write_text(thing: nx.DiGraph | Module, path: str | PathLike[str]) -> None:
     thing : Graph, networkx.DiGraph or Module
         Any graph.
     path : path
-        The text file; arrays go to the file of this name with ``.npz`` appended. Existing files are replaced
-        atomically.
+        The text file; arrays go to an ``.npz`` beside it, whose name is the file's with a part of the digest of the
+        arrays. Existing files are replaced as by `graphrewrite.formats.save`.
 
     Raises
     ------
@@ -70,12 +70,11 @@ def write_text(thing: nx.DiGraph | Module, path: str | PathLike[str]) -> None:
         return f"@'{collected.add(array)}'" if array.size > LARGE else whole_array(array, typed)
 
     written = text_in(thing, Form(put, strict=True)) + "\n"
-    if not collected.arrays:
-        replaced({target: written.encode()})
-        return
-    archive = archive_of(collected.arrays)
-    digest = hashlib.sha256(archive).hexdigest()
-    replaced({beside(target): archive, target: f"# arrays: sha256 {digest}\n{written}".encode()})
+
+    def write(stream: BinaryIO, digest: str) -> None:
+        stream.write(f"# arrays: sha256 {digest}\n{written}".encode() if digest else written.encode())
+
+    replaced(target, write, partial(write_archive, arrays=collected.arrays) if collected.arrays else None)
 
 
 def read_text(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int = LIMIT) -> Graph | Module:
@@ -102,7 +101,7 @@ def read_text(path: str | PathLike[str], *, ops: Iterable[Op] = (), limit: int =
     digest_line = _ARRAYS.match(text.partition("\n")[0].rstrip("\r"))
     if digest_line is None:
         return read(text, ops=ops)
-    where = JsonPath() / beside(source).name  # a text has no key to name
+    where = JsonPath() / beside(source, digest_line[1]).name  # a text has no key to name
     with arrays_beside(source, digest_line[1], where, limit=limit) as archive:
         arrays = {name: archive.get(name, where) for name in archive.names}
     return read(text, ops=ops, arrays=arrays)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from graphrewrite import Graph, Tensor
 from graphrewrite.errors import GraphError, ParseError, SerialError
-from graphrewrite.formats.archive import archive_of
+from graphrewrite.formats.archive import write_archive
 from graphrewrite.formats.json.encode_graph import to_dict
 from graphrewrite.formats.json_file import load, save
 from graphrewrite.formats.text_file import read_text, write_text
@@ -36,6 +36,18 @@ def weights() -> Graph:
     w = graph.constant(np.arange(100, dtype=np.float32).reshape(10, 10), name="w")
     graph.output("y", x @ w)
     return graph
+
+
+def archive_of(arrays: dict[str, np.ndarray]) -> bytes:
+    stream = io.BytesIO()
+    write_archive(stream, arrays)
+    return stream.getvalue()
+
+
+def arrays_of(path: Path) -> Path:
+    """The file of arrays beside a file."""
+    (found,) = path.parent.glob(f"{path.name}.*npz")
+    return found
 
 
 @pytest.fixture
@@ -70,7 +82,7 @@ def test_modules_survive_in_files_and_share_their_arrays(tmp_path):
         assert again == module
         found = [data["value"] for g in again.values() for _, data in g.nodes(data=True) if "value" in data]
         assert all(each is again.constants["w"] for each in found)
-    with zipfile.ZipFile(tmp_path / "m.json.npz") as archive:
+    with zipfile.ZipFile(arrays_of(tmp_path / "m.json")) as archive:
         assert archive.namelist() == ["array_1.npy"]
 
 
@@ -78,8 +90,9 @@ def test_equal_graphs_give_equal_files(tmp_path):
     for name in "ab":
         save(weights(), tmp_path / f"{name}.json", arrays="npz")
         write_text(weights(), tmp_path / f"{name}.txt")
-    for end in (".json", ".json.npz", ".txt", ".txt.npz"):
-        assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
+    a, b = ({p.name[1:]: p.read_bytes() for p in tmp_path.glob(f"{name}.*")} for name in "ab")
+    assert a == b
+    assert len(a) == 4
 
 
 def test_small_arrays_stand_in_the_text(tmp_path):
@@ -90,7 +103,7 @@ def test_small_arrays_stand_in_the_text(tmp_path):
 
 
 def test_numpy_reads_the_file_of_arrays(net):
-    with np.load(f"{net}.npz", allow_pickle=False) as found:
+    with np.load(arrays_of(net), allow_pickle=False) as found:
         assert found["array_1"].tolist() == weights().nodes["w"]["value"].tolist()
 
 
@@ -132,10 +145,14 @@ def test_a_link_is_replaced_and_not_followed(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("mine")
     (tmp_path / "net.json").symlink_to(secret)
-    (tmp_path / "net.json.npz").symlink_to(secret)
+    save(weights(), tmp_path / "net.json", arrays="npz")
+    arrays = arrays_of(tmp_path / "net.json")
+    arrays.unlink()
+    arrays.symlink_to(secret)
     save(weights(), tmp_path / "net.json", arrays="npz")
     assert secret.read_text() == "mine"
     assert not (tmp_path / "net.json").is_symlink()
+    assert not arrays.is_symlink()
 
 
 @IS_POSIX
@@ -146,8 +163,8 @@ def test_a_link_beside_is_not_read(tmp_path, read):
         save(weights(), path, arrays="npz")
     else:
         write_text(weights(), path)
-    (tmp_path / "net.npz").rename(tmp_path / "elsewhere")
-    (tmp_path / "net.npz").symlink_to(tmp_path / "elsewhere")
+    arrays = arrays_of(path).rename(tmp_path / "elsewhere")
+    (tmp_path / "net.npz").symlink_to(arrays)
     with pytest.raises(SerialError, match=r"^net.npz: expected a regular file, not a folder, link or device"):
         read(path)
 
@@ -171,9 +188,10 @@ def test_names_of_arrays_are_only_names(net, name):
 
 def with_archive(path: Path, archive: bytes) -> Path:
     """The file, with other arrays beside and their digest in it."""
-    Path(f"{path}.npz").write_bytes(archive)
+    arrays_of(path).unlink()
     data = json.loads(path.read_text())
-    data["arrays"]["sha256"] = hashlib.sha256(archive).hexdigest()
+    digest = data["arrays"]["sha256"] = hashlib.sha256(archive).hexdigest()
+    Path(f"{path}.{digest[:16]}.npz").write_bytes(archive)
     path.write_text(json.dumps(data))
     return path
 
@@ -200,8 +218,8 @@ class Bomb:
 
 
 def test_another_file_of_arrays_is_refused(net):
-    Path(f"{net}.npz").write_bytes(archive_of({"array_1": np.zeros((10, 10), np.float32)}))
-    with pytest.raises(SerialError, match=r"^arrays: net.json.npz is not the file that was written with net.json"):
+    arrays_of(net).write_bytes(archive_of({"array_1": np.zeros((10, 10), np.float32)}))
+    with pytest.raises(SerialError, match=r"^arrays: net.json.\w+.npz is not the file that was written with net.json"):
         load(net)
 
 
@@ -246,7 +264,7 @@ def test_mutated_arrays_are_refused_or_read(random):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.json"
         save(weights(), path, arrays="npz")
-        archive = bytearray(Path(f"{path}.npz").read_bytes())
+        archive = bytearray(arrays_of(path).read_bytes())
         for _ in range(random.choice([1, 3])):
             # The header, and the directory at the end: what lies between them is only numbers.
             place = random.choice([random.randrange(200), random.randrange(len(archive) - 200, len(archive))])
@@ -353,8 +371,8 @@ def test_what_is_no_file_is_refused(tmp_path, read):
 def test_a_text_without_its_arrays_is_refused(tmp_path):
     path = tmp_path / "g.txt"
     write_text(weights(), path)
-    Path(f"{path}.npz").unlink()
-    with pytest.raises(SerialError, match=r"^g.txt.npz: cannot be read"):
+    arrays_of(path).unlink()
+    with pytest.raises(SerialError, match=r"^g.txt.\w+.npz: cannot be read"):
         read_text(path)
     path.write_text(path.read_text().partition("\n")[2])
     with pytest.raises(ParseError, match="line 3, column 20: the array 'array_1' is in a separate file"):
@@ -363,7 +381,7 @@ def test_a_text_without_its_arrays_is_refused(tmp_path):
 
 def test_a_text_with_other_arrays_is_refused(tmp_path):
     write_text(weights(), tmp_path / "g.txt")
-    (tmp_path / "g.txt.npz").write_bytes(archive_of({"array_1": np.zeros((10, 10), np.float32)}))
+    arrays_of(tmp_path / "g.txt").write_bytes(archive_of({"array_1": np.zeros((10, 10), np.float32)}))
     with pytest.raises(SerialError, match=r"is not the file that was written with g\.txt"):
         read_text(tmp_path / "g.txt")
 
@@ -372,10 +390,11 @@ def test_errors_of_the_arrays_of_a_text_name_their_file(tmp_path):
     path = tmp_path / "g.txt"
     write_text(weights(), path)
     lines = path.read_text().partition("\n")
-    old = hashlib.sha256((tmp_path / "g.txt.npz").read_bytes()).hexdigest()
-    (tmp_path / "g.txt.npz").write_bytes(b"nothing")
-    path.write_text("\n".join([lines[0].replace(old, hashlib.sha256(b"nothing").hexdigest()), lines[2]]))
-    with pytest.raises(SerialError, match=r"^'?g\.txt\.npz'?: expected an \.npz file"):
+    old, new = (hashlib.sha256(each).hexdigest() for each in (arrays_of(path).read_bytes(), b"nothing"))
+    arrays_of(path).unlink()
+    Path(f"{path}.{new[:16]}.npz").write_bytes(b"nothing")
+    path.write_text("\n".join([lines[0].replace(old, new), lines[2]]))
+    with pytest.raises(SerialError, match=r"^'?g\.txt\.\w+\.npz'?: expected an \.npz file"):
         read_text(path)
 
 
@@ -404,3 +423,65 @@ def test_a_text_that_declares_another_shape_than_its_array_is_refused(tmp_path):
     path.write_text(path.read_text("utf-8").replace("f32[10,10]", "f32[10,11]"), "utf-8")
     with pytest.raises(ParseError, match=r"the value has the shape \[10,10\], and the type is f32\[10,11\]"):
         read_text(path)
+
+
+def large(count: int = 20_000) -> Graph:
+    """With arrays whose bytes are not parsed with the document."""
+    graph = Graph("g", text='{"$array": "array_1"} {"$array": {"dtype": "|i1", "shape": [1], "data": "')
+    array = np.arange(count, dtype=np.float32).reshape(-1, 100)
+    for each in (array, array.T, array[::2, 1:], array.astype(">f4"), array.astype("U4"), array[:0]):
+        graph.add_node(graph.fresh("n"), type="Foo", value=each, again={"$array": "array_1", "a": [each]})
+    return graph
+
+
+def test_large_arrays_inline_are_stored_like_small_ones(tmp_path):
+    path, graph = tmp_path / "net.json", large()
+    save(graph, path)
+    assert load(path) == graph
+    assert json.loads(path.read_text()) == json.loads(json.dumps(to_dict(graph)))
+    assert all(data["value"].flags.writeable for _, data in load(path).nodes(data=True))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("AAAAAA", "AA=AAA", r"nodes.n_\d.value: expected bytes in base 64"),
+        ("AACA", "AA==", r"nodes.n_\d.value: expected bytes in base 64"),
+        ("AACA", "AA\\u0043A", r"nodes.n_\d.value: expected bytes in base 64"),
+        ("AACA", "AA A", r"nodes.n_\d.value: expected bytes in base 64"),
+        ("AACA", "AACAAACA", r"nodes.n_\d.value: expected 80000 bytes, got 80003"),
+        ('"shape": [200, 100]', '"shape": [200, 101]', r"nodes.n_\d.value: expected 80800 bytes, got 80000"),
+        ('"n_1": {"type": "Foo",', '"n_1": {"type": "Foo" ', r"net.json: line \d+, column 26: expected JSON"),
+        ('"again": ', '"again" ', r"net.json: line \d+, column 106\d\d\d: expected JSON"),
+        (
+            '"text": ',
+            '"first": {"$array": {"dtype": "<f4", "shape": [200, 100], "data": 0}}, "text": ',
+            "nodes.n_1.value: ",
+        ),
+        (
+            '"text": ',
+            '"first": {"$array": {"dtype": "<f4", "shape": [200, 100], "data": 99}}, "text": ',
+            "attributes.first: ",
+        ),
+        ("AACA", "AA\udc80A", r"nodes.n_\d.value: expected bytes in base 64"),
+    ],
+    ids=range(11),
+)
+def test_large_arrays_inline_are_not_believed(tmp_path, old, new, message):
+    path = tmp_path / "net.json"
+    save(large(), path)
+    text = path.read_text()
+    assert old in text
+    path.write_bytes(text.replace(old, new, 1).encode("utf-8", "surrogateescape"))
+    with pytest.raises(SerialError, match=f"^{message}"):
+        load(path)
+
+
+def test_a_document_of_megabytes_is_mapped(tmp_path):
+    path = tmp_path / "net.json"
+    graph = large(400_000)
+    save(graph, path)
+    assert load(path) == graph
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(SerialError, match=r"^net.json: line \d+, column \d+: expected JSON"):
+        load(path)

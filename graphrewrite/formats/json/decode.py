@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 import re
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import ParseError, did_you_mean
+from graphrewrite.formats.json.inline_arrays import decoded
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.raw_arrays import array_from
@@ -75,7 +75,9 @@ def _kind(value: Any) -> str:
 
 
 class Decoder:
-    """Decoder of the values that `encode` writes; `arrays` reads arrays by name from a file beside the document.
+    """Decoder of the values that `encode` writes.
+
+    `arrays` reads arrays by name from a file beside the document, `pieces` are bytes that were taken out of it.
 
     Examples
     --------
@@ -83,12 +85,16 @@ class Decoder:
     {'pads': (1, 1), 'names': ['a']}
     """
 
-    def __init__(self, arrays: Callable[[str, JsonPath], np.ndarray] | None = None) -> None:
-        self.arrays = arrays
+    def __init__(
+        self,
+        arrays: Callable[[str, JsonPath], np.ndarray] | None = None,
+        pieces: dict[int, memoryview] | None = None,
+    ) -> None:
+        self.arrays, self.pieces = arrays, pieces or {}
         self.shared: dict[str, np.ndarray] = {}
         self.forms: dict[str, Callable[[Any, JsonPath], Any]] = {
             "$array": self._array,
-            "$bytes": _bytes,
+            "$bytes": lambda data, path: bytes(_bytes(data, path)),
             "$complex": self._complex,
             "$dict": self._dict,
             "$element": lambda data, path: _parsed(parse_element, data, path),
@@ -138,7 +144,9 @@ class Decoder:
         data = mapping(data, path)
         if data.keys() != {"dtype", "shape", "data"}:
             path.fail(f"expected the keys dtype, shape and data, got {str(list(data))[:60]}")
-        array = array_from(data["dtype"], data["shape"], _bytes(data["data"], path))
+        # Each piece has one place: a number that the document itself has takes it away, and that place finds none.
+        written = self.pieces.pop(data["data"], data["data"]) if type(data["data"]) is int else data["data"]
+        array = array_from(data["dtype"], data["shape"], _bytes(written, path))
         if isinstance(array, str):
             path.fail(array)
         if scalar and array.ndim:
@@ -193,9 +201,9 @@ def _parsed(parse: Callable[[str], Any], data: Any, path: JsonPath) -> Any:
         path.fail(str(error), error)
 
 
-def _bytes(data: Any, path: JsonPath) -> bytes:
+def _bytes(data: Any, path: JsonPath) -> bytearray:
     try:
-        return base64.b64decode(text(data, path).encode("ascii"), validate=True)
+        return decoded(data if isinstance(data, memoryview) else memoryview(text(data, path).encode("ascii")))
     except (binascii.Error, ValueError) as error:
         path.fail(f"expected bytes in base 64: {error}", error)
 

@@ -15,10 +15,12 @@ _DTYPE = re.compile(
 )
 _RANK = 32
 _LAST_CHARACTER = 0x10FFFF
+_LARGE = 1 << 20
+"""Size in bytes from which an array is a view of bytes that may be written to."""
 
 
-def array_from(dtype: Any, shape: Any, data: bytes) -> np.ndarray | str:
-    r"""Return the array of some bytes in C order, or an error message.
+def array_from(dtype: Any, shape: Any, data: bytes | bytearray | memoryview) -> np.ndarray | str:
+    r"""Return the array of some bytes in C order, or an error message; a large one may be a view of the bytes.
 
     Examples
     --------
@@ -43,11 +45,11 @@ def array_from(dtype: Any, shape: Any, data: bytes) -> np.ndarray | str:
     if declared != len(data):
         return f"expected {declared} bytes, got {len(data)}"
     try:
-        array = np.frombuffer(data, kind).reshape(shape).copy() if data else np.zeros(shape, kind)
+        array = np.frombuffer(data, kind).reshape(shape) if len(data) else np.zeros(shape, kind)
     except ValueError as error:
         return str(error)
     if kind.kind == "b" and (array.view(np.uint8) > 1).any():
         return "a byte of a boolean is 0 or 1"
     if kind.kind == "U" and (np.frombuffer(data, f"{dtype[0]}u4") > _LAST_CHARACTER).any():
         return "a character is not valid Unicode"
-    return array
+    return array if array.nbytes >= _LARGE and array.flags.behaved else array.copy()
