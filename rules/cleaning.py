@@ -28,7 +28,9 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     for node in graph.in_order():
-        if node in independent and not graph.op(node).stateful and all(o.node in fixed for o in graph.operands(node)):
+        if node not in independent or graph.op(node).has_state(graph.nodes[node]):
+            continue
+        if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
     folded = [
         n for n in graph.in_order() if n in fixed and graph.nodes[n]["type"] != "constant" and _has_one_result(graph, n)
@@ -54,7 +56,7 @@ def merge_equal_nodes(graph: Graph) -> list[str]:
     merged = []
     for node in graph.in_order():
         op = graph.op(node)
-        if op.name in ("input", "output") or op.stateful or _is_ordered(graph, node):
+        if op.name in ("input", "output") or op.has_state(graph.nodes[node]) or _is_ordered(graph, node):
             continue
         data = graph.nodes[node]
         # Annotations count: two nodes that run on different backends are two.

@@ -88,14 +88,14 @@ def structure_hash(graph: nx.DiGraph, *, names: bool = True) -> str:
 class Describe:
     """Texts that describe the nodes of a graph, equal for equal nodes; `inner` holds hashes of nested graphs."""
 
-    def __init__(self, graph: Graph, inner: Mapping[str, str]) -> None:
-        self.graph, self.inner = graph, inner
+    def __init__(self, graph: Graph, inner: Mapping[str, str], *, names: bool = True) -> None:
+        self.graph, self.inner, self.names = graph, inner, names
         self.types: dict[Any, str] = {}
 
     def data(self, node: Any, hidden: frozenset[str] = frozenset({"origin"})) -> str:
         """Return the text of a node's data, without some of its keys."""
         data = self.graph._node[node]
-        text = describe_data(data, hidden, self.types)
+        text = describe_data(data, hidden, self.types, names=self.names)
         kind = data.get("type")
         return f"{text} {self.inner[kind]}" if self.inner and isinstance(kind, str) and kind in self.inner else text
 
@@ -105,8 +105,12 @@ class Describe:
         return f"{node!r}({', '.join(edges)}) {self.data(node)}"
 
 
-def describe_data(data: Mapping[Any, Any], hidden: Iterable[str], types: dict[Any, str] | None = None) -> str:
+def describe_data(
+    data: Mapping[Any, Any], hidden: Iterable[str], types: dict[Any, str] | None = None, *, names: bool = True
+) -> str:
     """Return a text that is equal if and only if the data of nodes are equal, arrays bit for bit.
+
+    `names` tells whether the names of nodes count in graphs among the data.
 
     Examples
     --------
@@ -122,6 +126,8 @@ def describe_data(data: Mapping[Any, Any], hidden: Iterable[str], types: dict[An
             text = repr(value)
         elif isinstance(value, np.ndarray) and value.dtype != object:
             text = f"{value.dtype}{value.shape}{digest(np.ascontiguousarray(value).tobytes())}"
+        elif isinstance(value, Graph):
+            text = f"body({structure_hash(value, names=names)})"
         elif types is not None and isinstance(value, Type):
             text = types.get(value) or types.setdefault(value, format_exactly(value))
         else:
@@ -152,7 +158,7 @@ class _Nameless(Coloured):
     """A graph compared without names."""
 
     def __init__(self, graph: Graph) -> None:
-        describe = Describe(graph, inner_hashes(graph, False))
+        describe = Describe(graph, inner_hashes(graph, False), names=False)
         ports = {"input": frozenset({"origin", "index"}), "output": frozenset({"origin", "index"})}
         hidden = frozenset({"origin"})
 

@@ -80,7 +80,7 @@ def _laid_out(data: dict[str, Any], indent: str = " ") -> str:
     """Return the JSON of a graph or module, one node per line."""
     lines = []
     for key, value in data.items():
-        if key == "graphs":
+        if key in ("graphs", "bodies"):
             inside = [f"{indent} {_compact(k)}: {_laid_out(each, indent + '  ')}" for k, each in value.items()]
         elif key in _LISTED:
             inside = [f"{indent} {_compact(k)}: {_compact(each)}" for k, each in value.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.methods import GraphMethods
 from graphrewrite.graph.storage import copy_into, own
 from graphrewrite.graph.value import Value
+from graphrewrite.op.body import Body
 from graphrewrite.op.library import LIBRARY, find_op
 from graphrewrite.op.literals import as_constant, constant_type
 from graphrewrite.op.op import Op
@@ -23,7 +24,7 @@ from graphrewrite.types import Element, Type, as_type, element_of, fitted, one_o
 __all__ = ["RESERVED", "Graph", "Operand", "Reader", "Value"]
 
 
-class Graph(GraphMethods, Dataflow):
+class Graph(GraphMethods, Dataflow, Body):
     """A directed graph of ops; every networkx function works on it.
 
     Parameters
@@ -261,6 +262,13 @@ class Graph(GraphMethods, Dataflow):
         """
         defaults = self.op(node).attributes
         return {**defaults, **attributes_in(self._node[node], defaults)}
+
+    def bodies(self) -> Iterator[tuple[str, str, Graph]]:
+        """Yield the graphs that are attributes of nodes, each with its node and the name of the attribute."""
+        for node, data in self._node.items():
+            for key, value in data.items():
+                if isinstance(value, Graph):
+                    yield node, key, value
 
     def result_type(self, node: str, result: int = 0) -> Type:
         """Return the type of a node's result.

@@ -17,6 +17,7 @@ import numpy as np
 from graphrewrite.op.op import Op
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.schema import IrData
+from graphrewrite.types import Type
 
 if TYPE_CHECKING:
     from graphrewrite.graph.graph import Graph
@@ -76,6 +77,24 @@ class GraphMethods(_Documents):
     def structure_hash(self, *, names: bool = True) -> str:
         """Return a hash that equal graphs share, on every machine; see `graphrewrite.compare.structure_hash`."""
         return _above("compare.equality.structure_hash")(self, names=names)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether any op in it, or in a graph nested in it, has a state or an effect."""
+        return _above("hierarchy.graph_ops.has_state")(self)
+
+    @property
+    def input_types(self: Any) -> tuple[Type, ...]:
+        """Types of the inputs, in order."""
+        return tuple(self.result_type(name) for name in self.inputs)
+
+    def output_types(self, *types: Type) -> tuple[Type, ...]:
+        """Return the types of the outputs for types of the inputs, which determine the symbolic sizes."""
+        return _above("hierarchy.graph_ops.output_types")(self, types)
+
+    def frozen(self: Any) -> Any:
+        """Return a copy that cannot be changed, as nodes have it that hold a graph; of such a copy, itself."""
+        return self if nx.is_frozen(self) else nx.freeze(self.copy())
 
     def infer(self, nodes: Iterable[str] | None = None) -> tuple[str, ...]:
         """Compute the types of nodes anew, in place; see `graphrewrite.graph.type_inference.infer`."""

@@ -16,7 +16,17 @@ from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
 from graphrewrite.types import Dimension, Tensor, Type
 
-__all__ = ["GraphOp", "bind_sizes", "check_nesting", "graph_op", "nested_ops", "with_sizes"]
+__all__ = [
+    "GraphOp",
+    "bind_sizes",
+    "check_nesting",
+    "graph_op",
+    "has_state",
+    "nested_graphs",
+    "nested_ops",
+    "output_types",
+    "with_sizes",
+]
 
 
 class GraphOp(Op):
@@ -91,12 +101,12 @@ class GraphOp(Op):
     @property
     def stateful(self) -> bool:
         """Whether any op in it has a state or an effect."""
-        return any(op.stateful for op in self._inner_ops())
+        return self.body.has_state
 
     @property
     def level(self) -> str:
         """The lowest level of the ops in it."""
-        levels = {op.level for op in self._inner_ops()}
+        levels = {op.level for op in _inner_ops(self.body)}
         return next((level for level in ("stream", "integer", "generic") if level in levels), "nn")
 
     @property
@@ -122,9 +132,7 @@ class GraphOp(Op):
         check_nesting(self.body, inside=graph)
 
     def _infer(self, *types: Type) -> tuple[Type, ...]:
-        body = self.body
-        sizes = bind_sizes(body, types)
-        return tuple(with_sizes(body.result_type(*body.operands(output)[0]), sizes) for output in body.outputs)
+        return output_types(self.body, types)
 
     def _compute(self, *arrays: Any) -> Any:
         from graphrewrite.hierarchy.expansion import flatten  # the expansion of graph ops is built on them
@@ -136,22 +144,6 @@ class GraphOp(Op):
             raise UnknownOpError(f"in the graph {self.name!r}: {error}") from None
         results = tuple(values[output] for output in body.outputs)
         return results[0] if len(results) == 1 else results
-
-    def _inner_ops(self) -> Iterator[Op]:
-        """Yield the known ops, except graph ops, of its nodes and of the graphs nested in it."""
-        seen: set[int] = set()
-        work = [self]
-        while work:
-            graph = work.pop().body
-            if id(graph) in seen:
-                continue
-            seen.add(id(graph))
-            for kind in {data.get("type") for data in graph._node.values()}:
-                op = ops.find_op(kind, graph.ops)
-                if isinstance(op, GraphOp):
-                    work.append(op)
-                elif op is not None:
-                    yield op
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GraphOp) and self.name == other.name and self.library is other.library
@@ -216,6 +208,51 @@ def nested_ops(graph: Graph) -> tuple[GraphOp, ...]:
     return tuple(op for kind in sorted(kinds) if isinstance(op := graph.ops.get(kind), GraphOp))
 
 
+def nested_graphs(graph: Graph) -> Iterator[Graph]:
+    r"""Yield a graph and those nested in it, at any depth: the graphs of graph ops, and bodies of nodes.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)")
+    >>> [each.name for each in nested_graphs(g)]
+    ['g']
+    """
+    seen = {id(graph)}
+    work = [graph]
+    for each in work:  # grows as it goes
+        yield each
+        for inner in _graphs_in(each):
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                work.append(inner)
+
+
+def _graphs_in(graph: Graph) -> Iterator[Graph]:
+    """Yield the graphs in a graph's nodes; graphs that are missing from a library are reported elsewhere."""
+    yield from (body for op in nested_ops(graph) if (body := op.library.get(op.name)) is not None)
+    yield from (body for _, _, body in graph.bodies())
+
+
+def has_state(graph: Graph) -> bool:
+    r"""Tell whether an op in a graph, or in a graph nested in it, has a state or an effect.
+
+    Examples
+    --------
+    >>> has_state(Graph.parse("graph g\nx = input() : f32[N]\ny = output(x)"))
+    False
+    """
+    return any(op.stateful for op in _inner_ops(graph))
+
+
+def _inner_ops(graph: Graph) -> Iterator[Op]:
+    """Yield the known ops, except graph ops, of a graph's nodes and of the graphs nested in it."""
+    for each in nested_graphs(graph):
+        for kind in {data.get("type") for data in each._node.values()}:
+            op = ops.find_op(kind, each.ops)
+            if op is not None and not isinstance(op, GraphOp):
+                yield op
+
+
 def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
     """Raise if a graph contains itself, directly or through nested graphs, or would if it became a node of `inside`.
 
@@ -231,25 +268,24 @@ def check_nesting(graph: Graph, *, inside: Graph | None = None) -> None:
     graphrewrite.errors.GraphError: the graph 'g' would contain itself: g -> g; ...
     """
     # Depth-first, with the path of open graphs: one that comes up again on it contains itself.
-    path: list[tuple[str, Graph, Iterator[GraphOp]]] = []
+    path: list[tuple[str, Graph, Iterator[Graph]]] = []
     if inside is not None:
         path.append((inside.name, inside, iter(())))
-    path.append((graph.name, graph, iter(nested_ops(graph))))
+    path.append((graph.name, graph, _graphs_in(graph)))
     on_path = {id(entry[1]) for entry in path}
     if len(on_path) < len(path):
         raise _cycle([inside.name, graph.name] if inside is not None else [])
     done: set[int] = set()
     while path:
         _, current, below = path[-1]
-        for op in below:
-            body = op.library.get(op.name)  # that a graph is missing is reported elsewhere
-            if body is None or id(body) in done:
+        for body in below:
+            if id(body) in done:
                 continue
             if id(body) in on_path:
                 start = next(i for i, entry in enumerate(path) if entry[1] is body)
-                raise _cycle([*(name for name, _, _ in path[start:]), op.name])
+                raise _cycle([*(name for name, _, _ in path[start:]), body.name])
             on_path.add(id(body))
-            path.append((op.name, body, iter(nested_ops(body))))
+            path.append((body.name, body, _graphs_in(body)))
             break
         else:
             path.pop()
@@ -265,6 +301,19 @@ def _cycle(names: list[str]) -> GraphError:
 
 
 # ---------------------------------------------------------------------- symbolic sizes
+
+
+def output_types(body: Graph, types: tuple[Type, ...]) -> tuple[Type, ...]:
+    r"""Return the types of a graph's outputs for operand types, one for each input.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,4]\nr = relu(x)\ny = output(r)")
+    >>> print(*output_types(g, (Tensor("f32", (8, 4)),)))
+    f32[8,4]
+    """
+    sizes = bind_sizes(body, types)
+    return tuple(with_sizes(body.result_type(*body.operands(output)[0]), sizes) for output in body.outputs)
 
 
 def bind_sizes(body: Graph, types: tuple[Type, ...]) -> dict[str, Dimension]:

@@ -55,6 +55,7 @@ _MODULES = (
     "tensor.bits",
     "tensor.spectrum",
     "nn.linear_attention",
+    "control_flow",
 )
 
 LIBRARY: dict[str, Op] = {

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrewrite.errors import RuleError, TypeMismatchError
 from graphrewrite.op.axes import Arrangement, Axes
+from graphrewrite.op.body import Body
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
@@ -21,7 +22,7 @@ __all__ = ["Alternatives", "Cost", "Infer", "Op"]
 
 
 def as_attribute(value: Any) -> Any:
-    """Return an attribute's value as it is stored: lists, sets and ranges as tuples, at any depth.
+    """Return an attribute's value as it is stored: lists, sets and ranges as tuples at any depth, graphs frozen.
 
     Examples
     --------
@@ -32,7 +33,9 @@ def as_attribute(value: Any) -> Any:
         return tuple(map(as_attribute, value))
     if type(value) in (set, frozenset):
         return tuple(map(as_attribute, sorted(value, key=repr)))
-    return {key: as_attribute(v) for key, v in value.items()} if type(value) is dict else value
+    if type(value) is dict:
+        return {key: as_attribute(v) for key, v in value.items()}
+    return value.frozen() if isinstance(value, Body) else value
 
 
 _REMEMBERED = 4096
@@ -99,6 +102,16 @@ class Op(Signature):
                 raise
             message = f"{self.name} computes with arrays, got {wrong[0]!r}; convert it with np.asarray"
             raise TypeMismatchError(message) from error
+
+    def has_state(self, attributes: Mapping[str, Any]) -> bool:
+        """Tell whether a node with some attributes has a state or an effect: the op, or a graph among them.
+
+        Parameters
+        ----------
+        attributes : mapping
+            Attributes of the node.
+        """
+        return self.stateful or any(isinstance(each, Body) and each.has_state for each in attributes.values())
 
     def stands_for(self, other: Op) -> bool:
         """Tell whether another op of the same name is this one, defined again."""

@@ -67,7 +67,9 @@ class StaticValues:
             (operand,) = self.graph.operands(node)
             return (self._shape(self.graph.result_type(*operand), **self.graph.attributes(node)),)
         op = self.graph.op(node)
-        if op.stateful or any(_entries(kind) > _LARGEST for kind in _results(data["result"])):
+        if op.stateful or any(isinstance(each, Graph) for each in data.values()):
+            return None  # a loop may take long
+        if any(_entries(kind) > _LARGEST for kind in _results(data["result"])):
             return None
         arrays = []
         for operand in self.graph.operands(node):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
+from graphrewrite.execution.program.compiled_body import CompiledBody
 from graphrewrite.graph import Graph, Operand
 from graphrewrite.op import constant, output
 from graphrewrite.op.axes import Arrangement
@@ -59,6 +60,7 @@ class Call:
         operands = graph.operands(node)
         arrangement = None if op.axes is None else _arrangement(graph, node, op, operands)
         attributes = {**op.attributes, **attributes_in(data, op.attributes)}
+        attributes = {key: CompiledBody(v) if isinstance(v, Graph) else v for key, v in attributes.items()}
         return cls(node, op, attributes, operands, results, arrangement)
 
     @property

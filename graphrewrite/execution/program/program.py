@@ -238,7 +238,7 @@ def _is_folded(call: Call, constants: Values) -> bool:
     return (
         type(call) is Call
         and bool(call.operands)
-        and not call.op.stateful
+        and not call.op.has_state(call.attributes)
         and call.op.level == "nn"
         and all(o.node in constants for o in call.operands)
     )

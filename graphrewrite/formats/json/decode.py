@@ -79,6 +79,8 @@ class Decoder:
 
     `arrays` reads arrays by name from a file beside the document, `pieces` are bytes that were taken out of it.
 
+    Whoever reads a document with bodies sets `body`, which returns the one of a name.
+
     Examples
     --------
     >>> Decoder().decode({"pads": [1, 1], "names": {"$list": ["a"]}}, JsonPath())
@@ -92,9 +94,11 @@ class Decoder:
     ) -> None:
         self.arrays, self.pieces = arrays, pieces or {}
         self.shared: dict[str, np.ndarray] = {}
+        self.body: Callable[[str, JsonPath], Any] | None = None
         self.forms: dict[str, Callable[[Any, JsonPath], Any]] = {
             "$array": self._array,
             "$bytes": lambda data, path: bytes(_bytes(data, path)),
+            "$body": self._body,
             "$complex": self._complex,
             "$dict": self._dict,
             "$element": lambda data, path: _parsed(parse_element, data, path),
@@ -158,6 +162,12 @@ class Decoder:
         if name not in self.shared:
             path.fail(f"the module has no constant {name!r:.60}{did_you_mean(name, self.shared)}")
         return self.shared[name]
+
+    def _body(self, data: Any, path: JsonPath) -> Any:
+        name = text(data, path)
+        if self.body is None:
+            path.fail("only a node has bodies")
+        return self.body(name, path)
 
     def _complex(self, data: Any, path: JsonPath) -> complex:
         parts = self._sequence(data, path)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.formats.json.decode import Decoder, Refused, check_keys, mapping, text
 from graphrewrite.formats.json.encode_graph import FORMAT, VERSION
 from graphrewrite.formats.json.path import JsonPath, name_of
+from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.nesting import inner_first
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import ops_by_name
@@ -27,8 +29,8 @@ __all__ = ["from_dict"]
 
 _GRAPH = ("attributes", "ops", "nodes", "edges")
 _KEYS = {
-    "graph": ("format", "version", "kind", *_GRAPH, "graphs"),
-    "module": ("format", "version", "kind", "name", "attributes", "constants", "placeholders", "graphs"),
+    "graph": ("format", "version", "kind", *_GRAPH, "graphs", "bodies"),
+    "module": ("format", "version", "kind", "name", "attributes", "constants", "placeholders", "graphs", "bodies"),
 }
 _RESULTS = 2**16
 """Maximum number of results of an op."""
@@ -97,6 +99,7 @@ class _Reading:
         """Return a graph, with its nested graphs."""
         graphs = mapping(data.get("graphs", {}), path / "graphs")
         library = {name: Graph() for name in graphs}
+        self._expect_bodies(data, library, path)
         self._fill_all(library, graphs, path)
         graph = Graph()
         self._fill(graph, data, library, path)
@@ -132,9 +135,36 @@ class _Reading:
         for name in graphs:
             with (path / "graphs" / name).reporting():
                 module.add_graph(name)
+        self._expect_bodies(data, module, path)
         self._fill_all(module, graphs, path)
         _check_nesting(module, path)
         return module
+
+    def _expect_bodies(self, data: Mapping[str, Any], library: Mapping[str, Graph], path: JsonPath) -> None:
+        """Let the decoder read each body of a document when a node first names it."""
+        bodies = mapping(data.get("bodies", {}), path / "bodies")
+        done: dict[str, Graph] = {}
+        path_of: list[str] = []
+
+        def body(name: str, at: JsonPath) -> Graph:
+            if name in done:
+                return done[name]
+            here = path / "bodies" / name
+            if name not in bodies:
+                at.fail(f"there is no body {name!r:.60} in the document{did_you_mean(name, bodies)}")
+            if name in path_of or len(path_of) > DEPTH:
+                at.fail(
+                    f"the body {name!r:.60} contains itself" if name in path_of else f"bodies nest deeper than {DEPTH}"
+                )
+            check_keys(mapping(bodies[name], here), _GRAPH, here)
+            path_of.append(name)
+            graph = Graph()
+            self._fill(graph, bodies[name], library, here)
+            path_of.pop()
+            done[name] = nx.freeze(graph)
+            return graph
+
+        self.decoder.body = body
 
     def _fill_all(self, library: Mapping[str, Graph], graphs: Mapping[str, Any], path: JsonPath) -> None:
         for name, each in graphs.items():

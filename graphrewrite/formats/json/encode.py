@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import raw_bytes
+from graphrewrite.formats.text.literal_parser import BodyName
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
 
@@ -90,6 +91,8 @@ def _encode_rare(value: Any, path: JsonPath, put: PutArray) -> Any:
         return {"$scalar": inline(np.asarray(value), path)["$array"]}
     if type(value) is complex:
         return {"$complex": [encode(value.real, path / 0), encode(value.imag, path / 1)]}
+    if isinstance(value, BodyName):
+        return {"$body": str(value)}
     if type(value) is bytes:
         return {"$bytes": base64.b64encode(value).decode()}
     return path.fail(

@@ -11,7 +11,7 @@ import numpy as np
 from graphrewrite.errors import SerialError
 from graphrewrite.formats.json.encode import PutArray, encode, inline
 from graphrewrite.formats.json.path import JsonPath, key_of
-from graphrewrite.formats.text.graph_printer import inner_graphs
+from graphrewrite.formats.text.graph_printer import Bodies, inner_graphs
 from graphrewrite.formats.text.node_edges import slots_of
 from graphrewrite.graph.validation import unsound_edge, unsound_node
 from graphrewrite.hierarchy.graph_ops import GraphOp
@@ -62,10 +62,12 @@ def to_dict(thing: nx.DiGraph | Module, *, put: PutArray = inline) -> dict[str, 
         raise SerialError(f"expected a Graph, networkx.DiGraph or Module, got {type(thing).__name__}")
     with (path / "graphs").reporting():
         inner = inner_graphs(thing)
-    document = {**head, "kind": "graph", **_graph(thing, inner, path, put)}
-    if inner:
-        below = path / "graphs"
-        document["graphs"] = {name: _graph(graph, inner, below / name, put) for name, graph in inner.items()}
+        bodies = Bodies([thing, *inner.values()], taken=inner)
+    document = {**head, "kind": "graph", **_graph(thing, inner, bodies, path, put)}
+    for key, graphs in (("graphs", inner), ("bodies", bodies.by_name)):
+        if graphs:
+            below = path / key
+            document[key] = {name: _graph(graph, inner, bodies, below / name, put) for name, graph in graphs.items()}
     return document
 
 
@@ -83,7 +85,12 @@ def _module(module: Module, path: JsonPath, put: PutArray) -> dict[str, Any]:
         }
         for name, array in module.constants.items()
     }
-    below = path / "graphs"
+    bodies = Bodies(module.values(), taken=module)
+    graphs = {
+        key: {name: _graph(graph, module, bodies, path / key / name, put_once) for name, graph in members.items()}
+        for key, members in (("graphs", module), ("bodies", bodies.by_name))
+        if members or key == "graphs"
+    }
     return {
         "name": encode(module.name, path / "name"),
         "attributes": encode(module.attributes, path / "attributes", put),
@@ -91,18 +98,20 @@ def _module(module: Module, path: JsonPath, put: PutArray) -> dict[str, Any]:
         "placeholders": {
             name: encode(kind, path / "placeholders" / name) for name, kind in module.placeholders.items()
         },
-        "graphs": {name: _graph(graph, module, below / name, put_once) for name, graph in module.items()},
+        **graphs,
     }
 
 
-def _graph(graph: nx.DiGraph, inner: Mapping[str, Any], path: JsonPath, put: PutArray) -> dict[str, Any]:
+def _graph(
+    graph: nx.DiGraph, inner: Mapping[str, Any], bodies: Bodies, path: JsonPath, put: PutArray
+) -> dict[str, Any]:
     nodes: dict[str, Any] = {}
     edges: dict[str, dict[str, Any]] = {}
     for name, data in graph.nodes(data=True):
         here = path / "nodes" / name
         key = key_of(name, here)
         here.check(unsound_node(data))
-        nodes[key] = encode(data, here, put)
+        nodes[key] = encode(bodies.named(data), here, put)
     for source, destination, data in graph.edges(data=True):
         here = path / "edges" / source / destination
         slots = slots_of(data)

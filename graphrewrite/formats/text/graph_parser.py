@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from graphrewrite.errors import ParseError, did_you_mean
 from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.graph_builder import constant_of, fill
 from graphrewrite.formats.text.line_parser import Header, NodeLine, read_header, read_line
+from graphrewrite.formats.text.literal_parser import BodyName
 from graphrewrite.formats.text.nesting import inner_first
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import ops_by_name
@@ -142,17 +143,33 @@ def _by_name(sections: Iterable[_Section]) -> dict[str, _Section]:
     return by_name
 
 
-def _used(section: _Section, names: Mapping[str, Any], *, raw: bool = False) -> list[str]:
-    """Return the names of the graphs nested in a section; `raw` includes raw nodes."""
+def _used(section: _Section, sections: Mapping[str, _Section], *, raw: bool = False) -> list[str]:
+    """Return the names of the graphs that nodes of a section are; `raw` includes raw nodes."""
     kinds = {line.kind for line in section.lines if line.kind is not None and (raw or not line.is_raw)}
-    return sorted(kind for kind in kinds if kind in names and kind not in LIBRARY)
+    return sorted(k for k in kinds if k in sections and k not in LIBRARY and sections[k].header.word == "graph")
+
+
+def _held(section: _Section, sections: Mapping[str, _Section]) -> list[str]:
+    """Return the names of the bodies that nodes of a section have as attributes."""
+    held = dict[str, None]()
+    for line in section.lines:
+        for key, name in line.attributes.items():
+            if not isinstance(name, BodyName):
+                continue
+            if name not in sections or sections[name].header.word != "body":
+                bodies = [other for other, each in sections.items() if each.header.word == "body"]
+                line.cursor.fail(
+                    f"there is no body {name!r}{did_you_mean(name, bodies)}", at=line.columns.get(("attribute", key))
+                )
+            held[str(name)] = None
+    return list(held)
 
 
 def _inner_first(roots: Iterable[str], sections: Mapping[str, _Section], *, raw: bool = False) -> list[str]:
     """Return the names of graphs, nested ones first."""
     return inner_first(
         roots,
-        lambda name: _used(sections[name], sections, raw=raw),
+        lambda name: [*_used(sections[name], sections, raw=raw), *_held(sections[name], sections)],
         lambda name, message: sections[name].header.cursor.fail(message, at=0),
     )
 
@@ -160,17 +177,21 @@ def _inner_first(roots: Iterable[str], sections: Mapping[str, _Section], *, raw:
 def _graph(sections: list[_Section], ops: Mapping[str, Op]) -> Graph:
     """Return a graph with its nested graphs, whose sections follow."""
     first, *rest = sections
+    if first.header.word == "body":
+        first.header.cursor.fail("a body comes after the graph that holds it; write 'graph …'", at=0)
     inner = _by_name(rest)
     library: dict[str, Graph] = {}
+    bodies: dict[str, Graph] = {}
     # Every further section must be a nested graph, perhaps of a raw node.
-    for name in _inner_first(_used(first, inner, raw=True), inner, raw=True):
-        _build(library.setdefault(name, Graph()), name, inner[name], _with_graphs(ops, library, library))
+    for name in _inner_first([*_used(first, inner, raw=True), *_held(first, inner)], inner, raw=True):
+        own = (library if inner[name].header.word == "graph" else bodies).setdefault(name, Graph())
+        _build(own, name, inner[name], _with_graphs(ops, library, library), bodies)
     for name, section in inner.items():
-        if name not in library:
+        if name not in library and name not in bodies:
             hint = "start the text with a line 'module …' if it contains several graphs"
             section.header.cursor.fail(f"the graph {name!r} is not nested in {first.header.name!r}; {hint}", at=0)
     graph = Graph()
-    _build(graph, None, first, _with_graphs(ops, library, library))
+    _build(graph, None, first, _with_graphs(ops, library, library), bodies)
     return graph
 
 
@@ -183,6 +204,7 @@ def _build(
     name: str | None,
     section: _Section,
     ops: Mapping[str, Op],
+    bodies: Mapping[str, Graph],
     shared: Mapping[str, np.ndarray] | None = None,
 ) -> None:
     """Fill a graph; its name is that in the library, unless an attribute sets another one."""
@@ -195,7 +217,11 @@ def _build(
         del graph.graph["name"]
     for line in section.lines:
         line.columns.setdefault("kind", 0)
+        held = {key: bodies[name] for key, name in line.attributes.items() if isinstance(name, BodyName)}
+        line.attributes.update(held)
     fill(graph, section.lines, ops, shared)
+    if header.word == "body":
+        nx.freeze(graph)
 
 
 def _module(sections: list[_Section], ops: Mapping[str, Op]) -> Module:
@@ -209,12 +235,15 @@ def _module(sections: list[_Section], ops: Mapping[str, Op]) -> Module:
     module.attributes.update(attributes)
     for line in first.lines:
         _share(module, line)
+    bodies: dict[str, Graph] = {}
     for name, section in inner.items():
         with section.header.cursor.reporting(at=0):
-            module.add_graph(name)
+            if section.header.word == "graph":
+                module.add_graph(name)
     for name in _inner_first(inner, inner):
         graphs = {kind: module.op(kind) for kind in _used(inner[name], inner)}
-        _build(module[name], name, inner[name], {**ops, **graphs}, module.constants)
+        own = module[name] if inner[name].header.word == "graph" else bodies.setdefault(name, Graph())
+        _build(own, name, inner[name], {**ops, **graphs}, bodies, module.constants)
     return module
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -10,15 +11,17 @@ import numpy as np
 
 from graphrewrite.errors import GraphError
 from graphrewrite.formats.text.line_printer import written, written_attributes
+from graphrewrite.formats.text.literal_parser import BodyName
 from graphrewrite.formats.text.literal_printer import PEOPLE, WHOLE, Form, format_exactly, quote
 from graphrewrite.formats.text.node_edges import reads_of
 from graphrewrite.formats.text.node_order import in_writing_order
 from graphrewrite.formats.text.regular_nodes import is_regular
-from graphrewrite.hierarchy.graph_ops import GraphOp, nested_ops
+from graphrewrite.graph import Graph
+from graphrewrite.hierarchy.graph_ops import GraphOp, nested_graphs, nested_ops
 from graphrewrite.op import find_op
 from graphrewrite.op.op import Op
 
-__all__ = ["inner_graphs", "lines_of", "text_in", "to_text"]
+__all__ = ["Bodies", "inner_graphs", "lines_of", "text_in", "to_text"]
 
 Shared = Mapping[str, np.ndarray]
 
@@ -29,7 +32,7 @@ def to_text(thing: Any, *, whole: bool = False) -> str:
     Parameters
     ----------
     thing : Graph, networkx.DiGraph or Module
-        A graph is followed by its nested graphs.
+        A graph is followed by its nested graphs, and by the bodies of nodes: the graphs that are their attributes.
     whole : bool
         Whether to print large arrays in full, so that `parse` restores an equal graph.
 
@@ -63,33 +66,75 @@ def text_in(thing: Any, form: Form) -> str:
     """Return the text form of a graph or module; `form` prints arrays."""
     if isinstance(thing, nx.DiGraph):
         inner = inner_graphs(thing, strict=form.strict)
+        bodies = Bodies([thing, *inner.values()], taken=inner)
+        form = replace(form, body=bodies.text)
         sections = [_section(thing, None, inner, form), *(_section(g, name, inner, form) for name, g in inner.items())]
-        return "\n\n".join(sections)
+        return "\n\n".join([*sections, *bodies.sections(inner, form)])
     return "\n\n".join(_module(thing, form))
 
 
 def lines_of(graph: nx.DiGraph, *, whole: bool = False) -> Iterator[tuple[str, str]]:
     """Yield each node's name and its line, operands before readers."""
     form = WHOLE if whole else PEOPLE
-    return _lines(graph, inner_graphs(graph, strict=form.strict), form)
+    inner = inner_graphs(graph, strict=form.strict)
+    form = replace(form, body=Bodies([graph, *inner.values()], taken=inner).text)
+    return _lines(graph, inner, form)
 
 
 def inner_graphs(graph: nx.DiGraph, *, strict: bool = True) -> dict[str, nx.DiGraph]:
     """Return the graphs nested in a graph at any depth, by name; if strict, two of one name must be equal."""
     graphs: dict[str, nx.DiGraph] = {}
-    work = [graph]
-    for each in work:  # grows as it goes
-        for op in nested_ops(each) if hasattr(each, "ops") else ():
+    for each in nested_graphs(graph) if isinstance(graph, Graph) else ():
+        for op in nested_ops(each):
             body = op.library.get(op.name)
             other = graphs.get(op.name)
             if body is None or body is other:
                 continue
             if other is None:
                 graphs[op.name] = body
-                work.append(body)
             elif strict and other != body:
                 raise GraphError(f"two different nested graphs have the name {op.name!r}; rename one of them")
     return dict(sorted(graphs.items()))
+
+
+class Bodies:
+    """Names of the bodies in some graphs, at any depth: their own, where it is free; equal ones share one."""
+
+    def __init__(self, graphs: Iterable[nx.DiGraph], taken: Iterable[str]) -> None:
+        self.by_name: dict[str, Graph] = {}
+        self.names: dict[int, str] = {}
+        taken = set(taken)
+        work = [graph for graph in graphs if isinstance(graph, Graph)]
+        for graph in work:  # grows as it goes
+            order = {node: i for i, node in enumerate(in_writing_order(graph))}
+            for _, _, body in sorted(graph.bodies(), key=lambda entry: (order[entry[0]], entry[1])):
+                if id(body) in self.names:
+                    continue
+                stem = name = body.name if isinstance(body.name, str) and body.name else "body"
+                number = 1
+                while name in taken or self.by_name.get(name, body) != body:
+                    name, number = f"{stem}_{number}", number + 1
+                if name not in self.by_name:
+                    self.by_name[name] = body
+                    work.append(body)
+                self.names[id(body)] = name
+
+    def text(self, body: Any) -> str:
+        """Return the text of an attribute that is a body."""
+        if id(body) not in self.names:
+            raise GraphError("a graph in a list or mapping cannot be written; make it an attribute of its own")
+        return f"body({quote(self.names[id(body)])})"
+
+    def named(self, data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        """Return the data of a node with the names of bodies in their place."""
+        if not any(isinstance(value, Graph) for value in data.values()):
+            return data
+        return {key: BodyName(self.names[id(v)]) if isinstance(v, Graph) else v for key, v in data.items()}
+
+    def sections(self, inner: Mapping[str, Any], form: Form) -> Iterator[str]:
+        """Yield the section of each body, by name."""
+        for name, body in sorted(self.by_name.items()):
+            yield _section(body, name, inner, form, word="body")
 
 
 def _module(module: Any, form: Form) -> Iterator[str]:
@@ -103,15 +148,24 @@ def _module(module: Any, form: Form) -> Iterator[str]:
         lines.append(written(name, {"type": "placeholder", "result": kind}, nothing, form, is_regular=True))
     yield "\n".join(lines)
     inner = dict(module)
+    bodies = Bodies([inner[name] for name in sorted(inner)], taken=inner)
+    form = replace(form, body=bodies.text)
     for name in sorted(inner):
         yield _section(inner[name], name, inner, form, module.constants)
+    yield from bodies.sections(inner, form)
 
 
 def _section(
-    graph: nx.DiGraph, name: str | None, inner: Mapping[str, Any], form: Form, shared: Shared | None = None
+    graph: nx.DiGraph,
+    name: str | None,
+    inner: Mapping[str, Any],
+    form: Form,
+    shared: Shared | None = None,
+    *,
+    word: str = "graph",
 ) -> str:
     return "\n".join(
-        [_header("graph", graph.graph, name, form), *(line for _, line in _lines(graph, inner, form, shared))]
+        [_header(word, graph.graph, name, form), *(line for _, line in _lines(graph, inner, form, shared))]
     )
 
 

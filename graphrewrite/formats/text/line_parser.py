@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrewrite.errors import ParseError
 from graphrewrite.formats.text.cursor import Cursor
-from graphrewrite.formats.text.literal_parser import read_name, read_value
+from graphrewrite.formats.text.literal_parser import BodyName, read_name, read_value
 from graphrewrite.graph.validation import unsound_edge
 from graphrewrite.types import Type, parse_type
 from graphrewrite.types.text import split_types
@@ -16,13 +16,13 @@ from graphrewrite.types.text import split_types
 __all__ = ["Header", "NodeLine", "read_header", "read_line"]
 
 _NUMBER = re.compile(r"[0-9]{1,9}(?![\w.])")
-_HEADER = re.compile(r"(graph|module)\b(?!\s*=)")
+_HEADER = re.compile(r"(graph|body|module)\b(?!\s*=)")
 _KEY = re.compile(r"(?:([^\W\d][\w.]*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*=")
 
 
 @dataclass
 class Header:
-    """The first line of a graph or module: its keyword, optional name, and attributes."""
+    """The first line of a graph, body or module: its keyword, optional name, and attributes."""
 
     cursor: Cursor
     word: str
@@ -67,7 +67,7 @@ class NodeLine:
 
 
 def read_header(cursor: Cursor) -> Header | None:
-    """Read the first line of a graph or module; None if the line is not one.
+    """Read the first line of a graph, body or module; None if the line is not one.
 
     Examples
     --------
@@ -91,6 +91,8 @@ def read_header(cursor: Cursor) -> Header | None:
         for _ in cursor.until(")"):
             if not _attribute(cursor, header.attributes, columns):
                 cursor.fail("expected key=value")
+        if any(isinstance(value, BodyName) for value in header.attributes.values()):
+            cursor.fail("a body is an attribute of a node")
     _end(cursor)
     return header
 

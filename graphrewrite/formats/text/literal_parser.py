@@ -17,7 +17,7 @@ from graphrewrite.formats.text.quoted import QUOTED, unquote
 from graphrewrite.formats.text.raw_arrays import array_from
 from graphrewrite.types import HELD_WIDER, NAMES, Element, element_dtype, parse_element, parse_type
 
-__all__ = ["array_of", "read_name", "read_value"]
+__all__ = ["BodyName", "array_of", "read_name", "read_value"]
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _WORD = re.compile(r"[^\W\d][\w.]*")
@@ -28,6 +28,12 @@ _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": mat
 _ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}}
 _HELD = frozenset(NAMES) - HELD_WIDER
 """Element types that have a dtype of their own."""
+
+
+class BodyName(str):
+    """The name of a body, in the place of the graph until that is read."""
+
+    __slots__ = ()
 
 
 def read_name(cursor: Cursor) -> Any:
@@ -158,6 +164,12 @@ def _worded(cursor: Cursor, start: int, depth: int) -> Any:
         return _WORDS[word[0]]
     if word[0] in _HELD and cursor.sees("["):
         return array_of(cursor, read_value(cursor, depth + 1), word[0], at=start)
+    if word[0] == "body" and cursor.takes("("):
+        if depth:
+            cursor.fail("a body is an attribute of its own, not part of a list or mapping", at=start)
+        name = read_name(cursor)
+        cursor.expect(")")
+        return BodyName(name)
     parts = _items(cursor, "(", ")", depth) if cursor.sees("(") else []
     if word[0] in _HELD and len(parts) == 1:
         return array_of(cursor, parts[0], word[0], at=start)

@@ -12,6 +12,7 @@ import numpy as np
 
 from graphrewrite.errors import GraphError
 from graphrewrite.formats.text.array_printer import abbreviated, is_ordinary, shortest, whole_array
+from graphrewrite.op.body import Body
 from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
 
 __all__ = ["DEPTH", "PEOPLE", "WHOLE", "Form", "format_attribute", "format_exactly", "quote", "write_attribute"]
@@ -39,11 +40,14 @@ class Form:
         Whether a value whose text cannot be parsed is an error.
     typed : bool
         Whether arrays are printed with their element types.
+    body : callable
+        Returns the text of a graph that is an attribute.
     """
 
     array: Callable[[np.ndarray, bool], str]
     strict: bool
     typed: bool = True
+    body: Callable[[Any], str] = lambda graph: f"body({quote(graph.name or 'body')})"
 
 
 PEOPLE = Form(abbreviated, strict=False)
@@ -153,6 +157,8 @@ def _write_rare(value: Any, form: Form) -> str:
         return f"complex({write(value.real, form)}, {write(value.imag, form)})"
     if isinstance(value, bytes):
         return bytes.__repr__(value)
+    if isinstance(value, Body):
+        return form.body(value)
     if form.strict:
         raise GraphError(
             f"a value of type {type(value).__name__} cannot be written as text; "
@@ -176,4 +182,8 @@ def format_exactly(value: Any) -> str:
     return write(value, _EXACT)
 
 
-_EXACT = Form(lambda array, _: f"{array.dtype}{array.shape}{array.tobytes().hex()}", strict=False)
+_EXACT = Form(
+    lambda array, _: f"{array.dtype}{array.shape}{array.tobytes().hex()}",
+    strict=False,
+    body=lambda graph: f"body({graph.structure_hash()})",
+)

@@ -211,7 +211,9 @@ class Replay(RuleRun):
         first = next((x for x in slots if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in slots)
         # An op of constants alone is computed at once, unless its result would need another dtype.
-        if not op.stateful and all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts):
+        if not op.has_state(attributes) and all(
+            isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts
+        ):
             kinds = [p.type for p in parts]
             types = op.infer(*kinds, **attributes)
             values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))  # type: ignore[attr-defined]  # both kinds have a value

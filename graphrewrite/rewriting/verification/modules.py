@@ -32,8 +32,8 @@ def nesting_ends(graph: Any) -> Iterator[str]:
 
 
 @check(whole=True)
-def nested_graphs_are_sound(graph: Any) -> Iterator[str]:
-    """Nested graphs fulfil what every graph does; those of a module are checked with the module."""
+def nested_graphs_are_sound(graph: Any) -> Iterator[str | tuple[Any, str]]:
+    """Nested graphs and bodies fulfil what every graph does; graphs of a module are checked with the module."""
     from graphrewrite.rewriting.verification.table import CHECKS  # the table holds the checks of this module
     from graphrewrite.rewriting.verification.verifier import faults
 
@@ -47,6 +47,11 @@ def nested_graphs_are_sound(graph: Any) -> Iterator[str]:
         checks = [each for each in CHECKS if each not in (nested_graphs_are_sound, nesting_ends)]
         yield from (f"its graph {op.name!r}: {fault}" for fault in faults(body, checks))
         work += nested_ops(body)
+    for node, key, body in graph.bodies() if isinstance(graph, Graph) else ():
+        if id(body) not in seen:
+            seen.add(id(body))
+            checks = [each for each in CHECKS if each is not nesting_ends]
+            yield from ((node, f"its {key}: {fault}") for fault in faults(body, checks))
 
 
 @check(whole=True)

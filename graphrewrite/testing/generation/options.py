@@ -19,7 +19,9 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import numpy as np
 
+from graphrewrite.op.body import Body
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.bodies import bodies
 from graphrewrite.testing.generation.kinds import FORMATS, QUANTISED
 from graphrewrite.testing.generation.sequences import Recipe, channels_of, sequences, shape_of
 from graphrewrite.testing.generation.suggested import values_of
@@ -110,6 +112,8 @@ def _of_hint(hint: Any, known: _Known) -> Iterator[Recipe]:
         yield _always(None)
     elif isinstance(hint, type) and issubclass(hint, enum.Enum):
         yield from map(_always, hint)
+    elif hint is Body:
+        yield from (Recipe(f"the graph {body.name}", _always(body).make) for body in bodies())
     elif hint is bool:
         yield from (_always(False), _always(True))
     elif hint is int:
