@@ -92,7 +92,7 @@ class GraphMethods(_Documents):
         """Return the types of the outputs for types of the inputs, which determine the symbolic sizes."""
         return _above("hierarchy.graph_ops.output_types")(self, types)
 
-    def frozen(self: Any) -> Any:
+    def as_body(self: Any) -> Any:
         """Return a copy that cannot be changed, as nodes have it that hold a graph; of such a copy, itself."""
         return self if nx.is_frozen(self) else nx.freeze(self.copy())
 

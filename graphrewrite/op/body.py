@@ -46,6 +46,6 @@ class Body:
         """Return the values of the outputs for values of the inputs."""
         raise NotImplementedError
 
-    def frozen(self) -> Self:
+    def as_body(self) -> Self:
         """Return a copy that cannot be changed, or the graph itself if it is one."""
         raise NotImplementedError

@@ -35,7 +35,7 @@ def as_attribute(value: Any) -> Any:
         return tuple(map(as_attribute, sorted(value, key=repr)))
     if type(value) is dict:
         return {key: as_attribute(v) for key, v in value.items()}
-    return value.frozen() if isinstance(value, Body) else value
+    return value.as_body() if isinstance(value, Body) else value
 
 
 _REMEMBERED = 4096

@@ -10,6 +10,7 @@ import numpy as np
 from graphrewrite import Graph, Tensor
 from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
+from graphrewrite.lowering.exchange.control_flow import write_control_flow
 from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
 from graphrewrite.lowering.exchange.functions import OURS
 from graphrewrite.lowering.exchange.generic_nodes import free_names
@@ -44,39 +45,32 @@ _SINCE = {
 
 
 class Exporter:
-    """Export of one graph of the level ``nn``, by a table from op name to entries."""
+    """Export of one graph of the level ``nn``, by a table from op name to entries; `around` exports what it is in."""
 
-    def __init__(self, graph: Graph, table: Mapping[str, tuple[Entry, ...]], opset: int) -> None:
+    def __init__(
+        self, graph: Graph, table: Mapping[str, tuple[Entry, ...]], opset: int, around: Exporter | None = None
+    ) -> None:
         import onnx
 
         self.onnx, self.graph, self.table, self.opset = onnx, graph, table, opset
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.names: dict[tuple[str, int], str] = {}
-        self.domains: dict[str, int] = {"": opset}
-        self.functions: set[str] = set()
-        self.refused: list[str] = []
-        self.taken: set[str] = set(graph)
+        self.around = around
+        self.domains: dict[str, int] = {"": opset} if around is None else around.domains
+        self.functions: set[str] = set() if around is None else around.functions
+        self.refused: list[str] = [] if around is None else around.refused
+        self.taken: set[str] = set(graph) if around is None else around.taken
         self.sizes = SizeNodes(graph, self.name, self.fresh)
 
     def run(self) -> onnx.ModelProto:
         """Return the model."""
-        inputs = [self.declared(name, self.graph.result_type(name)) for name in self.graph.inputs]
-        # Outputs come first, since they name values; the copies that they need are the last nodes of the model.
-        outputs = [self.output(name) for name in self.graph.outputs]
-        copies, self.nodes = self.nodes, []
-        for node in self.graph.in_order():
-            self.add(node)
+        graph = self.subgraph([self.declared_input(name) for name in self.graph.inputs])
         if self.refused:
             raise UnsupportedOpsError(
                 f"{len(self.refused)} nodes have no counterpart in ONNX: {', '.join(self.refused)}; replace them by "
                 "rules first"
             )
-        nodes = _ordered([*self.nodes, *copies])
-        read = {name for node in nodes for name in node.input}
-        every = [*self.constants, *self.sizes.constants]
-        constants = [tensor for tensor in every if tensor.name in read or not self.is_left_out(tensor.name)]
-        graph = self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, constants)
         imports = [self.onnx.helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
         model: onnx.ModelProto = self.onnx.helper.make_model(
             graph,
@@ -87,6 +81,30 @@ class Exporter:
         )
         write_metadata(self.graph, model)
         return model
+
+    def child(self, body: Graph, names: Mapping[str, str]) -> Exporter:
+        """Return the exporter of a body some inputs of which are values of this model, by their names in it."""
+        child = Exporter(body, self.table, self.opset, self)
+        child.names = {(name, 0): outer for name, outer in names.items()}
+        return child
+
+    def declared_input(self, name: str) -> Any:
+        """Return the value info of an input."""
+        return self.declared(self.name(name, 0), self.graph.result_type(name))
+
+    def subgraph(self, inputs: list[Any]) -> Any:
+        """Return the graph of the model, or a subgraph in it, with the value infos of its inputs."""
+        # Outputs come first, since they name values; the copies that they need are the last nodes of the model.
+        outputs = [self.output(name) for name in self.graph.outputs]
+        copies, self.nodes = self.nodes, []
+        for node in self.graph.in_order():
+            self.add(node)
+        nodes = _ordered([*self.nodes, *copies])
+        read = {name for node in nodes for name in node.input}
+        every = [*self.constants, *self.sizes.constants]
+        left_out = {self.name(n, 0) for n in self.graph if self.is_left_out(n)}
+        constants = [tensor for tensor in every if tensor.name in read or tensor.name not in left_out]
+        return self.onnx.helper.make_graph(nodes, self.graph.name or "graph", inputs, outputs, constants)
 
     def declared(self, name: str, kind: Type) -> Any:
         """Return the value info of an input or output."""
@@ -100,18 +118,19 @@ class Exporter:
         """Name a value after its output, or copy it where it already has a name."""
         ((source, result),) = self.graph.operands(name)
         kind = self.graph.nodes[source]["type"]
+        own = name if self.around is None else self.fresh(name)
         if kind in ("input", "constant") or (source, result) in self.names:
             copied = self.name(source, result)
-            self.nodes.append(self.onnx.helper.make_node("Identity", [copied], [name], doc_string=COPY))
+            self.nodes.append(self.onnx.helper.make_node("Identity", [copied], [own], doc_string=COPY))
         else:
-            self.names[source, result] = name
-        return self.declared(name, self.graph.result_type(source, result))
+            self.names[source, result] = own
+        return self.declared(own, self.graph.result_type(source, result))
 
     def name(self, node: str, result: int) -> str:
         """Return the name of a value in the model."""
         name = self.names.get((node, result))
         if name is None:
-            name = node if result == 0 else self.fresh(f"{node}:{result}")
+            name = node if self.around is None and result == 0 else self.fresh(f"{node}:{result}" if result else node)
             self.names[node, result] = name
         return name
 
@@ -130,7 +149,10 @@ class Exporter:
             return
         try:
             if kind == "constant":
-                self.constants.append(self.tensor(node, self.graph.nodes[node]["value"], self.graph.result_type(node)))
+                name, kept = self.name(node, 0), self.graph.nodes[node]["value"]
+                self.constants.append(self.tensor(name, kept, self.graph.result_type(node)))
+            elif write_control_flow(self, node):
+                return
             elif isinstance(self.graph.op(node), Generic):
                 self.add_generic(node)
             else:
@@ -151,7 +173,7 @@ class Exporter:
         kind = self.graph.nodes[node]["type"]
         domain, _, name = kind.rpartition(".")
         left_out, operands = data.pop("left_out", ()), list(self.graph.operands(node))
-        if data.pop("captured", 0) or any(isinstance(value, dict) for value in data.values()):
+        if data.pop("captured", 0) or any(isinstance(value, Graph) for value in data.values()):
             raise Unfit("it holds graphs")
         inputs = [self.name(*operand) for operand in operands]
         for index in left_out:
@@ -220,9 +242,16 @@ class Exporter:
         row = [inputs.get(i, "") for i in range(max(inputs, default=-1) + 1)]
         self.emit(node, name, domain, row, written)
 
-    def is_left_out(self, name: str) -> bool:
-        """Tell whether a constant was omitted wherever it is an operand."""
-        return name in self.graph and any(True for _ in self.graph.successors(name))
+    def is_left_out(self, node: str) -> bool:
+        """Tell whether a node is a constant with readers: one that none of them names is omitted."""
+        return self.graph.nodes[node]["type"] == "constant" and any(True for _ in self.graph.successors(node))
+
+    def is_entry(self, node: str, entry: Any) -> bool:
+        """Tell whether a node is a constant with one given entry, which the import inserted for a missing input."""
+        data = self.graph.nodes[node]
+        if data["type"] != "constant" or self.graph.origin(node):
+            return False
+        return bool(data["value"].size == 1 and data["value"].item() == entry)
 
     def is_neutral(self, node: str) -> bool:
         """Tell whether an operand is the neutral constant that the import inserted for a missing optional input."""

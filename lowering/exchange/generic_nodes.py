@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite import Graph, Tensor, op
-from graphrewrite.formats.json.encode_graph import to_dict
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import element
@@ -17,7 +16,7 @@ from graphrewrite.op.reserved_keys import RESERVED
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["GenericNodes", "free_names", "is_known", "kind_of", "refuse_unknown"]
+__all__ = ["GenericNodes", "free_names", "free_names_of", "is_known", "kind_of", "refuse_unknown"]
 
 
 def kind_of(node: Any) -> str:
@@ -127,7 +126,7 @@ class GenericNodes:
             # Names that nodes reserve get an underscore, which the export takes off again.
             name = f"{attribute.name}_" if attribute.name in RESERVED | {"left_out", "captured"} else attribute.name
             if isinstance(value, self.onnx.GraphProto):
-                yield name, to_dict(self.inner(value, list(dict.fromkeys(free_names(attribute)))))
+                yield name, self.inner(value, list(dict.fromkeys(free_names(attribute))))
             else:
                 yield name, self._plain(value, f"{label}: its attribute {attribute.name!r}")
 
@@ -146,12 +145,17 @@ class GenericNodes:
 def free_names(attribute: Any) -> Iterator[str]:
     """Names that subgraphs in an attribute read and do not define."""
     for graph in (attribute.g, *attribute.graphs):
-        defined = {*(i.name for i in graph.input), *(t.name for t in graph.initializer)}
-        defined.update(name for node in graph.node for name in node.output)
-        for node in graph.node:
-            inside = (name for inner in node.attribute for name in free_names(inner))
-            yield from (name for name in (*node.input, *inside) if name and name not in defined)
-        yield from (o.name for o in graph.output if o.name and o.name not in defined)
+        yield from free_names_of(graph)
+
+
+def free_names_of(graph: Any) -> Iterator[str]:
+    """Names that a subgraph reads before it defines them."""
+    defined = {*(i.name for i in graph.input), *(t.name for t in graph.initializer)}
+    for node in graph.node:
+        inside = (name for inner in node.attribute for name in free_names(inner))
+        yield from (name for name in (*node.input, *inside) if name and name not in defined)
+        defined.update(node.output)
+    yield from (o.name for o in graph.output if o.name and o.name not in defined)
 
 
 def refuse_unknown(graph: Graph) -> None:

@@ -12,13 +12,14 @@ from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError
 from graphrewrite.lowering.exchange.attribute_values import element
+from graphrewrite.lowering.exchange.control_flow import add_control_flow, is_control_flow
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.external_data import array_of
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.metadata import keep_metadata
 from graphrewrite.lowering.exchange.static_values import StaticValues
 from graphrewrite.op.op import Op
-from graphrewrite.types import Type, hold
+from graphrewrite.types import hold
 
 if TYPE_CHECKING:
     import onnx
@@ -32,8 +33,8 @@ COPY = "another name of its operand"
 class Importer:
     """Import of one valid model.
 
-    ``weights`` are constants that the model has as inputs; ``around`` are the types of the outer values that a subgraph
-    reads, which become inputs.
+    ``weights`` are constants that the model has as inputs. A subgraph's importer is a `child`, to which the values are
+    given that it reads from around it.
     """
 
     def __init__(
@@ -43,12 +44,11 @@ class Importer:
         constants: Mapping[str, Any],
         table: Mapping[str, tuple[Entry, ...]],
         weights: Mapping[str, tuple[np.ndarray, int]] | None = None,
-        around: Mapping[str, Type] | None = None,
     ) -> None:
         import onnx
 
         self.onnx, self.proto, self.shapes, self.constants, self.table = onnx, proto, shapes, constants, table
-        self.weights, self.around = weights or {}, around or {}
+        self.weights, self.is_child = weights or {}, False
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
         self.unknown = GenericNodes(proto, table, self.inner)
@@ -65,8 +65,6 @@ class Importer:
         for name, (array, number) in self.weights.items():
             self.constant(name, array, element(number))
         inputs = [info.name for info in self.proto.graph.input if info.name not in self.values]
-        for name, kind in self.around.items():
-            self.values[name] = self.graph.input(name, kind)
         for name in (*self.shapes, *self.constants):
             if name not in inputs:
                 raise ModelError(
@@ -84,7 +82,8 @@ class Importer:
             name = output.name if output.name not in self.graph else self.graph.fresh(output.name)
             self.graph.output(name, self.value(output.name, "the output"))
         self.remove_consumed()
-        keep_metadata(self.proto, self.graph, COPY)
+        if not self.is_child:
+            keep_metadata(self.proto, self.graph, COPY)
         return self.graph
 
     def constant(self, name: str, array: np.ndarray, kind: str) -> None:
@@ -149,6 +148,9 @@ class Importer:
         if node.op_type == "Identity" and node.doc_string == COPY and inputs[0] is not None:
             self.values[node.output[0]] = inputs[0]
             return
+        if is_control_flow(node):
+            self.control_flow(node, inputs, label)
+            return
         if not is_known(node, self.table):
             self.add_unknown(node, inputs, label)
             return
@@ -170,11 +172,43 @@ class Importer:
         captured = [self.values[name] for name in self.unknown.captured(node) if name in self.values]
         self.values.update(self.unknown.add(self.graph, node, inputs, captured, self.free(label)))
 
-    def inner(self, graph: Any, captured: list[str]) -> Graph:
-        """Import a subgraph of a node."""
+    def control_flow(self, node: Any, inputs: list[Value | None], label: str) -> None:
+        """Add an If, Loop or Scan; a generic node where its subgraphs have no bodies here."""
+        try:
+            results = add_control_flow(self, node, inputs, label)
+        except (GraphRewriteError, Unfit, ValueError) as error:
+            try:
+                self.add_unknown(node, inputs, label)
+            except GraphRewriteError:
+                raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
+            return
+        self.values.update({name: value for name, value in zip(node.output, results, strict=False) if name})
+
+    def child(self, graph: Any) -> Importer:
+        """Return the importer of a subgraph."""
         proto = self.onnx.helper.make_model(graph, opset_imports=self.proto.opset_import)
-        around = {name: self.values[name].type for name in captured if name in self.values}
-        return Importer(proto, {}, {}, self.table, around=around).run(graph.node)
+        child = Importer(proto, {}, {}, self.table)
+        child.is_child = True
+        return child
+
+    def inner(self, graph: Any, captured: list[str]) -> Graph:
+        """Import a subgraph of a generic node, with the values that it captures as its first inputs."""
+        child = self.child(graph)
+        for name in captured:
+            if name in self.values:
+                child.values[name] = child.graph.input(name, self.values[name].type)
+        return child.run(graph.node)
+
+    def inlined(self, graph: Any) -> tuple[Value, ...]:
+        """Import the nodes of a subgraph without inputs in place of its node; return its results."""
+        outer, self.values = self.values, dict(self.values)
+        for tensor in graph.initializer:
+            self.constant(tensor.name, array_of(tensor), element(tensor.data_type))
+        for node in graph.node:
+            self.node(node)
+        results = tuple(self.value(output.name, "the output") for output in graph.output)
+        self.values = outer
+        return results
 
     def meaning(self, node: Any, onnx_attributes: dict[str, Any], inputs: list[Value | None], label: str) -> Any:
         """Translate a node by the first entry that fits; if none does, raise why the last one does not."""

@@ -62,6 +62,6 @@ class CompiledBody(Body):
 
         return compile_graph(self.graph, instructions=False)
 
-    def frozen(self) -> Self:
+    def as_body(self) -> Self:
         """Return itself: a program does not change."""
         return self

@@ -46,4 +46,4 @@ def bodies() -> tuple[Graph, ...]:
 
 def _parsed() -> Iterator[Graph]:
     for text in (_ENTRYWISE.format(op="relu"), _ENTRYWISE.format(op="neg"), _STEP, _SUM):
-        yield Graph.parse(text).frozen()
+        yield Graph.parse(text).as_body()
