@@ -32,6 +32,7 @@ from graphrewrite.rules.affine import (
     subtract_as_add,
 )
 from graphrewrite.rules.cleaning import eliminate_dead_nodes, eliminate_independent_nodes, merge_equal_nodes
+from graphrewrite.rules.control_flow import choose_branch, unroll_loops
 from graphrewrite.rules.identities import (
     drop_cast_to_fixed_and_back,
     drop_dropout,
@@ -71,6 +72,7 @@ __all__ = [
     "add_bias",
     "average_pool_as_conv",
     "batch_norm_as_layer",
+    "choose_branch",
     "constant_before_reshape",
     "divide_as_multiply",
     "drop_cast_to_fixed_and_back",
@@ -108,6 +110,7 @@ __all__ = [
     "permute_linear_weights",
     "subtract_as_add",
     "transpose_as_reshape",
+    "unroll_loops",
     "write_as_reshape",
 ]
 
@@ -126,6 +129,7 @@ RULES = (
     drop_transpose,
     merge_transposes,
     transpose_as_reshape,
+    choose_branch,
     eliminate_dead_nodes,
     eliminate_independent_nodes,
     merge_equal_nodes,

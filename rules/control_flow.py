@@ -81,7 +81,9 @@ def _call(graph: Graph, node: str, step: str, body: Graph, values: Sequence[Any]
 def _replace(graph: Graph, node: str, results: Sequence[Value], calls: Sequence[str]) -> list[str]:
     """Let the readers of a node read other values, expand the bodies that these come from, and remove the node."""
     readers = [
-        reader for index, value in enumerate(results) for reader in rewire(graph, node, Operand(value.node, value.result), index)
+        reader
+        for index, value in enumerate(results)
+        for reader in rewire(graph, node, Operand(value.node, value.result), index)
     ]
     removed, _ = remove(graph, [node])
     for call in calls:

@@ -43,7 +43,8 @@ def _check_body(body: Any, what: str, operands: int) -> None:
 
 def _check_single(type: Type, element: str, what: str) -> None:
     if not isinstance(type, Tensor) or type.element != element or any(size != 1 for size in type.shape):
-        raise TypeMismatchError(f"{what} must be one entry of {element}, got {type}")
+        hint = {"i64": "; a number is written as np.int64(10)", "bool": "; a constant is written as np.bool_(True)"}
+        raise TypeMismatchError(f"{what} must be one entry of {element}, got {type}{hint[element]}")
 
 
 class _Unknown:

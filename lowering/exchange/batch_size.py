@@ -28,7 +28,8 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
     try:
         for name in new.inputs:
             old = new.nodes[name]["result"]
-            new.nodes[name]["result"] = Tensor(old.element, (batch, *old.shape[1:]))
+            if old.shape:
+                new.nodes[name]["result"] = Tensor(old.element, (batch, *old.shape[1:]))
         for node in new.in_order():
             if new.nodes[node]["type"] not in ("input", "output", "constant"):
                 _infer_again(graph, new, node, batch)

@@ -230,9 +230,7 @@ def _write_loop(exporter: Exporter, node: str, operands: list[str], attributes: 
     own = body.inputs[: 1 + carried]
     child = exporter.child(body, dict(zip(body.inputs[1 + carried :], values[carried:], strict=True)))
     number, *state = [child.declared_input(name) for name in own]
-    again = exporter.onnx.helper.make_tensor_value_info(
-        exporter.fresh("condition"), exporter.onnx.TensorProto.BOOL, []
-    )
+    again = exporter.onnx.helper.make_tensor_value_info(exporter.fresh("condition"), exporter.onnx.TensorProto.BOOL, [])
     subgraph = child.subgraph([number, again, *state])
     sources = [operand.node for operand in exporter.graph.operands(node)[:2]]
     first = "" if exporter.is_entry(sources[0], ENDLESS) else count

@@ -49,8 +49,8 @@ def from_onnx(
     Graph
         Level ``nn``; each node's origin is the name of the ONNX node. An op that is not known becomes a generic node;
         where neither the model nor onnx's shape inference tells the type of its result, that of its first operand is
-        assumed. Control flow (If, Loop, Scan) is generic as well: its graphs are attributes, as
-        `graphrewrite.formats.json.encode_graph.to_dict` gives them.
+        assumed. If, Loop and Scan become `op.cond`, `op.loop` and `op.scan`, whose attributes are graphs: what these
+        read from around them is an operand. Where a condition is known, the branch stands in place of the If.
 
     Raises
     ------

@@ -305,49 +305,6 @@ class TestUnknownOps:
         assert evaluate(graph, {"x": [[1, 2, 3, 4]]})["y"].tolist() == [[2, 4, 6, 8]]
 
 
-class TestControlFlow:
-    """It loads, its graphs are attributes, and what they read from around themselves are operands."""
-
-    def branching(self) -> onnx.ModelProto:
-        def branch(kind: str) -> onnx.GraphProto:
-            nodes = [helper.make_node(kind, ["x", "w"], ["out"], name="inside")]
-            return helper.make_graph(nodes, kind, [], [helper.make_tensor_value_info("out", TensorProto.FLOAT, (1, 4))])
-
-        nodes = [
-            helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
-            helper.make_node("Greater", ["most", "zero"], ["positive"]),
-            helper.make_node(
-                "If", ["positive"], ["y"], name="if", then_branch=branch("Add"), else_branch=branch("Mul")
-            ),
-        ]
-        return model(nodes, {"w": weights(4), "zero": np.float32(0)}, input_shape=(1, 4))
-
-    def test_it_holds_its_graphs(self) -> None:
-        graph = from_onnx(self.branching(), batch=None)
-        verify(graph)
-        assert graph.nodes["if"]["type"] == "If"
-        assert [operand.node for operand in graph.operands("if")][1:] == ["x", "w"]
-        assert graph.attributes("if")["captured"] == 2
-        inside = from_dict(graph.attributes("if")["then_branch"])
-        assert inside.inputs == ("x", "w")
-        assert evaluate(inside, {"x": np.ones((1, 4)), "w": np.ones(4)})["out"].tolist() == [[2, 2, 2, 2]]
-        assert Graph.parse(str(graph)) == graph
-        with pytest.raises(GraphRewriteError, match=r"If \(if\)"):
-            evaluate(graph, {"x": np.zeros((1, 4))})
-
-    def test_a_rule_can_replace_it(self) -> None:
-        graph = from_onnx(self.branching(), batch=None)
-
-        @rule
-        def take_the_first(positive, x, w):
-            """The branch that is always taken, say."""
-            yield op.generic("If")(positive, x, w)
-            return x + w
-
-        found = evaluate(rewrite(graph, take_the_first), {"x": np.ones((1, 4))})["y"]
-        np.testing.assert_allclose(found, 1 + weights(4)[None])
-
-
 class TestComputedSizes:
     """What exporters compute from shapes is known on import."""
 

@@ -106,8 +106,7 @@ class Bodies:
         taken = set(taken)
         work = [graph for graph in graphs if isinstance(graph, Graph)]
         for graph in work:  # grows as it goes
-            order = {node: i for i, node in enumerate(in_writing_order(graph))}
-            for _, _, body in sorted(graph.bodies(), key=lambda entry: (order[entry[0]], entry[1])):
+            for body in _bodies_of(graph):
                 if id(body) in self.names:
                     continue
                 stem = name = body.name if isinstance(body.name, str) and body.name else "body"
@@ -135,6 +134,20 @@ class Bodies:
         """Yield the section of each body, by name."""
         for name, body in sorted(self.by_name.items()):
             yield _section(body, name, inner, form, word="body")
+
+
+def _bodies_of(graph: Graph) -> list[Graph]:
+    """Return the bodies of a graph in the order in which they are written."""
+    held = list(graph.bodies())
+    order = {node: i for i, node in enumerate(in_writing_order(graph))} if held else {}
+
+    def place(entry: tuple[str, str, Graph]) -> tuple[int, int, str]:
+        node, key, _ = entry
+        op = find_op(graph.nodes[node].get("type"), graph.ops)
+        keys = [] if op is None else list(op.attributes)
+        return order[node], keys.index(key) if key in keys else len(keys), key
+
+    return [body for _, _, body in sorted(held, key=place)]
 
 
 def _module(module: Any, form: Form) -> Iterator[str]:

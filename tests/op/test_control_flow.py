@@ -1,0 +1,218 @@
+"""Choices, loops and scans: what they compute, their types, and graphs that have graphs among their attributes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from graphrewrite import Graph, Module, Tensor, diff, evaluate, op, verify
+from graphrewrite.errors import GraphRewriteError, ParseError, SerialError, TypeMismatchError, VerificationError
+from graphrewrite.formats.json.decode_graph import from_dict
+from graphrewrite.formats.json.encode_graph import to_dict
+from graphrewrite.formats.text import to_text
+
+DOUBLE = Graph.parse("graph double\nx = input() : f32[N]\ny = add(x, x)\nd = output(y)")
+NEGATIVE = Graph.parse("graph negative\nx = input() : f32[N]\ny = neg(x)\nn = output(y)")
+SUMS = Graph.parse("""graph sums
+i = input() : i64[]
+x = input() : f32[N]
+step = input() : f32[N]
+limit = constant(value=20) : f32[]
+s = add(x, step)
+most = reduce_max(s, keep_dims=False)
+again = less(most, limit)
+go_on = output(again)
+last = output(s)
+each = output(most)
+number = output(i)""")
+RUNNING = Graph.parse("""graph running
+total = input() : f32[]
+x = input() : f32[N]
+gain = input() : f32[]
+row = reduce_sum(x, keep_dims=False)
+s = add(total, row)
+scaled = mul(x, gain)
+last = output(s)
+each = output(scaled)""")
+vectors = arrays(np.float32, 3, elements=st.integers(-4, 4).map(float))
+
+
+def three() -> Graph:
+    """A choice in it, a loop and a scan."""
+    g = Graph("three")
+    c, x = g.input("c", Tensor("bool", ())), g.input("x", Tensor("f32", ("N",)))
+    chosen = op.cond(c, x, then=DOUBLE, otherwise=NEGATIVE)
+    last, *rows = op.loop(np.int64(5), c, chosen, x, body=SUMS, carried=1)
+    total, scaled = op.scan(
+        np.float32(0), op.unsqueeze(last, axes=[0]), np.float32(2), body=RUNNING, carried=1, backwards=[True]
+    )
+    for i, value in enumerate((chosen, last, *rows, total, scaled)):
+        g.output(f"y{i}", value)
+    return g
+
+
+class TestValues:
+    @given(st.booleans(), vectors)
+    def test_a_choice_is_one_of_two(self, condition, x):
+        found = evaluate(three(), {"c": condition, "x": x})["y0"]
+        np.testing.assert_array_equal(found, x + x if condition else -x)
+
+    @given(st.integers(0, 6), st.booleans(), vectors, vectors)
+    def test_a_loop_ends_by_its_count_or_condition(self, count, begins, x, step):
+        last, each, numbers = op.loop(np.int64(count), np.array(begins), x, step, body=SUMS, carried=1)
+        rows, again = [], begins
+        while again and len(rows) < count:
+            x = x + step
+            rows.append(x.max())
+            again = x.max() < 20
+        np.testing.assert_array_equal(last, x)
+        np.testing.assert_array_equal(each, np.array(rows, np.float32))
+        assert (numbers.tolist(), numbers.dtype) == (list(range(len(rows))), np.int64)
+
+    @given(st.data())
+    def test_a_scan_runs_along_axes_in_directions(self, data):
+        length, axis, out = (data.draw(st.integers(0, most)) for most in (4, 1, 1))
+        back, turned = data.draw(st.booleans()), data.draw(st.booleans())
+        x = data.draw(arrays(np.float32, (length, 3), elements=st.integers(-4, 4).map(float)))
+        settings = {"axes": [axis], "backwards": [back], "output_axes": [out], "output_backwards": [turned]}
+        total, each = op.scan(
+            np.float32(1), np.moveaxis(x, 0, axis), np.float32(3), body=RUNNING, carried=1, **settings
+        )
+        assert total == 1 + x.sum()
+        wanted = 3 * (x[::-1] if back != turned else x)
+        np.testing.assert_array_equal(np.moveaxis(each, out, 0), wanted)
+
+    def test_the_branch_that_is_not_taken_does_not_run(self):
+        far = "far = constant(value=[99]) : i64[1]\nf = gather(x, far, axis=0)"
+        wrong = Graph.parse(f"graph wrong\nx = input() : f32[N]\n{far}\ny = output(f)")
+        g = Graph("g")
+        c, x = g.input("c", Tensor("bool", (1,))), g.input("x", Tensor("f32", ("N",)))
+        g.output("y", op.cond(c, x, then=DOUBLE, otherwise=wrong))
+        assert evaluate(g, {"c": [True], "x": [1, 2]})["y"].tolist() == [2, 4]
+        with pytest.raises(GraphRewriteError, match="cond_1"):
+            evaluate(g, {"c": [False], "x": [1, 2]})
+
+
+class TestTypes:
+    def test_results_that_differ_have_unknown_sizes(self):
+        longer = Graph.parse("graph longer\nx = input() : f32[4]\ny = pad(x, pads=[1, 1])\nd = output(y)")
+        same = Graph.parse("graph same\nx = input() : f32[4]\ny = output(x)")
+        (result,) = op.cond.infer(Tensor("bool", ()), Tensor("f32", (4,)), then=longer, otherwise=same)
+        assert not isinstance(result.shape[0], int)
+        assert op.cond.infer(Tensor("bool", ()), Tensor("f32", (4,)), then=same, otherwise=same)[0].shape == (4,)
+
+    def test_types_are_those_of_the_operands(self):
+        kinds = Tensor("i64", ()), Tensor("bool", ()), Tensor("f32", (4,)), Tensor("f32", (4,))
+        last, each, number = op.loop.infer(*kinds, body=SUMS, carried=1)
+        assert (last, len(each.shape), number.element) == (Tensor("f32", (4,)), 1, "i64")
+        assert each.shape == number.shape
+        found = op.scan.infer(
+            Tensor("f32", ()), Tensor("f32", (5, "M")), Tensor("f32", ()), body=RUNNING, carried=1, output_axes=[1]
+        )
+        assert found == (Tensor("f32", ()), Tensor("f32", ("M", 5)))
+
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            (lambda c, x: op.cond(x, x, then=DOUBLE, otherwise=DOUBLE), "the condition must be one entry of bool"),
+            (lambda c, x: op.cond(c, then=DOUBLE, otherwise=DOUBLE), r"its then has the inputs x, and 0 values"),
+            (lambda c, x: op.cond(c, x, then=op.relu, otherwise=DOUBLE), "its then must be a Graph"),
+            (lambda c, x: op.cond(c, x, then=DOUBLE, otherwise=SUMS), "its otherwise has the inputs i, x, step"),
+            (lambda c, x: op.loop(3, c, x, x, body=SUMS, carried=1), r"the count must be one entry of i64.*np\.int64"),
+            (lambda c, x: op.loop(np.int64(3), c, x, x, body=SUMS, carried=4), "carries 4 values, and 2 are given"),
+            (lambda c, x: op.scan(c, x, x, body=RUNNING, carried=3), "carries 3 values and runs along 1"),
+            (lambda c, x: op.scan(x, x, x, body=RUNNING, axes=[2]), "there is no axis 2"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, call, message):
+        g = Graph("g")
+        c, x = g.input("c", Tensor("bool", ())), g.input("x", Tensor("f32", ("N",)))
+        with pytest.raises(TypeMismatchError, match=message):
+            call(c, x)
+        assert set(g) == {"c", "x"}
+
+
+class TestGraphsAsAttributes:
+    def test_they_are_kept_by_copies_and_every_format(self):
+        g = three()
+        verify(g)
+        text = to_text(g, whole=True)
+        for other in (
+            g.copy(),
+            copy.deepcopy(g),
+            pickle.loads(pickle.dumps(g)),
+            Graph.parse(text),
+            from_dict(json.loads(json.dumps(to_dict(g)))),
+        ):
+            assert other == g
+            assert to_text(other, whole=True) == text
+            assert other.structure_hash(names=False) == g.structure_hash(names=False)
+        assert "cond_1 = cond(c, x, then=body(double), otherwise=body(negative)) : f32[N]" in text.splitlines()
+
+    def test_a_module_keeps_them(self):
+        module = Module("net")
+        module["main"] = three()
+        assert Module.parse(to_text(module, whole=True)) == module
+        assert from_dict(to_dict(module)) == module
+
+    def test_two_of_one_name_are_two(self):
+        other = NEGATIVE.copy()
+        other.name = "double"
+        g = Graph("g")
+        c, x = g.input("c", Tensor("bool", ())), g.input("x", Tensor("f32", ("N",)))
+        g.output("y", op.cond(c, x, then=DOUBLE, otherwise=other))
+        assert Graph.parse(str(g)) == g
+        assert "otherwise=body(double_1)" in str(g)
+
+    def test_a_change_of_one_is_a_difference(self):
+        g, other = three(), three()
+        changed = NEGATIVE.copy()
+        changed.nodes["y"]["type"] = "relu"
+        other.nodes["cond_1"]["otherwise"] = changed
+        assert g != other
+        assert not g.equals(other, names=False)
+        assert [change.name for change in diff(g, other).changed] == ["cond_1"]
+
+    def test_a_node_holds_a_copy_that_cannot_be_changed(self):
+        mine = DOUBLE.copy()
+        g = Graph("g")
+        c, x = g.input("c", Tensor("bool", ())), g.input("x", Tensor("f32", ("N",)))
+        g.output("y", op.cond(c, x, then=mine, otherwise=mine))
+        mine.nodes["y"]["type"] = "sub"
+        assert evaluate(g, {"c": True, "x": [1]})["y"].tolist() == [2]
+        with pytest.raises(Exception, match=r"[Ff]rozen"):
+            g.nodes["cond_1"]["then"].add_node("z")
+
+    def test_faults_in_one_are_found(self):
+        g = three()
+        g.nodes["cond_1"]["then"].nodes["y"]["type"] = "rellu"
+        with pytest.raises(VerificationError, match=r"node 'cond_1': its then: node 'y': unknown op 'rellu'"):
+            verify(g)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("graph g\nx = input() : f32[N]\ny = relu(x, then=body(b))", r"there is no body 'b'"),
+            ("body b\nx = input() : f32[N]", "a body comes after the graph that holds it"),
+            ("graph g\nx = input() : f32[N]\n\nbody b\ny = input() : f32[N]", "'b' is not nested in 'g'"),
+            ("graph g\nx = ?a(b=[body(c)])", "a body is an attribute of its own"),
+        ],
+    )
+    def test_text_without_a_body_is_refused(self, text, message):
+        with pytest.raises(ParseError, match=message):
+            Graph.parse(text)
+
+    def test_a_document_whose_bodies_do_not_end_is_refused(self):
+        data = json.loads(json.dumps(to_dict(three())))
+        data["bodies"]["double"]["nodes"]["y"] = {"type": "cond", "then": {"$body": "double"}}
+        with pytest.raises(SerialError, match="the body 'double' contains itself"):
+            from_dict(data)
+        with pytest.raises(SerialError, match="there is no body 'duble'"):
+            from_dict(json.loads(json.dumps(to_dict(three())).replace('"$body": "double"', '"$body": "duble"')))
