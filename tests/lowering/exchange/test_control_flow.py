@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from graphrewrite import Graph, evaluate, rewrite, verify
+from graphrewrite import evaluate, rewrite, verify
 from graphrewrite.errors import GraphRewriteError
 from graphrewrite.lowering import from_onnx, to_onnx
 from graphrewrite.rules import RULES, choose_branch, unroll_loops
