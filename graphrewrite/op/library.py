@@ -56,6 +56,7 @@ _MODULES = (
     "tensor.spectrum",
     "nn.linear_attention",
     "control_flow",
+    "nn.trees",
 )
 
 LIBRARY: dict[str, Op] = {

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.sequences import Recipe, shape_of
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
@@ -224,6 +226,21 @@ def _heads(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
     return {"heads": heads, "kv_heads": shared, "update_rule": rule}
 
 
+def _trees(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    """Two trees, one of two nodes and one of one node, and a third that is a leaf."""
+    features = np.array([rng.randrange(int(shape[1])) for _ in range(3)])
+    numbers = [rng.choice((0.0, 0.5, -1.0, 2.0)) for _ in range(11)]
+    return {
+        "roots": (0, 2, -5),
+        "features": features,
+        "thresholds": np.array(numbers[:3]),
+        "branches": np.array([[1, -1], [-2, -3], [-4, -5]]),
+        "leaves": np.array(numbers[:10]).reshape(5, 2) if rng.random() < 0.5 else np.array(numbers[:5])[:, None],
+        "comparisons": None if rng.random() < 0.5 else np.array([rng.randrange(6) for _ in range(3)]),
+        "missing": None if rng.random() < 0.5 else np.array([True, False, True]),
+    }
+
+
 _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "affine_grid": (("size",), _affine_grid, True),
     "constant_of_shape": (("shape", "value", "element"), _constant_of_shape, True),
@@ -243,5 +260,10 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "rnn": (_IN_RECURRENT, partial(_recurrent, 1), False),
     "slice": (("starts", "ends", "axes", "steps"), _slice, True),
     "split": (("axis", "sizes"), _split, True),
+    "tree_ensemble": (
+        ("roots", "features", "thresholds", "branches", "leaves", "comparisons", "missing"),
+        _trees,
+        True,
+    ),
 }
 """By op: names of attributes, what makes them, and whether it always does; else they may be left to their defaults."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.tables.attention import ATTENTION
 from graphrewrite.lowering.exchange.tables.channels_last import CHANNELS_LAST
+from graphrewrite.lowering.exchange.tables.classical import CLASSICAL
 from graphrewrite.lowering.exchange.tables.elementwise import ELEMENTWISE
 from graphrewrite.lowering.exchange.tables.layers import LAYERS
 from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
@@ -38,7 +39,7 @@ def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 TABLE: dict[str, tuple[Entry, ...]] = by_op(
     (
         *(*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST, *ONNXRUNTIME),
-        *(*VISION, *ATTENTION, *TRAINING),
+        *(*VISION, *ATTENTION, *TRAINING, *CLASSICAL),
     )
 )
 """Entries by ONNX op: opset 13 to 28; older models are converted on load."""
