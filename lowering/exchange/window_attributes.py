@@ -11,7 +11,7 @@ from graphrewrite.lowering.exchange.entry import same_names
 from graphrewrite.op.nn.convolution import per_axis
 from graphrewrite.op.nn.transposed_convolution import transposed_pads
 
-__all__ = ["CONVOLUTION", "complete_conv", "complete_pool", "complete_transposed", "shown"]
+__all__ = ["CONVOLUTION", "complete_conv", "complete_pool", "complete_transposed", "shown", "shown_pool"]
 
 CONVOLUTION: dict[str, Any] = {
     **same_names(integers, "strides", "pads", "dilations"),
@@ -93,3 +93,9 @@ def shown(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]
     rank = len(types[0].shape) - 2
     counts = {"strides": (rank, 1), "dilations": (rank, 1), "pads": (2 * rank, 0), "output_padding": (rank, 0)}
     return {name: per_axis(value, *counts[name]) if name in counts else value for name, value in attributes.items()}
+
+
+def shown_pool(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+    """Do the same for a pooling, without dilations of one: onnxruntime fails to fuse a quantised pool that has them."""
+    every = shown(attributes, types)
+    return {name: value for name, value in every.items() if name != "dilations" or any(d != 1 for d in value)}

@@ -14,6 +14,7 @@ from graphrewrite.lowering.exchange.window_attributes import (
     complete_pool,
     complete_transposed,
     shown,
+    shown_pool,
 )
 
 __all__ = ["LAYERS", "POOL"]
@@ -77,7 +78,7 @@ LAYERS: tuple[Entry, ...] = (
         op.average_pool,
         {**POOL, "count_include_pad": ("count_include_pad", truth)},
         complete=complete_pool,
-        shown=shown,
+        shown=shown_pool,
     ),
     Entry(
         "BatchNormalization",
@@ -134,15 +135,15 @@ LAYERS: tuple[Entry, ...] = (
     Entry("LayerNormalization", op.layer_norm, {**_AXIS, **_EPSILON}, ignored=("stash_type",)),
     Entry("LayerNormalization", _with_statistics, {**_AXIS, **_EPSILON}, ignored=("stash_type",), outputs=3),
     Entry("LpNormalization", op.lp_norm, {**_AXIS, "p": ("p", whole)}),
-    Entry("LpPool", op.lp_pool, {**POOL, "p": ("p", whole)}, complete=complete_pool, shown=shown),
+    Entry("LpPool", op.lp_pool, {**POOL, "p": ("p", whole)}, complete=complete_pool, shown=shown_pool),
     Entry("MatMul", op.matmul),
-    Entry("MaxPool", op.max_pool, POOL, ignored=("storage_order",), complete=complete_pool, shown=shown),
+    Entry("MaxPool", op.max_pool, POOL, ignored=("storage_order",), complete=complete_pool, shown=shown_pool),
     Entry(
         "MaxPool",
         op.max_pool_with_indices,
         {**POOL, "storage_order": ("storage_order", whole)},
         complete=complete_pool,
-        shown=shown,
+        shown=shown_pool,
     ),
     Entry("MeanVarianceNormalization", op.mean_variance_norm, {"axes": ("axes", integers)}),
     Entry("RMSNormalization", op.rms_norm, {**_AXIS, **_EPSILON}, ignored=("stash_type",)),
