@@ -29,6 +29,12 @@ def written_as(named: Named, value: Any) -> Any:
     return named[2](value) if len(named) == 3 else value
 
 
+def _or_default(value: Any, default: Any) -> Any:
+    """The default instead of its float32, which is all that a file holds of it."""
+    both = isinstance(value, float) and isinstance(default, float)
+    return default if both and np.float32(value) == np.float32(default) else value
+
+
 class Unfit(Exception):
     """An entry does not apply to a node; says why."""
 
@@ -122,8 +128,9 @@ class Entry:
         for name, (ours, *_) in self.attributes.items():
             if ours == self.counted and attributes.get(name, used) != used:
                 raise Unfit(f"{name}={attributes[name]}, and it has {used} outputs")
+        defaults = self.op.attributes if isinstance(self.op, Op) else {}
         read = {
-            ours: convert(attributes[name])
+            ours: _or_default(convert(attributes[name]), defaults.get(ours))
             for name, (ours, convert, *_) in self.attributes.items()
             if name in attributes
         }

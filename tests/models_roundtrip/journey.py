@@ -18,7 +18,7 @@ from tests.support.sessions import session_of
 
 __all__ = ["Journey", "JourneyError", "journey"]
 
-TOLERANCE = 2e-6
+TOLERANCE = 1e-5
 """How far two floats may lie apart, as a part of the largest number of the output: sums in another order differ so."""
 
 
@@ -78,13 +78,16 @@ def journey(
         path = folder / f"{len(saved)}.onnx"
         with Step(made, f"save, {kind}"):
             to_onnx(one, path)
-        with Step(made, f"open in onnxruntime what was saved, {kind}"):
-            saved[kind] = session_of(path, optimise=optimise)
+        saved[kind] = path
         with Step(made, f"load what was saved, {kind}"):
             again = from_onnx(path)
         if again != one:
             raise JourneyError(f"load what was saved, {kind}: another graph:\n{difference(one, again)}")
     reference = reference_of(file)
+    sessions = {}
+    for kind, path in saved.items() if reference.runs else ():
+        with Step(made, f"open in onnxruntime what was saved, {kind}"):
+            sessions[kind] = session_of(path, optimise=optimise)
     for given in reference.rounds(graph, sizes or {}, below or {}):
         made.shapes.append(" ".join("x".join(map(str, x.shape)) or "1" for x in given.values()))
         compare = Comparison(made, reference.outputs(graph, given), tolerance)
@@ -93,10 +96,11 @@ def journey(
             with Step(made, f"evaluate, {kind}, {made.shapes[-1]}"):
                 found[kind] = list(evaluate(one, dict(zip(one.inputs, given.values(), strict=True))).values())
             compare(f"evaluate, {kind}", found[kind])
-            with Step(made, f"onnxruntime, {kind}, {made.shapes[-1]}"):
-                names = [entry.name for entry in saved[kind].get_inputs()]
-                run = saved[kind].run(None, dict(zip(names, given.values(), strict=True)))
-            compare(f"onnxruntime on what was saved, {kind}", run)
+            if kind in sessions:
+                with Step(made, f"onnxruntime on what was saved, {kind}, {made.shapes[-1]}"):
+                    names = [entry.name for entry in sessions[kind].get_inputs()]
+                    run = sessions[kind].run(None, dict(zip(names, given.values(), strict=True)))
+                compare(f"onnxruntime on what was saved, {kind}", run)
         for first, second in zip(found["as loaded"], found["RULES"], strict=True):
             if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
                 raise JourneyError("evaluate, RULES: not the same bits as before")

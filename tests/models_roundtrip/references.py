@@ -12,7 +12,7 @@ import onnx
 from graphrewrite import Graph
 from tests.support.sessions import session_of
 
-__all__ = ["Reference", "reference_of"]
+__all__ = ["Reference", "reference_of", "stored_beside"]
 
 Arrays = dict[str, np.ndarray]
 SIZES = {"batch": (2, 3), "height": (16, 20), "width": (16, 12)}
@@ -25,6 +25,9 @@ TYPES = {"float": "f4", "double": "f8", "float16": "f2"}
 class Reference(Protocol):
     """What a model is compared with."""
 
+    runs: bool
+    """Whether onnxruntime knows the model's ops."""
+
     def rounds(
         self, graph: Graph, sizes: Mapping[str, Sequence[int]], below: Mapping[str, int]
     ) -> Iterator[Arrays]: ...
@@ -33,12 +36,18 @@ class Reference(Protocol):
 
 
 def reference_of(file: Path) -> Reference:
-    stored = file.with_suffix(".npz")
+    stored = stored_beside(file)
     return Stored(stored) if stored.is_file() else Run(file)
+
+
+def stored_beside(file: Path) -> Path:
+    return file.with_suffix(".outputs.npz")
 
 
 class Stored:
     """Numbers that the maker of a model stored, where onnxruntime does not know its ops."""
+
+    runs = False
 
     def __init__(self, file: Path) -> None:
         with np.load(file) as arrays:
@@ -54,6 +63,8 @@ class Stored:
 
 class Run:
     """onnxruntime on random inputs of two sizes, where some size is free."""
+
+    runs = True
 
     def __init__(self, file: Path) -> None:
         self.file, self.session = file, session_of(file)
