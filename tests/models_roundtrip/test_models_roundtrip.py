@@ -44,7 +44,7 @@ def test_shipped_models(name: str, tmp_path: Path) -> None:
     taken(Path(path(name)), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["three_layer_keras", "two_layer_pytorch"])
+@pytest.mark.parametrize("name", ["three_layer_keras"])
 def test_published_models(name: str, tmp_path: Path) -> None:
     file = SHARED / f"{name}.onnx"
     if not file.is_file():
