@@ -84,16 +84,18 @@ def _either(condition: Any, labels: Sequence[Any], like: Any) -> Any:
     return op.gather(_labels(like, labels), op.squeeze(op.cast(condition, element="i64"), axes=(1,)))
 
 
-def _of_one_score(score: Any, labels: Sequence[Any], transform: str, *, positive: bool) -> tuple[Any, Any]:
-    """Label and both scores of a model of two classes that gives one score, as onnxruntime reads it.
+def _of_one_score(
+    score: Any, labels: Sequence[Any], transform: str, *, trees: bool = False, positive: bool = False
+) -> tuple[Any, Any]:
+    """Label and both scores of a model of two classes that gives one score, as onnxruntime computes them.
 
-    The score is a probability where all weights are positive, else it is around zero.
+    The score of trees is a probability where all their weights are positive, else it is around zero.
     """
     pair = labels if len(labels) == 2 else (0, labels[0])
-    if positive:
-        return _either(op.greater(score, 0.5), pair, score), op.concat(op.sub(1.0, score), score, axis=1)
-    both = op.concat(op.neg(score), score, axis=1)
-    return _either(op.greater(score, 0.0), pair, score), _transformed(both, transform)
+    label = _either(op.greater(score, 0.5 if positive else 0.0), pair, score)
+    if transform == "LOGISTIC":
+        return label, op.concat(op.sigmoid(op.neg(score)), op.sigmoid(score), axis=1)
+    return label, op.concat(op.sub(1.0, score) if positive or not trees else op.neg(score), score, axis=1)
 
 
 # ---------------------------------------------------------------------- trees
@@ -122,7 +124,7 @@ def _tree_classifier(
     one = {**trees, "leaves": trees["leaves"][:, column : column + 1]}
     score = _ensemble(x, base=base[-1:], **one)
     positive = bool((one["leaves"] >= 0).all())
-    label, scores = _of_one_score(score, labels, transform, positive=positive)
+    label, scores = _of_one_score(score, labels, transform, trees=True, positive=positive)
     return label, _in_single(scores)
 
 
@@ -207,7 +209,7 @@ def _linear_classifier(
     if rows > 1:
         found = _transformed(scores, transform)
         return _chosen(found, labels or range(rows)), found
-    return _of_one_score(scores, labels or (0, 1), transform, positive=False)
+    return _of_one_score(scores, labels or (0, 1), transform)
 
 
 def _kernels(x: Any, vectors: np.ndarray, kernel: str, parameters: Sequence[float]) -> Any:
@@ -305,7 +307,7 @@ def _normalizer(x: Any, *, norm: str = "MAX") -> Any:
     x = _in_single(x)
     axes: dict[str, Any] = {"axes": (-1,)}
     if norm == "MAX":
-        size = op.reduce_max(op.abs(x), **axes)
+        size = op.reduce_max(x, **axes)
     elif norm in ("L1", "L2"):
         size = op.reduce_l1(x, **axes) if norm == "L1" else op.reduce_l2(x, **axes)
     else:
