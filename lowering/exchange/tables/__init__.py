@@ -9,6 +9,7 @@ from graphrewrite.lowering.exchange.tables.attention import ATTENTION
 from graphrewrite.lowering.exchange.tables.channels_last import CHANNELS_LAST
 from graphrewrite.lowering.exchange.tables.classical import CLASSICAL
 from graphrewrite.lowering.exchange.tables.elementwise import ELEMENTWISE
+from graphrewrite.lowering.exchange.tables.features import FEATURES
 from graphrewrite.lowering.exchange.tables.layers import LAYERS
 from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
 from graphrewrite.lowering.exchange.tables.onnxruntime import ONNXRUNTIME
@@ -39,7 +40,7 @@ def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 TABLE: dict[str, tuple[Entry, ...]] = by_op(
     (
         *(*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST, *ONNXRUNTIME),
-        *(*VISION, *ATTENTION, *TRAINING, *CLASSICAL),
+        *(*VISION, *ATTENTION, *TRAINING, *CLASSICAL, *FEATURES),
     )
 )
 """Entries by ONNX op: opset 13 to 28; older models are converted on load."""

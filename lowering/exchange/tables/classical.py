@@ -1,4 +1,4 @@
-"""Classical machine learning: trees, linear models, support vectors and what prepares features (``ai.onnx.ml``).
+"""Classical machine learning: trees, linear models, support vectors (``ai.onnx.ml``).
 
 A ZipMap, which gives each sample a map from classes to probabilities, is read as its probabilities: what flows through
 a graph are tensors.
@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.attribute_values import integers, number, numbers, truth, whole, word
+from graphrewrite.lowering.exchange.attribute_values import integers, numbers, truth, whole, word
 from graphrewrite.lowering.exchange.entry import Entry, same_names
+from graphrewrite.lowering.exchange.tables.features import constant_like, in_single
 from graphrewrite.lowering.exchange.tables.tree_attributes import as_listed, of_ensemble, of_list
 
 __all__ = ["CLASSICAL"]
@@ -27,17 +28,8 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _constant(like: Any, value: Any) -> Any:
-    """A constant of the element type of a value."""
-    return like.graph.constant(np.asarray(value, np.float64), type=Tensor(like.type.element, np.shape(value)))
-
-
 def _in_floats(x: Any) -> Any:
     return x if x.type.element in ("f32", "f64") else op.cast(x, element="f32")
-
-
-def _in_single(x: Any) -> Any:
-    return x if x.type.element == "f32" else op.cast(x, element="f32")
 
 
 # ---------------------------------------------------------------------- scores and labels
@@ -103,13 +95,13 @@ def _of_one_score(
 
 def _ensemble(x: Any, *, transform: str = "NONE", base: Sequence[float] = (), **trees: Any) -> Any:
     scores = op.tree_ensemble(_in_floats(x), **trees)
-    shifted = op.add(scores, _constant(scores, base)) if len(base) else scores
+    shifted = op.add(scores, constant_like(scores, base)) if len(base) else scores
     return _transformed(shifted, transform)
 
 
 def _tree_regressor(x: Any, *, transform: str = "NONE", base: Sequence[float] = (), **listed: Any) -> Any:
     trees = of_list(listed, "target", int(listed.get("n_targets", 1)))
-    return _in_single(_ensemble(x, transform=transform, base=base, **trees))
+    return in_single(_ensemble(x, transform=transform, base=base, **trees))
 
 
 def _tree_classifier(
@@ -119,13 +111,13 @@ def _tree_classifier(
     trees = of_list(listed, "class", max(len(labels), 2))
     if len(labels) > 2 or len(votes) > 1:
         scores = _ensemble(x, base=base, **trees)
-        return _chosen(scores, labels), _in_single(_transformed(scores, transform))
+        return _chosen(scores, labels), in_single(_transformed(scores, transform))
     column = min(votes, default=0)
     one = {**trees, "leaves": trees["leaves"][:, column : column + 1]}
     score = _ensemble(x, base=base[-1:], **one)
     positive = bool((one["leaves"] >= 0).all())
     label, scores = _of_one_score(score, labels, transform, trees=True, positive=positive)
-    return label, _in_single(scores)
+    return label, in_single(scores)
 
 
 def _new_ensemble(x: Any, *, transform: int = 0, **listed: Any) -> Any:
@@ -180,7 +172,7 @@ def _weights(coefficients: Sequence[float], rows: int) -> np.ndarray:
 
 
 def _linear(x: Any, coefficients: Sequence[float], intercepts: Sequence[float], rows: int) -> Any:
-    x = _in_single(x)
+    x = in_single(x)
     bias = np.array(intercepts or [0.0] * rows, np.float32)
     return op.linear(x, _weights(coefficients, rows), bias)
 
@@ -241,11 +233,11 @@ def _svm_regressor(
     one_class: bool = False,
     transform: str = "NONE",
 ) -> Any:
-    x = _in_single(x)
+    x = in_single(x)
     kernels = _kernels(x, _weights(vectors, supports), kernel, parameters) if supports else x
     y = op.linear(kernels, _weights(coefficients, 1), np.array(rho[:1], np.float32))
     if one_class:
-        return op.where(op.greater(y, 0.0), _constant(y, 1.0), _constant(y, -1.0))
+        return op.where(op.greater(y, 0.0), constant_like(y, 1.0), constant_like(y, -1.0))
     return _transformed(y, transform)
 
 
@@ -262,7 +254,7 @@ def _svm_classifier(
     transform: str = "NONE",
 ) -> tuple[Any, Any]:
     """Each pair of classes votes (libsvm); without support vectors, each class has a score."""
-    x, classes = _in_single(x), max(len(labels), 1)
+    x, classes = in_single(x), max(len(labels), 1)
     labels = labels or range(classes)
     if not counts:
         bias = np.full(classes, rho[0], np.float32)
@@ -295,52 +287,6 @@ _SVM: dict[str, Any] = {
     "support_vectors": ("vectors", numbers),
 }
 
-# ---------------------------------------------------------------------- features
-
-
-def _scaler(x: Any, *, offset: Sequence[float] = (0.0,), scale: Sequence[float] = (1.0,)) -> Any:
-    x = _in_single(x)
-    return op.mul(op.sub(x, _constant(x, offset)), _constant(x, scale))
-
-
-def _normalizer(x: Any, *, norm: str = "MAX") -> Any:
-    x = _in_single(x)
-    axes: dict[str, Any] = {"axes": (-1,)}
-    if norm == "MAX":
-        size = op.reduce_max(x, **axes)
-    elif norm in ("L1", "L2"):
-        size = op.reduce_l1(x, **axes) if norm == "L1" else op.reduce_l2(x, **axes)
-    else:
-        raise ValueError(f"norm {norm!r} is not one of 'MAX', 'L1', 'L2'")
-    return op.div(x, op.where(op.equal(size, 0.0), _constant(x, 1.0), size))
-
-
-def _binarizer(x: Any, *, threshold: float = 0.0) -> Any:
-    return op.cast(op.greater(x, threshold), element=x.type.element)
-
-
-def _imputer(x: Any, *, values: Sequence[float], replaced: float = math.nan) -> Any:
-    missing = op.is_nan(x) if math.isnan(replaced) else op.equal(x, replaced)
-    kind = x.type.element
-    filling = x.graph.constant(np.array(values, kind.replace("f", "float").replace("i", "int")))
-    return op.where(missing, filling, x)
-
-
-def _features(*parts: Any, **_: Any) -> Any:
-    rows = [part if len(part.type.shape) > 1 else op.unsqueeze(part, axes=(0,)) for part in parts]
-    return op.concat(*map(_in_single, rows), axis=1)
-
-
-def _extracted(x: Any, indices: Any) -> Any:
-    flat = op.reshape(indices, shape=(-1,))
-    return op.gather(x if len(x.type.shape) > 1 else op.unsqueeze(x, axes=(0,)), flat, axis=-1)
-
-
-def _one_hot(x: Any, *, categories: Sequence[int], zeros: bool = True) -> Any:
-    whole_numbers = x if x.type.element == "i64" else op.cast(x, element="i64")
-    known = x.graph.constant(np.array(categories, np.int64))
-    return op.cast(op.equal(op.unsqueeze(whole_numbers, axes=(-1,)), known), element="f32")
-
 
 def _without(step: Callable[..., Any]) -> Callable[..., Any]:
     """A composition that needs no labels."""
@@ -348,19 +294,6 @@ def _without(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 CLASSICAL: tuple[Entry, ...] = (
-    Entry(f"{_DOMAIN}.ArrayFeatureExtractor", _extracted),
-    Entry(f"{_DOMAIN}.Binarizer", _binarizer, same_names(number, "threshold")),
-    Entry(f"{_DOMAIN}.FeatureVectorizer", _features, ignored=("inputdimensions",)),
-    Entry(
-        f"{_DOMAIN}.Imputer",
-        _imputer,
-        {
-            "imputed_value_floats": ("values", numbers),
-            "imputed_value_int64s": ("values", integers),
-            "replaced_value_float": ("replaced", number),
-            "replaced_value_int64": ("replaced", whole),
-        },
-    ),
     Entry(
         f"{_DOMAIN}.LinearClassifier",
         _linear_classifier,
@@ -377,13 +310,6 @@ CLASSICAL: tuple[Entry, ...] = (
             "post_transform": ("transform", word),
         },
     ),
-    Entry(f"{_DOMAIN}.Normalizer", _normalizer, same_names(word, "norm")),
-    Entry(
-        f"{_DOMAIN}.OneHotEncoder",
-        _one_hot,
-        {"cats_int64s": ("categories", integers), "zeros": ("zeros", truth)},
-        required={"zeros": (1,)},
-    ),
     Entry(
         f"{_DOMAIN}.SVMClassifier",
         _svm_classifier,
@@ -396,7 +322,6 @@ CLASSICAL: tuple[Entry, ...] = (
         {**_SVM, "n_supports": ("supports", whole), "one_class": ("one_class", truth)},
         ignored=("n_targets",),
     ),
-    Entry(f"{_DOMAIN}.Scaler", _scaler, same_names(numbers, "offset", "scale")),
     Entry(
         f"{_DOMAIN}.TreeEnsemble",
         _new_ensemble,
