@@ -8,7 +8,7 @@ import networkx as nx
 
 from graphrewrite.graph.storage import stores_plainly
 
-__all__ = ["Edit", "apply_edit", "difference", "reapply_edit", "revert_edit"]
+__all__ = ["Edit", "apply_edit", "difference", "is_unchanged", "reapply_edit", "revert_edit"]
 
 
 class Edit:

@@ -13,6 +13,7 @@ from graphrewrite.graph.dataflow import Dataflow, Operand, Reader
 from graphrewrite.graph.fresh_names import GreatestNumbers
 from graphrewrite.graph.methods import GraphMethods
 from graphrewrite.graph.storage import copy_into, own
+from graphrewrite.graph.unknown_sizes import first_free_number, numbered
 from graphrewrite.graph.value import Value
 from graphrewrite.op.body import Body
 from graphrewrite.op.library import LIBRARY, find_op
@@ -83,7 +84,10 @@ class Graph(GraphMethods, Dataflow, Body):
         type : Tensor or Stream
             Its type.
         """
-        data = {"type": "input", "index": len(self.inputs), "result": one_object(type), "origin": (name,)}
+        kind = one_object(type)
+        if kind.unknowns:
+            (kind,) = numbered((kind,), first_free_number(self))
+        data = {"type": "input", "index": len(self.inputs), "result": kind, "origin": (name,)}
         self._new(name, data)
         return Value(self, name)
 
@@ -172,6 +176,8 @@ class Graph(GraphMethods, Dataflow, Body):
             x.type if isinstance(x, Value) else constant_type(constants[i], x, like) for i, x in enumerate(operands)
         ]
         results = op.result_types(tuple(types), attributes)
+        if any(kind.unknowns for kind in results):
+            results = numbered(results, first_free_number(self))
         name = self.fresh(op.name) if name is None else self._free(name)
         self.adopt(op)
         values = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import networkx as nx
 import numpy as np
@@ -12,12 +13,13 @@ from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.cycles import order_of, shown
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.graph import Graph
+from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered, settled
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
 from graphrewrite.types import Tensor, Type, element_of, one_object
 
-__all__ = ["infer", "infer_node"]
+__all__ = ["declared_types", "infer", "infer_node"]
 
 
 def infer(graph: nx.DiGraph, nodes: Iterable[str] | None = None) -> tuple[str, ...]:
@@ -68,6 +70,8 @@ def infer_node(
 ) -> tuple[Type, ...]:
     """Return the result types of a node; errors name the node and what it reads.
 
+    An unknown size without a number is what the node declares in its place, if it declares as many axes.
+
     Examples
     --------
     >>> from graphrewrite import op
@@ -80,7 +84,8 @@ def infer_node(
     if isinstance(op, Generic):
         attributes["result"] = graph._node[node].get("result")
     try:
-        return op.result_types(types, attributes)
+        inferred = op.result_types(types, attributes)
+        return settled(inferred, declared_types(graph, node)) if any(t.unknowns for t in inferred) else inferred
     except GraphRewriteError as error:
         shown = [f"{o.node!r}:{o.result}" if o.result else repr(o.node) for o in operands]
         read = f"; it reads {', '.join(shown)}" if len(set(operands)) > 1 else ""
@@ -92,6 +97,12 @@ def infer_node(
             f"{type(error).__name__}: {error}",
             node=node,
         ) from error
+
+
+def declared_types(graph: Graph, node: str) -> tuple[Type, ...] | None:
+    """Return the declared result types of a node."""
+    types = graph._node[node].get("result")
+    return types if types is None or isinstance(types, tuple) else (types,)
 
 
 class _Inference:
@@ -135,8 +146,7 @@ class _Inference:
 
     def declared(self, node: str) -> tuple[Type, ...] | None:
         """Return the declared result types of a node."""
-        types = self.graph._node[node].get("result")
-        return types if types is None or isinstance(types, tuple) else (types,)
+        return declared_types(self.graph, node)
 
     def of(self, node: str) -> tuple[Type, ...]:
         """Return the result types of a node whose operands are done."""
@@ -154,7 +164,16 @@ class _Inference:
             array = np.asarray(data["value"])
             return (Tensor(element_of(array.dtype), array.shape),)
         operands = graph.operands(node)
-        return infer_node(graph, node, graph.op(node), operands, tuple([self.read(node, o) for o in operands]))
+        types = infer_node(graph, node, graph.op(node), operands, tuple([self.read(node, o) for o in operands]))
+        if new := local_names(types):
+            types = numbered(types, self.first_free)
+            self.first_free += len(new)
+        return types
+
+    @cached_property
+    def first_free(self) -> int:
+        """The next number of an unknown size."""
+        return first_free_number(self.graph)
 
     def read(self, node: str, operand: Operand) -> Type:
         """Return the type of an operand."""

@@ -22,6 +22,7 @@ from typing import Any
 
 from graphrewrite.errors import GraphError, GraphRewriteError, TypeMismatchError
 from graphrewrite.graph import Graph
+from graphrewrite.graph.type_inference import declared_types
 from graphrewrite.graph.value import Value
 from graphrewrite.hierarchy.graph_ops import bind_sizes
 from graphrewrite.op import LIBRARY
@@ -29,6 +30,7 @@ from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Alternatives, Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
 from graphrewrite.op.symbolic import Symbolic
+from graphrewrite.types import Dimension, pairs_of, solved, with_sizes_in
 
 __all__ = ["Built", "parallel", "residual", "sequential"]
 
@@ -230,8 +232,9 @@ def _apply_graph(graph: Graph, operands: tuple[Any, ...]) -> Any:
             f"graph {graph.name!r} takes the operands {', '.join(graph.inputs) or '(none)'}, got {len(operands)}"
         )
     target = next((x.graph for x in operands if isinstance(x, Value)), None)
+    sizes: dict[str, Dimension] = {}
     if target is not None and all(isinstance(x, Value) for x in operands):
-        bind_sizes(graph, tuple(x.type for x in operands))
+        sizes = bind_sizes(graph, tuple(x.type for x in operands))
     elif not any(isinstance(x, Symbolic) for x in operands):  # arrays only: evaluate the graph as a whole
         outputs = tuple(graph.evaluate(dict(zip(graph.inputs, operands, strict=True))).values())
         return outputs[0] if len(outputs) == 1 else outputs
@@ -244,7 +247,8 @@ def _apply_graph(graph: Graph, operands: tuple[Any, ...]) -> Any:
             value = data["value"]
             values[node] = value if target is None else target.constant(value, type=graph.result_type(node))
         elif kind not in ("input", "output"):
-            values[node] = _apply_node(graph, node, [_results(values[o.node])[o.result] for o in graph.operands(node)])
+            read = [_results(values[o.node])[o.result] for o in graph.operands(node)]
+            values[node] = _apply_node(graph, node, read, sizes)
     if target is not None:
         _order(graph, order, values, target)
     results = tuple(_results(values[o.node])[o.result] for n in graph.outputs for o in graph.operands(n))
@@ -260,15 +264,18 @@ def _order(graph: Graph, nodes: Sequence[str], values: dict[str, Any], target: G
                 target.add_control(names[source], names[node], kind)
 
 
-def _apply_node(graph: Graph, node: str, operands: list[Any]) -> Any:
-    """Apply the op of a node; a node that is built keeps its annotations."""
+def _apply_node(graph: Graph, node: str, operands: list[Any], sizes: dict[str, Dimension]) -> Any:
+    """Apply the op of a node; a node that is built keeps its annotations; its unknown sizes are noted."""
     op, data = graph.op(node), graph.nodes[node]
-    attributes = graph.attributes(node)
+    attributes = {key: with_sizes_in(v, sizes) if key in op.sized else v for key, v in graph.attributes(node).items()}
     if isinstance(op, Generic):  # its nodes state their types themselves
         attributes["result"] = data["result"]
     results = op(*operands, **attributes)
-    for value in _results(results):
-        if isinstance(value, Value):
-            kept = {key: data[key] for key in RESERVED_ANNOTATIONS - {"shared"} if key in data}
-            value.graph.nodes[value.node].update(kept)
+    built = [value for value in _results(results) if isinstance(value, Value)]
+    declared = declared_types(graph, node) or ()
+    if unknown := [name for kind in declared for name in kind.unknowns if name not in sizes]:
+        sizes.update(solved(pairs_of(declared, [value.type for value in built]), unknown))
+    for value in built:
+        kept = {key: data[key] for key in RESERVED_ANNOTATIONS - {"shared"} if key in data}
+        value.graph.nodes[value.node].update(kept)
     return results

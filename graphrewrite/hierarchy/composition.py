@@ -9,10 +9,12 @@ from graphrewrite.errors import GraphError, TypeMismatchError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.graph.dataflow import Operand
-from graphrewrite.graph.type_inference import infer
+from graphrewrite.graph.type_inference import declared_types, infer
+from graphrewrite.graph.unknown_sizes import first_free_number
 from graphrewrite.hierarchy.border import free_name, operands_of
-from graphrewrite.hierarchy.graph_ops import with_sizes
-from graphrewrite.types import Dimension, Type
+from graphrewrite.hierarchy.graph_ops import with_data_sizes
+from graphrewrite.op import find_op
+from graphrewrite.types import Dimension, Type, pairs_of, solved, symbols, with_sizes
 
 __all__ = ["compose"]
 
@@ -71,7 +73,7 @@ def compose(first: Graph, second: Graph, wires: Wires | None = None, *, name: st
             continue
         is_port = stems[node] in ("input", "output")
         names[node] = node if node not in composed else composed.fresh(node if is_port else stems[node])
-        composed.add_node(names[node], **_adapted(second.nodes[node], sizes))
+        composed.add_node(names[node], **with_data_sizes(second._node[node], find_op(stems[node], second.ops), sizes))
     for node, name_here in names.items():
         for slot, (source, result) in enumerate(operands_of(second, node)):
             operand = connected.get(source) or Operand(names[source], result)
@@ -118,50 +120,32 @@ def _checked(first: Graph, second: Graph, wires: Any) -> dict[str, str]:
 
 
 def _bound(first: Graph, second: Graph, wired: Mapping[str, str]) -> dict[str, Dimension]:
-    """Return the values of the second graph's symbolic sizes."""
-    sizes: dict[str, Dimension] = {}
-    for target, output in wired.items():
-        (source,) = first.operands(output)
-        source_type, target_type = first.result_type(*source), second.result_type(target)
-        fits = (
-            type(source_type) is type(target_type)
-            and source_type.element == target_type.element
-            and len(source_type.shape) == len(target_type.shape)
-        )
+    """Return the values of the second graph's symbolic sizes; its unknown ones get new numbers."""
+    pairs = [
+        (first.result_type(*first.operands(output)[0]), second.result_type(target)) for target, output in wired.items()
+    ]
+    sizes = solved(pairs_of([target for _, target in pairs], [source for source, _ in pairs]))
+    for (target, output), (source_type, target_type) in zip(wired.items(), pairs, strict=True):
+        wanted = with_sizes(target_type, sizes)
         # Types without a layout fit any; symbolic sizes of the second graph take the values of the first.
         layouts = {layout for t in (source_type, target_type) if (layout := getattr(t, "layout", None)) is not None}
-        if fits and len(layouts) < 2:
-            for size, dimension in zip(target_type.shape, source_type.shape, strict=True):
-                bound = sizes.setdefault(size, dimension) if isinstance(size, str) else size
-                fits = fits and bound == dimension
-        if not fits or len(layouts) > 1:
+        parts = [(type(t), t.element, t.shape) for t in (source_type, wanted)]
+        if parts[0] != parts[1] or len(layouts) > 1:
             raise TypeMismatchError(
                 f"the output {output!r} of graph {first.name!r} is {source_type}, and the input {target!r} of graph "
                 f"{second.name!r} takes {target_type}{_known(target_type, sizes)}; insert a conversion between them"
             )
+    own = [kind for node in second._node for kind in declared_types(second, node) or ()]
+    unknown = dict.fromkeys(name for kind in own for name in kind.unknowns if name not in sizes)
+    start = first_free_number(first) if unknown else 0
+    sizes.update({name: f"?{number}" for number, name in enumerate(unknown, start=start)})
     return {size: bound for size, bound in sizes.items() if size != bound}
 
 
 def _known(target_type: Type, sizes: Mapping[str, Dimension]) -> str:
-    bindings = [
-        f"{s} is {sizes[s]}" for s in dict.fromkeys(target_type.shape) if isinstance(s, str) and sizes.get(s, s) != s
-    ]
+    names = dict.fromkeys(name for size in target_type.shape for name in symbols(size))
+    bindings = [f"{name} is {sizes[name]}" for name in names if sizes.get(name, name) != name]
     return f", where {' and '.join(bindings)}" if bindings else ""
-
-
-def _adapted(data: Mapping[str, Any], sizes: Mapping[str, Dimension]) -> dict[str, Any]:
-    """Return the data of a node with symbolic sizes replaced in its types and its `shape` attribute."""
-    adapted = dict(data)
-    if not sizes:
-        return adapted
-    result = adapted.get("result")
-    if isinstance(result, tuple):
-        adapted["result"] = tuple(with_sizes(t, sizes) for t in result)
-    elif result is not None:
-        adapted["result"] = with_sizes(result, sizes)
-    if isinstance(adapted.get("shape"), tuple):
-        adapted["shape"] = tuple(sizes.get(d, d) if isinstance(d, str) else d for d in adapted["shape"])
-    return adapted
 
 
 def _take_views(composed: Graph, second: Graph, names: Mapping[str, str], connected: Mapping[str, Operand]) -> None:

@@ -9,7 +9,11 @@ from graphrewrite.errors import GraphError, TypeMismatchError
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.edit import Edit, apply_edit
-from graphrewrite.hierarchy.graph_ops import GraphOp, bind_sizes, check_nesting, nested_ops, with_sizes
+from graphrewrite.graph.type_inference import declared_types, infer_node
+from graphrewrite.graph.unknown_sizes import first_free_number
+from graphrewrite.hierarchy.graph_ops import GraphOp, bind_sizes, check_nesting, nested_ops, with_data_sizes
+from graphrewrite.op import find_op
+from graphrewrite.types import Dimension, Type, pairs_of, solved
 
 __all__ = ["expand", "flatten"]
 
@@ -105,14 +109,14 @@ class _Expansion:
         # The declared type tells whether the graph has changed since the node was made.
         types = tuple(graph.result_type(*operand) for operand in self.operands)
         self.bound = dict(zip(self.body.inputs, self.operands, strict=False))  # `op.infer` checks their number
-        inferred, declared = op.infer(*types), graph._node[node].get("result")
-        if inferred != (declared if isinstance(declared, tuple) else (declared,)):
-            shown = ", ".join(map(str, inferred))
+        inferred, declared = infer_node(graph, node, op, self.operands, types), declared_types(graph, node)
+        if inferred != declared:
+            shown, stated = (", ".join(map(str, of or ())) for of in (inferred, declared))
             raise TypeMismatchError(
-                f"its graph {op.name!r} gives {shown} now, and the node is declared {declared}; infer types again",
+                f"its graph {op.name!r} gives {shown} now, and the node is declared {stated}; infer types again",
                 node=node,
             )
-        self.sizes = bind_sizes(self.body, types)
+        self.sizes = self.all_sizes(types, inferred)
         kinds = {data.get("type") for data in self.body._node.values()}
         for inner in self.body.ops.values():
             if inner.name in kinds:
@@ -121,6 +125,19 @@ class _Expansion:
         self.taken: set[str] = set()
         self.added: list[tuple[str, dict[str, Any]]] = []
         self.links: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def all_sizes(self, types: tuple[Type, ...], results: tuple[Type, ...]) -> dict[str, Dimension]:
+        """Return what sizes of the body are here: those of operands and results, and new numbers of unknown ones."""
+        sizes, body = bind_sizes(self.body, types), self.body
+        own = [kind for n in body._node for kind in declared_types(body, n) or ()]
+        unknown = dict.fromkeys(name for kind in own for name in kind.unknowns if name not in sizes)
+        if unknown:
+            outputs = [body.result_type(*body.operands(output)[0]) for output in body.outputs]
+            sizes.update(solved(pairs_of(outputs, results), unknown))
+            new = [name for name in unknown if name not in sizes]
+            first = first_free_number(self.graph) if new else 0
+            sizes.update({name: f"?{number}" for number, name in enumerate(new, start=first)})
+        return sizes
 
     def edit(self) -> Edit:
         """Return the whole change."""
@@ -151,16 +168,15 @@ class _Expansion:
 
     def add(self, inner: str) -> None:
         """Add a node of the body, or reuse the shared constant that is in the graph already."""
-        data = dict(self.body._node[inner])
+        data = with_data_sizes(
+            self.body._node[inner], find_op(self.body._node[inner].get("type"), self.body.ops), self.sizes
+        )
         shared = data.get("shared") if data.get("type") == "constant" else None
         if shared is not None and (present := self.shared_as(shared, data["value"])) is not None:
             self.names[inner] = present
             return
         above = self.graph._node[self.node]
         data.update({key: above[key] for key in _INHERITED if key in above and key not in data})
-        if (result := data.get("result")) is not None:
-            of = tuple(with_sizes(each, self.sizes) for each in (result if isinstance(result, tuple) else (result,)))
-            data["result"] = of if isinstance(result, tuple) else of[0]
         data["origin"] = self.graph.origin(self.node)
         name = stem = f"{self.node}.{inner}" if shared is None else str(shared)
         while name in self.graph or name in self.taken:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +13,7 @@ from graphrewrite import op as ops
 from graphrewrite.errors import GraphError, TypeMismatchError, UnknownGraphError, UnknownOpError, did_you_mean
 from graphrewrite.graph import Graph
 from graphrewrite.op.op import Op
-from graphrewrite.types import Dimension, Tensor, Type
+from graphrewrite.types import Dimension, Size, Type, pairs_of, solved, substitute, symbols, with_sizes, with_sizes_in
 
 __all__ = [
     "GraphOp",
@@ -25,7 +24,7 @@ __all__ = [
     "nested_graphs",
     "nested_ops",
     "output_types",
-    "with_sizes",
+    "with_data_sizes",
 ]
 
 
@@ -313,7 +312,10 @@ def output_types(body: Graph, types: tuple[Type, ...]) -> tuple[Type, ...]:
     f32[8,4]
     """
     sizes = bind_sizes(body, types)
-    return tuple(with_sizes(body.result_type(*body.operands(output)[0]), sizes) for output in body.outputs)
+    results = [body.result_type(*body.operands(output)[0]) for output in body.outputs]
+    names = dict.fromkeys(name for kind in results for name in kind.unknowns if name not in sizes)
+    sizes.update({name: Size.unknown(index) for index, name in enumerate(names)})
+    return tuple(with_sizes(kind, sizes) for kind in results)
 
 
 def bind_sizes(body: Graph, types: tuple[Type, ...]) -> dict[str, Dimension]:
@@ -321,39 +323,42 @@ def bind_sizes(body: Graph, types: tuple[Type, ...]) -> dict[str, Dimension]:
 
     Examples
     --------
+    >>> from graphrewrite import Tensor
     >>> g = Graph("g")
-    >>> _ = g.input("x", Tensor("f32", ("N", 4)))
+    >>> _ = g.input("x", Tensor("f32", ("N", "2*M")))
     >>> bind_sizes(g, (Tensor("f32", (8, 4)),))
-    {'N': 8}
+    {'N': 8, 'M': 2}
     """
-    sizes: dict[str, Dimension] = {}
-    for name, operand in zip(body.inputs, types, strict=True):
-        declared = body.result_type(name)
-        where = ""
-        agree = len(declared.shape) == len(operand.shape) and _with_shape(declared, operand.shape) == operand
-        for size, dimension in zip(declared.shape, operand.shape, strict=True) if agree else ():
-            bound = sizes.setdefault(size, dimension) if isinstance(size, str) else size
-            if bound != dimension:
-                agree, where = False, f" where {size} is {bound}" if isinstance(size, str) else ""
-                break
-        if not agree:
+    declared = tuple(map(body.result_type, body.inputs))
+    sizes = solved(pairs_of(declared, types))
+    for name, own, operand in zip(body.inputs, declared, types, strict=True):
+        wanted = with_sizes(own, sizes)
+        if operand != wanted:
+            wrong = [size for size, actual in pairs_of([own], [operand]) if substitute(size, sizes) != actual]
+            bound = dict.fromkeys(f"{n} is {sizes[n]}" for size in wrong for n in symbols(size) if n in sizes)
+            where = f" where {' and '.join(bound)}" if bound else ""
             raise TypeMismatchError(
-                f"its input {name!r} is {declared}{where}, got {operand}; convert the operand, or change the graph"
+                f"its input {name!r} is {own}{where}, got {operand}; convert the operand, or change the graph"
             )
     return sizes
 
 
-def with_sizes(type: Type, sizes: Mapping[str, Dimension]) -> Type:
-    """Return a type with some symbolic sizes replaced, all at once.
+def with_data_sizes(data: Mapping[str, Any], op: Op | None, sizes: Mapping[str, Dimension]) -> dict[str, Any]:
+    """Return the data of a node with other sizes in place of names, in its types and in attributes of its op.
 
     Examples
     --------
-    >>> print(with_sizes(Tensor("f32", ("N", "M", 4)), {"N": "M", "M": 3}))
-    f32[M,3,4]
+    >>> from graphrewrite import Tensor
+    >>> data = {"type": "reshape", "shape": ("N", 4), "result": Tensor("f32", ("N", 4))}
+    >>> with_data_sizes(data, ops.reshape, {"N": 3})["shape"]
+    (3, 4)
     """
-    shape = tuple(sizes.get(size, size) if isinstance(size, str) else size for size in type.shape)
-    return type if shape == type.shape else _with_shape(type, shape)
-
-
-def _with_shape(type: Type, shape: tuple[Dimension, ...]) -> Type:
-    return replace(type, shape=shape) if isinstance(type, Tensor) else type
+    changed = dict(data)
+    if not sizes:
+        return changed
+    if (result := changed.get("result")) is not None:
+        of = tuple(with_sizes(each, sizes) for each in (result if isinstance(result, tuple) else (result,)))
+        changed["result"] = of if isinstance(result, tuple) else of[0]
+    for key in () if op is None else op.sized & changed.keys():
+        changed[key] = with_sizes_in(changed[key], sizes)
+    return changed

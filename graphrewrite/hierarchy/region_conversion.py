@@ -10,6 +10,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.rewiring import move_slot
 from graphrewrite.graph.type_inference import infer_node
+from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
 from graphrewrite.hierarchy.border import arranged, in_graph_order
 from graphrewrite.hierarchy.conversion import Casting, Conversion, Permuting, is_open
 from graphrewrite.hierarchy.region_tracking import RegionTracking, tracking_regions
@@ -178,6 +179,8 @@ class _Region:
         except TypeMismatchError as error:
             reason = str(error).removeprefix(f"node {error.node!r}: ")
             raise TypeMismatchError(f"{self.kind} is not supported: {reason}", node=node) from None
+        if local_names(inferred):
+            inferred = numbered(inferred, first_free_number(graph))
         graph.nodes[node]["result"] = inferred if isinstance(graph.nodes[node].get("result"), tuple) else inferred[0]
         for result, (old, new) in enumerate(zip(before, inferred, strict=True)):
             if new is not old and new != old:

@@ -117,7 +117,8 @@ def define_op(
     """Make an op of a numpy function.
 
     Positional parameters are the operands (with the default None: optional; ``*xs``: any number), keyword-only ones are
-    the attributes, the docstring documents the op.
+    the attributes, the docstring documents the op. An attribute that is annotated with `graphrewrite.types.Dimension`
+    may hold symbolic sizes; where a graph is evaluated, the function gets numbers.
 
     Parameters
     ----------
@@ -177,7 +178,8 @@ def define_op(
 
     def wrap(body: Callable[..., Any]) -> Op:
         parameters = inspect.signature(body).parameters.values()
-        attributes = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
+        keywords = [p for p in parameters if p.kind == p.KEYWORD_ONLY]
+        attributes = {p.name: p.default for p in keywords}
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
         _check_derived(derived or {}, [p.name for p in parameters])
@@ -200,6 +202,7 @@ def define_op(
             derived=dict(derived or {}),
             results_of=None if isinstance(results, int) else results,
             cost=cost,
+            sized=frozenset(p.name for p in keywords if "Dimension" in str(p.annotation)),
             __doc__=inspect.getdoc(body),
         )
 

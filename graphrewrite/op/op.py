@@ -16,7 +16,7 @@ from graphrewrite.op.body import Body
 from graphrewrite.op.domain import check_elements
 from graphrewrite.op.signature import Signature
 from graphrewrite.op.symbolic import CURRENT, Symbolic
-from graphrewrite.types import Type, as_element, one_object
+from graphrewrite.types import Type, as_element, as_size, one_object
 
 __all__ = ["Alternatives", "Cost", "Infer", "Op"]
 
@@ -36,6 +36,16 @@ def as_attribute(value: Any) -> Any:
     if type(value) is dict:
         return {key: as_attribute(v) for key, v in value.items()}
     return value.as_body() if isinstance(value, Body) else value
+
+
+def _normal_sizes(value: Any) -> Any:
+    """Return the value of an attribute with sizes in normal form; a word that is no size stays as it is."""
+    if isinstance(value, str):
+        with suppress(TypeMismatchError):
+            return as_size(value)
+    if isinstance(value, list | tuple) and any(isinstance(each, str | list | tuple) for each in value):
+        return tuple(map(_normal_sizes, value))
+    return value
 
 
 _REMEMBERED = 4096
@@ -71,6 +81,8 @@ class Op(Signature):
         Further names in the view of a node (`graphrewrite.graph.Node`): of an operand or attribute, or functions of it.
     cost : callable, optional
         Multiply-accumulates for one sample, from operand types, result type and attributes; none if not given.
+    sized : frozenset of str
+        Attributes that may hold symbolic sizes, which evaluation replaces by numbers.
     """
 
     function: Callable[..., Any]
@@ -81,12 +93,13 @@ class Op(Signature):
     axes: Axes | None = None
     derived: Mapping[str, Any] = field(default_factory=dict, repr=False)
     cost: Cost | None = field(default=None, repr=False)
+    sized: frozenset[str] = field(default=frozenset(), repr=False)
     __doc__: str | None = field(default=None, repr=False)
     remembered: dict[Any, tuple[Type, ...]] = field(default_factory=dict, repr=False, init=False)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         """Compute, build a node, or be a pattern, as the operands are."""
-        attributes = self._with_element(attributes)
+        attributes = self._in_normal_form(attributes)
         for operand in operands:
             if isinstance(operand, Symbolic):
                 return operand.apply_op(self, operands, attributes)
@@ -212,7 +225,9 @@ class Op(Signature):
         return tuple(np.transpose(array, arrangement.result) for array in results)
 
     def as_attributes(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return attributes in the form in which nodes have them; an element type may be written as in other packages.
+        """Return attributes in the form in which nodes have them.
+
+        An element type may be written as in other packages, and a size as an expression in any form.
 
         Parameters
         ----------
@@ -224,11 +239,15 @@ class Op(Signature):
         >>> from graphrewrite import op
         >>> op.cast.as_attributes({"element": np.float16}), op.transpose.as_attributes({"perm": [1, 0]})
         ({'element': 'f16'}, {'perm': (1, 0)})
+        >>> op.reshape.as_attributes({"shape": ["seq*2", 4]})
+        {'shape': ('2*seq', 4)}
         """
-        return {key: as_attribute(value) for key, value in self._with_element(attributes).items()}
+        return {key: as_attribute(value) for key, value in self._in_normal_form(attributes).items()}
 
-    def _with_element(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    def _in_normal_form(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         given = dict(attributes)
+        for key in self.sized & given.keys():
+            given[key] = _normal_sizes(given[key])
         if "element" in given and "element" in self.attributes:
             with suppress(TypeMismatchError):  # a variable of a rule, or something that inference refuses
                 given["element"] = as_element(given["element"])

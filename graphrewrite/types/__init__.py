@@ -25,6 +25,7 @@ from graphrewrite.types.size import (
     substitute,
     symbols,
 )
+from graphrewrite.types.size_binding import is_local, pairs_of, sizes_in, solved, with_sizes, with_sizes_in
 from graphrewrite.types.small_floats import SMALL_FLOATS, SmallFloat, nearest_small, small_float
 from graphrewrite.types.storage import contradiction, fitted, hold, narrowed, out_of_range
 from graphrewrite.types.stream import Stream
@@ -61,10 +62,12 @@ __all__ = [
     "hold",
     "integer_limits",
     "is_at_most",
+    "is_local",
     "narrowed",
     "nearest_small",
     "one_object",
     "out_of_range",
+    "pairs_of",
     "parse_element",
     "parse_type",
     "parse_types",
@@ -72,9 +75,13 @@ __all__ = [
     "product",
     "size_max",
     "size_min",
+    "sizes_in",
     "small_float",
+    "solved",
     "substitute",
     "symbols",
+    "with_sizes",
+    "with_sizes_in",
 ]
 
 

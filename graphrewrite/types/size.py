@@ -14,9 +14,11 @@ from graphrewrite.types.size_parser import parse_polynomial
 
 __all__ = [
     "Size",
+    "as_polynomial",
     "as_size",
     "evaluate_size",
     "is_at_most",
+    "of_polynomial",
     "product",
     "size_max",
     "size_min",
@@ -159,12 +161,23 @@ def as_size(size: int | str) -> int | Size:
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> int | Size:
-    return str.__new__(Size, text) if text.isidentifier() else _size(parse_polynomial(text))
+    return str.__new__(Size, text) if text.isidentifier() else of_polynomial(parse_polynomial(text))
 
 
-def _size(polynomial: Polynomial) -> int | Size:
+def of_polynomial(polynomial: Polynomial) -> int | Size:
+    """Return the size that a polynomial is."""
     number = polynomial.value
     return str.__new__(Size, polynomial.text) if number is None else number
+
+
+def as_polynomial(size: int | str, values: Mapping[str, Any] | None = None) -> Polynomial:
+    """Return a size as a polynomial, with sizes or polynomials in place of some names."""
+    whole = _polynomial(as_size(size))
+    chosen = {
+        name: value if isinstance(value, Polynomial) else _polynomial(as_size(value))
+        for name, value in (values or {}).items()
+    }
+    return substituted(whole, chosen) if chosen else whole
 
 
 @lru_cache(maxsize=4096)
@@ -189,7 +202,7 @@ _OPERATIONS: dict[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
 
 @lru_cache(maxsize=4096)
 def _result(name: str, a: int | str, b: int | str) -> int | Size:
-    return _size(_OPERATIONS[name](_polynomial(a), _polynomial(b)))
+    return of_polynomial(_OPERATIONS[name](_polynomial(a), _polynomial(b)))
 
 
 def _computed(name: str, a: Any, b: Any) -> Any:
@@ -308,8 +321,8 @@ def substitute(size: int | str, values: Mapping[str, int | str]) -> int | Size:
     (7, 'M*M + M')
     """
     size = as_size(size)
-    chosen = {name: _polynomial(as_size(values[name])) for name in symbols(size) if name in values}
-    return _size(substituted(_polynomial(size), chosen)) if chosen else size
+    chosen = {name: values[name] for name in symbols(size) if name in values}
+    return of_polynomial(as_polynomial(size, chosen)) if chosen else size
 
 
 def evaluate_size(size: int | str, values: Mapping[str, int]) -> int:

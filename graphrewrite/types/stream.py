@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Stream(Displayed):
     element: FixedPoint
     shape: tuple[int, ...]
     lanes: int = 0
+    unknowns: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.element, FixedPoint):

@@ -13,7 +13,7 @@ from graphrewrite.runtime.display import Displayed
 from graphrewrite.types.element import Element, as_element
 from graphrewrite.types.layout import check_layout, permuted
 from graphrewrite.types.quantised import Quantised
-from graphrewrite.types.size import as_size, is_at_most
+from graphrewrite.types.size import as_size, is_at_most, symbols
 
 __all__ = ["MOST_AXES", "Dimension", "Tensor", "checked_shape"]
 
@@ -72,6 +72,11 @@ def _checked_text(text: str) -> Dimension:
     return size
 
 
+def _unknowns(shape: Iterable[Dimension]) -> tuple[str, ...]:
+    names = [name for size in shape if isinstance(size, str) and "?" in size for name in symbols(size)]
+    return tuple(dict.fromkeys(name for name in names if name.startswith("?")))
+
+
 @dataclass(frozen=True, init=False, repr=False)
 class Tensor(Displayed):
     """A tensor: element type and shape, batch included where there is one, and perhaps the names of its axes.
@@ -100,6 +105,8 @@ class Tensor(Displayed):
     element: Element
     shape: tuple[Dimension, ...]
     layout: str | None = None
+    unknowns: ClassVar[tuple[str, ...]]
+    """Names of its sizes that only the data decides, such as ``"?1"``."""
     _hash: ClassVar[int]
 
     def __new__(cls, element: Element, shape: tuple[Dimension, ...], layout: str | None = None) -> Tensor:
@@ -125,7 +132,7 @@ class Tensor(Displayed):
                 )
         tensor = super().__new__(cls)
         key = (cls, element, sizes, layout)
-        tensor.__dict__.update(element=element, shape=sizes, layout=layout, _hash=hash(key))
+        tensor.__dict__.update(element=element, shape=sizes, layout=layout, unknowns=_unknowns(sizes), _hash=hash(key))
         first: Tensor = _TENSORS.setdefault(key, tensor)
         return first
 

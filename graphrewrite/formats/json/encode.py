@@ -14,7 +14,7 @@ from graphrewrite.formats.json.path import JsonPath
 from graphrewrite.formats.text.array_printer import raw_bytes
 from graphrewrite.formats.text.literal_parser import BodyName
 from graphrewrite.formats.text.literal_printer import DEPTH
-from graphrewrite.types import FixedPoint, Quantised, Stream, Tensor
+from graphrewrite.types import FixedPoint, Quantised, Size, Stream, Tensor
 
 __all__ = ["PutArray", "encode", "inline"]
 
@@ -76,6 +76,8 @@ def _not_finite(value: float) -> str:
 
 
 def _encode_rare(value: Any, path: JsonPath, put: PutArray) -> Any:
+    if isinstance(value, Size):
+        return str(value)
     if isinstance(value, range):
         return list(value)
     if isinstance(value, list):

@@ -11,13 +11,14 @@ from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.formats.text.line_parser import NodeLine
 from graphrewrite.formats.text.literal_parser import array_of
 from graphrewrite.graph import Graph
+from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered, settled
 from graphrewrite.graph.validation import unsound_node
 from graphrewrite.hierarchy.graph_ops import GraphOp
 from graphrewrite.op import LIBRARY
 from graphrewrite.op.generic_op import generic
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
-from graphrewrite.types import Tensor, Type, element_dtype, element_of, one_object
+from graphrewrite.types import Tensor, Type, element_dtype, element_of, is_local, one_object
 
 __all__ = ["constant_of", "fill"]
 
@@ -78,7 +79,7 @@ def _data(
         result = one_object(_one_type(line, "an input needs a type, as in 'x = input() : f32[N,4]'"))
         annotations = _only_annotations(line, line.attributes)
         return {"type": kind, "index": ports[kind], **annotations, "result": result, "origin": (line.name,)}
-    return _of_op(graph, line, _operand_types(line, names, types), ops)
+    return _of_op(graph, line, _operand_types(line, names, types), ops, names)
 
 
 def _raw(graph: Graph, line: NodeLine, ops: Mapping[str, Op]) -> dict[Any, Any]:
@@ -95,7 +96,9 @@ def _raw(graph: Graph, line: NodeLine, ops: Mapping[str, Op]) -> dict[Any, Any]:
     return {**({} if line.kind is None else {"type": line.kind}), **line.attributes, **results, "origin": ()}
 
 
-def _of_op(graph: Graph, line: NodeLine, types: tuple[Type, ...], ops: Mapping[str, Op]) -> dict[Any, Any]:
+def _of_op(
+    graph: Graph, line: NodeLine, types: tuple[Type, ...], ops: Mapping[str, Op], names: Mapping[Any, NodeLine]
+) -> dict[Any, Any]:
     """Return the data of a node whose type its op infers from operands and attributes."""
     kind = str(line.kind)
     op = ops.get(kind) or graph.ops.get(kind) or LIBRARY.get(kind)
@@ -114,6 +117,10 @@ def _of_op(graph: Graph, line: NodeLine, types: tuple[Type, ...], ops: Mapping[s
         _fail(line, str(error), error)
     except Exception as error:  # inference of an op may raise anything for wrong attributes
         _fail(line, f"{kind} rejects these attributes: {type(error).__name__}: {error}", error)
+    if local_names(results):  # they are what the text says, or get numbers that no line has
+        stated = (kind for other in names.values() for kind in other.types or ())
+        numbers = (int(name[1:]) for kind in stated for name in kind.unknowns if not is_local(name))
+        results = numbered(settled(results, line.types), max(first_free_number(graph), 1 + max(numbers, default=0)))
     if line.types is not None and line.types != results:
         declared, inferred = (", ".join(map(str, types)) for types in (line.types, results))
         line.cursor.fail(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.formats.text.node_edges import Reads
+from graphrewrite.graph.unknown_sizes import settled
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS, attributes_in
@@ -47,11 +48,11 @@ def is_regular(
             operands.append(results[result])
         if not all(isinstance(each, Tensor | Stream) for each in operands):
             return False
-        inferred = op.result_types(tuple(operands), attributes)
+        declared = data.get("result")
+        stated = declared if isinstance(declared, tuple) else (declared,)
+        return bool(stated == settled(op.result_types(tuple(operands), attributes), stated))
     except Exception:  # inference of an op may raise anything for wrong attributes and types
         return False
-    declared = data.get("result")
-    return bool(declared == (inferred[0] if len(inferred) == 1 else inferred))
 
 
 def _is_regular_port(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,13 @@ import networkx as nx
 
 from graphrewrite.errors import RewriteError
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.graph.edit import Edit
+from graphrewrite.graph.edit import Edit, is_unchanged
+from graphrewrite.graph.unknown_sizes import first_free_number
+from graphrewrite.hierarchy.graph_ops import with_data_sizes
+from graphrewrite.op import find_op
 from graphrewrite.rewriting.match import Root
 from graphrewrite.rewriting.rule.replacement import NOTHING, Bound, Declined, Known, New, Part
+from graphrewrite.types import Dimension, Type, pairs_of, solved, symbols, with_sizes
 
 __all__ = ["closes_cycle", "plan"]
 
@@ -30,6 +34,7 @@ class _Plan:
     new_names: dict[int, str] = field(default_factory=dict)
     moved: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     ordered: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    sizes: Mapping[str, Dimension] = field(default_factory=dict)
 
     def add_parts(self, parts: Sequence[Any]) -> list[Operand]:
         """Add the new nodes of the parts of a replacement, operands first; return the value of each part."""
@@ -39,7 +44,8 @@ class _Plan:
                 self.add(name, {"type": "constant", "value": part.value, "result": part.type, "origin": ()}, ())
             else:
                 name = self.fresh(part.op.name)
-                self.add(name, new_data(part), [self.value_of(p) for p in part.operands])
+                data = with_data_sizes(new_data(part), part.op, self.sizes) if self.sizes else new_data(part)
+                self.add(name, data, [self.value_of(p) for p in part.operands])
                 self.graph.adopt(part.op)
             self.new_names[id(part)] = name
         return [self.value_of(part) for part in parts]
@@ -127,6 +133,15 @@ class _Plan:
         ]
         return edit
 
+    def resize(self, refined: Mapping[str, Dimension]) -> None:
+        """Put sizes that have become known in place of unknown ones, wherever they stand."""
+        removed, changed = set(self.edit.removed), dict(self.edit.changed)
+        for node, data in self.graph._node.items() if refined else ():
+            new = with_data_sizes(changed.get(node, data), find_op(data.get("type"), self.graph.ops), refined)
+            if node not in removed and not is_unchanged(data, new):
+                changed[node] = new
+        self.edit.changed = list(changed.items())
+
     def loses_order(self) -> Declined | None:
         """Decline an edit that removes a node with a control edge from a node that stays: its order would be lost."""
         gone = set(self.edit.removed)
@@ -164,13 +179,17 @@ def plan(
     """
     # Checks before anything is planned: types stay, no value is lost that somebody reads, no cycle appears.
     replaced = [(root, part) for root, part in zip(roots, parts, strict=True) if part is not NOTHING]
-    for (node, result), part in replaced:
-        wanted = graph.result_type(node, result or 0)
-        if part.type is not wanted and part.type != wanted:
-            raise RewriteError(
-                f"its value {wanted} would be replaced by {part.type}; a rewrite keeps types (let the rule decline)",
-                node=node,
-            )
+    wanted = [graph.result_type(node, result or 0) for (node, result), _ in replaced]
+    sizes: dict[str, Dimension] = {}
+    refined: dict[str, Dimension] = {}
+    if any(part.type is not kind and part.type != kind for (_, part), kind in zip(replaced, wanted, strict=True)):
+        sizes, refined = _agreed_sizes(graph, wanted, [part.type for _, part in replaced])
+        for ((node, _), part), kind in zip(replaced, wanted, strict=True):
+            if with_sizes(with_sizes(part.type, sizes), refined) != with_sizes(kind, refined):
+                raise RewriteError(
+                    f"its value {kind} would be replaced by {part.type}; a rewrite keeps types (let the rule decline)",
+                    node=node,
+                )
     for (node, _), part in zip(roots, parts, strict=True):
         if part is NOTHING and (others := [r for r in graph._succ[node] if r not in matched]):
             return Declined(f"it would be replaced by nothing, but {others[0]!r} reads it", node)
@@ -185,13 +204,27 @@ def plan(
         tops = {node for node, _ in roots}
         inner = [n for n in matched if n not in tops]
         copies = frozenset(n for n in inner if any(r not in matched for r in graph._succ[n]))
-    work = _Plan(graph, fresh, matched, copies)
+    work = _Plan(graph, fresh, matched, copies, sizes={**sizes, **refined})
     work.edit.matched = tuple(matched)
     targets = work.add_parts([part for _, _, part in moves])
     for (node, result, _), target in zip(moves, targets, strict=True):
         work.move(node, result, target)
     edit = work.finish()
+    work.resize(refined)
     return Declined("its replacement would change nothing") if edit.is_empty else work.loses_order() or edit
+
+
+def _agreed_sizes(
+    graph: Graph, wanted: Sequence[Type], given: Sequence[Type]
+) -> tuple[dict[str, Dimension], dict[str, Dimension]]:
+    """Return what unknown sizes of a replacement are, and what unknown ones of the replaced values turn out to be."""
+    first = first_free_number(graph)
+    new = [name for kind in given for name in kind.unknowns if int(name[1:]) >= first]
+    sizes = solved(pairs_of(given, wanted), new)
+    fixed = {name for node in graph.inputs for name in graph.result_type(node).unknowns}
+    open_ = [name for kind in wanted for name in kind.unknowns if name not in fixed]
+    refined = solved(pairs_of(wanted, [with_sizes(kind, sizes) for kind in given]), open_)
+    return sizes, {name: size for name, size in refined.items() if not set(symbols(size)) & refined.keys()}
 
 
 def closes_cycle(graph: Graph, matched: Collection[str], roots: Sequence[Root], parts: Sequence[Part]) -> bool:

@@ -131,6 +131,8 @@ def _typer(graph: Graph, template: Template, cache: dict[tuple[int, ...], tuple[
                 own = new.attributes if attributes is None else attributes[i]
                 (at[id(new)],) = new.op.result_types(tuple(at[key(v)] for v in new.operands), own)
                 new_types.append(at[id(new)])
+                if at[id(new)].unknowns:  # which may have to get numbers
+                    return None
         except GraphRewriteError:
             return None
         if at[key(value)] != wanted:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphrewrite.errors import RuleError, did_you_mean
 from graphrewrite.graph import Graph, Operand
+from graphrewrite.graph.unknown_sizes import first_free_number, local_names, numbered
 from graphrewrite.op import as_constant, constant_type
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
@@ -17,7 +19,7 @@ from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.rewriting.match import MatchedValue, UnitMatches
 from graphrewrite.rewriting.pattern import Every, Pattern, PatternNode, Repeated
 from graphrewrite.rewriting.rule.rule_run import RuleRun, RunValue
-from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold
+from graphrewrite.types import SHORT_INTEGERS, Tensor, Type, element_dtype, element_of, hold, sizes_in
 
 __all__ = ["NOTHING", "Absent", "Bound", "Declined", "Known", "Members", "New", "Part", "Replay", "decline"]
 
@@ -167,6 +169,11 @@ class Replay(RuleRun):
         self.graph, self.pattern, self.images, self.values = graph, pattern, images, values
         self.position = 0
 
+    @cached_property
+    def first_free(self) -> int:
+        """The next number of an unknown size."""
+        return first_free_number(self.graph)
+
     def arguments(self) -> list[Any]:
         """Return the arguments for the rule's parameters in this match."""
         bound_values: list[Any] = []
@@ -211,15 +218,19 @@ class Replay(RuleRun):
         first = next((x for x in slots if isinstance(x, Part)), None)
         parts = tuple(self.part(x, first) for x in slots)
         # An op of constants alone is computed at once, unless its result would need another dtype.
-        if not op.has_state(attributes) and all(
-            isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts
-        ):
+        is_open = any(any(sizes_in(attributes[key])) for key in op.sized & attributes.keys())
+        is_constant = all(isinstance(p, Known) or (isinstance(p, Bound) and p.is_constant) for p in parts)
+        if is_constant and not op.has_state(attributes) and not is_open:
             kinds = [p.type for p in parts]
             types = op.infer(*kinds, **attributes)
             values = op.compute([p.value for p in parts], attributes, op.arrangement(kinds))  # type: ignore[attr-defined]  # both kinds have a value
             if len(values) == 1 and values[0].dtype == element_dtype(types[0].element):
-                return Known(self, hold(types[0].element, values[0]), types[0])
+                kind = replace(types[0], shape=values[0].shape) if types[0].unknowns else types[0]
+                return Known(self, hold(kind.element, values[0]), kind)
         types = op.result_types(tuple(p.type for p in parts), attributes)
+        if new := local_names(types):
+            types = numbered(types, self.first_free)
+            self.first_free += len(new)
         if len(types) == 1:
             return New(self, op, parts, attributes, types)
         results = tuple(New(self, op, parts, attributes, types, i) for i in range(len(types)))
