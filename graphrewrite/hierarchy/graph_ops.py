@@ -307,6 +307,7 @@ def output_types(body: Graph, types: tuple[Type, ...]) -> tuple[Type, ...]:
 
     Examples
     --------
+    >>> from graphrewrite import Tensor
     >>> g = Graph.parse("graph g\nx = input() : f32[N,4]\nr = relu(x)\ny = output(r)")
     >>> print(*output_types(g, (Tensor("f32", (8, 4)),)))
     f32[8,4]
