@@ -109,7 +109,7 @@ class Graph(GraphMethods, Dataflow, Body):
         """
         array = np.asarray(value)
         result = as_type(element_of(array.dtype) if type is None else type, array.shape)
-        array = array if type is None else fitted(result, value)
+        array = array if type is None and array.dtype.kind != "U" else fitted(result, value)
         name = self.fresh("constant") if name is None else name
         self._new(name, {"type": "constant", "value": array, "result": one_object(result), "origin": tuple(origin)})
         return Value(self, name)

@@ -202,14 +202,14 @@ def loop(count: Any, condition: Any, *values: Any, body: Body, carried: int | No
     ... x = input() : f32[N]
     ... limit = constant(value=100) : f32[]
     ... double = add(x, x)
-    ... sum = reduce_sum(double, axes=[0])
+    ... sum = reduce_sum(double, axes=[0], keep_dims=False)
     ... again = less(sum, limit)
     ... go_on = output(again)
     ... last = output(double)
     ... all = output(sum)''')
     >>> last, sums = op.loop(np.int64(10), np.array(True), np.float32([1, 2]), body=body)
     >>> last.tolist(), sums.tolist()
-    ([32.0, 64.0], [6.0, 12.0, 24.0, 48.0, 96.0])
+    ([64.0, 128.0], [6.0, 12.0, 24.0, 48.0, 96.0, 192.0])
     """
     number = _number_carried(values, carried)
     state, captured = tuple(values[:number]), tuple(values[number:])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import Tensor, Type, element_kind
 
-__all__ = ["ANY", "FLOATS", "MANTISSAS", "NUMBERS", "ORDERED", "check_elements", "check_kinds", "one_element"]
+__all__ = ["ANY", "FLOATS", "MANTISSAS", "NUMBERS", "ORDERED", "TEXTS", "check_elements", "check_kinds", "one_element"]
 
 FLOATS = frozenset({"float"})
 """Real numbers only."""
@@ -18,13 +18,16 @@ MANTISSAS = frozenset({"integer", "fixed"})
 ORDERED = NUMBERS | {"fixed"}
 """Ordered types whose zero is stored as 0."""
 ANY = ORDERED | {"bool", "quantised"}
-"""All kinds of element types."""
+"""All kinds of element types of numbers."""
+TEXTS = frozenset({"string"})
+"""Texts, which no op computes with."""
 
 _ADVICE = {
     "float": "op.to_fixed(x, element=…) gives the mantissas of a format first",
     "integer": "op.cast(x, element='f32') gives floats first",
     "bool": "op.cast(x, element='f32') gives numbers first",
     "fixed": "fixed-point operands need an op of the integer level, which states the result's format",
+    "string": "texts are moved and compared, and op.encode_labels maps them to numbers first",
     "quantised": "op.from_quantised(x, source=…) dequantises first",
 }
 
@@ -37,8 +40,9 @@ def check_kinds(kinds: Iterable[str]) -> None:
     >>> check_kinds({"fixed", "integer"})
     """
     for kind in kinds:
-        if kind not in ANY:
-            raise TypeMismatchError(f"{kind!r} is not a kind of element type; known are {', '.join(sorted(ANY))}")
+        if kind not in ANY | TEXTS:
+            known = ", ".join(sorted(ANY | TEXTS))
+            raise TypeMismatchError(f"{kind!r} is not a kind of element type; known are {known}")
 
 
 def check_elements(accepted: frozenset[str], types: Iterable[Type]) -> None:

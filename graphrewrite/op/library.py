@@ -57,6 +57,7 @@ _MODULES = (
     "nn.linear_attention",
     "control_flow",
     "nn.trees",
+    "tensor.texts",
 )
 
 LIBRARY: dict[str, Op] = {

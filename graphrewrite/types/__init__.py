@@ -9,10 +9,18 @@ bf16[N,26,26,8] NHWC 0.5
 from __future__ import annotations
 
 from graphrewrite.types.edge import Type, as_type, one_object
-from graphrewrite.types.element import Element, as_element, check_element, element_dtype, element_kind, element_of
+from graphrewrite.types.element import (
+    Element,
+    as_element,
+    check_element,
+    element_dtype,
+    element_kind,
+    element_of,
+    stores,
+)
 from graphrewrite.types.fixed_point import FixedPoint
 from graphrewrite.types.layout import check_layout, permutation
-from graphrewrite.types.named import HELD_WIDER, NAMES, SHORT_INTEGERS, USUAL_NAMES, integer_limits
+from graphrewrite.types.named import HELD_WIDER, NAMES, SHORT_INTEGERS, TEXT, USUAL_NAMES, integer_limits
 from graphrewrite.types.quantised import STORAGES, Quantised
 from graphrewrite.types.size import (
     Size,
@@ -38,6 +46,7 @@ __all__ = [
     "SHORT_INTEGERS",
     "SMALL_FLOATS",
     "STORAGES",
+    "TEXT",
     "USUAL_NAMES",
     "Dimension",
     "Element",
@@ -78,6 +87,7 @@ __all__ = [
     "sizes_in",
     "small_float",
     "solved",
+    "stores",
     "substitute",
     "symbols",
     "with_sizes",

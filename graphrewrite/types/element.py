@@ -8,16 +8,16 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.named import HELD_WIDER, NAMES, as_name, named_dtype
+from graphrewrite.types.named import HELD_WIDER, NAMES, TEXT, as_name, named_dtype
 from graphrewrite.types.quantised import Quantised
 
-__all__ = ["Element", "as_element", "check_element", "element_dtype", "element_kind", "element_of"]
+__all__ = ["Element", "as_element", "check_element", "element_dtype", "element_kind", "element_of", "stores"]
 
 Element = str | FixedPoint | Quantised
 """An element type: a name such as ``"f32"``, a fixed-point format, or a quantised one."""
 
 _BY_DTYPE = {named_dtype(name): name for name in NAMES if name not in HELD_WIDER}
-_KINDS = {"f": "float", "b": "bool", "i": "integer", "u": "integer"}
+_KINDS = {"f": "float", "b": "bool", "i": "integer", "u": "integer", "s": "string"}
 
 
 def as_element(element: Any) -> Element:
@@ -67,7 +67,7 @@ def check_element(element: object) -> None:
     ...
     graphrewrite.errors.TypeMismatchError: the element type 'int4' is written 'i4' in a graph
     """
-    if element not in NAMES and (name := as_element(element)) != element:
+    if element not in NAMES and element != TEXT and (name := as_element(element)) != element:
         raise TypeMismatchError(f"the element type {element!r:.60} is written {name!r} in a graph")
 
 
@@ -82,7 +82,7 @@ def element_kind(element: Element) -> str:
     Returns
     -------
     str
-        ``"float"``, ``"integer"``, ``"bool"``, ``"fixed"`` or ``"quantised"``.
+        ``"float"``, ``"integer"``, ``"bool"``, ``"string"``, ``"fixed"`` or ``"quantised"``.
 
     Examples
     --------
@@ -111,6 +111,24 @@ def element_dtype(element: Element) -> np.dtype[Any]:
     return element.dtype if isinstance(element, FixedPoint | Quantised) else named_dtype(element)
 
 
+def stores(element: Element, dtype: np.dtype[Any]) -> bool:
+    """Tell whether values of an element type are stored in a dtype.
+
+    Parameters
+    ----------
+    element : str, FixedPoint or Quantised
+        An element type.
+    dtype : dtype
+        Of an array.
+
+    Examples
+    --------
+    >>> stores("bf16", np.dtype(np.float32)), stores("string", np.dtype("U7")), stores("i8", np.dtype(np.int16))
+    (True, True, False)
+    """
+    return dtype == element_dtype(element) or (element == TEXT and dtype.kind == "U" and dtype.isnative)
+
+
 def element_of(dtype: Any) -> str:
     """Return the name of the element type that has exactly the values of a numpy dtype.
 
@@ -135,9 +153,11 @@ def element_of(dtype: Any) -> str:
     'f32'
     """
     wanted = np.dtype(dtype)
+    if wanted.kind == "U":  # of texts of any length
+        return TEXT
     name = _BY_DTYPE.get(wanted) or _BY_DTYPE.get(wanted.newbyteorder("="))
     if name is None:
         raise TypeMismatchError(
-            f"no element type for the numpy dtype {wanted}; convert it to one of {', '.join(NAMES)}"
+            f"no element type for the numpy dtype {wanted}; convert it to one of {', '.join(NAMES)}, {TEXT}"
         )
     return name

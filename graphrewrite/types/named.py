@@ -1,4 +1,4 @@
-"""Element types that have a name: floats, integers and bool."""
+"""Element types that have a name: floats, integers, bool, and strings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.types.small_floats import SMALL_FLOATS
 
-__all__ = ["HELD_WIDER", "NAMES", "SHORT_INTEGERS", "USUAL_NAMES", "as_name", "integer_limits", "named_dtype"]
+__all__ = ["HELD_WIDER", "NAMES", "SHORT_INTEGERS", "TEXT", "USUAL_NAMES", "as_name", "integer_limits", "named_dtype"]
+
+TEXT = "string"
+"""Element type of texts, which are moved, compared and mapped, and no op computes with."""
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "f16": np.dtype(np.float16),
@@ -24,10 +27,11 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     **{name: np.dtype(np.float32) for name in SMALL_FLOATS},
     "i2": np.dtype(np.int8),
     "u2": np.dtype(np.uint8),
+    TEXT: np.dtype(np.str_),
 }
 
-NAMES: tuple[str, ...] = tuple(_DTYPES)
-"""All element types that are written as one word."""
+NAMES: tuple[str, ...] = tuple(name for name in _DTYPES if name != TEXT)
+"""All element types of numbers that are written as one word."""
 
 USUAL_NAMES: tuple[str, ...] = (
     *("f32", "f16", "f64", "bf16", "bool"),
@@ -54,6 +58,8 @@ _OTHER_NAMES: dict[str, str] = {
     "float8_e8m0fnu": "f8e8m0",
     "float4_e2m1fn": "f4e2m1",
     "float4_e2m1": "f4e2m1",
+    "str": TEXT,
+    "str_": TEXT,
 }
 """What numpy, PyTorch, ml_dtypes and ONNX call them."""
 
@@ -100,7 +106,7 @@ def as_name(element: object) -> str:
         raise TypeMismatchError(f"{word!r} does not say how many bits it has; write {short!r} or {long!r}")
     near = did_you_mean(word.lower(), [*NAMES, *_OTHER_NAMES])
     raise TypeMismatchError(
-        f"unknown element type {element!r:.60}; known are {', '.join(NAMES)}, FixedPoint and Quantised{near}"
+        f"unknown element type {element!r:.60}; known are {', '.join(NAMES)}, {TEXT}, FixedPoint and Quantised{near}"
     )
 
 
@@ -112,7 +118,8 @@ def _word(element: object) -> str:
         word = element.__name__
     elif isinstance(element, type | np.dtype):
         try:
-            word = np.dtype(element).name
+            dtype = np.dtype(element)
+            word = TEXT if dtype.kind == "U" else dtype.name  # the name of a dtype of texts says how long they are
         except TypeError:  # an abstract kind of numbers
             word = ""
     else:  # torch's are called str(…), TensorFlow's .name

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.types.edge import Type
-from graphrewrite.types.element import Element, as_element, element_dtype
+from graphrewrite.types.element import Element, as_element, element_dtype, stores
 from graphrewrite.types.fixed_point import FixedPoint
-from graphrewrite.types.named import HELD_WIDER, SHORT_INTEGERS, integer_limits
+from graphrewrite.types.named import HELD_WIDER, SHORT_INTEGERS, TEXT, integer_limits
 from graphrewrite.types.quantised import Quantised
 from graphrewrite.types.small_floats import nearest_small
 
@@ -53,6 +53,11 @@ def hold(element: Element, array: Any) -> np.ndarray:
         element = element.storage
     if element in _ROUNDED:
         return _rounded(str(element), array)
+    if element == TEXT:
+        texts = _texts(array)
+        if texts.dtype.kind != "U":
+            raise ValueError(f"{next(x for x in array.ravel().tolist() if not isinstance(x, str))!r:.60} is no text")
+        return texts
     dtype = element_dtype(element)
     stored: np.ndarray = array if array.dtype == dtype else array.astype(dtype)
     return _wrapped(stored, str(element)) if element in SHORT_INTEGERS else stored
@@ -86,6 +91,8 @@ def fitted(kind: Type, value: Any) -> np.ndarray:
     >>> fitted(Tensor("f32", (2,)), [1, 0.1]).dtype, fitted(Tensor("i8", (2,)), [1, 0.5]).dtype
     (dtype('float32'), dtype('float64'))
     """
+    if kind.element == TEXT:
+        return _texts(np.asarray(value))
     array, dtype = _numbers(kind.element, value), element_dtype(kind.element)
     if array.dtype == dtype and kind.element not in _ROUNDED:
         return array
@@ -97,6 +104,14 @@ def fitted(kind: Type, value: Any) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         converted = array.astype(dtype)
     return converted if np.array_equal(converted, array) else array
+
+
+def _texts(array: np.ndarray) -> np.ndarray:
+    """Return texts in a dtype as wide as the longest; unchanged if some are none."""
+    entries = array.ravel().tolist()
+    if not all(isinstance(entry, str) for entry in entries):
+        return array
+    return np.array(entries, np.str_).reshape(array.shape)
 
 
 def _numbers(element: Element, value: Any) -> np.ndarray:
@@ -133,7 +148,7 @@ def contradiction(kind: Type, array: Any) -> str | None:
     element = kind.element
     if array.shape != kind.shape:
         return f"holds an array of shape {list(array.shape)} and is declared {kind}"
-    if array.dtype != element_dtype(element):
+    if not stores(element, array.dtype):
         return f"holds an array of {array.dtype} and is declared {kind}, which is stored as {element_dtype(element)}"
     if element in _ROUNDED:
         wrong = array[~_same_bits(array, _rounded(str(element), array))]

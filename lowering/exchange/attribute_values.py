@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.types import Element
+from graphrewrite.types import TEXT, Element
 
 __all__ = [
     "data_type",
@@ -32,6 +32,7 @@ _ELEMENTS = {
     5: "i16",
     6: "i32",
     7: "i64",
+    8: TEXT,
     9: "bool",
     10: "f16",
     11: "f64",
@@ -54,9 +55,9 @@ _DATA_TYPES = {name: number for number, name in _ELEMENTS.items()}
 
 
 def element(number: int) -> str:
-    """Return the element type of an ONNX type number; ValueError for text, complex numbers or undefined."""
+    """Return the element type of an ONNX type number; ValueError for complex numbers or undefined."""
     if int(number) not in _ELEMENTS:
-        raise ValueError(f"tensors of ONNX's type {number} (text, complex numbers or undefined) are not supported")
+        raise ValueError(f"tensors of ONNX's type {number} (complex numbers or undefined) are not supported")
     return _ELEMENTS[int(number)]
 
 

@@ -44,6 +44,10 @@ _SINCE = {
 """First opset of each op or element type newer than `to_onnx`'s default opset."""
 
 
+_VERSIONS = {"ai.onnx.ml": 3}
+"""Versions of other domains than ONNX's own, where it is not the first."""
+
+
 class Exporter:
     """Export of one graph of the level ``nn``, by a table from op name to entries; `around` exports what it is in."""
 
@@ -305,7 +309,7 @@ class Exporter:
         count = self.graph.nodes[node]["result"]
         outputs = [self.name(node, i) for i in range(len(count) if isinstance(count, tuple) else 1)]
         if domain:
-            self.domains.setdefault(domain, 1)
+            self.domains.setdefault(domain, _VERSIONS.get(domain, 1))
         if domain == OURS:
             self.functions.add(name)
         self.nodes += self.sizes.nodes

@@ -11,7 +11,7 @@ from graphrewrite import Graph, GraphRewriteError, Tensor
 from graphrewrite.errors import did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError
-from graphrewrite.lowering.exchange.attribute_values import element
+from graphrewrite.lowering.exchange.attribute_values import element, word, words
 from graphrewrite.lowering.exchange.control_flow import add_control_flow, is_control_flow
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.external_data import array_of
@@ -19,7 +19,7 @@ from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known,
 from graphrewrite.lowering.exchange.metadata import keep_metadata
 from graphrewrite.lowering.exchange.static_values import StaticValues
 from graphrewrite.op.op import Op
-from graphrewrite.types import hold
+from graphrewrite.types import TEXT, hold
 
 if TYPE_CHECKING:
     import onnx
@@ -238,7 +238,12 @@ class Importer:
         for key, kind in (("value_float", "f32"), ("value_floats", "f32"), ("value_int", "i64"), ("value_ints", "i64")):
             if key in attributes:
                 return np.asarray(attributes[key], np.float32 if kind == "f32" else np.int64), kind
-        raise ModelError(f"node {label!r} (Constant): only numbers are supported, not {', '.join(attributes)}")
+        for key, texts in (("value_string", word), ("value_strings", words)):
+            if key in attributes:
+                return np.asarray(texts(attributes[key])), TEXT
+        raise ModelError(
+            f"node {label!r} (Constant): only numbers and texts are supported, not {', '.join(attributes)}"
+        )
 
     def arguments(
         self, entry: Entry, onnx_attributes: dict[str, Any], inputs: list[Value | None], used: int

@@ -10,6 +10,7 @@ from graphrewrite import FixedPoint, Stream
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.hdl.components import COMPONENTS
 from graphrewrite.op import LIBRARY
+from graphrewrite.op.domain import TEXTS
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.experience import taken
 from graphrewrite.testing.generation.proposing import sources
@@ -27,8 +28,8 @@ HARDWARE = [c.op for c in COMPONENTS if c.op.name.removeprefix("stream_") in FIR
 """The first components: how all of them stand beside each other, tests/support/growing_designs.py tries."""
 IN_PAIRS = [LIBRARY[name] for name in sorted(CENTRAL_OPS) if name not in STRUCTURE] + HARDWARE
 """Ops of which every pair is reached."""
-OTHERS = [op for op in LIBRARY.values() if op.name not in CENTRAL_OPS]
-"""Ops that are drawn one by one."""
+OTHERS = [op for op in LIBRARY.values() if op.name not in CENTRAL_OPS and op.elements != TEXTS]
+"""Ops that are drawn one by one; generated graphs hold numbers."""
 OPS = IN_PAIRS + OTHERS
 BRANCHING = [op for op in OPS if op not in HARDWARE]
 """Ops of which every branch of every attribute is reached."""

@@ -13,7 +13,7 @@ from graphrewrite.formats.text.node_edges import Reads, reads_of
 from graphrewrite.formats.text.regular_nodes import is_regular
 from graphrewrite.op import find_op
 from graphrewrite.op.reserved_keys import RESERVED, RESERVED_ANNOTATIONS
-from graphrewrite.types import Stream, Tensor, element_dtype
+from graphrewrite.types import Stream, Tensor, stores
 
 __all__ = ["line_of", "line_of_data", "written", "written_attributes"]
 
@@ -101,9 +101,7 @@ def _edges(reads: Reads, form: Form) -> Iterator[str]:
 
 def _payload(value: np.ndarray, kind: Any, form: Form) -> str:
     """Return the text of a constant's array, without element type and shape if its type states them."""
-    is_said = (
-        isinstance(kind, Tensor) and value.dtype == element_dtype(kind.element) and value.shape == tuple(kind.shape)
-    )
+    is_said = isinstance(kind, Tensor) and stores(kind.element, value.dtype) and value.shape == tuple(kind.shape)
     return form.array(value, not is_said)
 
 

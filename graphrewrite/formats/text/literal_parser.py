@@ -15,7 +15,7 @@ from graphrewrite.formats.text.cursor import Cursor
 from graphrewrite.formats.text.literal_printer import DEPTH
 from graphrewrite.formats.text.quoted import QUOTED, unquote
 from graphrewrite.formats.text.raw_arrays import array_from
-from graphrewrite.types import HELD_WIDER, NAMES, Element, element_dtype, parse_element, parse_type
+from graphrewrite.types import HELD_WIDER, NAMES, TEXT, Element, element_dtype, parse_element, parse_type
 
 __all__ = ["BodyName", "array_of", "read_name", "read_value"]
 
@@ -25,8 +25,8 @@ _FORMAT = re.compile(r"(?:[su][0-9]+f-?[0-9]+|[iu][0-9]+<[^<>\[\]()]*>)(?!\w)")
 _TYPE = re.compile(r"type\(([^()]*)\)")
 _NUMBERS = re.compile(r"\[[-+0-9., eE]*\]")
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, "nan": math.nan, "inf": math.inf}
-_ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}}
-_HELD = frozenset(NAMES) - HELD_WIDER
+_ENTRIES: dict[str, set[type]] = {"f": {int, float}, "b": {bool, int}, "U": {str}}
+_HELD = frozenset({*NAMES, TEXT}) - HELD_WIDER
 """Element types that have a dtype of their own."""
 
 
@@ -190,7 +190,8 @@ def array_of(cursor: Cursor, entries: Any, element: Element, *, at: int) -> np.n
         leaves = np.array(entries, object).ravel().tolist()
         kinds = set(map(type, leaves))
         if not kinds <= allowed or (dtype.kind == "b" and not set(leaves) <= {0, 1}):
-            cursor.fail(f"expected numbers of type {element} in lists of equal lengths", at=at)
+            what = "texts" if element == TEXT else f"numbers of type {element}"
+            cursor.fail(f"expected {what} in lists of equal lengths", at=at)
         with np.errstate(all="ignore"):
             array = np.array(entries, dtype)
     except (ValueError, TypeError, OverflowError) as error:

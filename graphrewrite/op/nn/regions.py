@@ -100,7 +100,7 @@ _Samples = tuple[np.ndarray, np.ndarray]
 def _samples(start: float, extent: float, parts: int, ratio: int, size: int) -> _Samples:
     each = extent / parts
     # A box without extent, or with a negative one, has no samples of its own number.
-    count = ratio or max(int(np.ceil(min(each, 2.0**20))), 0)
+    count = ratio or max(int(np.ceil(np.nan_to_num(min(each, 2.0**20)))), 0)
     steps = (np.arange(count) + 0.5) / max(count, 1)
     at = start + (np.arange(parts)[:, None] + steps) * each
     inside = (at >= -1) & (at <= size)

@@ -9,7 +9,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.axes import common_layout
 from graphrewrite.op.define import broadcast_shape, define_op, elementwise
-from graphrewrite.op.domain import FLOATS, ORDERED, one_element
+from graphrewrite.op.domain import FLOATS, ORDERED, TEXTS, one_element
 from graphrewrite.types import Tensor
 
 __all__ = ["equal", "greater", "greater_or_equal", "is_inf", "is_nan", "less", "less_or_equal", "where"]
@@ -20,7 +20,7 @@ def _truth(*types: Tensor, **_: Any) -> Tensor:
     return Tensor("bool", common.shape, common.layout)
 
 
-@define_op(infer=_truth, elements=ORDERED | {"bool"}, commutative=True)
+@define_op(infer=_truth, elements=ORDERED | {"bool"} | TEXTS, commutative=True)
 def equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Whether two operands are the same number; NaN equals nothing. Works on mantissas of one format as well.
 
@@ -114,7 +114,7 @@ def _infer_where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return Tensor(x.element, shape, common_layout((condition, x, y), len(shape)))
 
 
-@define_op(infer=_infer_where, elements=ORDERED | {"bool"})
+@define_op(infer=_infer_where, elements=ORDERED | {"bool"} | TEXTS)
 def where(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Entries of ``x`` where the condition is true, and of ``y`` elsewhere; all three broadcast (ONNX Where).
 

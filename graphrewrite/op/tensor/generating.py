@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.op.domain import ANY, NUMBERS, check_elements
+from graphrewrite.op.domain import ANY, NUMBERS, TEXTS, check_elements
 from graphrewrite.op.tensor.cutting import check_whole_channels
 from graphrewrite.types import NAMES, Dimension, Tensor, check_element, element_dtype, hold, integer_limits
 
@@ -20,7 +20,7 @@ def _infer_shape(x: Tensor, *, start: int = 0, end: int | None = None) -> Tensor
     return Tensor("i64", (len(x.shape[start:end]),))
 
 
-@define_op(infer=_infer_shape, elements=ANY)
+@define_op(infer=_infer_shape, elements=ANY | TEXTS)
 def shape(x: np.ndarray, *, start: int = 0, end: int | None = None) -> np.ndarray:
     """The sizes of the axes from one to before another, which is the last if not given (ONNX specification, Shape).
 
@@ -32,7 +32,7 @@ def shape(x: np.ndarray, *, start: int = 0, end: int | None = None) -> np.ndarra
     return np.array(x.shape[start:end], np.int64)
 
 
-@define_op(infer=lambda x: Tensor("i64", ()), elements=ANY)
+@define_op(infer=lambda x: Tensor("i64", ()), elements=ANY | TEXTS)
 def size(x: np.ndarray) -> np.ndarray:
     """The number of entries (ONNX specification, Size).
 

@@ -241,10 +241,17 @@ def _trees(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
     }
 
 
+def _labels(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    keys = tuple(rng.sample((0, 1, 2, 3), rng.choice((0, 1, 3))))
+    values = tuple(rng.choice((0, 1, 5)) for _ in keys)
+    return {"keys": keys, "values": values, "default": rng.choice((0, 7)), "element": rng.choice(("i64", "f32"))}
+
+
 _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "affine_grid": (("size",), _affine_grid, True),
     "constant_of_shape": (("shape", "value", "element"), _constant_of_shape, True),
     "dequantize_linear": (("axis", "block_size"), _blocks, False),
+    "encode_labels": (("keys", "values", "default", "element"), _labels, True),
     "fold": (("size", "kernel", "strides", "pads", "dilations"), _fold, True),
     "gru": (_IN_RECURRENT, partial(_recurrent, 2), False),
     "integer_interpolate": (("base", "slope", "rest", "shift", "element", "low", "bound"), _lines, True),

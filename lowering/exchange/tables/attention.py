@@ -132,7 +132,7 @@ def _bias(q: Any, k: Any, past: Any, lengths: Any, *, least: int | None, most: i
     if lengths is None:
         first = before if isinstance(before, int) else op.shape(past, start=2, end=3)
     else:
-        counts = op.reshape(lengths, shape=(-1, 1, 1, 1))
+        counts = op.unsqueeze(lengths, axes=(1, 2, 3))
         first = op.sub(counts, queries if isinstance(queries, int) else op.shape(q, start=2, end=3))
         limits.append(op.less(key, counts))
     ahead = op.sub(key, op.add(query, first))

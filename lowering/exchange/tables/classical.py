@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.attribute_values import integers, numbers, truth, whole, word
+from graphrewrite.lowering.exchange.attribute_values import integers, numbers, truth, whole, word, words
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.tables.features import constant_like, in_single
 from graphrewrite.lowering.exchange.tables.tree_attributes import as_listed, of_ensemble, of_list
@@ -68,7 +68,7 @@ def _chosen(scores: Any, labels: Sequence[Any]) -> Any:
 
 
 def _labels(like: Any, labels: Sequence[Any]) -> Any:
-    return like.graph.constant(np.array(labels, np.int64))
+    return like.graph.constant(np.array(labels))
 
 
 def _either(condition: Any, labels: Sequence[Any], like: Any) -> Any:
@@ -83,7 +83,7 @@ def _of_one_score(
 
     The score of trees is a probability where all their weights are positive, else it is around zero.
     """
-    pair = labels if len(labels) == 2 else (0, labels[0])
+    pair = labels if len(labels) == 2 else (type(labels[0])(), labels[0])
     label = _either(op.greater(score, 0.5 if positive else 0.0), pair, score)
     if transform == "LOGISTIC":
         return label, op.concat(op.sigmoid(op.neg(score)), op.sigmoid(score), axis=1)
@@ -155,6 +155,7 @@ _SCORES: dict[str, Any] = {
 _LABELS: dict[str, Any] = {
     "classlabels_ints": ("labels", integers),
     "classlabels_int64s": ("labels", integers),
+    "classlabels_strings": ("labels", words),
 }
 
 

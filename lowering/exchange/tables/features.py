@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.attribute_values import integers, number, numbers, truth, whole, word
+from graphrewrite.lowering.exchange.attribute_values import integers, number, numbers, truth, whole, word, words
 from graphrewrite.lowering.exchange.entry import Entry, same_names
+from graphrewrite.types import product
 
 __all__ = ["FEATURES", "constant_like", "in_single"]
 
@@ -50,9 +51,7 @@ def _binarizer(x: Any, *, threshold: float = 0.0) -> Any:
 
 def _imputer(x: Any, *, values: Sequence[float], replaced: float = math.nan) -> Any:
     missing = op.is_nan(x) if math.isnan(replaced) else op.equal(x, replaced)
-    kind = x.type.element
-    filling = x.graph.constant(np.array(values, kind.replace("f", "float").replace("i", "int")))
-    return op.where(missing, filling, x)
+    return op.where(missing, constant_like(x, values), x)
 
 
 def _features(*parts: Any, **_: Any) -> Any:
@@ -61,14 +60,14 @@ def _features(*parts: Any, **_: Any) -> Any:
 
 
 def _extracted(x: Any, indices: Any) -> Any:
-    flat = op.reshape(indices, shape=(-1,))
+    flat = op.reshape(indices, shape=(product(indices.type.shape),))
     return op.gather(x if len(x.type.shape) > 1 else op.unsqueeze(x, axes=(0,)), flat, axis=-1)
 
 
-def _one_hot(x: Any, *, categories: Sequence[int], zeros: bool = True) -> Any:
-    whole_numbers = x if x.type.element == "i64" else op.cast(x, element="i64")
-    known = x.graph.constant(np.array(categories, np.int64))
-    return op.cast(op.equal(op.unsqueeze(whole_numbers, axes=(-1,)), known), element="f32")
+def _one_hot(x: Any, *, categories: Sequence[int] | Sequence[str], zeros: bool = True) -> Any:
+    known = x.graph.constant(np.array(categories))
+    same = x if x.type.element == known.type.element else op.cast(x, element=known.type.element)
+    return op.cast(op.equal(op.unsqueeze(same, axes=(-1,)), known), element="f32")
 
 
 FEATURES: tuple[Entry, ...] = (
@@ -89,7 +88,7 @@ FEATURES: tuple[Entry, ...] = (
     Entry(
         f"{_DOMAIN}.OneHotEncoder",
         _one_hot,
-        {"cats_int64s": ("categories", integers), "zeros": ("zeros", truth)},
+        {"cats_int64s": ("categories", integers), "cats_strings": ("categories", words), "zeros": ("zeros", truth)},
         required={"zeros": (1,)},
     ),
     Entry(f"{_DOMAIN}.Scaler", _scaler, same_names(numbers, "offset", "scale")),

@@ -186,7 +186,7 @@ def _checked(**trees: Any) -> dict[str, Any]:
 
 
 def as_listed(trees: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a TreeEnsembleRegressor that has these trees, its nodes one tree after another."""
+    """Return the attributes of a TreeEnsembleRegressor that has these trees, in the order in which they are read."""
     count, targets = len(trees["features"]), np.shape(trees["leaves"])[1]
     comparisons = trees.get("comparisons")
     comparisons = np.zeros(count, np.int64) if comparisons is None else comparisons
@@ -221,12 +221,12 @@ def as_listed(trees: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_order(root: int, branches: Sequence[Any]) -> list[int]:
-    """Nodes and leaves of a tree, each before those below it."""
-    order: dict[int, None] = {}
+    """The root of a tree, its other nodes, and its leaves, both as they are numbered."""
+    order: set[int] = set()
     pending = [int(root)]
     while pending:
         place = pending.pop()
         if place >= 0 and place not in order:
             pending += [int(end) for end in branches[place][::-1]]
-        order[place] = None
-    return list(order)
+        order.add(place)
+    return sorted(order, key=lambda place: (place != root, place < 0, abs(place)))

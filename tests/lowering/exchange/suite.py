@@ -185,6 +185,9 @@ def differences(case: Case, graph: Graph, found: dict[str, np.ndarray], wanted: 
         right = np.asarray(right)
         if array.shape != right.shape:
             yield f"{name} has the shape {array.shape}, not {right.shape}"
+        elif right.dtype.kind in "OU":
+            if array.dtype.kind != "U" or array.tolist() != right.tolist():
+                yield f"{name} has other texts"
         elif right.dtype.isbuiltin == 1 and array.dtype != right.dtype:
             yield f"{name} is {array.dtype}, not {right.dtype}"
         elif not _is_close(

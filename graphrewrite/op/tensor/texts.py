@@ -1,0 +1,97 @@
+"""Texts joined and matched; and labels mapped to others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.op.define import broadcast_shape, define_op
+from graphrewrite.op.domain import TEXTS
+from graphrewrite.types import Tensor, check_element, element_dtype, element_kind, hold, out_of_range
+
+__all__ = ["encode_labels", "regex_full_match", "string_concat"]
+
+_LABELS: dict[str, Any] = {"string": str, "integer": int, "bool": bool, "float": (int, float)}
+"""What stands for a label in an attribute, by the kind of its element type."""
+
+
+def _check_labels(name: str, labels: Sequence[Any], element: Any) -> None:
+    expected = _LABELS.get(element_kind(element))
+    wrong = [] if expected is None else [label for label in labels if not isinstance(label, expected)]
+    if expected is None or wrong or (expected is not str and out_of_range(element, list(labels)) is not None):
+        shown = f", got {wrong[0]!r}" if wrong else ""
+        raise TypeMismatchError(f"{name} must be labels of type {element}{shown}")
+
+
+def _infer_labels(x: Tensor, *, keys: Sequence[Any], values: Sequence[Any], default: Any, element: str) -> Tensor:
+    check_element(element)
+    if len(keys) != len(values):
+        raise TypeMismatchError(f"there are {len(keys)} keys and {len(values)} values; give one value for each key")
+    _check_labels("keys", keys, x.element)
+    _check_labels("values and the default", [*values, default], element)
+    return Tensor(element, x.shape, x.layout)
+
+
+@define_op(infer=_infer_labels)
+def encode_labels(
+    x: np.ndarray, *, keys: Sequence[Any], values: Sequence[Any], default: Any, element: str
+) -> np.ndarray:
+    """Labels, numbers or texts, mapped to others (ONNX specification, LabelEncoder).
+
+    One that is no key gets the default. Of equal keys the last one counts. NaN is equal to NaN here.
+
+    Examples
+    --------
+    >>> x = np.array(["cat", "dog", "cow"])
+    >>> encode_labels(x, keys=("cat", "dog"), values=(0, 1), default=-1, element="i64").tolist()
+    [0, 1, -1]
+    """
+    known = {_same(key): value for key, value in zip(keys, values, strict=True)}
+    found = [known.get(_same(label), default) for label in x.ravel().tolist()]
+    return hold(element, np.array(found, element_dtype(element)).reshape(x.shape))
+
+
+def _same(label: Any) -> Any:
+    """A label by which equal ones are found: NaN is not equal to itself."""
+    return "nan" if isinstance(label, float) and label != label else (type(label) is str, label)
+
+
+def _infer_concat(x: Tensor, y: Tensor) -> Tensor:
+    return Tensor("string", broadcast_shape(x.shape, y.shape))
+
+
+@define_op(infer=_infer_concat, elements=TEXTS)
+def string_concat(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Texts, one after the other, entry by entry (ONNX specification, StringConcat).
+
+    Examples
+    --------
+    >>> string_concat(np.array(["a", "b"]), np.array("!")).tolist()
+    ['a!', 'b!']
+    """
+    return np.char.add(x, y)
+
+
+def _infer_match(x: Tensor, *, pattern: str) -> Tensor:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise TypeMismatchError(f"the pattern {pattern!r} is no regular expression: {error}") from None
+    return Tensor("bool", x.shape, x.layout)
+
+
+@define_op(infer=_infer_match, elements=TEXTS)
+def regex_full_match(x: np.ndarray, *, pattern: str) -> np.ndarray:
+    """Whether a regular expression matches the whole of a text (ONNX specification, RegexFullMatch).
+
+    Examples
+    --------
+    >>> regex_full_match(np.array(["a@b.c", "ab"]), pattern=r".+@.+").tolist()
+    [True, False]
+    """
+    matches = re.compile(pattern).fullmatch
+    return np.array([matches(text) is not None for text in x.ravel().tolist()], np.bool_).reshape(x.shape)
