@@ -161,7 +161,7 @@ def test_support_vectors(rng, kernel, classes):
         ("Normalizer", {"norm": "L2"}),
         ("Normalizer", {"norm": "MAX"}),
         ("OneHotEncoder", {"cats_int64s": [0, 1, -1]}),
-        ("Scaler", {"offset": [1.0, 2.0, 3.0], "scale": [2.0]}),
+        ("Scaler", {"offset": [1.0, 2.0, 3.0], "scale": [2.0, 0.5, 1.0]}),
     ],
 )
 def test_features(kind, attributes):
