@@ -83,6 +83,11 @@ def _check_derived(derived: Mapping[str, str | Callable[[Any], Any]], names: Seq
             )
 
 
+def _names_sizes(annotation: str) -> bool:
+    """Tell whether an annotation has `Dimension`, as it is written or as Python prints what it stands for."""
+    return "Dimension" in annotation or str(Dimension) in annotation
+
+
 @overload
 def define_op(function: Callable[..., Any], /) -> Op: ...
 @overload
@@ -202,7 +207,7 @@ def define_op(
             derived=dict(derived or {}),
             results_of=None if isinstance(results, int) else results,
             cost=cost,
-            sized=frozenset(p.name for p in keywords if "Dimension" in str(p.annotation)),
+            sized=frozenset(p.name for p in keywords if _names_sizes(str(p.annotation))),
             __doc__=inspect.getdoc(body),
         )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, GraphError, TypeMismatchError
 from graphrewrite.execution.program.compiled_body import CompiledBody
 from graphrewrite.graph import Graph, Operand
-from graphrewrite.op import constant, output
+from graphrewrite.op import constant, output, reshape
 from graphrewrite.op.axes import Arrangement
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
-from graphrewrite.types import Tensor, Type, element_dtype, hold
+from graphrewrite.types import Tensor, Type, element_dtype, hold, sizes_in, symbols, with_sizes, with_sizes_in
 
 __all__ = ["Call", "Values", "constant_value"]
 
@@ -42,6 +42,8 @@ class Call:
         Types of its results; empty if none are stated.
     arrangement : Arrangement, optional
         Transposes around the op's function, if the axes are in another order.
+    stated : tuple of Type
+        Types of its results before numbers were put in place of sizes in its attributes; empty if there are none.
     """
 
     node: str
@@ -50,6 +52,7 @@ class Call:
     operands: tuple[Operand, ...]
     results: tuple[Type, ...]
     arrangement: Arrangement | None = None
+    stated: tuple[Type, ...] = ()
 
     @classmethod
     def of(cls, graph: Graph, node: str) -> Call:
@@ -62,6 +65,27 @@ class Call:
         attributes = {**op.attributes, **attributes_in(data, op.attributes)}
         attributes = {key: CompiledBody(v) if isinstance(v, Graph) else v for key, v in attributes.items()}
         return cls(node, op, attributes, operands, results, arrangement)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the sizes in its attributes, which need values before it runs."""
+        found = [sizes_in(self.attributes[key]) for key in self.op.sized & self.attributes.keys()]
+        return frozenset(name for sizes in found for size in sizes for name in symbols(size))
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Call:
+        """Return the call with numbers in place of the names of sizes."""
+        attributes = {k: with_sizes_in(v, sizes) if k in self.op.sized else v for k, v in self.attributes.items()}
+        results = tuple(with_sizes(kind, sizes) for kind in self.results)
+        if self.op is reshape:
+            if 0 in [sizes.get(name) for name in self.names] and all(isinstance(d, int) for d in results[0].shape):
+                attributes.update(shape=results[0].shape, allow_zero=True)  # 0 is a size, and keeps none
+        elif missing := sorted(self.names - sizes.keys()):
+            raise EvaluationError(
+                f"{self.op.name} needs the size {missing[0]}, which no given input determines; pass the input whose "
+                "type has it, or write a number",
+                node=self.node,
+            )
+        return replace(self, attributes=attributes, results=results, stated=self.results)
 
     @property
     def is_real(self) -> bool:
@@ -84,7 +108,21 @@ class Call:
             raise
         except Exception as error:
             raise self.failure(arrays, error) from error
+        if self.stated:
+            self._check_sizes(results)
         values[self.node] = results
+
+    def _check_sizes(self, results: Sequence[np.ndarray]) -> None:
+        """Raise if results have other sizes than their types say: a slice to ``seq`` must lie inside, say."""
+        for kind, stated, array in zip(self.results, self.stated, results, strict=False):
+            if len(kind.shape) != array.ndim or any(
+                isinstance(size, int) and size != got for size, got in zip(kind.shape, array.shape, strict=True)
+            ):
+                raise EvaluationError(
+                    f"{self.op.name} gives an array of shape {list(array.shape)}, and its type {stated} is {kind} "
+                    "here; the inputs have sizes that the graph cannot take",
+                    node=self.node,
+                )
 
     def failure(self, arrays: Iterable[np.ndarray], error: Exception) -> EvaluationError:
         """Return the error of a call on some arrays."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from graphrewrite.errors import EvaluationError, UnknownOpError
 from graphrewrite.execution.implementation import Fit, Implementation, Wanted, fits
@@ -12,7 +13,7 @@ from graphrewrite.graph import Graph
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.op.op import Op
 from graphrewrite.op.reserved_keys import attributes_in
-from graphrewrite.types import Type
+from graphrewrite.types import Type, solved, with_sizes
 
 __all__ = ["Implemented", "computed_by", "opened"]
 
@@ -36,13 +37,10 @@ class Implemented(Call):
         """Compute the node, and check the shapes of the results."""
         super().run(values)
         results = values[self.node]
-        sizes = {
-            size: dimension
-            for kind, operand in zip(self.types, self.operands, strict=True)
-            for size, dimension in zip(kind.shape, values[operand.node][operand.result].shape, strict=False)
-            if isinstance(size, str)
-        }
-        shapes = [tuple(sizes.get(str(size), size) for size in kind.shape) for kind in self.results]
+        arrays = [values[operand.node][operand.result] for operand in self.operands]
+        pairs = [zip(kind.shape, a.shape, strict=False) for kind, a in zip(self.types, arrays, strict=True)]
+        sizes = solved(chain.from_iterable(pairs))
+        shapes = [with_sizes(kind, sizes).shape for kind in self.results]
         got_shapes = [array.shape for array in results]
         if len(got_shapes) != len(shapes) or any(
             len(a) != len(b) or any(isinstance(t, int) and s != t for s, t in zip(a, b, strict=True))
@@ -76,14 +74,18 @@ def computed_by(fit: Fit, graph: Graph, node: str) -> Call:
         variadic=True,
         attributes={},
         results=len(results),
+        sized=frozenset() if op is None else op.sized,
     )
     operands = graph.operands(node)
     types = tuple(graph.result_type(*operand) for operand in operands)
     if op is None:
-        return Implemented(node, stand_in, attributes, operands, results, None, implementation, types)
+        return Implemented(node, stand_in, attributes, operands, results, implementation=implementation, types=types)
     # An implementation that states a layout takes arrays in it; any other needs those of the op's own function.
     arrangement = Call.of(graph, node).arrangement if implementation.layout is None else None
-    return Implemented(node, stand_in, graph.attributes(node), operands, results, arrangement, implementation, types)
+    stated = graph.attributes(node)
+    return Implemented(
+        node, stand_in, stated, operands, results, arrangement, implementation=implementation, types=types
+    )
 
 
 def opened(graph: Graph, implementations: Iterable[Implementation], wanted: Collection[str]) -> Graph:

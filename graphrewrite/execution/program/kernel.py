@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -134,6 +134,15 @@ class Kernel:
             translation.registers, translation.instructions, [r for *_, r in entries], [e.register for e in exports]
         )
         return cls(tuple(calls), tuple(translation.instructions), memory, tuple(entries), tuple(exports), is_exact)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the sizes in attributes of its calls."""
+        return frozenset().union(*(call.names for call in self.calls))
+
+    def with_sizes(self, sizes: Mapping[str, int]) -> Kernel:
+        """Return the kernel whose calls have numbers in place of the names of sizes."""
+        return replace(self, calls=tuple(call.with_sizes(sizes) if call.names else call for call in self.calls))
 
     def run(self, values: Values) -> None:
         """Compute the exports."""

@@ -18,12 +18,13 @@ from graphrewrite.execution.program.elsewhere import computed_by, opened
 from graphrewrite.execution.program.kernel import MANY, Kernel
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.schedule import Steps, has_real_work, scheduled, with_ends
+from graphrewrite.execution.program.size_values import found_in_results, shape_of, sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.op import constant
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
-from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
+from graphrewrite.types import FixedPoint, Type, hold, out_of_range
 
 __all__ = ["Program", "compile_graph"]
 
@@ -70,14 +71,16 @@ class Program:
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the values of the chosen nodes for inputs; thread-safe."""
-        arrays: Values = {name: (array,) for name, array in self._checked(inputs).items()}
+        given = self._checked(inputs)
+        sizes = sizes_of_inputs(self.inputs, given)
+        arrays: Values = {name: (array,) for name, array in given.items()}
         values = {**self.constants, **arrays}
         steps = self._steps(arrays)
         is_large = sum([array.size for (array,) in arrays.values()]) >= _LARGE
         is_long = len(steps) >= (_LONG // 16 if is_large else _LONG)
         with progress(steps, "evaluate") if is_long else nullcontext(steps) as shown:
             for step, dead in shown:
-                step.run(values)
+                self._run(step, values, sizes)
                 for node in dead:
                     values.pop(node, None)
         return {node: values[node][0] for node in self.results}
@@ -110,15 +113,28 @@ class Program:
         >>> [(node, results[0].tolist()) for node, results in program.watch({"x": [1, -2]})]
         [('x', [1.0, -2.0]), ('a', [-1.0, 2.0]), ('b', [0.0, 2.0]), ('y', [0.0, 2.0])]
         """
-        values: Values = {**self.constants, **{name: (array,) for name, array in self._checked(inputs).items()}}
+        given = self._checked(inputs)
+        sizes = sizes_of_inputs(self.inputs, given)
+        values: Values = {**self.constants, **{name: (array,) for name, array in given.items()}}
         yield from list(values.items())
         with progress(self.steps, "evaluate") as shown:
             for step, dead in shown:
-                step.run(values)
+                self._run(step, values, sizes)
                 for call in () if isinstance(step, Kernel) else (step,):
                     yield call.node, values[call.node]
                 for node in dead:
                     values.pop(node, None)
+
+    def _run(self, step: Call | Kernel, values: Values, sizes: dict[str, int]) -> None:
+        """Run a step, with numbers for the sizes in its attributes; note unknown sizes of its results."""
+        (step.with_sizes(sizes) if step.names else step).run(values)
+        if self._names and isinstance(step, Call) and (missing := self._names - sizes.keys()):
+            sizes.update(found_in_results(step.results, values[step.node], missing, sizes))
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Names of the sizes in attributes."""
+        return frozenset().union(*(step.names for step, _ in self.steps))
 
     def _steps(self, values: Values) -> Steps:
         if not self.reals or all(len(array) < MANY for (array,) in values.values() if array.ndim):
@@ -152,7 +168,7 @@ class Program:
             is_whole = array.dtype.kind in "iu" and not isinstance(kind.element, FixedPoint)
             if is_whole and (message := out_of_range(kind.element, inputs[name])):
                 raise EvaluationError(f"the input {name!r} is {kind}, and {message}")
-            shape = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
+            shape = shape_of(kind)
             if array.ndim != len(shape) or any(
                 isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)
             ):
@@ -237,6 +253,8 @@ def _is_folded(call: Call, constants: Values) -> bool:
     """Tell whether a node has the same values in every run and is computed by the library."""
     return (
         type(call) is Call
+        and not call.names
+        and not any(kind.unknowns for kind in call.results)
         and bool(call.operands)
         and not call.op.has_state(call.attributes)
         and call.op.level == "nn"

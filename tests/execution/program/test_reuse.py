@@ -77,7 +77,7 @@ def test_a_view_is_never_written():
 
 def test_a_sum_that_is_larger_than_its_operand_has_an_array_of_its_own():
     g = Graph("g")
-    x = op.mul(g.input("x", F32), np.float32(2))
+    x = op.mul(g.input("x", Tensor("f32", (1, 3))), np.float32(2))
     g.output("y", op.add(x, g.input("z", Tensor("f32", ("N", 3)))))
     found = evaluate(g, {"x": np.ones((1, 3)), "z": np.ones((4, 3))})["y"]
     assert found.tolist() == [[3.0] * 3] * 4
