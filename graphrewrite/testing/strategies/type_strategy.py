@@ -85,7 +85,10 @@ def types(
 
 
 _SIZES: st.SearchStrategy[Dimension] = (
-    st.integers(0, _CHANNELS) | st.integers(0, 300) | st.sampled_from(["N", "batch", "seq_len"])
+    st.integers(0, _CHANNELS)
+    | st.integers(0, 300)
+    | st.sampled_from(["N", "batch", "seq_len"])
+    | st.sampled_from(["2*seq_len + 1", "N*heads", "(seq_len + 3)//4", "min(512, seq_len)", "?1", "4*?2"])
 )
 _SHAPES: st.SearchStrategy[Shape] = st.lists(_SIZES, max_size=5).map(tuple)
 _FRAMES: st.SearchStrategy[Shape] = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
