@@ -58,6 +58,8 @@ _MODULES = (
     "control_flow",
     "nn.trees",
     "tensor.texts",
+    "tensor.selecting",
+    "nn.suppression",
 )
 
 LIBRARY: dict[str, Op] = {

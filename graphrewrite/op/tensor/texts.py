@@ -1,9 +1,9 @@
-"""Texts joined and matched; and labels mapped to others."""
+"""Texts joined, split and matched; and labels mapped to others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.domain import TEXTS
-from graphrewrite.types import Tensor, check_element, element_dtype, element_kind, hold, out_of_range
+from graphrewrite.types import Size, Tensor, check_element, element_dtype, element_kind, hold, out_of_range
 
-__all__ = ["encode_labels", "regex_full_match", "string_concat"]
+__all__ = ["encode_labels", "regex_full_match", "string_concat", "string_normalize", "string_split"]
 
 _LABELS: dict[str, Any] = {"string": str, "integer": int, "bool": bool, "float": (int, float)}
 """What stands for a label in an attribute, by the kind of its element type."""
@@ -95,3 +95,62 @@ def regex_full_match(x: np.ndarray, *, pattern: str) -> np.ndarray:
     """
     matches = re.compile(pattern).fullmatch
     return np.array([matches(text) is not None for text in x.ravel().tolist()], np.bool_).reshape(x.shape)
+
+
+def _infer_split(x: Tensor, *, delimiter: str | None, maxsplit: int | None) -> tuple[Tensor, Tensor]:
+    if maxsplit is not None and maxsplit < 0:
+        raise TypeMismatchError(f"texts are not split {maxsplit} times; leave maxsplit out for no limit")
+    return Tensor("string", (*x.shape, Size.unknown())), Tensor("i64", x.shape)
+
+
+@define_op(infer=_infer_split, elements=TEXTS, results=2)
+def string_split(
+    x: np.ndarray, *, delimiter: str | None = None, maxsplit: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Texts split at a delimiter along a new last axis, and how many parts each has (ONNX specification, StringSplit).
+
+    Without a delimiter at white space. Shorter rows end with empty texts.
+
+    Examples
+    --------
+    >>> parts, counts = string_split(np.array(["a b", "c"]))
+    >>> parts.tolist(), counts.tolist()
+    ([['a', 'b'], ['c', '']], [2, 1])
+    """
+    limit = -1 if maxsplit is None else maxsplit
+    rows = [text.split(delimiter or None, limit) for text in x.ravel().tolist()]
+    longest = max(map(len, rows), default=0)
+    parts = [row + [""] * (longest - len(row)) for row in rows]
+    counts = np.array([len(row) for row in rows], np.int64)
+    return np.array(parts, np.str_).reshape(*x.shape, longest), counts.reshape(x.shape)
+
+
+_CASES: dict[str, Callable[[str], str]] = {"none": str, "lower": str.lower, "upper": str.upper}
+
+
+def _infer_normalize(x: Tensor, *, case: str, stopwords: Sequence[str], is_case_sensitive: bool) -> Tensor:
+    if case not in _CASES:
+        raise TypeMismatchError(f"case is one of {', '.join(map(repr, _CASES))}, got {case!r}")
+    if len(x.shape) not in (1, 2) or (len(x.shape) == 2 and x.shape[0] != 1):
+        raise TypeMismatchError(f"a row of texts is [C] or [1,C], got {x}")
+    return Tensor("string", (*x.shape[:-1], Size.unknown())) if stopwords else x
+
+
+@define_op(infer=_infer_normalize, elements=TEXTS)
+def string_normalize(
+    x: np.ndarray, *, case: str = "none", stopwords: Sequence[str] = (), is_case_sensitive: bool = False
+) -> np.ndarray:
+    """Row of texts without some of them, in "lower" or "upper" case (ONNX specification, StringNormalizer).
+
+    Where nothing is left, there is one empty text.
+
+    Examples
+    --------
+    >>> string_normalize(np.array(["Monday", "The", "tuesday"]), case="upper", stopwords=("the",)).tolist()
+    ['MONDAY', 'TUESDAY']
+    """
+    folded = str if is_case_sensitive else str.lower
+    left_out = set(map(folded, stopwords))
+    left = [_CASES[case](text) for text in x.ravel().tolist() if folded(text) not in left_out]
+    left = left if left or not stopwords else [""]
+    return np.array(left, np.str_).reshape(*x.shape[:-1], len(left))

@@ -24,6 +24,7 @@ from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
+from graphrewrite.testing.generation.suggested import shapes_of
 from graphrewrite.testing.generation.tables import CONTINUOUS, SIZES
 from graphrewrite.testing.generation.unfolding import Leaf, Node, Output
 from graphrewrite.types import Dimension, Element, Quantised, Stream, Tensor, Type
@@ -170,6 +171,9 @@ class Builder:
         elements = self.elements(op, family)
         element = elements[0] if self.pick((True, False)) else self.pick(elements)
         kind = self.fresh(element, rank, stream=family == "stream")
+        shapes = shapes_of(op, rank)
+        if shapes and self.chance(2):
+            kind = Tensor(element, tuple(self.batch if size == "N" else size for size in self.pick(shapes)))
         found = self.pool.get(kind, ())
         return self.pick(found) if found and self.pick((True, False)) else self.value(kind)
 

@@ -12,7 +12,7 @@ from graphrewrite.op.op import Op
 from graphrewrite.testing.generation.kinds import FAMILIES, Kind, starts
 from graphrewrite.types import Dimension, Element, Tensor, Type
 
-__all__ = ["Operands", "adapted", "starts_of", "suggested", "values_of"]
+__all__ = ["Operands", "adapted", "shapes_of", "starts_of", "suggested", "values_of"]
 
 Operands = tuple[tuple[int, ...], tuple[Element | None, ...]]
 """Numbers of axes of the operands after the first, and their element types; None for that of the first one."""
@@ -57,6 +57,7 @@ _SHAPES: Mapping[str, Sequence[tuple[Dimension, ...]]] = {
     "det": [(2, 2), ("N", 2, 2), ("N", 1, 3, 3)],
     "dft": [(4, 1), ("N", 4, 1), ("N", 5, 2), ("N", 4, 3, 2), ("N", 3, 4, 1)],
     "fold": [("N", 4, 6), ("N", 2, 3)],
+    "non_max_suppression": [("N", 3, 4), (2, 2, 4)],
     "stft": [("N", 4, 1), ("N", 5, 2)],
 }
 """First operands of ops that ask for sizes which other ones seldom have."""
@@ -121,6 +122,18 @@ def adapted(op: Op, types: Sequence[Type], loose: Collection[int]) -> tuple[Type
     return (*types[:second], changed, *types[second + 1 :])
 
 
+def shapes_of(op: Op, rank: int) -> list[tuple[Dimension, ...]]:
+    """Return shapes of so many axes for the first operand of an op that asks for particular ones.
+
+    Examples
+    --------
+    >>> from graphrewrite import op
+    >>> shapes_of(op.det, 2), shapes_of(op.relu, 2)
+    ([(2, 2)], [])
+    """
+    return [shape for shape in _SHAPES.get(op.name, ()) if len(shape) == rank]
+
+
 def starts_of(op: Op, kind: Kind) -> tuple[Type, ...]:
     """Return types of a kind to try as an op's first operand: some of its own, `starts`, or narrow stored integers.
 
@@ -130,7 +143,7 @@ def starts_of(op: Op, kind: Kind) -> tuple[Type, ...]:
     >>> print(*starts_of(op.dequantize_linear, Kind("integer", 1)))
     i8[N] i8[2] i8[1]
     """
-    shapes = [shape for shape in _SHAPES.get(op.name, ()) if len(shape) == kind.rank]
+    shapes = shapes_of(op, kind.rank)
     if shapes and kind.family != "stream":
         return tuple(Tensor(FAMILIES[kind.family][0], shape) for shape in shapes) + starts(kind)
     if op.name not in _STORED or kind.family != "integer":

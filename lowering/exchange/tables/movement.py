@@ -159,6 +159,7 @@ def _optional_sizes(value: Any) -> tuple[int | str, ...] | None:
 
 
 MOVEMENT: tuple[Entry, ...] = (
+    Entry("Compress", op.compress, _AXIS),
     Entry("Concat", op.concat, _AXIS),
     Entry(
         "ConstantOfShape",
@@ -175,6 +176,7 @@ MOVEMENT: tuple[Entry, ...] = (
     Entry("Gather", op.gather, _AXIS),
     Entry("GatherElements", op.gather_elements, _AXIS),
     Entry("GatherND", op.gather_nd, {"batch_dims": ("batch_dims", whole)}),
+    Entry("NonZero", op.nonzero),
     Entry("OneHot", op.one_hot, _AXIS, {1: ("depth", whole)}, operands=(0, 2)),
     Entry(
         "Pad",
@@ -228,5 +230,6 @@ MOVEMENT: tuple[Entry, ...] = (
     Entry("Tile", op.tile, constants={1: ("repeats", integers)}),
     Entry("Transpose", op.transpose, {"perm": ("perm", integers)}, complete=_reversed_axes),
     Entry("Trilu", op.trilu, {"upper": ("upper", truth)}, {1: ("k", whole)}),
+    Entry("Unique", op.unique, {**_AXIS, "sorted": ("sorted", truth)}),
     Entry("Unsqueeze", op.unsqueeze, _AXES, {1: ("axes", integers)}),
 )

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.attribute_values import element, integers, number, numbers, whole, word, words
+from graphrewrite.lowering.exchange.attribute_values import (
+    element,
+    integers,
+    number,
+    numbers,
+    truth,
+    whole,
+    word,
+    words,
+)
 from graphrewrite.lowering.exchange.entry import Entry, Unfit, same_names
 from graphrewrite.types import TEXT, element_kind
 
@@ -111,4 +120,15 @@ WORDING: tuple[Entry, ...] = (
     Entry(f"{_DOMAIN}.LabelEncoder", op.encode_labels, _LISTS, complete=_labels, shown=_labels_shown),
     Entry("RegexFullMatch", op.regex_full_match, same_names(word, "pattern")),
     Entry("StringConcat", op.string_concat),
+    Entry(
+        "StringNormalizer",
+        op.string_normalize,
+        {
+            "case_change_action": ("case", lambda value: word(value).lower(), str.upper),
+            "is_case_sensitive": ("is_case_sensitive", truth),
+            "stopwords": ("stopwords", words),
+        },
+        ignored=("locale",),
+    ),
+    Entry("StringSplit", op.string_split, {**same_names(word, "delimiter"), **same_names(whole, "maxsplit")}),
 )

@@ -97,6 +97,12 @@ VISION: tuple[Entry, ...] = (
     ),
     Entry("NegativeLogLikelihoodLoss", op.nll_loss, _LOSS),
     Entry(
+        "NonMaxSuppression",
+        op.non_max_suppression,
+        {"center_point_box": ("center_point_box", truth)},
+        {2: ("max_output_boxes_per_class", whole), 3: ("iou_threshold", number), 4: ("score_threshold", number)},
+    ),
+    Entry(
         "RoiAlign",
         op.roi_align,
         {
