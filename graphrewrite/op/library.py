@@ -60,6 +60,8 @@ _MODULES = (
     "tensor.texts",
     "tensor.selecting",
     "nn.suppression",
+    "tensor.random",
+    "tensor.n_grams",
 )
 
 LIBRARY: dict[str, Op] = {

@@ -7,12 +7,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
-from graphrewrite.op.domain import FLOATS, check_elements, one_element
+from graphrewrite.op.domain import FLOATS, NUMBERS, check_elements, one_element
 from graphrewrite.op.precision import narrowed, widened
 from graphrewrite.op.tensor.along import axis_of, known_size
-from graphrewrite.types import Tensor
+from graphrewrite.types import Tensor, hold
 
-__all__ = ["dft", "stft"]
+__all__ = ["dft", "mel_weight_matrix", "stft"]
 
 
 def _infer_dft(x: Tensor, *, length: int | None, axis: int, inverse: bool, onesided: bool) -> Tensor:
@@ -105,3 +105,48 @@ def stft(
     frames = sliding_window_view(widened(x), size, axis=1)[:, ::step]  # N, frames, parts, entries
     weighted = frames if window is None else frames * widened(window)
     return narrowed(dft.function(np.swapaxes(weighted, 2, 3), onesided=onesided), x)
+
+
+def _infer_mel(
+    *, num_mel_bins: int, dft_length: int, sample_rate: int, lower_edge: float, upper_edge: float, element: str
+) -> Tensor:
+    result = Tensor(element, (dft_length // 2 + 1, num_mel_bins))
+    check_elements(NUMBERS, [result])
+    if num_mel_bins < 1 or dft_length < 1 or sample_rate < 1 or not 0 <= lower_edge < upper_edge:
+        raise TypeMismatchError(
+            f"{num_mel_bins} bands from {lower_edge} to {upper_edge} Hz of {dft_length} samples at {sample_rate} Hz "
+            "cannot be; give positive numbers, and a band that ends above its begin"
+        )
+    return result
+
+
+@define_op(infer=_infer_mel)
+def mel_weight_matrix(
+    *,
+    num_mel_bins: int,
+    dft_length: int,
+    sample_rate: int,
+    lower_edge: float,
+    upper_edge: float,
+    element: str = "f32",
+) -> np.ndarray:
+    """Weights of the frequencies of half a spectrum in bands of equal pitch (ONNX specification, MelWeightMatrix).
+
+    A spectrum […, dft_length // 2 + 1] times them has ``num_mel_bins`` bands; each is a triangle whose peak is 1.
+
+    Examples
+    --------
+    >>> limits = {"lower_edge": 0.0, "upper_edge": 4000.0}
+    >>> mel_weight_matrix(num_mel_bins=2, dft_length=8, sample_rate=8000, **limits).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    """
+    low, high = (2595 * np.log10(1 + edge / 700) for edge in (lower_edge, upper_edge))
+    edges = low + (high - low) / (num_mel_bins + 2) * np.arange(num_mel_bins + 2)
+    hertz = 700 * (10 ** (edges / 2595) - 1)
+    bins = np.floor((dft_length + 1) * hertz / sample_rate)
+    begin, peak, end = bins[:-2], bins[1:-1], bins[2:]
+    row = np.arange(dft_length // 2 + 1)[:, None]
+    rising = np.where(peak > begin, (row - begin) / np.maximum(peak - begin, 1), 1.0)
+    falling = np.where(end > peak, (end - row) / np.maximum(end - peak, 1), 1.0)
+    inside = (row >= begin) & ((row < end) | (row == peak))
+    return hold(element, np.where(inside, np.where(row < peak, rising, falling), 0.0))

@@ -247,6 +247,31 @@ def _labels(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
     return {"keys": keys, "values": values, "default": rng.choice((0, 7)), "element": rng.choice(("i64", "f32"))}
 
 
+def _mel(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    return {
+        "num_mel_bins": rng.choice((1, 2, 3)),
+        "dft_length": rng.choice((2, 4, 8)),
+        "sample_rate": 8000,
+        "lower_edge": rng.choice((0.0, 500.0)),
+        "upper_edge": rng.choice((2000.0, 4000.0)),
+    }
+
+
+def _n_grams(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    """Two words, and a pair of words."""
+    longest = rng.choice((1, 2))
+    return {
+        "pool": (0, 1, 1, 2),
+        "starts": (0, 2),
+        "indexes": tuple(rng.sample(range(4), 3)),
+        "weights": rng.choice((None, (0.5, 2.0, 1.0))),
+        "mode": rng.choice(("TF", "IDF", "TFIDF")),
+        "shortest": rng.randint(1, longest),
+        "longest": longest,
+        "skips": rng.choice((0, 1, 2)),
+    }
+
+
 _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "affine_grid": (("size",), _affine_grid, True),
     "constant_of_shape": (("shape", "value", "element"), _constant_of_shape, True),
@@ -257,6 +282,11 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "integer_interpolate": (("base", "slope", "rest", "shift", "element", "low", "bound"), _lines, True),
     "linear_attention": (("heads", "kv_heads", "update_rule"), _heads, True),
     "lstm": (_IN_RECURRENT, partial(_recurrent, 3), False),
+    "mel_weight_matrix": (
+        ("num_mel_bins", "dft_length", "sample_rate", "lower_edge", "upper_edge"),
+        _mel,
+        True,
+    ),
     "quantize_linear": (("axis", "block_size"), _blocks, False),
     "range": (("start", "limit", "delta", "element"), _range, True),
     "resize": (
@@ -267,6 +297,11 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "rnn": (_IN_RECURRENT, partial(_recurrent, 1), False),
     "slice": (("starts", "ends", "axes", "steps"), _slice, True),
     "split": (("axis", "sizes"), _split, True),
+    "tfidf_vectorize": (
+        ("pool", "starts", "indexes", "weights", "mode", "shortest", "longest", "skips"),
+        _n_grams,
+        True,
+    ),
     "tree_ensemble": (
         ("roots", "features", "thresholds", "branches", "leaves", "comparisons", "missing"),
         _trees,

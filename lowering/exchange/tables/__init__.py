@@ -14,6 +14,7 @@ from graphrewrite.lowering.exchange.tables.layers import LAYERS
 from graphrewrite.lowering.exchange.tables.movement import MOVEMENT
 from graphrewrite.lowering.exchange.tables.onnxruntime import ONNXRUNTIME
 from graphrewrite.lowering.exchange.tables.quantised import QUANTISED
+from graphrewrite.lowering.exchange.tables.random import RANDOM
 from graphrewrite.lowering.exchange.tables.recurrent import RECURRENT
 from graphrewrite.lowering.exchange.tables.reductions import REDUCTIONS
 from graphrewrite.lowering.exchange.tables.texts import WORDING
@@ -41,7 +42,7 @@ def by_op(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
 TABLE: dict[str, tuple[Entry, ...]] = by_op(
     (
         *(*ELEMENTWISE, *LAYERS, *MOVEMENT, *REDUCTIONS, *RECURRENT, *QUANTISED, *CHANNELS_LAST, *ONNXRUNTIME),
-        *(*VISION, *ATTENTION, *TRAINING, *CLASSICAL, *FEATURES, *WORDING),
+        *(*VISION, *ATTENTION, *TRAINING, *CLASSICAL, *FEATURES, *WORDING, *RANDOM),
     )
 )
 """Entries by ONNX op: opset 13 to 28; older models are converted on load."""

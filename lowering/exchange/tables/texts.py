@@ -89,6 +89,17 @@ def _categories(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, An
     return {"keys": numbers_, "values": texts, "default": attributes.get("default_string", "_Unused"), "element": TEXT}
 
 
+def _pool(attributes: dict[str, Any], _: list[Tensor]) -> dict[str, Any]:
+    pools = [attributes.pop(name, ()) for name in ("pool_strings", "pool_int64s")]
+    return {**attributes, "pool": pools[0] or pools[1]}
+
+
+def _pool_shown(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
+    name = "pool_strings" if types[0].element == TEXT else "pool_int64s"
+    defaults = {"mode": "TF", "shortest": 1, "longest": 1, "skips": 0}  # which ONNX does not have
+    return {**defaults, name: attributes.pop("pool"), **attributes}
+
+
 _LISTS: dict[str, Any] = {
     **same_names(words, "keys_strings", "values_strings"),
     **same_names(integers, "keys_int64s", "values_int64s"),
@@ -120,6 +131,23 @@ WORDING: tuple[Entry, ...] = (
     Entry(f"{_DOMAIN}.LabelEncoder", op.encode_labels, _LISTS, complete=_labels, shown=_labels_shown),
     Entry("RegexFullMatch", op.regex_full_match, same_names(word, "pattern")),
     Entry("StringConcat", op.string_concat),
+    Entry(
+        "TfIdfVectorizer",
+        op.tfidf_vectorize,
+        {
+            **same_names(words, "pool_strings"),
+            **same_names(integers, "pool_int64s"),
+            "ngram_counts": ("starts", integers),
+            "ngram_indexes": ("indexes", integers),
+            "weights": ("weights", numbers),
+            "mode": ("mode", word),
+            "min_gram_length": ("shortest", whole),
+            "max_gram_length": ("longest", whole),
+            "max_skip_count": ("skips", whole),
+        },
+        complete=_pool,
+        shown=_pool_shown,
+    ),
     Entry(
         "StringNormalizer",
         op.string_normalize,

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.attribute_values import integers, number, sizes, truth, whole, word
+from graphrewrite.lowering.exchange.attribute_values import (
+    data_type,
+    element,
+    integers,
+    number,
+    sizes,
+    truth,
+    whole,
+    word,
+)
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 from graphrewrite.lowering.exchange.window_attributes import CONVOLUTION, complete_conv, complete_pool, shown
 from graphrewrite.op.nn.convolution import per_axis
@@ -94,6 +103,18 @@ VISION: tuple[Entry, ...] = (
         {2: ("size", sizes)},
         complete=_unpooled,
         shown=_unpooled_shown,
+    ),
+    Entry(
+        "MelWeightMatrix",
+        op.mel_weight_matrix,
+        {"output_datatype": ("element", element, data_type)},
+        {
+            0: ("num_mel_bins", whole),
+            1: ("dft_length", whole),
+            2: ("sample_rate", whole),
+            3: ("lower_edge", number),
+            4: ("upper_edge", number),
+        },
     ),
     Entry("NegativeLogLikelihoodLoss", op.nll_loss, _LOSS),
     Entry(
