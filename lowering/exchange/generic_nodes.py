@@ -89,6 +89,7 @@ class GenericNodes:
         attribute ``captured`` counts them.
         """
         kind = kind_of(node)
+        self._check_tensors(node)
         attributes = dict(self._attributes(node))
         left_out = tuple(i for i, x in enumerate(inputs) if x is None)
         if left_out:
@@ -106,6 +107,19 @@ class GenericNodes:
         )
         values = results if isinstance(results, tuple) else (results,)
         return {output: value for output, value in zip(node.output, values, strict=True) if output}
+
+    def _check_tensors(self, node: Any) -> None:
+        """Raise if all that an op of onnx can take or give somewhere are no tensors."""
+        if not self.onnx.defs.has(node.op_type, node.domain):
+            return
+        schema = self.onnx.defs.get_schema(node.op_type, node.domain)
+        for formal in (*schema.inputs, *schema.outputs):
+            kinds = {kind.partition("(")[0] for kind in formal.types}
+            if kinds and "tensor" not in kinds:
+                raise ModelError(
+                    f"node {node.name or node.output[0]!r} ({node.op_type}): its {formal.name!r} is no tensor; "
+                    "sequences, maps and optionals are not supported"
+                )
 
     def _type(self, output: str, operands: list[Value], node: Any) -> Tensor:
         if output in self.types:

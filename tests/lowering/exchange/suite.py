@@ -201,9 +201,9 @@ def differences(case: Case, graph: Graph, found: dict[str, np.ndarray], wanted: 
 
 
 def _is_close(case: Case, array: np.ndarray, right: np.ndarray, *, short: bool) -> bool:
-    """Whether numbers are equal by the case's tolerances; of bfloat16 they may differ in their last bit.
+    """Whether numbers are equal by the case's tolerances; of bfloat16 they may differ in their last bits.
 
-    The tolerances are smaller than that bit, which depends on the order of sums: the reference rounds each of them.
+    The tolerances are smaller than these, which depend on the order of sums: the reference rounds each of them.
     """
     bit = 2.0**-7 * np.max(np.abs(right), initial=0.0, where=np.isfinite(right)) if short else 0.0
     return np.allclose(array, right, rtol=case.rtol, atol=case.atol + bit, equal_nan=True)
