@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -356,4 +355,4 @@ def with_sizes(type: Type, sizes: Mapping[str, Dimension]) -> Type:
 
 
 def _with_shape(type: Type, shape: tuple[Dimension, ...]) -> Type:
-    return replace(type, shape=shape) if isinstance(type, Tensor) else type
+    return Tensor(type.element, shape, type.layout) if isinstance(type, Tensor) else type

@@ -13,7 +13,7 @@ from graphrewrite.runtime.display import Displayed
 from graphrewrite.types.element import Element, as_element
 from graphrewrite.types.layout import check_layout, permuted
 from graphrewrite.types.quantised import Quantised
-from graphrewrite.types.size import as_size, is_at_most
+from graphrewrite.types.size import Size, as_size, is_at_most
 
 __all__ = ["MOST_AXES", "Dimension", "Tensor", "checked_shape"]
 
@@ -98,7 +98,7 @@ class Tensor(Displayed):
     """
 
     element: Element
-    shape: tuple[Dimension, ...]
+    shape: tuple[int | Size, ...]
     layout: str | None = None
     _hash: ClassVar[int]
 

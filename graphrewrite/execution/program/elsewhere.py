@@ -36,7 +36,7 @@ class Implemented(Call):
         """Compute the node, and check the shapes of the results."""
         super().run(values)
         results = values[self.node]
-        sizes = {
+        sizes: dict[str, int] = {
             size: dimension
             for kind, operand in zip(self.types, self.operands, strict=True)
             for size, dimension in zip(kind.shape, values[operand.node][operand.result].shape, strict=False)
