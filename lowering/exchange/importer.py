@@ -66,6 +66,7 @@ class Importer:
 
     def run(self, nodes: Iterable[Any]) -> Graph:
         """Return the graph."""
+        self.inputs = [info for info in self.inputs if info.name not in self.values]
         for tensor in self.proto.graph.initializer:
             self.constant(tensor.name, array_of(tensor), element(tensor.data_type))
         for name, (array, number) in self.weights.items():
@@ -77,7 +78,7 @@ class Importer:
                     f"there is no input {name!r} to give a {'shape' if name in self.shapes else 'value'}"
                     f"{did_you_mean(name, inputs)}; inputs are {', '.join(inputs)}"
                 )
-        for name in self.graph.inputs:  # values from around it, the sizes of which have names
+        for name in self.graph.inputs:  # those of a subgraph, which its node knows, and so are their sizes
             self.sizes.known.update(name for size in self.graph.result_type(name).shape for name in symbols(size))
         types = self.input_types()
         for info in self.inputs:
