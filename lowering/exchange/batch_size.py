@@ -28,15 +28,12 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
 
     Examples
     --------
-    >>> g = Graph.parse('''graph g
-    ... x = input() : f32[1,4,6]
-    ... r = reshape(x, shape=[4, 6])
-    ... y = output(r)''')
+    >>> g = Graph.parse("graph g\nx = input() : f32[1,2,3]\nf = flatten(x)\ny = output(f)")
     >>> print(free_batch(g))
     graph g
-    x = input() : f32[N,4,6]
-    r = reshape(x, shape=['4*N', 6]) : f32[4*N,6]
-    y = output(r)
+    x = input() : f32[N,2,3]
+    f = flatten(x) : f32[N,6]
+    y = output(f)
     """
     shapes = [graph.result_type(name).shape for name in graph.inputs]
     size = next((shape[0] for shape in shapes if shape), None)
