@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.types import TEXT, Element
+from graphrewrite.lowering.exchange.symbols import Symbol
+from graphrewrite.types import TEXT, Element, Size
 
 __all__ = [
     "data_type",
@@ -16,6 +17,7 @@ __all__ = [
     "number",
     "numbers",
     "scalar",
+    "size",
     "sizes",
     "snake_case",
     "truth",
@@ -73,9 +75,15 @@ def integers(value: Any) -> tuple[int, ...]:
     return tuple(int(v) for v in np.atleast_1d(value))
 
 
-def sizes(value: Any) -> tuple[int | str, ...]:
+def sizes(value: Any) -> tuple[int | Size, ...]:
     """Read sizes, some perhaps symbolic."""
-    return tuple(str(v) if isinstance(v, Symbol) else int(v) for v in np.atleast_1d(value))
+    return tuple(v.whole if isinstance(v, Symbol) else int(v) for v in np.atleast_1d(value))
+
+
+def size(value: Any) -> int | Size:
+    """Read one size."""
+    (only,) = sizes(scalar(value))
+    return only
 
 
 def number(value: Any) -> float:
@@ -123,13 +131,3 @@ def words(value: Any) -> tuple[str, ...]:
 def snake_case(name: str) -> str:
     """Return the library's spelling of an ONNX name: HardSigmoid is hard_sigmoid."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-class Symbol:
-    """A symbolic size in an array of sizes: it can be rearranged, and supports no arithmetic."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __str__(self) -> str:
-        return self.name

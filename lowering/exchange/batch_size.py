@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
+from graphrewrite.errors import TypeMismatchError
+from graphrewrite.lowering.exchange.size_agreement import put_in
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.reserved_keys import attributes_in
-from graphrewrite.types import Type
+from graphrewrite.types import Size, Type, substitute, symbols
 
 __all__ = ["free_batch"]
 
+_MOST_TRIALS = 64
+"""Most ways that are tried to say which sizes of reshapes have the batch as a factor."""
+
 
 def free_batch(graph: Graph, batch: str = "N") -> Graph:
-    r"""Return the graph for any batch size, or unchanged where the batch is not the first dimension throughout.
+    r"""Return the graph for any batch size: the first size of its first input, by name wherever it occurs.
+
+    A size that has a name already gets another one. A number becomes a name in all inputs that begin with it, and from
+    there on by inference; sizes of reshapes that have it as a factor are generalised. The graph stays as it is where
+    that contradicts itself, so that the model works for its own batch only, or where another size has the name.
 
     Examples
     --------
@@ -24,49 +35,122 @@ def free_batch(graph: Graph, batch: str = "N") -> Graph:
     f = flatten(x) : f32[N,6]
     y = output(f)
     """
+    shapes = [graph.result_type(name).shape for name in graph.inputs]
+    size = next((shape[0] for shape in shapes if shape), None)
+    if size is None or batch in {name for shape in shapes for size in shape for name in symbols(size)}:
+        return graph
+    if isinstance(size, int):
+        return _freed(graph, size, Size(batch))
+    if symbols(size) != (size,):
+        return graph
     new = graph.copy()
-    try:
-        for name in new.inputs:
-            old = new.nodes[name]["result"]
-            if old.shape:
-                new.nodes[name]["result"] = Tensor(old.element, (batch, *old.shape[1:]))
-        for node in new.in_order():
-            if new.nodes[node]["type"] not in ("input", "output", "constant"):
-                _infer_again(graph, new, node, batch)
-    except GraphRewriteError:
-        return graph  # the batch is mixed with other dimensions: the model works for its own batch only
+    put_in(new, {str(size): Size(batch)})
     return new
 
 
-def _infer_again(old: Graph, new: Graph, node: str, batch: str) -> None:
-    data = new.nodes[node]
-    types = [new.result_type(o.node, o.result) for o in new.operands(node)]
-    before = [old.result_type(o.node, o.result) for o in old.operands(node)]
-    # Attributes that were computed from the exported batch, such as a shape, are generalised with it.
-    if types != before:
-        data.update(_general(data, before[0], batch))
-    if isinstance(new.op(node), Generic):
-        if types != before:
-            declared = data["result"] if isinstance(data["result"], tuple) else (data["result"],)
-            results = tuple(_with_batch(kind, before[0].shape[:1], batch) for kind in declared)
-            data["result"] = results[0] if len(results) == 1 else results
-        return
-    op = new.op(node)
-    results = op.infer(*types, **attributes_in(data, op.attributes))
-    data["result"] = results[0] if len(results) == 1 else results
+def _freed(graph: Graph, number: int, batch: Size) -> Graph:
+    """Generalise a number; where the factors of a reshape leave a choice, the choices are tried in turn."""
+    choices: list[int] = []
+    for _ in range(_MOST_TRIALS):
+        trial = _Trial(graph, number, batch, choices)
+        if trial.succeeds():
+            return trial.graph
+        choices = [chosen for chosen, _ in trial.chosen]
+        while choices and choices[-1] + 1 >= trial.chosen[len(choices) - 1][1]:
+            choices.pop()
+        if not choices:
+            break
+        choices[-1] += 1
+    return graph
 
 
-def _with_batch(kind: Type, before: tuple[Any, ...], batch: str) -> Type:
-    """The declared type of a result with a symbolic batch, if its first dimension was the exported one."""
-    if isinstance(kind, Tensor) and kind.shape[:1] == before:
-        return Tensor(kind.element, (batch, *kind.shape[1:]), kind.layout)
-    return kind
+class _Trial:
+    """One way to generalise: a choice for each reshape that leaves one."""
+
+    def __init__(self, graph: Graph, number: int, batch: Size, choices: Sequence[int]) -> None:
+        self.old, self.number, self.batch, self.choices = graph, number, batch, choices
+        self.graph = graph.copy()
+        self.chosen: list[tuple[int, int]] = []
+        """The choices made, each with the number of possible ones."""
+
+    def succeeds(self) -> bool:
+        """Generalise all nodes, in order; tell whether all of them are right, and at the old number as they were."""
+        nodes = self.graph.nodes
+        try:
+            for name in self.graph.inputs:
+                kind = nodes[name]["result"]
+                if kind.shape[:1] == (self.number,):
+                    nodes[name]["result"] = Tensor(kind.element, (self.batch, *kind.shape[1:]), kind.layout)
+            for node in self.graph.in_order():
+                if nodes[node]["type"] not in ("input", "output", "constant"):
+                    self.infer_again(node)
+        except (GraphRewriteError, ValueError):
+            return False
+        return True
+
+    def infer_again(self, node: str) -> None:
+        """Infer the types of a node; attributes that were computed from the exported batch are generalised."""
+        data = self.graph.nodes[node]
+        types = [self.graph.result_type(*operand) for operand in self.graph.operands(node)]
+        before = [self.old.result_type(*operand) for operand in self.old.operands(node)]
+        if types == before:
+            return
+        op, old = self.graph.op(node), _results(self.old.nodes[node]["result"])
+        if isinstance(op, Generic):
+            results = tuple(self.with_batch(kind) if before[0].shape[:1] == (self.number,) else kind for kind in old)
+        else:
+            data.update(self.general(data, before[0].shape, types[0].shape, old[0].shape))
+            results = op.infer(*types, **attributes_in(data, op.attributes))
+            if data["type"] in ("expand", "reshape"):
+                data["shape"] = results[0].shape  # as the import says it where a size is symbolic
+        at_number = {str(self.batch): self.number}
+        if any(tuple(substitute(s, at_number) for s in n.shape) != o.shape for n, o in zip(results, old, strict=True)):
+            raise TypeMismatchError("it differs at the exported batch size", node=node)
+        data["result"] = results[0] if len(results) == 1 else results
+
+    def with_batch(self, kind: Type) -> Type:
+        """Return the declared type of a result with a symbolic batch, if its first size was the exported one."""
+        if isinstance(kind, Tensor) and kind.shape[:1] == (self.number,):
+            return Tensor(kind.element, (self.batch, *kind.shape[1:]), kind.layout)
+        return kind
+
+    def general(
+        self, data: dict[str, Any], before: Sequence[Any], now: Sequence[Any], result: Sequence[Any]
+    ) -> dict[str, Any]:
+        """Return attributes that generalise those of the exported batch size."""
+        kind = data["type"]
+        if kind == "reshape":
+            options = list(dict.fromkeys(self.reshaped(before, now, result)))
+            at = len(self.chosen)
+            choice = self.choices[at] if at < len(self.choices) else 0
+            self.chosen.append((choice, len(options)))
+            return {"shape": options[choice]} if options else {}
+        if kind == "expand" and now[:1] == (self.batch,) and len(before) == len(result):
+            return {"shape": (self.batch, *result[1:])}
+        if kind == "resize" and data.get("sizes") and len(data["sizes"]) == len(now) and now[0] == self.batch:
+            return {"sizes": (self.batch, *data["sizes"][1:])}
+        if kind == "flatten" and data.get("axis", 1) == 0 and self.number == 1 and now[0] == self.batch:
+            return {"axis": 1}  # with a batch of one, the frame is all there is to flatten
+        return {}
+
+    def reshaped(self, before: Sequence[Any], now: Sequence[Any], result: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """Yield shapes with the batch as a factor of one size, the most plausible first.
+
+        Entries stay in their order: the size that gets the factor begins or ends within the axis that has it.
+        """
+        if not all(isinstance(size, int) for size in (*before, *result)):
+            return
+        (at,) = (axis for axis, (old, new) in enumerate(zip(before, now, strict=True)) if old != new)
+        start, own = math.prod(before[:at]), before[at]
+        found = []
+        for axis, size in enumerate(result):
+            first = math.prod(result[:axis])
+            if size % self.number == 0 and first <= start * own and start <= first * size:
+                same = first == start and size == own
+                found.append((size != self.number, not same, first != start, axis))
+        for *_, axis in sorted(found):
+            yield (*result[:axis], result[axis] // self.number * self.batch, *result[axis + 1 :])
 
 
-def _general(data: dict[str, Any], before: Any, batch: str) -> dict[str, Any]:
-    """Attributes that generalise those of the exported batch size."""
-    if data["type"] == "reshape" and data["shape"] and data["shape"][0] == before.shape[0]:
-        return {"shape": (batch, *data["shape"][1:])}
-    if data["type"] == "flatten" and data.get("axis", 1) == 0 and before.shape[0] == 1:
-        return {"axis": 1}  # with a batch of one, the frame is all there is to flatten
-    return {}
+def _results(kind: Type | tuple[Type, ...]) -> tuple[Type, ...]:
+    return kind if isinstance(kind, tuple) else (kind,)

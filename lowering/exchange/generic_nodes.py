@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import element
+from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.op.reserved_keys import RESERVED
+from graphrewrite.types import Size
 
 if TYPE_CHECKING:
     import onnx
@@ -37,37 +40,25 @@ Inner = Callable[[Any, list[str]], Graph]
 class GenericNodes:
     """Builder of generic nodes that tracks whether the type of each value is declared or assumed."""
 
-    def __init__(self, proto: onnx.ModelProto, table: Container[str], inner: Inner) -> None:
+    def __init__(self, proto: onnx.ModelProto, table: Container[str], inner: Inner, sizes: DeclaredSizes) -> None:
         import onnx
 
-        self.onnx, self.inner = onnx, inner
+        self.onnx, self.inner, self.sizes = onnx, inner, sizes
         self.assumed: set[str] = set()
-        self.types: dict[str, Tensor] = {}
+        self.declared: dict[str, Any] = {}
         if all(is_known(node, table) for node in proto.graph.node):
             return
         with suppress(Exception):  # onnx raises what its C++ side throws; then the model says what it says
             proto = onnx.shape_inference.infer_shapes(proto)
         for value in (*proto.graph.value_info, *proto.graph.output):
-            declared = self._declared_type(value.type.tensor_type)
-            if declared is not None:
-                self.types[value.name] = declared
+            self.declared[value.name] = value.type.tensor_type
 
-    def _declared_type(self, tensor_type: Any) -> Tensor | None:
-        if not tensor_type.elem_type or not tensor_type.HasField("shape"):
+    def _declared_type(self, name: str, unknown: Iterator[Size]) -> Tensor | None:
+        kind = self.declared.get(name)
+        if kind is None or not kind.elem_type or not kind.HasField("shape"):
             return None
-        shape: list[int | str] = []
-        # A batch without a name is called N; any other size without a name makes the type unknown.
-        for axis, d in enumerate(tensor_type.shape.dim):
-            if d.HasField("dim_value"):
-                shape.append(d.dim_value)
-            elif d.dim_param.isidentifier():
-                shape.append(d.dim_param)
-            elif axis == 0:
-                shape.append("N")
-            else:
-                return None
         try:
-            return Tensor(element(tensor_type.elem_type), tuple(shape))
+            return Tensor(element(kind.elem_type), self.sizes.shape(kind.shape.dim, unknown))
         except ValueError:  # a type that no tensor here has, such as text
             return None
 
@@ -97,7 +88,8 @@ class GenericNodes:
         if captured:
             attributes["captured"] = len(captured)
         operands = [x for x in (*inputs, *captured) if x is not None]
-        types = [self._type(output, operands, node) for output in node.output]
+        unknown = map(Size.unknown, count())
+        types = [self._type(output, operands, node, unknown) for output in node.output]
         results = graph.add(
             op.generic(kind, len(types)),
             operands,
@@ -121,9 +113,10 @@ class GenericNodes:
                     "sequences, maps and optionals are not supported"
                 )
 
-    def _type(self, output: str, operands: list[Value], node: Any) -> Tensor:
-        if output in self.types:
-            return self.types[output]
+    def _type(self, output: str, operands: list[Value], node: Any, unknown: Iterator[Size]) -> Tensor:
+        declared = self._declared_type(output, unknown)
+        if declared is not None:
+            return declared
         self.assumed.add(output)
         like = next((x.type for x in operands if isinstance(x.type, Tensor)), None)
         if like is None:

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite import Graph, GraphRewriteError, Tensor
-from graphrewrite.errors import did_you_mean
+from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import ModelError, OpenSizesError
 from graphrewrite.lowering.exchange.attribute_values import element, word, words
 from graphrewrite.lowering.exchange.control_flow import add_control_flow, is_control_flow
+from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes, NegativeSizeError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.external_data import array_of
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.metadata import keep_metadata
+from graphrewrite.lowering.exchange.size_agreement import Agreement
 from graphrewrite.lowering.exchange.static_values import StaticValues
+from graphrewrite.lowering.exchange.symbols import holds_symbols
 from graphrewrite.op.op import Op
-from graphrewrite.types import TEXT, hold
+from graphrewrite.types import TEXT, hold, symbols
 
 if TYPE_CHECKING:
     import onnx
@@ -51,31 +54,38 @@ class Importer:
         self.weights, self.is_child = weights or {}, False
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
-        self.unknown = GenericNodes(proto, table, self.inner)
-        self.known = StaticValues(self.graph)
-        # Nodes leave the names of inputs and outputs free: these are the interface that callers know.
         weight_names = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
-        self.reserved = ({i.name for i in proto.graph.input} - weight_names) | {o.name for o in proto.graph.output}
+        self.inputs = [info for info in proto.graph.input if info.name not in weight_names]
+        self.sizes = DeclaredSizes(info.type.tensor_type.shape for info in self.inputs)
+        self.unknown = GenericNodes(proto, table, self.inner, self.sizes)
+        self.known = StaticValues(self.graph)
+        self.agreement = Agreement(self.graph, self.sizes, self.known)
+        # Nodes leave the names of inputs and outputs free: these are the interface that callers know.
+        self.reserved = {i.name for i in self.inputs} | {o.name for o in proto.graph.output}
         self.consumed: list[str] = []
 
     def run(self, nodes: Iterable[Any]) -> Graph:
         """Return the graph."""
+        self.inputs = [info for info in self.inputs if info.name not in self.values]
         for tensor in self.proto.graph.initializer:
             self.constant(tensor.name, array_of(tensor), element(tensor.data_type))
         for name, (array, number) in self.weights.items():
             self.constant(name, array, element(number))
-        inputs = [info.name for info in self.proto.graph.input if info.name not in self.values]
+        inputs = [info.name for info in self.inputs]
         for name in (*self.shapes, *self.constants):
             if name not in inputs:
                 raise ModelError(
                     f"there is no input {name!r} to give a {'shape' if name in self.shapes else 'value'}"
                     f"{did_you_mean(name, inputs)}; inputs are {', '.join(inputs)}"
                 )
-        for info in self.proto.graph.input:
+        for name in self.graph.inputs:  # those of a subgraph, which its node knows, and so are their sizes
+            self.sizes.known.update(name for size in self.graph.result_type(name).shape for name in symbols(size))
+        types = self.input_types()
+        for info in self.inputs:
             if info.name in self.constants:
                 self.bind(info)
-            elif info.name not in self.values:
-                self.values[info.name] = self.graph.input(info.name, self.input_type(info))
+            else:
+                self.values[info.name] = self.graph.input(info.name, types[info.name])
         for node in nodes:
             self.node(node)
         for output in self.proto.graph.output:
@@ -105,29 +115,35 @@ class Importer:
         is_free = name and name not in self.graph and name not in self.reserved
         return name if is_free else self.graph.fresh(name or "node")
 
-    def input_type(self, info: Any) -> Tensor:
-        """Return the type of an input, its shape from ``shapes`` or the model."""
-        kind = info.type.tensor_type
-        if not info.type.HasField("tensor_type"):
+    def input_types(self) -> dict[str, Tensor]:
+        """Return the types of the inputs, shapes from ``shapes`` or the model; an error names all that lack one."""
+        types, without = {}, []
+        for info in self.inputs:
+            if info.name in self.constants:
+                continue
+            if not info.type.HasField("tensor_type"):
+                raise ModelError(
+                    f"the input {info.name!r} is not a tensor; sequences, maps and optionals are not supported"
+                )
+            kind = info.type.tensor_type
+            if info.name not in self.shapes and not kind.HasField("shape"):
+                without.append(info.name)
+                continue
+            try:
+                shape = self.shapes.get(info.name) or self.sizes.shape(kind.shape.dim)
+                types[info.name] = Tensor(element(kind.elem_type), tuple(shape))
+            except (TypeMismatchError, NegativeSizeError) as error:
+                raise ModelError(
+                    f"the shape of the input {info.name!r}: {error}; give another by "
+                    f"from_onnx(..., shapes={{{info.name!r}: [...]}})"
+                ) from None
+        if without:
+            example = ", ".join(f"{name!r}: ['N', ...]" for name in without)
             raise ModelError(
-                f"the input {info.name!r} is not a tensor; sequences, maps and optionals are not supported"
+                f"the model does not say how many axes its inputs have: {', '.join(map(repr, without))}; "
+                f"give shapes, of numbers and names of open sizes, by from_onnx(..., shapes={{{example}}})"
             )
-        shape: list[int | str] = [
-            d.dim_value if d.HasField("dim_value") else _open_size(d.dim_param) if i == 0 else d.dim_param or "?"
-            for i, d in enumerate(kind.shape.dim)
-        ]
-        if info.name in self.shapes:
-            shape = list(self.shapes[info.name])
-        elif not kind.HasField("shape"):
-            # Nothing is known, not even the rank: the error below says what to give.
-            shape = ["?", "?"]
-        open_sizes = [str(d) for d in shape[1:] if isinstance(d, str) or d < 0]
-        if open_sizes:
-            raise ModelError(
-                f"the input {info.name!r} has the shape {shape}, whose sizes {', '.join(open_sizes)} are open; "
-                f"export the model with fixed sizes, or give them as from_onnx(..., shapes={{{info.name!r}: [...]}})"
-            )
-        return Tensor(element(kind.elem_type), tuple(shape))
+        return types
 
     def value(self, name: str, reader: str) -> Value:
         """Return the value of a name in the model."""
@@ -155,7 +171,7 @@ class Importer:
             self.add_unknown(node, inputs, label)
             return
         try:
-            meaning = self.meaning(node, attributes, inputs, label)
+            meaning = self.agreement.reached(inputs, lambda: self.meaning(node, attributes, inputs, label))
         except (GraphRewriteError, Unfit, ValueError) as error:
             if self.unknown.is_assumed(node) and not isinstance(error, Unfit):
                 # It may be right, and the assumed type of its operand wrong.
@@ -254,6 +270,8 @@ class Importer:
             value = inputs[index] if index < len(inputs) else None
             if value is not None:
                 attributes[ours] = convert(self.static(value, index, ours))
+                if holds_symbols(attributes[ours]):
+                    raise Unfit(f"its input {index} ({ours}) must be a number, and is the open size {attributes[ours]}")
         attributes = {ours: value for ours, value in attributes.items() if value is not None}
         indices = entry.operands or tuple(i for i in range(len(inputs)) if i not in entry.constants)
         operands: list[Any] = [inputs[i] if i < len(inputs) else None for i in indices]
@@ -282,13 +300,13 @@ class Importer:
             if not inputs:
                 kinds = {name: self.graph.result_type(name) for name in self.graph.inputs}
                 shapes = ", ".join(
-                    f"{name!r}: {list(kind.shape)}"
+                    f"{name!r}: {list(map(str, kind.shape))}"
                     for name, kind in kinds.items()
-                    if isinstance(kind, Tensor) and any(isinstance(size, str) for size in kind.shape)
+                    if any(isinstance(size, str) for size in kind.shape)
                 )
                 raise Unfit(
-                    f"its input {index} ({ours}) is computed from sizes that are open; give all sizes as numbers by "
-                    f"from_onnx(..., shapes=...) for {shapes or 'the inputs'}"
+                    f"its input {index} ({ours}) is computed from sizes that are open, in a way that no expression of "
+                    f"sizes says; give numbers by from_onnx(..., shapes=...) for {shapes or 'the inputs'}"
                 )
             call = f"from_onnx(..., constants={{{', '.join(f'{name!r}: ...' for name in inputs)}}})"
             raise OpenSizesError(
@@ -308,8 +326,3 @@ class Importer:
                 continue
             pending += [operand.node for operand in self.graph.operands(node)]
             self.graph.remove_node(node)
-
-
-def _open_size(name: str) -> str:
-    """The name of a symbolic batch; an expression such as ``2*batch`` becomes ``N``."""
-    return name if name.isidentifier() else "N"

@@ -19,7 +19,10 @@ def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
     through rewrites. Empty entries are omitted, as are doc strings equal to ``copies``.
     """
     nodes = {}
+    kept = {name for node in graph for name in graph.origin(node)}
     for node in proto.graph.node:
+        if (node.name or next(iter(node.output), "")) not in kept:
+            continue  # it computed a size, say, and is gone
         record = {} if node.doc_string == copies else _record_of(node)
         if record:
             nodes[node.name or node.output[0]] = record
@@ -27,7 +30,7 @@ def keep_metadata(proto: onnx.ModelProto, graph: Graph, copies: str) -> None:
     if proto.graph.doc_string:
         record.setdefault("doc", proto.graph.doc_string)
     if nodes:
-        record["nodes"] = nodes
+        record["nodes"] = dict(sorted(nodes.items()))
     if record:
         graph.graph["origin"] = record
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrewrite import Graph
 from graphrewrite.lowering.exchange.entry import Unfit
+from graphrewrite.lowering.exchange.size_agreement import linear
 
 __all__ = ["SizeNodes", "has_symbols"]
 
@@ -127,9 +128,17 @@ class SizeNodes:
     def computed(self, size: str, node: str) -> str:
         """Add nodes that compute a size from the symbols in it."""
         tree = ast.parse(size.replace("?", _UNKNOWN), mode="eval").body
-        if isinstance(tree, ast.Name):
-            raise Unfit(f"no value that is computed before it has an axis of the size {size!r}")
-        return self.expression(tree, node)
+        return self.solved(size) if isinstance(tree, ast.Name) else self.expression(tree, node)
+
+    def solved(self, symbol: str) -> str:
+        """Add nodes that compute a symbol from an input's size that is a multiple of it, plus a number."""
+        for size, axis in self.inputs.items():
+            form = linear(size)
+            if form is not None and form[0] == symbol:
+                _, step, offset = form
+                multiple = self.add("Sub", [self.value(size, axis[0]), self.constant([offset])])
+                return self.add("Div", [multiple, self.constant([step])])
+        raise Unfit(f"no value that is computed before it has an axis of the size {symbol!r}")
 
     def expression(self, tree: ast.expr, node: str) -> str:
         """Add nodes that compute an expression."""

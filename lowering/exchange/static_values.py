@@ -1,21 +1,68 @@
-"""Values of a graph that depend on no input: shapes and sizes that exporters compute."""
+"""Values of a graph that depend on no input's values: shapes and sizes that exporters compute."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
 from graphrewrite import Graph
 from graphrewrite.graph import Value
-from graphrewrite.lowering.exchange.attribute_values import Symbol
-from graphrewrite.types import Type
+from graphrewrite.lowering.exchange.symbols import as_number, greater, lesser, settled
+from graphrewrite.types import Type, element_dtype, product
 
 __all__ = ["StaticValues"]
 
 _LARGEST = 1 << 16
 """Most entries of a static value: a corrupt header cannot make larger arrays."""
+
+_SHAPES = ("shape", "size")
+"""Ops that read the type of their operand only."""
+
+_MOVES = frozenset(
+    {
+        *("concat", "expand", "flatten", "gather", "gather_elements", "gather_nd", "identity", "reshape"),
+        *("scatter_elements", "scatter_nd", "slice", "split", "squeeze", "tile", "transpose", "unsqueeze", "where"),
+    }
+)
+"""Ops that move entries of any kind."""
+
+
+def _reduced(ufunc: np.ufunc) -> Callable[..., Any]:
+    def reduce(x: np.ndarray, *, axes: Sequence[int] | None = None, keep_dims: bool = True) -> Any:
+        for axis in sorted((a % x.ndim for a in (range(x.ndim) if axes is None else axes)), reverse=True):
+            x = ufunc.reduce(x, axis=axis, keepdims=keep_dims)
+        return x
+
+    return reduce
+
+
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    "add": np.add,
+    "cast": lambda x, **_: x,
+    "ceil": np.ceil,
+    "div": np.true_divide,
+    "equal": np.equal,
+    "floor": np.floor,
+    "greater": np.greater,
+    "greater_or_equal": np.greater_equal,
+    "less": np.less,
+    "less_or_equal": np.less_equal,
+    "maximum": greater,
+    "minimum": lesser,
+    "mod": lambda x, y, **_: np.mod(x, y),
+    "mul": np.multiply,
+    "neg": np.negative,
+    "reduce_max": _reduced(greater),
+    "reduce_min": _reduced(lesser),
+    "reduce_prod": _reduced(np.multiply),
+    "reduce_sum": _reduced(np.add),
+    "sub": np.subtract,
+}
+"""Meaning of ops on arrays of objects some of which are symbolic numbers."""
 
 
 class StaticValues:
@@ -34,8 +81,7 @@ class StaticValues:
             if node in self.computed:
                 pending.pop()
                 continue
-            sources = [] if self.graph.nodes[node]["type"] == "shape" else self._sources(node)
-            missing = [source for source in sources if source not in self.computed]
+            missing = [source for source in self._sources(node) if source not in self.computed]
             if missing:
                 pending += missing
             else:
@@ -51,11 +97,11 @@ class StaticValues:
             node = pending.pop()
             if node not in upstream:
                 upstream.add(node)
-                pending += [] if self.graph.nodes[node]["type"] == "shape" else self._sources(node)
+                pending += self._sources(node)
         return [name for name in self.graph.inputs if name in upstream]
 
     def _sources(self, node: str) -> list[str]:
-        return [operand.node for operand in self.graph.operands(node)]
+        return [] if self.graph.nodes[node]["type"] in _SHAPES else [o.node for o in self.graph.operands(node)]
 
     def _compute(self, node: str) -> tuple[np.ndarray, ...] | None:
         data = self.graph.nodes[node]
@@ -63,13 +109,13 @@ class StaticValues:
             return (np.asarray(data["value"]),)
         if data["type"] == "input":
             return None
-        if data["type"] == "shape":
+        if data["type"] in _SHAPES:
             (operand,) = self.graph.operands(node)
-            return (self._shape(self.graph.result_type(*operand), **self.graph.attributes(node)),)
+            return (self._sizes(self.graph.result_type(*operand), data["type"], **self.graph.attributes(node)),)
         op = self.graph.op(node)
         if op.stateful or any(isinstance(each, Graph) for each in data.values()):
             return None  # a loop may take long
-        if any(_entries(kind) > _LARGEST for kind in _results(data["result"])):
+        if not all(map(_is_small, _results(data["result"]))):
             return None
         arrays = []
         for operand in self.graph.operands(node):
@@ -77,25 +123,34 @@ class StaticValues:
             if values is None:
                 return None
             arrays.append(values[operand.result])
-        with np.errstate(all="ignore"), suppress(Exception):  # a symbolic size defies arithmetic: then it is not known
-            if data["type"] == "cast" and arrays[0].dtype == object:
-                return (arrays[0],)
-            return op.compute(arrays, self.graph.attributes(node))
+        attributes = self.graph.attributes(node)
+        with np.errstate(all="ignore"), suppress(Exception):  # a symbolic size defies most ops: then it is not known
+            if not any(array.dtype == object for array in arrays):
+                return op.compute(arrays, attributes)
+            if op.name in _ARITHMETIC:
+                found: tuple[Any, ...] = (_ARITHMETIC[op.name](*arrays, **attributes),)
+            elif op.name in _MOVES:
+                found = op.compute(arrays, attributes)
+            else:
+                return None
+            return tuple(
+                settled(np.asarray(array), element_dtype(kind.element))
+                for array, kind in zip(found, _results(data["result"]), strict=True)
+            )
         return None
 
     @staticmethod
-    def _shape(kind: Type, *, start: int, end: int | None) -> np.ndarray:
-        sizes = kind.shape[slice(start, end)]
-        if all(isinstance(size, int) for size in sizes):
-            return np.asarray(sizes, np.int64)
+    def _sizes(kind: Type, what: str, *, start: int = 0, end: int | None = None) -> np.ndarray:
+        sizes = [product(kind.shape)] if what == "size" else kind.shape[start:end]
         array = np.empty(len(sizes), object)
-        array[:] = [Symbol(size) if isinstance(size, str) else size for size in sizes]
-        return array
+        array[:] = [as_number(size) for size in sizes]
+        return settled(array.reshape(()) if what == "size" else array, np.dtype(np.int64))
 
 
 def _results(kind: Type | tuple[Type, ...]) -> tuple[Type, ...]:
     return kind if isinstance(kind, tuple) else (kind,)
 
 
-def _entries(kind: Type) -> int:
-    return math.prod(size for size in kind.shape if isinstance(size, int))
+def _is_small(kind: Type) -> bool:
+    sizes = [size for size in kind.shape if isinstance(size, int)]
+    return len(sizes) == len(kind.shape) and math.prod(sizes) <= _LARGEST

@@ -15,13 +15,15 @@ from graphrewrite.lowering.exchange.attribute_values import (
     number,
     numbers,
     scalar,
+    size,
     sizes,
     truth,
     whole,
     word,
 )
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.types import Dimension, element_dtype, element_of
+from graphrewrite.lowering.exchange.symbols import Symbol
+from graphrewrite.types import Dimension, Size, element_dtype, element_of
 
 __all__ = ["MOVEMENT"]
 
@@ -123,19 +125,23 @@ def _as_tensor(attributes: dict[str, Any], _: Sequence[Tensor]) -> dict[str, Any
 
 
 def _entry(value: Any) -> Any:
-    """The one entry of an array, which keeps its dtype."""
-    return np.asarray(value).reshape(())[()]
+    """The one entry of an array, which keeps its dtype, or a size."""
+    entry: Any = np.asarray(value).reshape(())[()]
+    return entry.whole if isinstance(entry, Symbol) else entry
 
 
 def _typed_range(attributes: dict[str, Any], _: object) -> dict[str, Any]:
-    # ONNX has no attribute for the type: the operands tell it.
-    kind = element_of(attributes["start"].dtype)
-    return {**{name: value.item() for name, value in attributes.items()}, "element": kind}
+    # ONNX has no attribute for the type: the operands tell it, and sizes are integers unless another one is a float.
+    kinds = [element_of(value.dtype) for value in attributes.values() if not isinstance(value, Size)]
+    numbers = {name: value if isinstance(value, Size) else value.item() for name, value in attributes.items()}
+    return {**numbers, "element": next(iter(kinds), "i64")}
 
 
 def _range_in_type(attributes: dict[str, Any], _: object) -> dict[str, Any]:
     dtype = element_dtype(attributes["element"])
-    return {name: dtype.type(attributes[name]) for name in ("start", "limit", "delta")}
+    numbers = {name: attributes[name] for name in ("start", "limit", "delta")}
+    typed = {name: value if isinstance(value, str) else dtype.type(value) for name, value in numbers.items()}
+    return {**typed, "element": attributes["element"]}
 
 
 def _same_kind(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any]:
@@ -177,12 +183,12 @@ MOVEMENT: tuple[Entry, ...] = (
     Entry("GatherElements", op.gather_elements, _AXIS),
     Entry("GatherND", op.gather_nd, {"batch_dims": ("batch_dims", whole)}),
     Entry("NonZero", op.nonzero),
-    Entry("OneHot", op.one_hot, _AXIS, {1: ("depth", whole)}, operands=(0, 2)),
+    Entry("OneHot", op.one_hot, _AXIS, {1: ("depth", size)}, operands=(0, 2)),
     Entry(
         "Pad",
         op.pad,
         {"mode": ("mode", word)},
-        {1: ("pads", integers), 2: ("fill", scalar), 3: ("axes", integers)},
+        {1: ("pads", sizes), 2: ("fill", scalar), 3: ("axes", integers)},
         complete=_pads,
     ),
     Entry(
@@ -214,22 +220,22 @@ MOVEMENT: tuple[Entry, ...] = (
     Entry(
         "Slice",
         op.slice,
-        constants={i: (name, integers) for i, name in enumerate(("starts", "ends", "axes", "steps"), start=1)},
+        constants={1: ("starts", sizes), 2: ("ends", sizes), 3: ("axes", integers), 4: ("steps", integers)},
     ),
     Entry("SpaceToDepth", op.space_to_depth, {"blocksize": ("block_size", whole), "mode": ("mode", word)}),
     Entry(
         "Split",
         op.split,
         {**_AXIS, "num_outputs": ("count", whole)},
-        {1: ("sizes", integers)},
+        {1: ("sizes", sizes)},
         complete=_parts,
         counted="count",
     ),
     Entry("Squeeze", op.squeeze, _AXES, {1: ("axes", integers)}, complete=_axes_of_one),
     Entry("TensorScatter", op.tensor_scatter, {**_AXIS, "mode": ("mode", word)}),
-    Entry("Tile", op.tile, constants={1: ("repeats", integers)}),
+    Entry("Tile", op.tile, constants={1: ("repeats", sizes)}),
     Entry("Transpose", op.transpose, {"perm": ("perm", integers)}, complete=_reversed_axes),
-    Entry("Trilu", op.trilu, {"upper": ("upper", truth)}, {1: ("k", whole)}),
+    Entry("Trilu", op.trilu, {"upper": ("upper", truth)}, {1: ("k", size)}),
     Entry("Unique", op.unique, {**_AXIS, "sorted": ("sorted", truth)}),
     Entry("Unsqueeze", op.unsqueeze, _AXES, {1: ("axes", integers)}),
 )

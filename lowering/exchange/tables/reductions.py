@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphrewrite import Tensor, op
-from graphrewrite.lowering.exchange.attribute_values import integers, snake_case, truth, whole
+from graphrewrite.lowering.exchange.attribute_values import integers, size, snake_case, truth, whole
 from graphrewrite.lowering.exchange.entry import Entry, same_names
 
 __all__ = ["REDUCTIONS"]
@@ -51,6 +51,6 @@ REDUCTIONS: tuple[Entry, ...] = (
     Entry("Hardmax", op.hardmax, _AXIS),
     Entry("LogSoftmax", op.log_softmax, _AXIS),
     Entry("Softmax", op.softmax, _AXIS),
-    Entry("TopK", op.top_k, {**_AXIS, **same_names(truth, "largest", "sorted")}, {1: ("k", whole, lambda k: (k,))}),
+    Entry("TopK", op.top_k, {**_AXIS, **same_names(truth, "largest", "sorted")}, {1: ("k", size, lambda k: (k,))}),
     Entry("graphrewrite.softmin", op.softmin, _AXIS),
 )
