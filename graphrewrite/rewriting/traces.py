@@ -324,5 +324,5 @@ class _Recorder:
         now = self.clock = perf_counter()
         edit = difference(self.old, graph)
         if not edit.is_empty:
-            self.steps.append((name, self.sources[name], Change(None, edit), now - self.last))
+            self.steps.append((name, self.sources.get(name, ""), Change(None, edit), now - self.last))
         self.last = now

@@ -13,6 +13,7 @@ import numpy as np
 
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
+from graphrewrite.lowering.errors import OpenSizesError
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.generic_nodes import free_names_of
 from graphrewrite.op.control_flow import ENDLESS
@@ -27,6 +28,8 @@ __all__ = ["add_control_flow", "is_control_flow", "write_control_flow"]
 
 _ATTEMPTS = 16
 """Imports of the body of a loop, until the sizes that iterations change are known."""
+_MOST = 1000
+"""Nodes of ONNX that a loop may be repeated as."""
 
 
 def is_control_flow(node: Any) -> bool:
@@ -42,9 +45,10 @@ def add_control_flow(importer: Importer, node: Any, inputs: Sequence[Value | Non
 
 
 class _Captured:
-    """Values that subgraphs of a node read from around it, in the order of their nodes' names."""
+    """Values that subgraphs of a node read from around it, in the order of their nodes' names; and its own inputs."""
 
-    def __init__(self, importer: Importer, subgraphs: Iterable[Any]) -> None:
+    def __init__(self, importer: Importer, subgraphs: Iterable[Any], given: Iterable[Value | None] = ()) -> None:
+        self.given = [value for value in given if value is not None]
         names = dict.fromkeys(name for graph in subgraphs for name in free_names_of(graph))
         self.importer = importer
         self.names = {name: importer.values[name] for name in names if name in importer.values}
@@ -73,7 +77,13 @@ class _Captured:
                 self.importer.consumed.append(value.node)
             elif name in self.names:
                 child.values[name] = added[self.names[name].node, self.names[name].result]
-        return child.run(subgraph.node)
+        try:
+            return child.run(subgraph.node)
+        except OpenSizesError as error:
+            # The inputs of the body depend on those of the graph around it.
+            known = self.importer.known
+            around = dict.fromkeys(name for value in (*self.given, *self.values) for name in known.inputs(value))
+            raise OpenSizesError(str(error), tuple(around)) from None
 
 
 # ---------------------------------------------------------------------- import
@@ -101,7 +111,7 @@ def _import_loop(importer: Importer, attributes: Mapping[str, Any], inputs: list
     values: list[Any] = list(given)
     if len(subgraph.input) != 2 + len(values):
         raise Unfit(f"its body has {len(subgraph.input)} inputs, and needs {2 + len(values)}")
-    captured = _Captured(importer, [subgraph])
+    captured = _Captured(importer, [subgraph], inputs)
     ranks = [len(info.type.tensor_type.shape.dim) for info in subgraph.input]
 
     def body_for(types: Sequence[Type]) -> Graph:
@@ -116,7 +126,14 @@ def _import_loop(importer: Importer, attributes: Mapping[str, Any], inputs: list
 
         return captured.body(subgraph, prepare)
 
-    body = _settled(body_for, [value.type for value in values])
+    try:
+        body = _settled(body_for, [value.type for value in values])
+    except OpenSizesError:
+        # With the number of the iteration known, all sizes may be.
+        repeated = _repeated(importer, subgraph, count, condition, values)
+        if repeated is None:
+            raise
+        return repeated
     missing = (("count", count, ENDLESS, Tensor("i64", ())), ("condition", condition, True, Tensor("bool", ())))
     operands = [
         importer.graph.constant(neutral, type=kind, name=importer.free(f"{label}.{what}")) if given is None else given
@@ -124,6 +141,30 @@ def _import_loop(importer: Importer, attributes: Mapping[str, Any], inputs: list
     ]
     carried = {"carried": len(values)} if captured.values else {}
     return _added(importer, op.loop, [*operands, *values, *captured.values], {"body": body, **carried}, label)
+
+
+def _repeated(
+    importer: Importer, subgraph: Any, count: Value | None, condition: Value | None, values: list[Value]
+) -> tuple[Value, ...] | None:
+    """Import the nodes of a body once for each iteration; None where the number of these is not known, or large."""
+    known, graph = importer.known, importer.graph
+    limit = np.array(ENDLESS) if count is None else known.array(count)
+    again = np.array(True) if condition is None else known.array(condition)
+    names, rows = [info.name for info in subgraph.input], list[Sequence[Value]]()
+    ranks = [len(info.type.tensor_type.shape.dim) for info in subgraph.input]
+    while limit is not None and again is not None and again.item() and len(rows) < limit.item():
+        if (len(rows) + 1) * len(subgraph.node) > _MOST:
+            return None
+        entries = (np.int64(len(rows)), np.True_)
+        own = [graph.constant(np.full((1,) * min(r, 1), x)) for r, x in zip(ranks, entries, strict=False)]
+        going, *results = importer.inlined(subgraph, dict(zip(names, [*own, *values], strict=True)))
+        importer.consumed += [value.node for value in (*own, going)]
+        again, values = known.array(going), results[: len(values)]
+        rows.append(results[len(values) :])
+    if limit is None or again is None or not (rows or len(subgraph.output) == 1 + len(values)):
+        return None
+    stacks = [op.concat(*(op.unsqueeze(each, axes=(0,)) for each in row), axis=0) for row in zip(*rows, strict=True)]
+    return (*values, *stacks)
 
 
 def _settled(body_for: Callable[[Sequence[Type]], Graph], types: Sequence[Type]) -> Graph:
@@ -160,7 +201,7 @@ def _import_scan(importer: Importer, attributes: Mapping[str, Any], inputs: list
     if carried < 0 or stacked < 0 or len(subgraph.input) != len(values):
         raise Unfit(f"its body has {len(subgraph.input)} inputs and {len(subgraph.output)} outputs, which do not fit")
     axes = list(attributes.get("scan_input_axes", ())) or [0] * sequences
-    captured = _Captured(importer, [subgraph])
+    captured = _Captured(importer, [subgraph], inputs)
     types = [value.type for value in values]
     for index, axis in enumerate(axes, start=carried):
         rank = len(types[index].shape)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphrewrite import Graph, Tensor
+from graphrewrite.hierarchy.graph_ops import nested_graphs
 from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
 from graphrewrite.lowering.exchange.control_flow import write_control_flow
@@ -331,10 +332,10 @@ def by_our_op(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
 def opset_needed(graph: Graph, table: Mapping[str, tuple[Entry, ...]]) -> int:
     """Return the first version of ONNX's ops that has the ops and the element types of a graph."""
     versions = [1]
-    for node in graph:
-        kinds = graph.nodes[node].get("result", ())
+    for _, data in (node for each in nested_graphs(graph) for node in each.nodes(data=True)):
+        kinds = data.get("result", ())
         versions += [_SINCE.get(str(k.element), 1) for k in (kinds if isinstance(kinds, tuple) else (kinds,))]
-        entries = table.get(graph.nodes[node]["type"], ())
+        entries = table.get(data["type"], ())
         versions += [_SINCE.get(entry.onnx, 1) for entry in entries[:1]]
     return max(versions)
 

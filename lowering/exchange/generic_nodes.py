@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from graphrewrite import Graph, Tensor, op
 from graphrewrite.graph import Value
+from graphrewrite.hierarchy.graph_ops import nested_graphs
 from graphrewrite.lowering.errors import ModelError, UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import element
 from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes
@@ -167,11 +168,11 @@ def free_names_of(graph: Any) -> Iterator[str]:
 
 def refuse_unknown(graph: Graph) -> None:
     """Raise `UnsupportedOpsError` if a graph has generic nodes, naming all of them."""
-    ops: Mapping[str, Any] = graph.ops
     unknown = [
-        f"{graph.nodes[node]['type']} ({node})"
-        for node in graph.in_order()
-        if isinstance(ops.get(graph.nodes[node].get("type", "")), Generic)
+        f"{each.nodes[node]['type']} ({node})"
+        for each in nested_graphs(graph)
+        for node in each.in_order()
+        if isinstance(each.ops.get(each.nodes[node].get("type", "")), Generic)
     ]
     if unknown:
         raise UnsupportedOpsError(

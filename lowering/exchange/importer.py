@@ -192,6 +192,8 @@ class Importer:
         """Add an If, Loop or Scan; a generic node where its subgraphs have no bodies here."""
         try:
             results = add_control_flow(self, node, inputs, label)
+        except OpenSizesError as error:
+            raise OpenSizesError(f"node {label!r} ({node.op_type}): {error}", error.inputs) from None
         except (GraphRewriteError, Unfit, ValueError) as error:
             try:
                 self.add_unknown(node, inputs, label)
@@ -215,9 +217,9 @@ class Importer:
                 child.values[name] = child.graph.input(name, self.values[name].type)
         return child.run(graph.node)
 
-    def inlined(self, graph: Any) -> tuple[Value, ...]:
-        """Import the nodes of a subgraph without inputs in place of its node; return its results."""
-        outer, self.values = self.values, dict(self.values)
+    def inlined(self, graph: Any, given: Mapping[str, Value] | None = None) -> tuple[Value, ...]:
+        """Import the nodes of a subgraph in place of its node, with values for its inputs; return its results."""
+        outer, self.values = self.values, {**self.values, **(given or {})}
         for tensor in graph.initializer:
             self.constant(tensor.name, array_of(tensor), element(tensor.data_type))
         for node in graph.node:

@@ -12,11 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from graphrewrite import Graph, Module, Tensor, diff, evaluate, op, verify
+from graphrewrite import Graph, Module, Tensor, diff, evaluate, op, rewrite, rule, trace, verify
 from graphrewrite.errors import GraphRewriteError, ParseError, SerialError, TypeMismatchError, VerificationError
 from graphrewrite.formats.json.decode_graph import from_dict
 from graphrewrite.formats.json.encode_graph import to_dict
 from graphrewrite.formats.text import to_text
+from graphrewrite.graph import Operand
+from graphrewrite.graph.rewiring import rewire
+from graphrewrite.hierarchy.graph_ops import nested_graphs
+from graphrewrite.op import generic
+from graphrewrite.rules import RULES, choose_branch, drop_identity, unroll_loops
 
 DOUBLE = Graph.parse("graph double\nx = input() : f32[N]\ny = add(x, x)\nd = output(y)")
 NEGATIVE = Graph.parse("graph negative\nx = input() : f32[N]\ny = neg(x)\nn = output(y)")
@@ -216,3 +221,102 @@ class TestGraphsAsAttributes:
             from_dict(data)
         with pytest.raises(SerialError, match="there is no body 'duble'"):
             from_dict(json.loads(json.dumps(to_dict(three())).replace('"$body": "double"', '"$body": "duble"')))
+
+
+class TestRewriting:
+    def nested(self) -> Graph:
+        """A choice whose branch holds a loop with an identity in it."""
+        body = Graph.parse("""graph body
+i = input() : i64[]
+x = input() : f32[N]
+same = identity(x)
+y = add(same, x)
+true = constant(value=1) : bool[]
+go_on = output(true)
+last = output(y)""")
+        branch = Graph("branch")
+        x = branch.input("x", Tensor("f32", ("N",)))
+        branch.output("y", op.loop(np.int64(2), np.bool_(True), op.identity(x), body=body))
+        g = Graph("g")
+        c, x = g.input("c", Tensor("bool", ())), g.input("x", Tensor("f32", ("N",)))
+        g.output("y", op.cond(c, x, then=branch, otherwise=NEGATIVE))
+        return g
+
+    @staticmethod
+    def inside(graph: Graph) -> list[str]:
+        return sorted(data["type"] for each in nested_graphs(graph) for _, data in each.nodes(data=True))
+
+    def test_rules_rewrite_bodies_at_any_depth(self):
+        g = self.nested()
+        before = str(g)
+        rewritten = rewrite(g, [drop_identity], verify=True)
+        assert str(g) == before
+        assert "identity" in self.inside(g)
+        assert "identity" not in self.inside(rewritten)
+        for c in (True, False):
+            assert evaluate(rewritten, {"c": c, "x": [1, 2]})["y"].tolist() == ([4, 8] if c else [-1, -2])
+        found = trace(g, [drop_identity])
+        assert (found.graph, [step.rule for step in found.steps]) == (rewritten, ["rewrite_bodies"])
+
+    def test_in_place_they_change_at_once_or_not_at_all(self):
+        g, wanted = self.nested(), rewrite(self.nested(), [drop_identity])
+        assert rewrite(g, [drop_identity], copy=False) is g
+        assert g == wanted
+
+        def fail(x):
+            raise ValueError("it fails")
+
+        @rule
+        def wrong(x):
+            """A rule that fails below its match."""
+            yield op.neg(x)
+            return fail(x)
+
+        h = self.nested()
+        with pytest.raises(GraphRewriteError) as caught:
+            rewrite(h, [drop_identity, wrong], copy=False)
+        assert "in the otherwise of 'cond_1'" in caught.value.__notes__
+        assert h == self.nested()
+
+    def test_at_one_place_only_that_is_rewritten(self):
+        g = self.nested()
+        assert rewrite(g, [drop_identity], at="cond_1") == g
+
+    def test_a_branch_that_is_known_stands_in_place_of_the_choice(self):
+        for c, wanted in ((True, [4, 8]), (False, [-1, -2])):
+            g = self.nested()
+            true = g.constant(np.bool_(c))
+            rewire(g, "c", Operand(true.node))
+            chosen = rewrite(g, (choose_branch, unroll_loops), verify=True)
+            assert {"cond", "loop"}.isdisjoint(self.inside(chosen))
+            assert evaluate(chosen, {"c": True, "x": [1, 2]})["y"].tolist() == wanted
+
+    @given(st.integers(0, 4), st.booleans(), st.booleans())
+    def test_unrolled_scans_compute_the_same(self, length, back, turned):
+        g = Graph("g")
+        total, x = g.input("total", Tensor("f32", ())), g.input("x", Tensor("f32", (3, length)))
+        settings = {"axes": [1], "backwards": [back], "output_axes": [1], "output_backwards": [turned]}
+        for i, value in enumerate(op.scan(total, x, np.float32(2), body=RUNNING, carried=1, **settings)):
+            g.output(f"y{i}", value)
+        unrolled = rewrite(g, unroll_loops, verify=True)
+        assert ("scan_1" in unrolled) == (length == 0)
+        fed = {"total": 1, "x": np.arange(3 * length).reshape(3, length)}
+        for name, array in evaluate(g, fed).items():
+            np.testing.assert_array_equal(evaluate(unrolled, fed)[name], array)
+
+    def test_what_would_become_large_stays(self):
+        g = Graph("g")
+        x = g.input("x", Tensor("f32", ("N",)))
+        body = self.nested().nodes["cond_1"]["then"].nodes["loop_1"]["body"]
+        g.output("y", op.loop(np.int64(10_000), np.bool_(True), x, body=body))
+        assert rewrite(g, unroll_loops) == g
+
+    def test_a_body_with_state_is_never_folded(self):
+        drawn = Graph("drawn", ops=[generic("Draw")])
+        drawn.output("y", generic("Draw")(drawn.input("x", Tensor("f32", (2,)))))
+        g = Graph("g")
+        x = g.constant(np.float32([1, 2]))
+        c = g.input("c", Tensor("bool", ()))
+        for i in range(2):
+            g.output(f"y{i}", op.cond(c, x, then=drawn, otherwise=drawn))
+        assert [n for n in rewrite(g, RULES) if n.startswith("cond")] == ["cond_1", "cond_2"]

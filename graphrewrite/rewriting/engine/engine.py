@@ -17,6 +17,7 @@ from graphrewrite.graph.provenance import Provenance
 from graphrewrite.graph.storage import stores_plainly
 from graphrewrite.rewriting.engine.affected_nodes import Neighbourhood, affected_nodes_of
 from graphrewrite.rewriting.engine.attempt import Change, attempt_of
+from graphrewrite.rewriting.engine.bodies import BodyRewriting
 from graphrewrite.rewriting.engine.journal import Journal
 from graphrewrite.rewriting.engine.members import PatternRule
 from graphrewrite.rewriting.engine.rule_index import ANY, Entry, Index, entries_of
@@ -59,10 +60,12 @@ class Engine:
         limit: int,
         watcher: Any,
         journal: Journal | None,
+        bodies: BodyRewriting | None = None,
         interrupts: DeferredInterrupts | None = None,
     ) -> None:
         self.graph, self.rules, self.passes, self.strategy = graph, rules, passes, strategy
         self.limit, self.watcher, self.journal, self.interrupts = limit, watcher, journal, interrupts
+        self.bodies = bodies
         # The types of a plain digraph name no ops: it is verified only by checks that are named.
         wanted = (CHECKS if isinstance(graph, Graph) else ()) if isinstance(verify, bool) else verify
         self.table = Table(wanted) if verify and wanted else None
@@ -109,6 +112,8 @@ class Engine:
             changed = self.neighbourhood.is_unbounded and self.steps > steps and not self.strategy.is_single
             for member in self.passes:
                 changed |= self.run_pass(member)
+            if self.bodies is not None and self.bodies.is_needed(self.graph):
+                changed |= self.run_pass(self.bodies)
             changed &= not self.strategy.is_single
         # The graph leaves the engine: write origins, let fresh names follow its nodes, drop networkx's stale caches.
         self.provenance.settle()

@@ -16,6 +16,7 @@ from graphrewrite.hierarchy.membership import rebind
 from graphrewrite.hierarchy.module import Module
 from graphrewrite.hierarchy.region_tracking import RegionTracking, tracking_regions
 from graphrewrite.rewriting.engine.attempt import Change
+from graphrewrite.rewriting.engine.bodies import BodyRewriting
 from graphrewrite.rewriting.engine.engine import Engine
 from graphrewrite.rewriting.engine.journal import Journal
 from graphrewrite.rewriting.engine.members import GraphRewriting, PatternRule, Rules, members_of
@@ -67,8 +68,8 @@ def rewrite(
     Parameters
     ----------
     graph : Graph, networkx.DiGraph or Module
-        Any graph; the result is of its class. Of a module, every graph is rewritten, those included that a rule
-        brings along as graph ops.
+        Any graph; the result is of its class. Graphs that are attributes of its nodes are rewritten as well, unless
+        `at` is given. Of a module, every graph is rewritten, those included that a rule brings along as graph ops.
     rules : iterable of Rule and Pass
         A rule set.
     at : node or list of nodes, optional
@@ -153,6 +154,10 @@ def rewrite(
                 names = graph._node if journal is None else journal.names
                 options["watcher"] = follower = tracking_regions(edited, watcher)
                 options.update(names=names, journal=journal, interrupts=None if journal is None else interrupts)
+                if isinstance(edited, Graph) and at is None:
+                    again: dict[str, Any] = {"once": once, "order": order, "first": first, "measure": measure}
+                    again.update(verify=verify, limit=limit)
+                    options["bodies"] = BodyRewriting(lambda body: rewrite(body, members, **again), journal)
                 Engine(edited, own, passes, strategy, **options).run()
                 if isinstance(follower, RegionTracking):
                     follower.settle()

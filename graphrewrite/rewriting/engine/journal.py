@@ -18,6 +18,7 @@ class Journal(list[Any]):
         super().__init__()
         self.graph = graph
         self.names = list(graph)
+        self.bodies: list[tuple[Any, str, Any]] = []
         self.kept = {key: getattr(graph, key) for key in ("_fresh", "ops") if hasattr(graph, key)}
         if "ops" in self.kept:
             self.kept["ops"] = dict(self.kept["ops"])
@@ -28,6 +29,9 @@ class Journal(list[Any]):
         while self:
             step = self.pop()
             revert_edit(graph, Record(step, graph).edit if isinstance(step, tuple) else step)
+        for node, key, body in reversed(self.bodies):
+            if node in graph:
+                graph._node[node][key] = body
         for key, value in self.kept.items():
             setattr(graph, key, value)
         if stores_plainly(graph):  # reverted nodes are added at the end: restore the old order
