@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
+from graphrewrite.errors import EvaluationError, UnknownOpError
 from graphrewrite.execution.implementation import Implementation, check_implementations, insert_conversions
 from graphrewrite.execution.implementation.insertion import chosen
+from graphrewrite.execution.program.arguments import by_name, checked
 from graphrewrite.execution.program.call import Call, Values, constant_value
 from graphrewrite.execution.program.elsewhere import computed_by, opened
 from graphrewrite.execution.program.kernel import MANY, Kernel
@@ -23,7 +24,7 @@ from graphrewrite.graph.arguments import as_graph
 from graphrewrite.op import constant
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
-from graphrewrite.types import FixedPoint, Stream, Type, hold, out_of_range
+from graphrewrite.types import Type
 
 __all__ = ["Program", "compile_graph"]
 
@@ -68,9 +69,10 @@ class Program:
     constants: Mapping[str, tuple[np.ndarray, ...]]
     reals: tuple[Call, ...] = ()
 
-    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Return the values of the chosen nodes for inputs; thread-safe."""
-        arrays: Values = {name: (array,) for name, array in self._checked(inputs).items()}
+    def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
+        """Return the values of the chosen nodes for inputs, given as for `graphrewrite.Graph.evaluate`; thread-safe."""
+        given = by_name(self.inputs, inputs, named)
+        arrays: Values = {name: (array,) for name, array in checked(given, self.inputs, self.needed).items()}
         values = {**self.constants, **arrays}
         steps = self._steps(arrays)
         is_large = sum([array.size for (array,) in arrays.values()]) >= _LARGE
@@ -110,7 +112,8 @@ class Program:
         >>> [(node, results[0].tolist()) for node, results in program.watch({"x": [1, -2]})]
         [('x', [1.0, -2.0]), ('a', [-1.0, 2.0]), ('b', [0.0, 2.0]), ('y', [0.0, 2.0])]
         """
-        values: Values = {**self.constants, **{name: (array,) for name, array in self._checked(inputs).items()}}
+        arrays = checked(by_name(self.inputs, (inputs,), {}), self.inputs, self.needed)
+        values: Values = {**self.constants, **{name: (array,) for name, array in arrays.items()}}
         yield from list(values.items())
         with progress(self.steps, "evaluate") as shown:
             for step, dead in shown:
@@ -130,35 +133,6 @@ class Program:
         """The steps for large batches, translated on first use."""
         kept = {*self.results, *self.constants}
         return scheduled(self.reals, self.inputs, _single(self.constants), kept, reals=True)
-
-    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        for name in inputs:
-            if name not in self.inputs:
-                raise EvaluationError(
-                    f"there is no input {name!r}{did_you_mean(name, self.inputs)}; inputs are {', '.join(self.inputs)}"
-                )
-        checked = {}
-        for name, kind in self.inputs.items():
-            if name not in inputs:
-                if name in self.needed:
-                    raise EvaluationError(f"the input {name!r} is missing: {kind}")
-                continue
-            try:
-                array = hold(kind.element, inputs[name])
-            except (TypeError, ValueError, OverflowError) as error:
-                raise EvaluationError(
-                    f"the input {name!r} is {kind}, and its values cannot be converted: {error}"
-                ) from error
-            is_whole = array.dtype.kind in "iu" and not isinstance(kind.element, FixedPoint)
-            if is_whole and (message := out_of_range(kind.element, inputs[name])):
-                raise EvaluationError(f"the input {name!r} is {kind}, and {message}")
-            shape = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
-            if array.ndim != len(shape) or any(
-                isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)
-            ):
-                raise EvaluationError(f"the input {name!r} is {kind}, got an array of shape {list(array.shape)}")
-            checked[name] = array
-        return checked
 
 
 def compile_graph(
