@@ -9,6 +9,7 @@ import numpy as np
 
 from graphrewrite.execution.implementation import Implementation
 from graphrewrite.execution.program import compile_graph
+from graphrewrite.execution.program.arguments import by_name
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 
@@ -18,9 +19,7 @@ _FEW = 32
 """With fewer frames, translating a graph to instructions takes longer than it saves."""
 
 
-def evaluate(
-    graph: Graph, inputs: Mapping[str, Any], *, implementations: Iterable[Implementation] = ()
-) -> dict[str, np.ndarray]:
+def evaluate(graph: Graph, inputs: Any, *, implementations: Iterable[Implementation] = ()) -> dict[str, np.ndarray]:
     r"""Return the outputs of a graph for inputs.
 
     The graph is compiled on each call, as it may have changed; `graphrewrite.execution.compile_graph` compiles it once
@@ -30,8 +29,9 @@ def evaluate(
     ----------
     graph : Graph
         A graph of any level.
-    inputs : mapping of str to array-like
-        One array per input, batch first; mantissas if the type is fixed point.
+    inputs : mapping of str to array-like, or array-like
+        One array per input, batch first; mantissas if the type is fixed point. Only the array, if there is one input.
+        Lists of numbers are arrays, and so is what numpy takes for one, such as a tensor of PyTorch.
     implementations : iterable of Implementation
         Functions that compute ops in place of the ops' own; see `graphrewrite.execution.implementation`.
 
@@ -43,7 +43,7 @@ def evaluate(
     Raises
     ------
     EvaluationError
-        If an input is missing, unknown or of the wrong shape, an op is unknown, or an op fails; or if implementations
+        If inputs are missing, unknown or of the wrong shape, an op is unknown, or an op fails; or if implementations
         are passed and a node asks for a backend that none of them has.
 
     Examples
@@ -53,7 +53,8 @@ def evaluate(
     [[0.0, 2.0]]
     """
     graph = as_graph(graph, "that can be evaluated")
-    return evaluate_nodes(graph, inputs, graph.outputs, implementations=implementations)
+    given = by_name(graph.inputs, (inputs,), {})
+    return evaluate_nodes(graph, given, graph.outputs, implementations=implementations)
 
 
 def evaluate_nodes(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from os import PathLike
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import networkx as nx
 import numpy as np
 
+from graphrewrite.errors import GraphError
 from graphrewrite.op.op import Op
+from graphrewrite.op.symbolic import Symbolic
 from graphrewrite.runtime.display import Displayed
 from graphrewrite.schema import IrData
 from graphrewrite.types import Type
@@ -100,9 +102,51 @@ class GraphMethods(_Documents):
         """Compute the types of nodes anew, in place; see `graphrewrite.graph.type_inference.infer`."""
         return _above("graph.type_inference.infer")(self, nodes)
 
-    def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`."""
-        return _above("execution.evaluator.evaluate")(self, inputs)
+    def evaluate(self: Any, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
+        r"""Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`.
+
+        Parameters
+        ----------
+        *inputs : array-like, or one mapping of str to array-like
+            In the order of the inputs, or by name.
+        **named : array-like
+            By name.
+
+        Examples
+        --------
+        >>> from graphrewrite import Graph
+        >>> graph = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+        >>> graph.evaluate({"x": [-1, 2]})
+        {'y': array([0., 2.], dtype=float32)}
+        >>> graph.evaluate([-1, 2])["y"].tolist(), graph.evaluate(x=[-1, 2])["y"].tolist()
+        ([0.0, 2.0], [0.0, 2.0])
+        """
+        given = _above("execution.program.arguments.by_name")(self.inputs, inputs, named)
+        return _above("execution.evaluator.evaluate")(self, given)
+
+    def __call__(self: Any, /, *inputs: Any, **named: Any) -> Any:
+        r"""Return the output's array for values of the inputs; a tuple of arrays where there are several outputs.
+
+        Parameters
+        ----------
+        *inputs, **named
+            Arrays, as `evaluate` takes them. For values of a graph and variables of a rule, a graph becomes an op by
+            `graphrewrite.hierarchy.graph_op`, and its nodes are added by `graphrewrite.hierarchy.sequential`.
+
+        Examples
+        --------
+        >>> from graphrewrite import Graph
+        >>> graph = Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)")
+        >>> graph([-1, 2]).tolist()
+        [0.0, 2.0]
+        """
+        if any(isinstance(each, Symbolic) for each in (*inputs, *named.values())):
+            raise GraphError(
+                f"the graph {self.name!r} is called with arrays; graph_op(graph)(x) of graphrewrite.hierarchy adds a "
+                "node that is this graph, and sequential(graph)(x) adds its nodes"
+            )
+        outputs = tuple(self.evaluate(*inputs, **named).values())
+        return outputs[0] if len(outputs) == 1 else outputs
 
     @classmethod
     def parse(cls, text: str, *, ops: Iterable[Op] = ()) -> Graph:

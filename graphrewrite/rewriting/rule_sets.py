@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import networkx as nx
+
 from graphrewrite.errors import GraphRewriteError, did_you_mean
 from graphrewrite.rewriting.digraph_rules import GraphRule
 from graphrewrite.rewriting.passes import Pass, Pipeline
@@ -154,7 +156,7 @@ def _members(thing: Any, target: str) -> Iterable[Any]:
         if not members:
             raise NamingError(f"{target!r} is empty; name another, or put a rule into it")
         return members
-    if callable(thing) and not isinstance(thing, type):
+    if callable(thing) and not isinstance(thing, type | nx.Graph):
         return (thing,)
     kind = f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
     raise NamingError(

@@ -10,6 +10,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import networkx as nx
+
 from graphrewrite.errors import RewriteError
 from graphrewrite.formats.text import line_of_data
 from graphrewrite.formats.text.literal_printer import quote
@@ -247,7 +249,7 @@ def _phases(rules: Any) -> Iterator[Any]:
             yield from _phases(phase)
     elif isinstance(rules, Iterable):
         yield list(rules)
-    elif isinstance(rules, Pass) or hasattr(rules, "matches_at") or not callable(rules):
+    elif isinstance(rules, Pass | nx.Graph) or hasattr(rules, "matches_at") or not callable(rules):
         yield [rules]
     else:
         yield rules

@@ -216,7 +216,7 @@ def _stages(transformation: Any) -> Iterator[Callable[[Any], Any] | tuple[Single
         yield (transformation,)
     elif isinstance(transformation, Iterable) and not isinstance(transformation, str | bytes | nx.Graph | type):
         yield tuple(_member(m) for m in transformation)
-    elif callable(transformation) and not isinstance(transformation, type):
+    elif callable(transformation) and not isinstance(transformation, type | nx.Graph):
         _check_arguments(transformation)
         yield transformation
     else:

@@ -10,21 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from graphrewrite.errors import EvaluationError, UnknownOpError, did_you_mean
+from graphrewrite.errors import EvaluationError, UnknownOpError
 from graphrewrite.execution.implementation import Implementation, check_implementations, insert_conversions
 from graphrewrite.execution.implementation.insertion import chosen
+from graphrewrite.execution.program.arguments import by_name, checked
 from graphrewrite.execution.program.call import Call, Values, constant_value
 from graphrewrite.execution.program.elsewhere import computed_by, opened
 from graphrewrite.execution.program.kernel import MANY, Kernel
 from graphrewrite.execution.program.reuse import reusing
 from graphrewrite.execution.program.schedule import Steps, has_real_work, scheduled, with_ends
-from graphrewrite.execution.program.size_values import found_in_results, shape_of, sizes_of_inputs
+from graphrewrite.execution.program.size_values import found_in_results, sizes_of_inputs
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
 from graphrewrite.op import constant
 from graphrewrite.op.generic_op import Generic
 from graphrewrite.runtime.progress import progress
-from graphrewrite.types import FixedPoint, Type, hold, out_of_range
+from graphrewrite.types import Type
 
 __all__ = ["Program", "compile_graph"]
 
@@ -69,9 +70,9 @@ class Program:
     constants: Mapping[str, tuple[np.ndarray, ...]]
     reals: tuple[Call, ...] = ()
 
-    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Return the values of the chosen nodes for inputs; thread-safe."""
-        given = self._checked(inputs)
+    def __call__(self, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
+        """Return the values of the chosen nodes for inputs, given as for `graphrewrite.Graph.evaluate`; thread-safe."""
+        given = checked(by_name(self.inputs, inputs, named), self.inputs, self.needed)
         sizes = sizes_of_inputs(self.inputs, given)
         arrays: Values = {name: (array,) for name, array in given.items()}
         values = {**self.constants, **arrays}
@@ -113,7 +114,7 @@ class Program:
         >>> [(node, results[0].tolist()) for node, results in program.watch({"x": [1, -2]})]
         [('x', [1.0, -2.0]), ('a', [-1.0, 2.0]), ('b', [0.0, 2.0]), ('y', [0.0, 2.0])]
         """
-        given = self._checked(inputs)
+        given = checked(by_name(self.inputs, (inputs,), {}), self.inputs, self.needed)
         sizes = sizes_of_inputs(self.inputs, given)
         values: Values = {**self.constants, **{name: (array,) for name, array in given.items()}}
         yield from list(values.items())
@@ -146,35 +147,6 @@ class Program:
         """The steps for large batches, translated on first use."""
         kept = {*self.results, *self.constants}
         return scheduled(self.reals, self.inputs, _single(self.constants), kept, reals=True)
-
-    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        for name in inputs:
-            if name not in self.inputs:
-                raise EvaluationError(
-                    f"there is no input {name!r}{did_you_mean(name, self.inputs)}; inputs are {', '.join(self.inputs)}"
-                )
-        checked = {}
-        for name, kind in self.inputs.items():
-            if name not in inputs:
-                if name in self.needed:
-                    raise EvaluationError(f"the input {name!r} is missing: {kind}")
-                continue
-            try:
-                array = hold(kind.element, inputs[name])
-            except (TypeError, ValueError, OverflowError) as error:
-                raise EvaluationError(
-                    f"the input {name!r} is {kind}, and its values cannot be converted: {error}"
-                ) from error
-            is_whole = array.dtype.kind in "iu" and not isinstance(kind.element, FixedPoint)
-            if is_whole and (message := out_of_range(kind.element, inputs[name])):
-                raise EvaluationError(f"the input {name!r} is {kind}, and {message}")
-            shape = shape_of(kind)
-            if array.ndim != len(shape) or any(
-                isinstance(d, int) and d != s for d, s in zip(shape, array.shape, strict=True)
-            ):
-                raise EvaluationError(f"the input {name!r} is {kind}, got an array of shape {list(array.shape)}")
-            checked[name] = array
-        return checked
 
 
 def compile_graph(
