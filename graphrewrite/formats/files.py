@@ -24,10 +24,11 @@ from graphrewrite.runtime.file_system import sync
 from graphrewrite.runtime.interrupts import deferred_interrupts
 from graphrewrite.runtime.scratch import scratch_folder
 
-__all__ = ["LIMIT", "beside", "contents", "digest_of", "opened", "read_utf8", "replaced", "utf8"]
+__all__ = ["LIMIT", "beside", "contents", "digest_of", "named", "opened", "read_utf8", "replaced", "utf8"]
 
 LIMIT = 2**32
 """Default maximum size of a file, in bytes."""
+NPZ = ".npz"
 STAGING = ".graphrewrite-save-"
 """How the names of folders begin in which files wait for their place."""
 _MAPPED = 1 << 20
@@ -46,13 +47,17 @@ def beside(path: Path, digest: str) -> Path:
     >>> beside(Path("net.json"), "e3b0c44298fc1c149afb").name
     'net.json.e3b0c44298fc1c14.npz'
     """
-    named = path.with_name(f"{path.name}.{digest[:_SHOWN]}.npz")
-    early = _early(path)
-    return early if not lexists(named) and lexists(early) else named
+    found, early = named(path, digest), _early(path)
+    return early if not lexists(found) and lexists(early) else found
+
+
+def named(path: Path, digest: str, ending: str = NPZ) -> Path:
+    """Return how the file of arrays is called that is written with a file."""
+    return path.with_name(f"{path.name}.{digest[:_SHOWN]}{ending}")
 
 
 def _early(path: Path) -> Path:
-    return path.with_name(f"{path.name}.npz")
+    return path.with_name(f"{path.name}{NPZ}")
 
 
 @contextmanager
@@ -111,7 +116,10 @@ def digest_of(stream: BufferedReader | BytesIO) -> str:
 
 
 def replaced(
-    path: Path, write: Callable[[BinaryIO, str], None], write_arrays: Callable[[BinaryIO], None] | None = None
+    path: Path,
+    write: Callable[[BinaryIO, str], None],
+    write_arrays: Callable[[BinaryIO], None] | None = None,
+    ending: str = NPZ,
 ) -> None:
     """Write a document, and its file of arrays before it if there is one, and remove the arrays of the old document.
 
@@ -127,14 +135,16 @@ def replaced(
         Writes it to a stream; gets the digest of the arrays as well, which it must say, or "".
     write_arrays : callable, optional
         Writes the arrays to a stream.
+    ending : str
+        How the name of their file ends.
     """
     name = path.name
     try:
-        before = _arrays_of(path)
+        before = _arrays_of(path, ending)
         with scratch_folder(path.parent, prefix=STAGING) as staging:
             digest = "" if write_arrays is None else _written(staging / "arrays", write_arrays)
             _written(staging / "document", lambda stream: write(stream, digest))
-            arrays = path.with_name(f"{path.name}.{digest[:_SHOWN]}.npz") if digest else None
+            arrays = named(path, digest, ending) if digest else None
             with deferred_interrupts():
                 try:
                     if arrays is not None:
@@ -173,11 +183,13 @@ def _place(new: Path, target: Path, digest: str) -> None:
                 raise
 
 
-def _arrays_of(path: Path) -> set[Path]:
+def _arrays_of(path: Path, ending: str) -> set[Path]:
     """Return the files of arrays that a document has now, and that killed runs have left beside it."""
-    ours = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]{{{_SHOWN}}}\.npz")
+    ours = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]{{{_SHOWN}}}{re.escape(ending)}")
     with os.scandir(path.parent) as entries:
         found = {path.with_name(entry.name) for entry in entries if ours.fullmatch(entry.name)}
+    if ending != NPZ:
+        return found
     early = _early(path)
     with suppress(SerialError), opened(early, follow=False) as (stream, _):
         digest = digest_of(stream).encode()

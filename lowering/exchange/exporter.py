@@ -13,6 +13,7 @@ from graphrewrite.lowering.errors import UnsupportedOpsError
 from graphrewrite.lowering.exchange.attribute_values import data_type, scalar
 from graphrewrite.lowering.exchange.control_flow import write_control_flow
 from graphrewrite.lowering.exchange.entry import Entry, Named, Unfit, written_as
+from graphrewrite.lowering.exchange.external_data import LARGE
 from graphrewrite.lowering.exchange.functions import OURS
 from graphrewrite.lowering.exchange.generic_nodes import free_names
 from graphrewrite.lowering.exchange.importer import COPY
@@ -60,6 +61,7 @@ class Exporter:
         self.onnx, self.graph, self.table, self.opset = onnx, graph, table, opset
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.large: dict[str, np.ndarray] = {}
         self.names: dict[tuple[str, int], str] = {}
         self.around = around
         self.domains: dict[str, int] = {"": opset} if around is None else around.domains
@@ -69,7 +71,7 @@ class Exporter:
         self.sizes = SizeNodes(graph, self.name, self.fresh)
 
     def run(self) -> onnx.ModelProto:
-        """Return the model."""
+        """Return the model, whose large constants are in `large`."""
         graph = self.subgraph([self.declared_input(name) for name in self.graph.inputs])
         if self.refused:
             raise UnsupportedOpsError(
@@ -166,8 +168,11 @@ class Exporter:
             self.refused.append(f"{kind} ({node}: {error})")
 
     def tensor(self, name: str, array: Any, kind: Type) -> Any:
-        """Return a constant of the model."""
+        """Return a constant of the model; of a large one only the header, and keep its array aside."""
         number = data_type(kind.element)
+        if self.around is None and kind.element in _PLAIN and np.size(array) > LARGE:
+            self.large[name] = np.asarray(array, element_dtype(kind.element))
+            return self.onnx.TensorProto(name=name, data_type=number, dims=np.shape(array))
         if kind.element in _PLAIN:
             return self.onnx.numpy_helper.from_array(np.asarray(array, element_dtype(kind.element)), name)
         return self.onnx.helper.make_tensor(name, number, np.shape(array), np.ravel(array).tolist())

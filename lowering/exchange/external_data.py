@@ -18,8 +18,10 @@ from graphrewrite.lowering.exchange.functions import all_nodes
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["ExternalData", "array_of", "inner_tensors", "is_external"]
+__all__ = ["LARGE", "ExternalData", "array_of", "inner_tensors", "is_external"]
 
+LARGE = 4096
+"""Numbers from which on a constant bypasses onnx's tools, which would copy it several times."""
 _MOST_COPIED = 1 << 29
 """Bytes of external data in places that cannot be mapped, such as the bodies of loops."""
 _BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}

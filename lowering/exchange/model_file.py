@@ -13,7 +13,7 @@ import numpy as np
 
 from graphrewrite.errors import MissingDependencyError, did_you_mean
 from graphrewrite.lowering.errors import ModelError
-from graphrewrite.lowering.exchange.external_data import ExternalData, inner_tensors, is_external
+from graphrewrite.lowering.exchange.external_data import LARGE, ExternalData, inner_tensors, is_external
 from graphrewrite.lowering.exchange.functions import MAIN, all_nodes, inlined, with_definitions
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ _BROADCAST = 7
 """First opset in which operands broadcast as in numpy."""
 _MOST_PARSED = 2**31 - 1
 """Bytes of the longest message of protobuf."""
-_LARGE = 4096
-"""Constants of more bytes bypass onnx's tools, which would copy them several times."""
 
 
 def load_model(model: Any, table: Container[str]) -> tuple[onnx.ModelProto, dict[str, tuple[np.ndarray, int]]]:
@@ -109,7 +107,7 @@ def without_weights(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, 
     weights: dict[str, onnx.TensorProto] = {}
     for tensor in proto.graph.initializer:
         # The size of what it says it holds; ByteSize would encode all that it holds.
-        if math.prod(tensor.dims) <= _LARGE and tensor.ByteSize() <= _LARGE:
+        if math.prod(tensor.dims) <= LARGE and tensor.ByteSize() <= LARGE:
             light.graph.initializer.append(tensor)
             continue
         if tensor.name in weights:

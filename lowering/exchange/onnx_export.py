@@ -12,6 +12,8 @@ from graphrewrite.graph.arguments import as_graph
 from graphrewrite.lowering.errors import ModelError
 from graphrewrite.lowering.exchange.entry import Entry
 from graphrewrite.lowering.exchange.exporter import Exporter, by_our_op, opset_needed
+from graphrewrite.lowering.exchange.model_file import without_weights
+from graphrewrite.lowering.exchange.model_output import fill, write
 from graphrewrite.lowering.exchange.tables import TABLE
 
 if TYPE_CHECKING:
@@ -24,7 +26,12 @@ _OPSET = 22
 
 
 def to_onnx(
-    graph: Graph, path: str | Path | None = None, *, opset: int | None = None, entries: Iterable[Entry] = ()
+    graph: Graph,
+    path: str | Path | None = None,
+    *,
+    opset: int | None = None,
+    external_data: bool | None = None,
+    entries: Iterable[Entry] = (),
 ) -> onnx.ModelProto:
     r"""Return a graph as an ONNX model, and write it to a file where one is given.
 
@@ -37,16 +44,19 @@ def to_onnx(
         A graph of the level ``nn``. Ops that ONNX lacks (``linear``, ``fma``, ``softmin``) are written as functions of
         the domain ``graphrewrite``; generic nodes are written as they were imported.
     path : str or Path, optional
-        A file to write.
+        A file to write. What was there before is replaced in one step.
     opset : int, optional
         Version of ONNX's ops, 18 or later; by default 22, or what the newest op or element type needs.
+    external_data : bool, optional
+        Whether large constants go to a file beside that of the model, such as ``net.onnx.0e5751c026e543b2.data``; by
+        default where the model would be larger than 2 GB, which no ONNX file can be.
     entries : iterable of Entry
         Entries for ops of your own; they take precedence over the library's.
 
     Returns
     -------
     onnx.ModelProto
-        One that onnx's checker accepts.
+        One that onnx's checker accepts. With external data it says where they are, as the file does.
 
     Raises
     ------
@@ -54,6 +64,8 @@ def to_onnx(
         If nodes have no counterpart in ONNX; names all of them.
     ModelError
         If the opset is not known here, or onnx's checker refuses the model.
+    SerialError
+        If the file cannot be written.
 
     Examples
     --------
@@ -74,11 +86,14 @@ def to_onnx(
         raise ModelError(f"opset {opset} cannot be written; give 18 to {latest}")
     every = by_our_op([*entries, *(entry for same in TABLE.values() for entry in same)])
     source = as_graph(graph, "that can be exported")
-    model = Exporter(source, every, opset or max(_OPSET, opset_needed(source, every))).run()
+    exporter = Exporter(source, every, opset or max(_OPSET, opset_needed(source, every)))
+    model = exporter.run()
     try:
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(without_weights(model)[0])
     except onnx.checker.ValidationError as error:
         raise ModelError(f"onnx refuses the model: {str(error).splitlines()[0][:200]}") from None
-    if path is not None:
-        onnx.save(model, str(path))
+    if path is None:
+        fill(model, exporter.large)
+    else:
+        write(model, exporter.large, Path(path), external_data=external_data)
     return model

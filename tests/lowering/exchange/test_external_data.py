@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import pytest
 from onnx import TensorProto, helper
 
 from graphrewrite import evaluate
-from graphrewrite.lowering import ModelError, from_onnx
+from graphrewrite.errors import SerialError
+from graphrewrite.lowering import ModelError, from_onnx, to_onnx
+from graphrewrite.lowering.exchange import model_output
 from tests.support.lowering_networks import mlp, model
+from tests.support.sessions import session_of
 
 WHOLE = mlp(inputs=50, hidden=100)
 X = np.linspace(-1, 1, 100, dtype=np.float32).reshape(2, 50)
@@ -202,3 +206,63 @@ class TestNothingElseIsRead:
         (tmp_path / "zero.onnx").symlink_to("/dev/zero")
         with pytest.raises(ModelError, match=rf"{name}' is no regular file"):
             from_onnx(tmp_path / name)
+
+
+class TestWriting:
+    def files(self, folder: Path) -> list[str]:
+        return sorted(file.name for file in folder.iterdir())
+
+    def test_large_constants_go_to_a_file_beside(self, tmp_path: Path) -> None:
+        graph = from_onnx(WHOLE)
+        model = to_onnx(graph, tmp_path / "net.onnx", external_data=True)
+        name, data = self.files(tmp_path)
+        assert name == "net.onnx"
+        assert re.fullmatch(r"net\.onnx\.[0-9a-f]{16}\.data", data)
+        assert (tmp_path / data).read_bytes() == graph.nodes["w1"]["value"].tobytes()
+        assert (tmp_path / name).stat().st_size < 2500
+        assert model == onnx.load(tmp_path / name, load_external_data=False)
+        onnx.checker.check_model(tmp_path / name, full_check=True)
+        assert from_onnx(tmp_path / name) == graph
+        (found,) = session_of(tmp_path / name).run(None, {"x": X})
+        np.testing.assert_allclose(found, *evaluate(graph, {"x": X}).values(), rtol=1e-5)
+
+    def test_a_model_is_one_file_as_long_as_it_can_be(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        graph = from_onnx(WHOLE)
+        model = to_onnx(graph, tmp_path / "net.onnx")
+        assert self.files(tmp_path) == ["net.onnx"]
+        assert model == onnx.load(tmp_path / "net.onnx") == to_onnx(graph)
+        monkeypatch.setattr(model_output, "_MOST", 10_000)
+        to_onnx(graph, tmp_path / "net.onnx")
+        assert len(self.files(tmp_path)) == 2
+        assert from_onnx(tmp_path / "net.onnx") == graph
+        to_onnx(graph, tmp_path / "net.onnx", external_data=False)
+        assert self.files(tmp_path) == ["net.onnx"]
+
+    def test_it_is_written_where_it_came_from(self, tmp_path: Path) -> None:
+        """Its weights are mapped from the file that goes."""
+        to_onnx(from_onnx(WHOLE), tmp_path / "net.onnx", external_data=True)
+        graph = from_onnx(tmp_path / "net.onnx")
+        (before,) = evaluate(graph, {"x": X}).values()
+        other = graph.copy()
+        other.nodes["w1"]["value"] = -graph.nodes["w1"]["value"]
+        to_onnx(other, tmp_path / "net.onnx", external_data=True)
+        assert len(self.files(tmp_path)) == 2
+        np.testing.assert_array_equal(before, *evaluate(graph, {"x": X}).values())
+        assert from_onnx(tmp_path / "net.onnx") == other != graph
+
+    def test_files_of_others_stay(self, tmp_path: Path) -> None:
+        file = saved(tmp_path)
+        graph = from_onnx(file)
+        to_onnx(graph, file, external_data=True)
+        assert "weights.bin" in self.files(tmp_path)
+        assert from_onnx(file) == graph
+
+    def test_other_formats_of_onnx(self, tmp_path: Path) -> None:
+        graph = from_onnx(WHOLE)
+        for name in ("net.json", "net.textproto"):
+            to_onnx(graph, tmp_path / name)
+            assert from_onnx(tmp_path / name) == graph
+
+    def test_a_folder_that_is_not_there_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(SerialError, match=r"net\.onnx"):
+            to_onnx(from_onnx(WHOLE), tmp_path / "none" / "net.onnx")
