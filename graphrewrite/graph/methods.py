@@ -100,6 +100,10 @@ class GraphMethods(_Documents):
         """Compute the types of nodes anew, in place; see `graphrewrite.graph.type_inference.infer`."""
         return _above("graph.type_inference.infer")(self, nodes)
 
+    def with_sizes(self, sizes: Mapping[str, int | str]) -> Graph:
+        """Return a graph with numbers in place of symbolic sizes; see `graphrewrite.hierarchy.graph_sizes`."""
+        return _above("hierarchy.graph_sizes.graph_with_sizes")(self, sizes)
+
     def evaluate(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`."""
         return _above("execution.evaluator.evaluate")(self, inputs)
