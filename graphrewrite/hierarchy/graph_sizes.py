@@ -44,11 +44,11 @@ def graph_with_sizes(graph: Graph, sizes: Mapping[str, Dimension]) -> Graph:
 
     Examples
     --------
-    >>> g = Graph.parse("graph g\nx = input() : f32[N,seq]\nr = reshape(x, shape=['N*seq'])\ny = output(r)")
-    >>> print(graph_with_sizes(g, {"seq": 8}))
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2*seq]\nr = relu(x)\ny = output(r)")
+    >>> print(graph_with_sizes(g, {"seq": 4}))
     graph g
     x = input() : f32[N,8]
-    r = reshape(x, shape=['8*N']) : f32[8*N]
+    r = relu(x) : f32[N,8]
     y = output(r)
     """
     names = size_names(graph)
