@@ -339,6 +339,8 @@ def substitute(size: int | str, values: Mapping[str, int | str]) -> int | Size:
     (7, 'M*M + M')
     """
     size = as_size(size)
+    if size in values:  # the name alone
+        return as_size(values[str(size)])
     chosen = {name: values[name] for name in symbols(size) if name in values}
     return of_polynomial(as_polynomial(size, chosen)) if chosen else size
 
