@@ -100,6 +100,11 @@ def random(graph: Graph, frames: int, seed: int) -> Samples:
     for name in graph.inputs:
         kind = graph.result_type(name)
         dtype = element_dtype(kind.element)
+        if open_sizes := [size for size in kind.shape[1:] if isinstance(size, str)]:
+            raise QuantisationError(
+                f"the input {name!r} is {kind}, and {open_sizes[0]} is open, so that no samples can be made up; "
+                "give samples in a file"
+            )
         shape = (frames, *(int(size) for size in kind.shape[1:]))
         if dtype.kind in "iu":  # all values of the type, its ends included
             limits = np.iinfo(dtype)

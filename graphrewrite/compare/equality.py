@@ -8,12 +8,13 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from graphrewrite.compare.isomorphism import Coloured, are_isomorphic, digest
+from graphrewrite.compare.isomorphism import Coloured, are_isomorphic, digest, reached_from
 from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Graph
 from graphrewrite.graph.arguments import as_graph
-from graphrewrite.hierarchy.graph_ops import GraphOp
-from graphrewrite.types import Type
+from graphrewrite.hierarchy.graph_ops import GraphOp, with_data_sizes
+from graphrewrite.op import find_op
+from graphrewrite.types import Dimension, Type
 
 __all__ = ["Describe", "describe_data", "describe_edge", "equals", "inner_hashes", "structure_hash"]
 
@@ -32,7 +33,7 @@ def equals(a: nx.DiGraph, b: nx.DiGraph, *, names: bool = True) -> bool:
         Any graphs.
     names : bool
         Whether nodes must have the same names. If not, the graphs are equal if they are isomorphic; the graph's name
-        and its views, which contain names, are ignored.
+        and its views, which contain names, are ignored, and so are the numbers of unknown sizes.
 
     Notes
     -----
@@ -158,6 +159,7 @@ class _Nameless(Coloured):
     """A graph compared without names."""
 
     def __init__(self, graph: Graph) -> None:
+        graph = _with_canonical_unknowns(graph)
         describe = Describe(graph, inner_hashes(graph, False), names=False)
         ports = {"input": frozenset({"origin", "index"}), "output": frozenset({"origin", "index"})}
         hidden = frozenset({"origin"})
@@ -167,6 +169,28 @@ class _Nameless(Coloured):
             return describe.data(node, ports.get(kind, hidden) if isinstance(kind, str) else hidden)
 
         super().__init__(graph, _roots(graph), node_text, describe_edge)
+
+
+def _with_canonical_unknowns(graph: Graph) -> Graph:
+    """Return a graph whose unknown sizes are numbered in the order in which its outputs reach them."""
+    if not any(kind.unknowns for node in graph._node for kind in _types(graph, node)):
+        return graph
+    sizes: dict[str, Dimension] = {}
+    for node in reached_from(graph, _roots(graph)):
+        for kind in _types(graph, node):
+            for name in kind.unknowns:
+                sizes.setdefault(name, f"?{len(sizes) + 1}")
+    for node in graph._node:  # of a dead node, which is one of many, there is no order
+        sizes.update({name: "?a" for kind in _types(graph, node) for name in kind.unknowns if name not in sizes})
+    new = graph.copy()
+    for node, data in graph._node.items():
+        new._node[node] = with_data_sizes(data, find_op(data.get("type"), graph.ops), sizes)
+    return new
+
+
+def _types(graph: Graph, node: Any) -> list[Type]:
+    result = graph._node[node].get("result")
+    return [each for each in (result if isinstance(result, tuple) else (result,)) if isinstance(each, Type)]
 
 
 def _roots(graph: Graph) -> list[Any]:

@@ -11,7 +11,7 @@ import networkx as nx
 
 from graphrewrite.graph.cycles import order_of
 
-__all__ = ["Coloured", "are_isomorphic", "digest"]
+__all__ = ["Coloured", "are_isomorphic", "digest", "reached_from"]
 
 
 def digest(data: bytes) -> str:
@@ -49,7 +49,7 @@ class Coloured:
         edge_text: Callable[[Mapping[str, Any]], str],
     ) -> None:
         self.graph, self.edge_text = graph, edge_text
-        self.number = _numbered(graph, roots)
+        self.number = reached_from(graph, roots)
         self.rest = [node for node in graph._node if node not in self.number]
         self.rows = [f"{node_text(node)} <- {self._row(node)}" for node in self.number]
         self.colour: dict[Any, str] = {node: f"#{i}" for node, i in self.number.items()}
@@ -98,8 +98,16 @@ class Coloured:
             colour.update({node: seen(node) for node in tangled})
 
 
-def _numbered(graph: nx.DiGraph, roots: Iterable[Any]) -> dict[Any, int]:
-    """Return the numbers of the nodes that are reached from the roots against ordered edges."""
+def reached_from(graph: nx.DiGraph, roots: Iterable[Any]) -> dict[Any, int]:
+    """Return the numbers of the nodes that are reached from the roots against ordered edges.
+
+    Examples
+    --------
+    >>> graph = nx.DiGraph()
+    >>> graph.add_edge("a", "y", slots=((0, 0),))
+    >>> reached_from(graph, ["y"])
+    {'y': 0, 'a': 1}
+    """
     number: dict[Any, int] = {}
     work = list(roots)[::-1]
     while work:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from os import PathLike
@@ -101,6 +101,10 @@ class GraphMethods(_Documents):
     def infer(self, nodes: Iterable[str] | None = None) -> tuple[str, ...]:
         """Compute the types of nodes anew, in place; see `graphrewrite.graph.type_inference.infer`."""
         return _above("graph.type_inference.infer")(self, nodes)
+
+    def with_sizes(self, sizes: Mapping[str, int | str]) -> Graph:
+        """Return a graph with numbers in place of symbolic sizes; see `graphrewrite.hierarchy.graph_sizes`."""
+        return _above("hierarchy.graph_sizes.graph_with_sizes")(self, sizes)
 
     def evaluate(self: Any, /, *inputs: Any, **named: Any) -> dict[str, np.ndarray]:
         r"""Return the values of the outputs for values of the inputs, batch first; see `graphrewrite.evaluate`.

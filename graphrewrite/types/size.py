@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -30,8 +31,8 @@ __all__ = [
 class Size(str):
     """A size that is no number yet: a string that holds the normal form of an expression, and does arithmetic.
 
-    Sizes are equal exactly when their texts are, and so are a size and a string in normal form. Names stand for whole
-    numbers from 0; one such as ``?1`` for a size that only the data decides.
+    Sizes are equal exactly when their texts are; a string is equal if it says the same in any form. Names stand for
+    whole numbers from 0; one such as ``?1`` for a size that only the data decides.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class Size(str):
     Examples
     --------
     >>> n = Size("N")
-    >>> 1 + n * 2, (n - 1) // 2 + 1, n - n, Size("seq*2+1") == "2*seq + 1"
+    >>> 1 + n * 2, (n - 1) // 2 + 1, n - n, Size("2*seq + 1") == "1+seq*2"
     ('2*N + 1', '(N + 1)//2', 0, True)
     """
 
@@ -79,6 +80,14 @@ class Size(str):
             letters = chr(ord("a") + index % 26) + letters
             index = index // 26 - 1
         return Size(f"?{letters}")
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True or (type(other) is str and _means(other, self))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
     def __add__(self, other: Any) -> Any:
         return _computed("+", self, other)
@@ -162,6 +171,15 @@ def as_size(size: int | str) -> int | Size:
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> int | Size:
     return str.__new__(Size, text) if text.isidentifier() else of_polynomial(parse_polynomial(text))
+
+
+def _means(text: str, size: Size) -> bool:
+    """Tell whether a text that is not in normal form says a size."""
+    if text.isidentifier():
+        return False
+    with suppress(TypeMismatchError):
+        return str.__eq__(str(_parsed(text)), size)
+    return False
 
 
 def of_polynomial(polynomial: Polynomial) -> int | Size:
@@ -321,6 +339,8 @@ def substitute(size: int | str, values: Mapping[str, int | str]) -> int | Size:
     (7, 'M*M + M')
     """
     size = as_size(size)
+    if size in values:  # the name alone
+        return as_size(values[str(size)])
     chosen = {name: values[name] for name in symbols(size) if name in values}
     return of_polynomial(as_polynomial(size, chosen)) if chosen else size
 

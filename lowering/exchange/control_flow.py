@@ -6,7 +6,6 @@ A subgraph reads values from around it by name; a body gets them as operands of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -177,13 +176,13 @@ def _settled(body_for: Callable[[Sequence[Type]], Graph], types: Sequence[Type])
         made = [body.result_type(*body.operands(name)[0]) for name in body.outputs][1 : 1 + len(types)]
         wider = []
         for before, after in zip(current, made, strict=False):
-            shape = list(before.shape)
+            shape: list[Dimension] = list(before.shape)
             if len(shape) == len(after.shape):
                 for axis, (a, b) in enumerate(zip(before.shape, after.shape, strict=True)):
                     if a != b:
                         stem = f"size_{len(names) + 1}"
                         shape[axis] = names.setdefault((a, b), stem if stem not in taken else f"{stem}_")
-            wider.append(replace(before, shape=tuple(shape)) if isinstance(before, Tensor) else before)
+            wider.append(Tensor(before.element, tuple(shape), before.layout) if isinstance(before, Tensor) else before)
         if wider == current:
             break
         current = wider

@@ -31,6 +31,7 @@ from graphrewrite.lowering.prequantised.transposes import SINK_TRANSPOSES
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import RULES, constant_before_reshape, norm_before_reshape
+from graphrewrite.types import symbols
 
 __all__ = ["LOWER_TO_INTEGER", "to_integer"]
 
@@ -145,9 +146,22 @@ def to_integer(graph: Graph, *, approximate: bool = False, steps: list[Step] | N
     if left:
         raise LoweringError(
             f"{len(left)} nodes have no integer form: {', '.join(_reasons_of(first, lowered, left, reasons))}; replace "
-            "them by rules, or leave them to the host"
+            f"them by rules, or leave them to the host{_open_sizes(first)}"
         )
     return lowered
+
+
+def _open_sizes(graph: Graph) -> str:
+    """A hint at sizes, besides those of batches, that are no numbers: few layers have an integer form with them."""
+    kinds = [graph.result_type(name) for name in graph.inputs]
+    names = dict.fromkeys(name for kind in kinds for size in kind.shape[1:] for name in symbols(size))
+    if not names:
+        return ""
+    shown = ", ".join(f"{name!r}: …" for name in names)
+    verb = "is" if len(names) == 1 else "are"
+    return (
+        f"; of the inputs' sizes, {' and '.join(names)} {verb} open: graph.with_sizes({{{shown}}}) gives them numbers"
+    )
 
 
 def _without_entry(graph: Graph) -> str:

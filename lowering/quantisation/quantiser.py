@@ -40,6 +40,7 @@ from graphrewrite.lowering.quantisation.window_sums import constant_side, is_mea
 from graphrewrite.lowering.recorded_steps import recorded
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import FOLDING, RULES
+from graphrewrite.types import sizes_in, solved, with_sizes_in
 
 __all__ = ["CARRIERS", "LAYERS", "in_fixed_point", "prepared", "quantise"]
 
@@ -462,9 +463,22 @@ class _Quantiser:
             else:
                 node_op, kinds = self.graph.op(node), [self.graph.result_type(*o) for o in operands]
                 arrays = [found[o.node][o.result] for o in operands]
-                found[node] = node_op.compute(arrays, self.graph.attributes(node), node_op.arrangement(kinds))
+                found[node] = node_op.compute(arrays, self.numbers(node, found), node_op.arrangement(kinds))
             waiting.pop()
         return found
+
+    def numbers(self, node: str, found: Mapping[str, tuple[np.ndarray, ...]]) -> dict[str, Any]:
+        """Attributes of a node with numbers for the sizes in them, as values before it have them."""
+        attributes, sized = self.graph.attributes(node), self.graph.op(node).sized
+        if any(any(sizes_in(attributes[key])) for key in sized):
+            pairs = [
+                pair
+                for other, (array, *_) in found.items()
+                for pair in zip(self.graph.result_type(other).shape, array.shape, strict=True)
+            ]
+            sizes = solved(pairs)
+            attributes.update({key: with_sizes_in(attributes[key], sizes) for key in sized})
+        return attributes
 
     def replace_constant(self, node: str, slot: int, array: np.ndarray) -> None:
         old = self.graph.operands(node)[slot]

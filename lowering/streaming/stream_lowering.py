@@ -30,7 +30,7 @@ from graphrewrite.lowering.streaming.scaling import MAP_SCALING
 from graphrewrite.op.op import Op
 from graphrewrite.rewriting.traces import Step
 from graphrewrite.rules import eliminate_dead_nodes, merge_equal_nodes
-from graphrewrite.types import Stream
+from graphrewrite.types import Stream, symbols
 
 __all__ = ["LOWER_TO_STREAM", "to_stream"]
 
@@ -131,7 +131,7 @@ def to_stream(
     _check_numbers(
         stages, interval=interval, latency=latency, max_multipliers=max_multipliers, max_memory_bits=max_memory_bits
     )
-    core = partition(graph).core
+    core = _with_usual_batch(partition(graph).core)
     forget_names_of_axes(core)
     for name in core.inputs:
         if core.succ[name]:
@@ -161,6 +161,35 @@ def to_stream(
     if reports is not None:
         reports.append(report)
     return finish(folded, steps)
+
+
+def _with_usual_batch(core: Graph) -> Graph:
+    """Return the core with the batch called as that of streams; all other sizes must be numbers."""
+    batches: dict[str, str] = {}
+    for name in filter(core.succ.get, core.inputs):
+        batch, *frame = core.result_type(name).shape or (1,)
+        for size in frame:
+            if names := symbols(size):
+                raise LoweringError(
+                    f"the input is {core.result_type(name)}, and a stream of frames needs a number for {names[0]}: "
+                    f"call graph.with_sizes({{{names[0]!r}: …}}) before it is quantised",
+                    node=name,
+                )
+        if isinstance(batch, str):
+            batches.setdefault(batch, name)
+    if len(batches) > 1:
+        (one, first), (other, second), *_ = batches.items()
+        raise LoweringError(
+            f"its batch is {other}, and that of {first!r} is {one}, but all streams carry as many frames: call "
+            f"graph.with_sizes({{{other!r}: {one!r}}}) before",
+            node=second,
+        )
+    own = [batch for batch in batches if batch != "N"]
+    if own and not own[0].isidentifier():
+        raise LoweringError(
+            f"its batch is {own[0]}; give the inputs a batch with a name of its own", node=batches[own[0]]
+        )
+    return core.with_sizes({own[0]: "N"}) if own else core
 
 
 def _staged(graph: Graph, stages: int) -> Graph:

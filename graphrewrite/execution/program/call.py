@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -66,26 +66,35 @@ class Call:
         attributes = {key: CompiledBody(v) if isinstance(v, Graph) else v for key, v in attributes.items()}
         return cls(node, op, attributes, operands, results, arrangement)
 
-    @cached_property
+    @property
     def names(self) -> frozenset[str]:
         """Names of the sizes in its attributes, which need values before it runs."""
-        found = [sizes_in(self.attributes[key]) for key in self.op.sized & self.attributes.keys()]
-        return frozenset(name for sizes in found for size in sizes for name in symbols(size))
+        return self._names if self.op.sized else frozenset()
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        found = [size for key in self.op.sized & self.attributes.keys() for size in sizes_in(self.attributes[key])]
+        if self.op is reshape and len(found) == 1 and -1 not in self.attributes["shape"]:
+            return frozenset()  # a single size is what the others leave
+        return frozenset(name for size in found for name in symbols(size))
 
     def with_sizes(self, sizes: Mapping[str, int]) -> Call:
         """Return the call with numbers in place of the names of sizes."""
-        attributes = {k: with_sizes_in(v, sizes) if k in self.op.sized else v for k, v in self.attributes.items()}
-        results = tuple(with_sizes(kind, sizes) for kind in self.results)
-        if self.op is reshape:
-            if 0 in [sizes.get(name) for name in self.names] and all(isinstance(d, int) for d in results[0].shape):
-                attributes.update(shape=results[0].shape, allow_zero=True)  # 0 is a size, and keeps none
-        elif missing := sorted(self.names - sizes.keys()):
+        if missing := self.names - sizes.keys():
             raise EvaluationError(
-                f"{self.op.name} needs the size {missing[0]}, which no given input determines; pass the input whose "
+                f"{self.op.name} needs the size {min(missing)}, which no given input determines; pass the input whose "
                 "type has it, or write a number",
                 node=self.node,
             )
-        return replace(self, attributes=attributes, results=results, stated=self.results)
+        bound = object.__new__(type(self))  # as dataclasses.replace, which is slow
+        bound.__dict__.update(self.__dict__, results=tuple(with_sizes(kind, sizes) for kind in self.results))
+        attributes = dict(self.attributes)
+        if self.op is reshape and self.results:  # there, a size of 0 would keep one
+            attributes.update(shape=bound.results[0].shape, allow_zero=True)
+        else:
+            attributes.update({k: with_sizes_in(attributes[k], sizes) for k in self.op.sized & attributes.keys()})
+        bound.__dict__.update(attributes=attributes, stated=self.results)
+        return bound
 
     @property
     def is_real(self) -> bool:

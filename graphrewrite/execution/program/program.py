@@ -128,7 +128,7 @@ class Program:
 
     def _run(self, step: Call | Kernel, values: Values, sizes: dict[str, int]) -> None:
         """Run a step, with numbers for the sizes in its attributes; note unknown sizes of its results."""
-        (step.with_sizes(sizes) if step.names else step).run(values)
+        (step.with_sizes(sizes) if self._names and step.names else step).run(values)
         if self._names and isinstance(step, Call) and (missing := self._names - sizes.keys()):
             sizes.update(found_in_results(step.results, values[step.node], missing, sizes))
 
@@ -225,12 +225,12 @@ def _is_folded(call: Call, constants: Values) -> bool:
     """Tell whether a node has the same values in every run and is computed by the library."""
     return (
         type(call) is Call
-        and not call.names
-        and not any(kind.unknowns for kind in call.results)
         and bool(call.operands)
         and not call.op.has_state(call.attributes)
         and call.op.level == "nn"
         and all(o.node in constants for o in call.operands)
+        and not call.names
+        and not any(kind.unknowns for kind in call.results)
     )
 
 

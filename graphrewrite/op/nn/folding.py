@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,8 @@ from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import NUMBERS, ORDERED, check_elements
 from graphrewrite.op.nn.convolution import per_axis, spatial_sizes
-from graphrewrite.op.tensor.along import known_size
 from graphrewrite.op.tensor.cutting import check_indices
-from graphrewrite.types import Tensor
+from graphrewrite.types import Dimension, Tensor, as_size, is_at_most, product
 
 __all__ = ["fold", "max_unpool"]
 
@@ -21,7 +21,7 @@ __all__ = ["fold", "max_unpool"]
 def _infer_fold(
     x: Tensor,
     *,
-    size: Sequence[int],
+    size: Sequence[Dimension],
     kernel: Sequence[int],
     strides: Sequence[int],
     pads: Sequence[int],
@@ -33,8 +33,8 @@ def _infer_fold(
     rows, each = x.shape[1], math.prod(kernel)
     if not isinstance(rows, int) or rows % each:
         raise TypeMismatchError(f"windows of {list(kernel)} have a multiple of {each} rows, got {rows} in {x}")
-    if x.shape[2] != math.prod(counts):
-        raise TypeMismatchError(f"an image of {list(size)} has {math.prod(counts)} windows, got {x.shape[2]} in {x}")
+    if x.shape[2] != product(counts):
+        raise TypeMismatchError(f"an image of {list(size)} has {product(counts)} windows, got {x.shape[2]} in {x}")
     return Tensor(x.element, (x.shape[0], rows // each, *size))
 
 
@@ -42,7 +42,7 @@ def _infer_fold(
 def fold(
     x: np.ndarray,
     *,
-    size: Sequence[int],
+    size: Sequence[Dimension],
     kernel: Sequence[int],
     strides: Sequence[int] = (1, 1),
     pads: Sequence[int] = (0, 0, 0, 0),
@@ -59,10 +59,10 @@ def fold(
     >>> fold(x, size=(3,), kernel=(2,), strides=(1,), pads=(0, 0), dilations=(1,)).tolist()
     [[[1.0, 12.0, 20.0]]]
     """
-    rank = len(size)
-    counts = spatial_sizes(size, kernel, strides, pads, dilations)
+    sizes, rank = tuple(map(int, size)), len(size)
+    counts = spatial_sizes(sizes, kernel, strides, pads, dilations)
     strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
-    padded = [before + own + after for before, own, after in zip(pads, size, pads[rank:], strict=False)]
+    padded = [before + own + after for before, own, after in zip(pads, sizes, pads[rank:], strict=False)]
     parts = x.reshape(len(x), -1, *kernel, *counts)
     image = np.zeros((len(x), parts.shape[1], *padded), x.dtype)
     for tap in np.ndindex(*kernel):
@@ -71,13 +71,13 @@ def fold(
             for at, step, count, stride in zip(tap, dilations, counts, strides, strict=True)
         ]
         image[(slice(None), slice(None), *places)] += parts[(slice(None), slice(None), *tap)]
-    inside = [slice(before, before + own) for before, own in zip(pads, size, strict=False)]
+    inside = [slice(before, before + own) for before, own in zip(pads, sizes, strict=False)]
     return np.ascontiguousarray(image[(slice(None), slice(None), *inside)])
 
 
 def _unpooled(
-    sizes: Sequence[int], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]
-) -> tuple[int, ...]:
+    sizes: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]
+) -> tuple[Any, ...]:
     rank = len(sizes)
     strides, pads = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0)
     if not len(kernel) == len(strides) == rank == len(pads) / 2:
@@ -98,7 +98,7 @@ def _infer_max_unpool(
     kernel: Sequence[int],
     strides: Sequence[int],
     pads: Sequence[int],
-    size: Sequence[int] | None,
+    size: Sequence[Dimension] | None,
 ) -> Tensor:
     check_elements(ORDERED, [x])
     check_indices(indices)
@@ -106,10 +106,10 @@ def _infer_max_unpool(
         raise TypeMismatchError(f"maxima [N,C,…] need one index each, got {x} and {indices}")
     if size is not None and len(size) != len(x.shape) - 2:
         raise TypeMismatchError(f"size has one entry for each of {len(x.shape) - 2} positions, got {tuple(size)}")
-    own = _unpooled([known_size(x, axis) for axis in range(2, len(x.shape))], kernel, strides, pads)
-    if min(own) < 1:
+    own = _unpooled([as_size(count) for count in x.shape[2:]], kernel, strides, pads)
+    if any(isinstance(count, int) and count < 1 for count in own):
         raise TypeMismatchError(f"the windows of {list(kernel)} leave nothing of {x} but its border")
-    if size is not None and any(wide < count for wide, count in zip(size, own, strict=True)):
+    if size is not None and any(is_at_most(count, wide) is False for count, wide in zip(own, size, strict=True)):
         raise TypeMismatchError(f"a size of {list(size)} is smaller than the windows, which reach over {list(own)}")
     return Tensor(x.element, (*x.shape[:2], *(own if size is None else size)))
 
@@ -122,7 +122,7 @@ def max_unpool(
     kernel: Sequence[int],
     strides: Sequence[int] = (1, 1),
     pads: Sequence[int] = (0, 0, 0, 0),
-    size: Sequence[int] | None = None,
+    size: Sequence[Dimension] | None = None,
 ) -> np.ndarray:
     """Maxima put back at the places from which a pooling took them, zeros elsewhere (ONNX specification, MaxUnpool).
 
@@ -145,6 +145,6 @@ def max_unpool(
     whole.reshape(-1)[indices.reshape(-1).astype(np.int64)] = x.reshape(-1)
     if size is None or tuple(size) == own:
         return whole
-    result = np.zeros((*x.shape[:2], *size), x.dtype)
+    result = np.zeros((*x.shape[:2], *map(int, size)), x.dtype)
     result[tuple(slice(n) for n in whole.shape)] = whole
     return result

@@ -174,7 +174,7 @@ def _infer_affine_grid(theta: Tensor, *, size: Sequence[Dimension], align_corner
 
 
 @define_op(infer=_infer_affine_grid, elements=FLOATS)
-def affine_grid(theta: np.ndarray, *, size: Sequence[int], align_corners: bool = False) -> np.ndarray:
+def affine_grid(theta: np.ndarray, *, size: Sequence[Dimension], align_corners: bool = False) -> np.ndarray:
     """Grid of positions to which affine maps bring those of an image (ONNX specification, AffineGrid).
 
     A map is a matrix [2, 3] or [3, 4], its last column the translation. The ``size`` is that of the image, batch and
@@ -185,13 +185,13 @@ def affine_grid(theta: np.ndarray, *, size: Sequence[int], align_corners: bool =
     >>> affine_grid(np.eye(3)[None, :2], size=(1, 1, 1, 2)).tolist()
     [[[[-0.5, 0.0], [0.5, 0.0]]]]
     """
-    axes = []
-    for count in size[2:]:
+    axes, counts = [], tuple(map(int, size[2:]))
+    for count in counts:
         # Centres of equal parts; or with the outer ones at the ends, of which a single one is.
         steps = np.arange(count)
         at = 2 * steps / max(count - 1, 1) - 1 if align_corners else (2 * steps + 1) / max(count, 1) - 1
         axes.append(at)
-    grid = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(size[2:])], axis=-1)
+    grid = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(counts)], axis=-1)
     wide = widened(theta)
     moved = np.matmul(grid.reshape(-1, len(axes) + 1).astype(wide.dtype), wide.transpose(0, 2, 1))
-    return narrowed(moved.reshape(len(theta), *size[2:], len(axes)), theta)
+    return narrowed(moved.reshape(len(theta), *counts, len(axes)), theta)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.types import Element, Tensor
 
-__all__ = ["axis_of", "chosen_axes", "distinct_axes", "known_size", "without_axes"]
+__all__ = ["axis_of", "chosen_axes", "distinct_axes", "without_axes"]
 
 
 def axis_of(x: Tensor, axis: int) -> int:
@@ -22,20 +22,6 @@ def axis_of(x: Tensor, axis: int) -> int:
     if not -rank <= axis < rank:
         raise TypeMismatchError(f"axis {axis} is outside of {x}")
     return axis % rank
-
-
-def known_size(x: Tensor, axis: int) -> int:
-    """Return the size of an axis; raise if only run time decides it.
-
-    Examples
-    --------
-    >>> known_size(Tensor("f32", ("N", 3)), -1)
-    3
-    """
-    size = x.shape[axis]
-    if isinstance(size, str):
-        raise TypeMismatchError(f"axis {axis} of {x} has a symbolic size; give it a number when importing the model")
-    return size
 
 
 def distinct_axes(x: Tensor, axes: Sequence[int]) -> list[int]:

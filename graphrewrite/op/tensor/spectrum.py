@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -9,13 +11,13 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, NUMBERS, check_elements, one_element
 from graphrewrite.op.precision import narrowed, widened
-from graphrewrite.op.tensor.along import axis_of, known_size
-from graphrewrite.types import Tensor, hold
+from graphrewrite.op.tensor.along import axis_of
+from graphrewrite.types import Dimension, Tensor, as_size, hold, is_at_most
 
 __all__ = ["dft", "mel_weight_matrix", "stft"]
 
 
-def _infer_dft(x: Tensor, *, length: int | None, axis: int, inverse: bool, onesided: bool) -> Tensor:
+def _infer_dft(x: Tensor, *, length: Dimension | None, axis: int, inverse: bool, onesided: bool) -> Tensor:
     parts = x.shape[-1] if x.shape else 0
     if len(x.shape) < 2 or parts not in (1, 2):
         raise TypeMismatchError(f"the last axis holds 1 part of real numbers or 2 of complex ones, got {x}")
@@ -26,23 +28,23 @@ def _infer_dft(x: Tensor, *, length: int | None, axis: int, inverse: bool, onesi
         raise TypeMismatchError(
             f"one half of a spectrum {'needs 2 parts' if inverse else 'is for real numbers, of 1 part'}, got {x}"
         )
-    size = _length(known_size(x, at), length, half=inverse and onesided)
-    if size < 1:
+    size = _length(as_size(x.shape[at]), length, half=inverse and onesided)
+    if isinstance(size, int) and size < 1:
         raise TypeMismatchError(f"a transform has at least one entry, got a length of {size}")
     shape = [*x.shape[:-1], 1 if onesided and inverse else 2]
     shape[at] = size // 2 + 1 if onesided and not inverse else size
     return Tensor(x.element, tuple(shape))
 
 
-def _length(own: int, length: int | None, *, half: bool) -> int:
+def _length(own: Any, length: Any, *, half: bool) -> Any:
     if length is not None:
-        return length
+        return length if isinstance(length, int) else as_size(length)
     return 2 * (own - 1) if half else own
 
 
 @define_op(infer=_infer_dft, elements=FLOATS)
 def dft(
-    x: np.ndarray, *, length: int | None = None, axis: int = -2, inverse: bool = False, onesided: bool = False
+    x: np.ndarray, *, length: Dimension | None = None, axis: int = -2, inverse: bool = False, onesided: bool = False
 ) -> np.ndarray:
     """Discrete Fourier transform along an axis (ONNX specification, DFT).
 
@@ -69,7 +71,9 @@ def _parts(values: np.ndarray, like: np.ndarray) -> np.ndarray:
     return narrowed(np.stack([values.real, values.imag], axis=-1), like)
 
 
-def _infer_stft(x: Tensor, window: Tensor | None = None, *, step: int, length: int | None, onesided: bool) -> Tensor:
+def _infer_stft(
+    x: Tensor, window: Tensor | None = None, *, step: int, length: Dimension | None, onesided: bool
+) -> Tensor:
     check_elements(FLOATS, [x])
     one_element(x, window)
     if len(x.shape) != 3 or x.shape[2] not in (1, 2):
@@ -78,11 +82,11 @@ def _infer_stft(x: Tensor, window: Tensor | None = None, *, step: int, length: i
         raise TypeMismatchError(f"one half of a spectrum is for real numbers, of 1 part, got {x}")
     if window is not None and (len(window.shape) != 1 or length not in (None, window.shape[0])):
         raise TypeMismatchError(f"a window [T] has as many entries as a frame, got {window}")
-    signal = known_size(x, 1)
-    size = known_size(window, 0) if window is not None else signal if length is None else length
-    if step < 1 or size < 1:
+    signal: Any = as_size(x.shape[1])
+    size: Any = as_size(window.shape[0]) if window is not None else signal if length is None else as_size(length)
+    if step < 1 or size == 0:
         raise TypeMismatchError(f"frames have at least one entry, and steps, got {size} and {step}")
-    if signal < size:
+    if is_at_most(size, signal) is False:
         raise TypeMismatchError(f"a frame of {size} does not fit a signal of {signal}")
     frames = (signal - size) // step + 1
     return Tensor(x.element, (x.shape[0], frames, size // 2 + 1 if onesided else size, 2))
@@ -90,7 +94,12 @@ def _infer_stft(x: Tensor, window: Tensor | None = None, *, step: int, length: i
 
 @define_op(infer=_infer_stft)
 def stft(
-    x: np.ndarray, window: np.ndarray | None = None, *, step: int, length: int | None = None, onesided: bool = True
+    x: np.ndarray,
+    window: np.ndarray | None = None,
+    *,
+    step: int,
+    length: Dimension | None = None,
+    onesided: bool = True,
 ) -> np.ndarray:
     """Fourier transforms of frames of a signal, each times a window (ONNX specification, STFT).
 
@@ -101,7 +110,7 @@ def stft(
     >>> stft(np.ones((1, 4, 1)), step=2, length=2)[0, :, :, 0].tolist()
     [[2.0, 0.0], [2.0, 0.0]]
     """
-    size = len(window) if window is not None else x.shape[1] if length is None else length
+    size = len(window) if window is not None else x.shape[1] if length is None else int(length)
     frames = sliding_window_view(widened(x), size, axis=1)[:, ::step]  # N, frames, parts, entries
     weighted = frames if window is None else frames * widened(window)
     return narrowed(dft.function(np.swapaxes(weighted, 2, 3), onesided=onesided), x)

@@ -47,7 +47,8 @@ def limits_of_operand(op: Op, position: int, types: Sequence[Type], attributes: 
         return 0, math.prod(s for s in op.infer(*types, **attributes)[0].shape if isinstance(s, int)) - 1
     if op.name == "tensor_scatter":
         at = found["axis"]
-        return 0, max(_least([shape[at]]) - int(types[1].shape[at]), 0)
+        own, new = shape[at], types[1].shape[at]
+        return 0, max(own - new, 0) if isinstance(own, int) and isinstance(new, int) else 0
     if op.name == "roi_align":
         sizes: Sequence[Dimension] = [shape[0]]
     elif op.name in _ALONG_AXIS:

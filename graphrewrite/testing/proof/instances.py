@@ -21,7 +21,7 @@ from graphrewrite.testing.generation.varying import vary
 from graphrewrite.testing.proof.enumeration import drawn, enumerated, spread
 from graphrewrite.testing.proof.neighbours import in_whole_numbers, neighbouring
 from graphrewrite.testing.proof.translation import BATCH, limits_of
-from graphrewrite.types import Type, element_kind
+from graphrewrite.types import Type, element_kind, evaluate_size, symbols
 
 __all__ = ["Instances"]
 
@@ -139,7 +139,7 @@ def _holds(kind: Type, array: Any) -> bool:
 
 
 def _entries(kind: Type) -> int:
-    return prod(BATCH if isinstance(size, str) else size for size in kind.shape)
+    return prod(evaluate_size(size, dict.fromkeys(symbols(size), BATCH)) for size in kind.shape)
 
 
 def _all(pick: Pick) -> Pick:

@@ -26,8 +26,10 @@ from graphrewrite.types import (
     Stream,
     Type,
     element_dtype,
+    evaluate_size,
     hold,
     integer_limits,
+    symbols,
 )
 
 __all__ = ["BATCH", "Inputs", "Translation", "Variable", "limits_of"]
@@ -107,7 +109,7 @@ class Inputs:
             kind = graph.result_type(name)
             shape: tuple[Dimension, ...] = ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
             dtype = element_dtype(kind.element)
-            sizes = tuple(batch if isinstance(d, str) else d for d in shape)
+            sizes = tuple(evaluate_size(d, dict.fromkeys(symbols(d), batch)) for d in shape)
             entries: Any = np.empty(sizes, object)
             for index in np.ndindex(sizes):
                 variable = f"{name}{list(index)}"
@@ -142,6 +144,10 @@ class Translation:
 
     def _node(self, graph: Graph, node: str, values: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...]:
         call = Call.of(graph, node)
+        if call.names:  # all inputs have been given the same batch, which is that of every name
+            if unknown := sorted(name for name in call.names if name.startswith("?")):
+                raise Untranslatable(f"{call.op.name} has the size {unknown[0]}, which only the data decides")
+            call = call.with_sizes(dict.fromkeys(call.names, BATCH))
         operands = [values[o.node][o.result] for o in call.operands]
         if not any(isinstance(x, SymbolicArray) for x in operands):
             computed = dict(values)

@@ -1,0 +1,89 @@
+"""Attention, and layers with a state: the whole sequence at once, or a part after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+from graphrewrite import evaluate, op
+from graphrewrite.lowering import from_onnx
+
+seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def run(kind, operands, outputs, *, opset=24, **attributes):
+    """The outputs of one node, some operands of which are missing."""
+    names = ["" if array is None else f"x{i}" for i, array in enumerate(operands)]
+    given_inputs = {name: array for name, array in zip(names, operands, strict=True) if name}
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in given_inputs.items()
+    ]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+    graph = helper.make_graph([helper.make_node(kind, names, outputs, **attributes)], "g", inputs, results)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    return evaluate(from_onnx(model, batch=None), given_inputs)
+
+
+def attended(q, k, v, seen):
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    weights = np.where(seen, np.exp(scores), 0)
+    total = weights.sum(-1, keepdims=True)
+    return weights / np.where(total == 0, 1, total) @ v
+
+
+@given(seeds, st.integers(1, 3), st.integers(1, 3), st.sampled_from([1, 2]), st.booleans())
+def test_a_cache_continues_a_sequence(rng, before, now, groups, masked):
+    shape = (2, 2, before + now, 4)
+    q = rng.normal(size=(2, 2 * groups, now, 4)).astype(np.float32)
+    k, v = rng.normal(size=(2, *shape)).astype(np.float32)
+    mask = rng.random((2, 1, now, before + now)) < 0.7 if masked else None
+    operands = [q, k[:, :, before:], v[:, :, before:], mask, k[:, :, :before], v[:, :, :before]]
+    found = run("Attention", operands, ["y", "keys", "values"], is_causal=1)
+    seen = np.arange(before + now) <= np.arange(now)[:, None] + before
+    seen = seen if mask is None else seen & mask
+    expected = attended(q, np.repeat(k, groups, 1), np.repeat(v, groups, 1), seen)
+    np.testing.assert_allclose(found["y"], expected, rtol=1e-4, atol=1e-5)
+    assert np.array_equal(found["keys"], k)
+    assert np.array_equal(found["values"], v)
+
+
+@given(seeds, st.integers(-1, 2), st.integers(-1, 2), st.booleans())
+def test_queries_see_what_is_in_their_window_and_within_the_length(rng, left, right, causal):
+    q, k, v = rng.normal(size=(3, 2, 1, 4, 3)).astype(np.float32)
+    lengths = rng.integers(1, 5, 2)
+    window = {"left_window_size": left, "right_window_size": right, "is_causal": int(causal)}
+    found = run("Attention", [q, k, v, None, None, None, lengths], ["y"], opset=25, **window)
+    counts = lengths[:, None, None, None]
+    ahead = np.arange(4) - (np.arange(4)[:, None] + counts - 4)
+    seen = (np.arange(4) < counts) & (ahead <= (right if right >= 0 else 9)) & (ahead >= (-left if left >= 0 else -9))
+    expected = attended(q, k, v, seen & (ahead <= 0) if causal else seen)
+    np.testing.assert_allclose(found["y"], expected, rtol=1e-4, atol=1e-5)
+
+
+@given(seeds, st.sampled_from(["linear", "gated", "delta", "gated_delta"]), st.integers(1, 3))
+def test_linear_attention_goes_on_from_its_state(rng, rule, split):
+    q, k = rng.normal(size=(2, 2, 4, 8))
+    v, decay, beta = rng.normal(size=(2, 4, 6)), -rng.random((2, 4, 2)), rng.random((2, 4, 1))
+    heads = {"heads": 2, "kv_heads": 2, "update_rule": rule}
+    state = np.zeros((2, 2, 4, 3))
+    whole, last = op.linear_attention(q, k, v, state, decay, beta, **heads)
+    parts = []
+    for part in (slice(split), slice(split, None)):
+        given_part = [x[:, part] for x in (q, k, v)], [x[:, part] for x in (decay, beta)]
+        y, state = op.linear_attention(*given_part[0], state, *given_part[1], **heads)
+        parts.append(y)
+    np.testing.assert_allclose(np.concatenate(parts, axis=1), whole)
+    np.testing.assert_allclose(state, last)
+
+
+@given(seeds, st.integers(1, 3), st.integers(1, 3))
+def test_a_causal_convolution_goes_on_from_its_state(rng, width, split):
+    x, w = rng.normal(size=(2, 3, 5)).astype(np.float32), rng.normal(size=(3, 1, width)).astype(np.float32)
+    whole = run("CausalConvWithState", [x, w], ["y", "state"], opset=27)
+    first = run("CausalConvWithState", [x[:, :, :split], w], ["y", "state"], opset=27)
+    then = run("CausalConvWithState", [x[:, :, split:], w, None, first["state"]], ["y", "state"], opset=27)
+    np.testing.assert_allclose(np.concatenate([first["y"], then["y"]], axis=2), whole["y"], atol=1e-5)
+    assert np.array_equal(then["state"], whole["state"])
