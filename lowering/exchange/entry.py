@@ -68,6 +68,9 @@ class Entry:
     neutral : mapping
         Index of an optional ONNX input, to a function of the attributes and the types of the inputs (None for a
         missing one) that returns a neutral array.
+    zeros : tuple of int
+        Indices among these for which a constant of zeros is read as a missing input: one that is for the exported
+        batch only would be in the way of any other.
     defaults : mapping
         Library attributes whose ONNX default differs from the library's.
     outputs : int
@@ -91,6 +94,7 @@ class Entry:
     neutral: Mapping[int, Callable[[Mapping[str, Any], Sequence[Tensor | None]], np.ndarray]] = field(
         default_factory=dict
     )
+    zeros: tuple[int, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
     outputs: int = 1
     counted: str | None = None

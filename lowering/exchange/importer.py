@@ -285,6 +285,9 @@ class Importer:
         if reason is not None:
             raise Unfit(reason)
         for position, index in enumerate(indices):
+            if index in entry.zeros and self.is_zero(operands[position]):
+                self.consumed.append(operands[position].node)
+                operands[position] = None
             if operands[position] is None and index in entry.neutral:
                 operands[position] = entry.neutral[index](attributes, types)
         while operands and operands[-1] is None:
@@ -293,6 +296,12 @@ class Importer:
         if needed > len(operands):
             raise Unfit(f"it has {len(operands)} operands and needs {needed}")
         return attributes, operands
+
+    def is_zero(self, value: Value | None) -> bool:
+        """Tell whether a value is a constant of zeros."""
+        if value is None or self.graph.nodes[value.node]["type"] != "constant":
+            return False
+        return not np.any(self.graph.nodes[value.node]["value"])
 
     def static(self, value: Value, index: int, ours: str) -> np.ndarray:
         """Return a static value that determines shapes, and remember its node for removal."""

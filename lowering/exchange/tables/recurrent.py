@@ -97,6 +97,7 @@ RECURRENT: tuple[Entry, ...] = tuple(
         {**_CELL, **further},
         operands=(0, 1, 2, 3, *operands),
         neutral={3: _BIAS, 5: _state, **neutral},
+        zeros=(5, 6) if cell is op.lstm else (5,),
         complete=_sized,
         shown=_activations,
     )
