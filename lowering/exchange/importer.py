@@ -298,10 +298,9 @@ class Importer:
         return attributes, operands
 
     def is_zero(self, value: Value | None) -> bool:
-        """Tell whether a value is a constant of zeros."""
-        if value is None or self.graph.nodes[value.node]["type"] != "constant":
-            return False
-        return not np.any(self.graph.nodes[value.node]["value"])
+        """Tell whether a value is known to be zeros."""
+        array = None if value is None else self.known.array(value)
+        return array is not None and array.dtype != object and not array.any()
 
     def static(self, value: Value, index: int, ours: str) -> np.ndarray:
         """Return a static value that determines shapes, and remember its node for removal."""
