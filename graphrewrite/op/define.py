@@ -11,6 +11,7 @@ from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.axes import Axes, common_layout
 from graphrewrite.op.domain import NUMBERS, check_kinds, one_element
 from graphrewrite.op.op import Cost, Infer, Op
+from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["broadcast_shape", "define_op", "elementwise"]
@@ -34,8 +35,10 @@ def broadcast_shape(*shapes: Sequence[Dimension]) -> tuple[Dimension, ...]:
             if result[axis] == 1:
                 result[axis] = size
             elif size not in (1, result[axis]):
-                shown = " and ".join("[" + ",".join(map(str, s)) + "]" for s in shapes)
-                raise TypeMismatchError(f"shapes {shown} do not broadcast: {result[axis]} against {size}")
+                raise TypeMismatchError(
+                    f"shapes {' and '.join(map(shown, shapes))} do not broadcast: {result[axis]} against {size}"
+                    f"{advice(result[axis], size)}"
+                )
     return tuple(result)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -15,13 +15,17 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.nn.correlation import correlate, is_fast
+from graphrewrite.op.sizes import exceeds, is_uneven
 from graphrewrite.op.tensor.linear_algebra import check_bias
-from graphrewrite.types import Dimension, Tensor
+from graphrewrite.types import Dimension, Size, Tensor, as_size, size_max, size_min
 
 __all__ = ["check_ranks", "conv", "convolve", "depthwise_conv", "pad_spatial", "per_axis", "spatial_sizes"]
 
 
-def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]:
+T = TypeVar("T")
+
+
+def per_axis(values: Sequence[T], count: int, neutral: int) -> tuple[T | int, ...]:
     """Return one number an axis; those of two axes that change nothing, such as the defaults, serve any number of axes.
 
     Examples
@@ -33,21 +37,41 @@ def per_axis(values: Sequence[int], count: int, neutral: int) -> tuple[int, ...]
     return (neutral,) * count if is_default else tuple(values)
 
 
+@overload
 def spatial_sizes(
-    sizes: Sequence[Dimension],
+    sizes: Sequence[int],
     kernel: Sequence[int],
     strides: Sequence[int],
     pads: Sequence[int],
     dilations: Sequence[int],
     *,
+    ceil_mode: bool = ...,
+) -> tuple[int, ...]: ...
+@overload
+def spatial_sizes(
+    sizes: Sequence[Dimension],
+    kernel: Sequence[Dimension],
+    strides: Sequence[int],
+    pads: Sequence[Dimension],
+    dilations: Sequence[int],
+    *,
+    ceil_mode: bool = ...,
+) -> tuple[int | Size, ...]: ...
+def spatial_sizes(
+    sizes: Sequence[Dimension],
+    kernel: Sequence[Dimension],
+    strides: Sequence[int],
+    pads: Sequence[Dimension],
+    dilations: Sequence[int],
+    *,
     ceil_mode: bool = False,
-) -> tuple[int, ...]:
+) -> tuple[Any, ...]:
     """Return the output sizes of a sliding window: ``floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1``.
 
     Parameters
     ----------
-    sizes, kernel, strides, dilations : sequence of int
-        One entry a spatial axis.
+    sizes, kernel, strides, dilations : sequence of int or str
+        One entry a spatial axis; all but strides and dilations may be symbolic.
     ceil_mode : bool
         Whether a last window may reach beyond the border: rounded up instead of down, without a last window that would
         start in the border at the end (ONNX specification, MaxPool).
@@ -56,6 +80,8 @@ def spatial_sizes(
     --------
     >>> spatial_sizes((8, 8), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1))
     (8, 8)
+    >>> spatial_sizes(("H", "W"), (3, 3), (2, 1), (1, 1, 1, 1), (1, 1))
+    ('(H + 1)//2', 'W')
     """
     return _spatial_sizes(tuple(sizes), tuple(kernel), tuple(strides), tuple(pads), tuple(dilations), ceil_mode)
 
@@ -63,38 +89,42 @@ def spatial_sizes(
 @lru_cache(maxsize=1024)
 def _spatial_sizes(
     sizes: tuple[Dimension, ...],
-    kernel: tuple[int, ...],
+    kernel: tuple[Dimension, ...],
     strides: tuple[int, ...],
-    pads: tuple[int, ...],
+    pads: tuple[Dimension, ...],
     dilations: tuple[int, ...],
     ceil_mode: bool,
-) -> tuple[int, ...]:
+) -> tuple[int | Size, ...]:
     rank = len(sizes)
     strides, dilations = per_axis(strides, rank, 1), per_axis(dilations, rank, 1)
-    pads = per_axis(pads, 2 * rank, 0)
-    if not (len(kernel) == len(strides) == len(dilations) == rank and len(pads) == 2 * rank):
+    borders = tuple(map(as_size, per_axis(pads, 2 * rank, 0)))
+    if not (len(kernel) == len(strides) == len(dilations) == rank and len(borders) == 2 * rank):
         raise TypeMismatchError(
             f"{rank} spatial axes need {rank} kernel sizes, strides and dilations and {2 * rank} pads, "
-            f"got {len(kernel)}, {len(strides)}, {len(dilations)} and {len(pads)}"
+            f"got {len(kernel)}, {len(strides)}, {len(dilations)} and {len(borders)}"
         )
-    if min((*kernel, *dilations), default=1) < 1 or min(pads, default=0) < 0:
+    if any(exceeds(1, size) for size in (*kernel, *dilations)) or any(exceeds(0, border) for border in borders):
         raise TypeMismatchError(
             f"kernel {list(kernel)} and dilations {list(dilations)} must be positive, pads {list(pads)} not negative"
         )
-    result = []
+    result: list[int | Size] = []
     for axis, size in enumerate(sizes):
-        if isinstance(size, str):
-            raise TypeMismatchError(f"spatial size {size!r} is symbolic; give it a number when importing the model")
-        padded = size + pads[axis] + pads[rank + axis]
-        last_start = padded - dilations[axis] * (kernel[axis] - 1) - 1
-        if last_start < 0 or strides[axis] < 1:
+        stride = strides[axis]
+        until = (size if isinstance(size, int) else as_size(size)) + borders[axis]
+        padded = until + borders[rank + axis]
+        last_start = padded - dilations[axis] * (as_size(kernel[axis]) - 1) - 1
+        if exceeds(0, last_start) or stride < 1:
             raise TypeMismatchError(
-                f"a kernel of {kernel[axis]} with stride {strides[axis]} does not fit the padded size {padded}"
+                f"a kernel of {kernel[axis]} with stride {stride} does not fit the padded size {padded}"
             )
-        steps = -(-last_start // strides[axis]) if ceil_mode else last_start // strides[axis]
-        # ONNX drops a last window that starts in the padding at the end, although it would be rounded up to.
-        starts_in_padding = ceil_mode and steps * strides[axis] >= max(size + pads[axis], 1)
-        result.append(steps if starts_in_padding else steps + 1)
+        if not ceil_mode:
+            result.append(last_start // stride + 1)
+            continue
+        # Rounded up, but for a last window that would start in the padding at the end, which ONNX drops.
+        beyond = last_start - until
+        kept = size_min(beyond + stride, size_max(beyond, 0))
+        count = (until + stride - 1 + kept) // stride
+        result.append(size_max(count, 1) if beyond == 0 else count)  # of an empty axis, the window in its border stays
     return tuple(result)
 
 
@@ -162,13 +192,12 @@ def infer_conv(x: Tensor, w: Tensor, b: Tensor | None = None, *, groups: int, **
     """Infer the type of a convolution and check that weights, bias and groups fit."""
     check_ranks(x, w, groups)
     channels, outer = x.shape[1], w.shape[0]
-    if not isinstance(channels, int) or not isinstance(outer, int) or w.shape[1] != channels / groups or outer % groups:
+    if w.shape[1] * groups != channels or is_uneven(outer, groups):
         raise TypeMismatchError(
             f"{channels} channels in {groups} groups need weights [O,{channels}/{groups},…], got {w}"
         )
     check_bias(b, outer)
-    kernel = [int(k) for k in w.shape[2:]]
-    return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], kernel, **windows)))
+    return Tensor(x.element, (x.shape[0], outer, *spatial_sizes(x.shape[2:], w.shape[2:], **windows)))
 
 
 def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, **attributes: Any) -> Tensor:

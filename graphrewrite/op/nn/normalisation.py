@@ -11,6 +11,7 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS, NORM
 from graphrewrite.op.domain import FLOATS, one_element
 from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.sizes import is_uneven
 from graphrewrite.op.tensor.along import axis_of, chosen_axes
 from graphrewrite.types import Dimension, Tensor
 
@@ -187,7 +188,7 @@ def instance_norm(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, *, epsilon
 def _infer_group(x: Tensor, gain: Tensor, shift: Tensor, *, groups: int, epsilon: float = 1e-5) -> Tensor:
     _infer(x, gain, shift)
     channels = x.shape[1]
-    if not isinstance(channels, int) or groups < 1 or channels % groups:
+    if groups < 1 or is_uneven(channels, groups):
         raise TypeMismatchError(f"the {channels} channels of {x} do not split into {groups} equal groups")
     return x
 

@@ -48,7 +48,9 @@ def has_window_in_border(
         sizes, pads[:rank], pads[rank:], kernel, strides, dilations, strict=True
     ):
         if isinstance(size, str):
-            continue
+            if step == 1 and before >= width:
+                return True
+            continue  # evaluation tells
         (count,) = spatial_sizes((size,), (width,), (stride,), (before, after), (step,), ceil_mode=ceil_mode)
         if step == 1:  # only the first and the last window can lie outside
             if before >= width or (count - 1) * stride >= size + before:

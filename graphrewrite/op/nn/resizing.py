@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY, NUMBERS, check_elements
 from graphrewrite.op.nn.interpolation import COORDINATES, MODES, NEAREST, Sampling, taps
+from graphrewrite.op.sizes import exceeds
 from graphrewrite.op.tensor.along import distinct_axes
 from graphrewrite.op.tensor.cutting import check_whole_channels
-from graphrewrite.types import Dimension, Tensor
+from graphrewrite.types import Dimension, Size, Tensor, as_size
 
 __all__ = ["resize"]
 
@@ -22,31 +23,44 @@ _POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
 class _Resized(NamedTuple):
-    """An axis of the result: its scale, as requested, and its size."""
+    """An axis of the result: its scale, as requested, 1 where it is not known yet, and its size."""
 
     scale: float
-    size: Dimension
+    size: int | Size
+
+
+_FINEST = 1 << 10
+"""Greatest denominator of a scale by which a symbolic size is multiplied: the product is exact in floating point."""
+
+
+def _scaled(size: int | Size, scale: float, axis: int) -> _Resized:
+    """Return an axis of some scale; the size is unknown where only floating point says how it is rounded."""
+    if isinstance(size, int):
+        return _Resized(scale, math.floor(size * scale))
+    over, under = scale.as_integer_ratio()
+    return _Resized(scale, size * over // under if max(over, under) <= _FINEST else Size.unknown(axis))
 
 
 def _resized(
-    own: Sequence[Dimension],
+    own: Sequence[int | Size],
     axes: Sequence[int],
     sizes: Sequence[Dimension] | None,
     scales: Sequence[float] | None,
     policy: str,
 ) -> list[_Resized]:
-    """Return the axes of the result; only axes of known size are resized."""
+    """Return the axes of the result."""
     result = [_Resized(1.0, d) for d in own]
     if scales is not None:
         for axis, scale in zip(axes, scales, strict=True):
-            d = own[axis]
-            result[axis] = _Resized(float(scale), d if isinstance(d, str) else math.floor(d * float(scale)))
+            result[axis] = _scaled(own[axis], float(scale), axis)
         return result
-    sized = [
-        (axis, d, wanted)
-        for axis, wanted in zip(axes, sizes or (), strict=True)
-        if isinstance(d := own[axis], int) and d and isinstance(wanted, int)
-    ]
+    wanted_sizes = {axis: as_size(wanted) for axis, wanted in zip(axes, sizes or (), strict=True)}
+    if any(isinstance(size, str) for axis, wanted in wanted_sizes.items() for size in (own[axis], wanted)):
+        alike = policy == "stretch" or all(own[axis] == wanted for axis, wanted in wanted_sizes.items())
+        for axis, wanted in wanted_sizes.items():
+            result[axis] = _Resized(1.0, wanted if alike else Size.unknown(axis))
+        return result
+    sized = [(axis, int(own[axis]), int(wanted)) for axis, wanted in wanted_sizes.items() if own[axis]]
     ratios = [wanted / d for _, d, wanted in sized]
     common = None if policy == "stretch" or not ratios else (min if policy == "not_larger" else max)(ratios)
     for axis, d, wanted in sized:
@@ -100,16 +114,10 @@ def _infer_resize(
 
 
 def _check_size(x: Tensor, axis: int, wanted: Dimension | float, *, scaled: bool) -> None:
-    own = x.shape[axis]
-    if isinstance(own, str):
-        if wanted not in ((1,) if scaled else (own,)):
-            raise TypeMismatchError(
-                f"the symbolic size {own!r} of {x} cannot be resized to {wanted}; leave its axis out of axes=…"
-            )
-        return
-    if isinstance(wanted, str) or wanted < 0 or (scaled and not 0 < wanted < math.inf):
+    wrong = not 0 < wanted < math.inf if scaled else exceeds(0, as_size(wanted))  # type: ignore[operator, arg-type]  # scales are numbers
+    if wrong:
         raise TypeMismatchError(f"axis {axis} of {x} cannot be resized to {wanted}; give a positive number")
-    if own == 0 and math.floor(wanted) > 0:
+    if x.shape[axis] == 0 and not isinstance(wanted, str) and math.floor(wanted) > 0:
         raise TypeMismatchError(f"axis {axis} of {x} is empty: nothing can be interpolated")
 
 
@@ -151,15 +159,19 @@ def resize(
     named = [axis % x.ndim for axis in (range(x.ndim) if axes is None else axes)]
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
     sampling = Sampling(coordinate_transformation_mode, mode, nearest_mode, cubic_coeff_a, exclude_outside, antialias)
+    if sizes is not None:  # a symbol in a call without a graph stands for the size that there is
+        sizes = [x.shape[axis] if isinstance(size, str) else size for axis, size in zip(named, sizes, strict=True)]
+        if any(size and not x.shape[axis] for axis, size in zip(named, sizes, strict=True)):
+            raise EvaluationError(f"an axis of {list(x.shape)} is empty: nothing can be interpolated")
     result, outside = x, np.zeros((1,) * x.ndim, np.bool_)
     for axis, (scale, size) in enumerate(_resized(x.shape, named, sizes, scales, keep_aspect_ratio_policy)):
         part = (0.0, 1.0)
         if crops and roi is not None and axis in named:
             index = named.index(axis)
             part = (float(roi[index]), float(roi[len(named) + index]))
-        if isinstance(size, str) or (scale == 1 and size == x.shape[axis] and part == (0.0, 1.0)):
+        if scale == 1 and size == x.shape[axis] and part == (0.0, 1.0):
             continue
-        along = taps(sampling, x.shape[axis], size, scale, part)
+        along = taps(sampling, x.shape[axis], int(size), scale, part)
         result = _along(result, axis, along.indices, along.weights)
         outside = outside | along.outside.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     with np.errstate(all="ignore"):

@@ -11,6 +11,7 @@ from graphrewrite.errors import TypeMismatchError, did_you_mean
 from graphrewrite.op.cost import entries
 from graphrewrite.op.domain import FLOATS, check_elements, one_element
 from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor, element_kind
 
 __all__ = ["Step", "along_sequences", "check_shape", "infer_sequences", "limited", "of_sequences"]
@@ -24,7 +25,9 @@ _DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 def check_shape(name: str, kind: Tensor, *shape: Dimension) -> None:
     """Raise unless an operand has a shape."""
     if kind.shape != shape:
-        raise TypeMismatchError(f"{name} must have the shape [{','.join(map(str, shape))}], got {kind}")
+        pairs = zip(shape, kind.shape, strict=False)
+        unequal = next((pair for pair in pairs if pair[0] != pair[1]), ())
+        raise TypeMismatchError(f"{name} must have the shape {shown(shape)}, got {kind}{advice(*unequal)}")
 
 
 def _check_attributes(hidden_size: int, direction: str, clip: float | None, layout: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -14,73 +14,96 @@ from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import TRANSPOSED_CONVOLUTION
 from graphrewrite.op.domain import NUMBERS, one_element
 from graphrewrite.op.nn.convolution import check_ranks, per_axis
+from graphrewrite.op.sizes import exceeds, is_uneven
 from graphrewrite.op.tensor.linear_algebra import check_bias
-from graphrewrite.types import Dimension, Tensor
+from graphrewrite.types import Dimension, Size, Tensor, as_size, size_max
 
 __all__ = ["conv_transpose", "transposed_pads", "transposed_sizes"]
 
 
+T = TypeVar("T")
+
+
 def _per_axis(
-    rank: int, strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int], output_padding: Sequence[int]
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    rank: int, strides: Sequence[int], pads: Sequence[T], dilations: Sequence[int], output_padding: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[T | int, ...], tuple[int, ...], tuple[int, ...]]:
     """Return strides, pads, dilations and output paddings; defaults fit any number of axes."""
     extra = (0,) * rank if len(output_padding) == 2 and not any(output_padding) else tuple(output_padding)
     return per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1), extra
 
 
-def _uncropped(size: int, kernel: int, stride: int, dilation: int, extra: int) -> int:
+def _uncropped(size: int | Size, kernel: int | Size, stride: int, dilation: int, extra: int) -> int | Size:
     """Return the size of a result before pads are cut off."""
     return stride * (size - 1) + extra + dilation * (kernel - 1) + 1
 
 
+@overload
+def transposed_sizes(
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int] = ...,
+    pads: Sequence[int] = ...,
+    dilations: Sequence[int] = ...,
+    output_padding: Sequence[int] = ...,
+) -> tuple[int, ...]: ...
+@overload
 def transposed_sizes(
     sizes: Sequence[Dimension],
-    kernel: Sequence[int],
+    kernel: Sequence[Dimension],
+    strides: Sequence[int] = ...,
+    pads: Sequence[Dimension] = ...,
+    dilations: Sequence[int] = ...,
+    output_padding: Sequence[int] = ...,
+) -> tuple[int | Size, ...]: ...
+def transposed_sizes(
+    sizes: Sequence[Dimension],
+    kernel: Sequence[Dimension],
     strides: Sequence[int] = (1, 1),
-    pads: Sequence[int] = (0, 0, 0, 0),
+    pads: Sequence[Dimension] = (0, 0, 0, 0),
     dilations: Sequence[int] = (1, 1),
     output_padding: Sequence[int] = (0, 0),
-) -> tuple[int, ...]:
+) -> tuple[Any, ...]:
     """Return the output sizes: ``stride*(size - 1) + output_padding + dilation*(kernel - 1) + 1 - pads``.
 
     Examples
     --------
     >>> transposed_sizes((3, 3), (3, 3), (2, 2), (1, 1, 1, 1), output_padding=(1, 1))
     (6, 6)
+    >>> transposed_sizes(("H", "W"), (3, 3), (2, 2), (1, 1, 1, 1), output_padding=(1, 1))
+    ('2*H', '2*W')
     """
     rank = len(sizes)
-    strides, pads, dilations, extra = _per_axis(rank, strides, pads, dilations, output_padding)
-    if not (len(kernel) == len(strides) == len(dilations) == len(extra) == rank and len(pads) == 2 * rank):
+    strides, borders, dilations, extra = _per_axis(rank, strides, pads, dilations, output_padding)
+    if not (len(kernel) == len(strides) == len(dilations) == len(extra) == rank and len(borders) == 2 * rank):
         raise TypeMismatchError(
             f"{rank} spatial axes need {rank} kernel sizes, strides, dilations, output paddings and {2 * rank} pads, "
-            f"got {len(kernel)}, {len(strides)}, {len(dilations)}, {len(extra)} and {len(pads)}"
+            f"got {len(kernel)}, {len(strides)}, {len(dilations)}, {len(extra)} and {len(borders)}"
         )
-    if min((*kernel, *dilations, *strides), default=1) < 1 or min(extra, default=0) < 0:
+    if any(exceeds(1, size) for size in (*kernel, *dilations, *strides)) or min(extra, default=0) < 0:
         raise TypeMismatchError(
             f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} must be positive, "
             f"output_padding {list(extra)} not negative"
         )
-    result = []
-    for axis, size in enumerate(sizes):
-        if isinstance(size, str):
-            raise TypeMismatchError(f"spatial size {size!r} is symbolic; give it a number when importing the model")
-        whole = _uncropped(size, kernel[axis], strides[axis], dilations[axis], extra[axis])
-        result.append(whole - pads[axis] - pads[rank + axis])
-        if size < 1 or result[-1] < 1:
-            raise TypeMismatchError(f"pads {list(pads)} leave nothing of an axis of {size} that becomes {whole}")
+    result: list[int | Size] = []
+    for axis, d in enumerate(sizes):
+        size = d if isinstance(d, int) else as_size(d)
+        whole = _uncropped(size, as_size(kernel[axis]), strides[axis], dilations[axis], extra[axis])
+        result.append(whole - as_size(borders[axis]) - as_size(borders[rank + axis]))
+        if exceeds(1, size) or exceeds(1, result[-1]):
+            raise TypeMismatchError(f"pads {list(borders)} leave nothing of an axis of {size} that becomes {whole}")
     return tuple(result)
 
 
 def transposed_pads(
-    sizes: Sequence[int],
+    sizes: Sequence[Dimension],
     kernel: Sequence[int],
-    wanted: Sequence[int],
+    wanted: Sequence[Dimension],
     *,
     strides: Sequence[int] = (1, 1),
     dilations: Sequence[int] = (1, 1),
     output_padding: Sequence[int] = (0, 0),
     upper: bool = False,
-) -> tuple[int, ...]:
+) -> tuple[int | Size, ...]:
     """Return the pads with which a transposed convolution gives the wanted sizes (ONNX specification, ConvTranspose).
 
     Parameters
@@ -105,9 +128,10 @@ def transposed_pads(
     rank = len(sizes)
     strides, _, dilations, extra = _per_axis(rank, strides, (), dilations, output_padding)
     begins, ends = [], []
-    for *axis, target in zip(sizes, kernel, strides, dilations, extra, wanted, strict=True):
-        total = _uncropped(*axis) - target
-        begins.append(max(total, 0) // 2 if upper else (max(total, 0) + 1) // 2)
+    for size, k, stride, dilation, more, target in zip(sizes, kernel, strides, dilations, extra, wanted, strict=True):
+        total = _uncropped(as_size(size), k, stride, dilation, more) - as_size(target)
+        cropped = size_max(total, 0)
+        begins.append(cropped // 2 if upper else (cropped + 1) // 2)
         ends.append(total - begins[-1])
     return (*begins, *ends)
 
@@ -116,13 +140,12 @@ def _infer(x: Tensor, w: Tensor, b: Tensor | None = None, *, groups: int, **wind
     one_element(x, w, b)
     check_ranks(x, w, groups)
     channels, inner = x.shape[1], w.shape[1]
-    if not isinstance(channels, int) or not isinstance(inner, int) or w.shape[0] != channels or channels % groups:
+    if w.shape[0] != channels or is_uneven(channels, groups):
         raise TypeMismatchError(
             f"{channels} channels in {groups} groups need weights [{channels},O/{groups},…], got {w}"
         )
     check_bias(b, inner * groups)
-    kernel = [int(k) for k in w.shape[2:]]
-    return Tensor(x.element, (x.shape[0], inner * groups, *transposed_sizes(x.shape[2:], kernel, **windows)))
+    return Tensor(x.element, (x.shape[0], inner * groups, *transposed_sizes(x.shape[2:], w.shape[2:], **windows)))
 
 
 def _cost(types: Sequence[Any], result: Any, attributes: Mapping[str, Any]) -> int:

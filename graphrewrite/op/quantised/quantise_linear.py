@@ -9,6 +9,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import FLOATS, NUMBERS
+from graphrewrite.op.sizes import shown
 from graphrewrite.types import (
     HELD_WIDER,
     SMALL_FLOATS,
@@ -93,14 +94,13 @@ def _check_scale(x: Tensor, scale: Tensor, zero_point: Tensor | None, axis: int,
         raise TypeMismatchError(f"axis={axis} is not an axis of {x}")
     size = x.shape[axis]
     if block_size:
-        if isinstance(size, str):
-            raise TypeMismatchError(f"the size {size!r} of the axis of the blocks is symbolic; give it a number")
         wanted = tuple(-(-size // block_size) if i == axis % rank else d for i, d in enumerate(x.shape))
     else:
         wanted = (size,)
     if scale.shape != wanted:
-        shown = ",".join(map(str, wanted))
-        raise TypeMismatchError(f"{x} needs scales [{shown}] along axis {axis}, or one scale for all, got {scale}")
+        raise TypeMismatchError(
+            f"{x} needs scales {shown(wanted)} along axis {axis}, or one scale for all, got {scale}"
+        )
 
 
 def _infer_quantize(

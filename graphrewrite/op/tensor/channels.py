@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 
 from graphrewrite.errors import TypeMismatchError
-from graphrewrite.types import Dimension, Element, Quantised, Tensor
+from graphrewrite.op.sizes import shown
+from graphrewrite.types import Dimension, Element, Quantised, Tensor, product
 
-__all__ = ["concatenated", "factors", "on_axes", "reshaped"]
+__all__ = ["concatenated", "on_axes", "reshaped"]
 
 
 def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
@@ -29,20 +28,14 @@ def reshaped(x: Tensor, shape: Sequence[Dimension]) -> Tensor:
     element = x.element
     if isinstance(element, Quantised) and element.axis is not None:
         # Channels stay an axis if some axis has their number and as many entries stand before it.
-        before, size = factors(x.shape[: element.axis]), x.shape[element.axis]
-        axis = next((i for i, d in enumerate(shape) if d == size and factors(shape[:i]) == before), None)
+        before, size = product(x.shape[: element.axis]), x.shape[element.axis]
+        axis = next((i for i, d in enumerate(shape) if d == size and product(shape[:i]) == before), None)
         if axis is None:
             raise TypeMismatchError(
-                f"the channels of {x} do not become an axis of [{','.join(map(str, shape))}]; "
-                "op.from_quantised dequantises first"
+                f"the channels of {x} do not become an axis of {shown(shape)}; op.from_quantised dequantises first"
             )
         element = element.at_axis(axis)
     return Tensor(element, tuple(shape))
-
-
-def factors(sizes: Sequence[Dimension]) -> tuple[int, Counter[str]]:
-    """Return the product of the sizes that are numbers, and the other ones."""
-    return math.prod(d for d in sizes if isinstance(d, int)), Counter(d for d in sizes if isinstance(d, str))
 
 
 def on_axes(x: Tensor, axes: Sequence[int | None]) -> Tensor:

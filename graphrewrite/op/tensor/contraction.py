@@ -13,6 +13,7 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.domain import NUMBERS, one_element
+from graphrewrite.op.sizes import advice
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["einsum"]
@@ -50,14 +51,16 @@ def _sizes(term: str, x: Tensor) -> tuple[dict[str, Dimension], tuple[Dimension,
     sizes: dict[str, Dimension] = {}
     for letter, size in zip(term.replace("*", ""), (*x.shape[:at], *x.shape[at + unnamed :]), strict=True):
         if sizes.setdefault(letter, size) != size:  # sizes of 1 broadcast between operands only
-            raise TypeMismatchError(f"the axis {letter!r} of {x} has sizes {sizes[letter]} and {size}")
+            raise TypeMismatchError(
+                f"the axis {letter!r} of {x} has sizes {sizes[letter]} and {size}{advice(sizes[letter], size)}"
+            )
     return sizes, rest
 
 
 def _agreed(letter: str, one: Dimension, other: Dimension) -> Dimension:
     """Return the common size of a letter in two operands; a size of 1 broadcasts."""
     if one != other and 1 not in (one, other):
-        raise TypeMismatchError(f"the axis {letter!r} has sizes {one} and {other}")
+        raise TypeMismatchError(f"the axis {letter!r} has sizes {one} and {other}{advice(one, other)}")
     return other if one == 1 else one
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS
+from graphrewrite.op.sizes import advice, exceeds
 from graphrewrite.op.tensor.along import axis_of
 from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels, without_axes
 from graphrewrite.types import Quantised, Tensor
@@ -74,8 +75,7 @@ def indices_fit(x: Tensor, indices: Tensor, axis: int) -> int:
     if len(indices.shape) != len(x.shape):
         raise TypeMismatchError(f"the indices {indices} must have as many axes as {x}; add some with op.unsqueeze")
     for i, (size, own) in enumerate(zip(indices.shape, x.shape, strict=True)):
-        inside = size == own or (isinstance(size, int) and isinstance(own, int) and size <= own)
-        if i != at and not inside:
+        if i != at and exceeds(size, own):
             raise TypeMismatchError(f"the indices {indices} are larger than {x} on axis {i}; cut them with op.slice")
     return at
 
@@ -105,6 +105,11 @@ def gather_elements(x: np.ndarray, indices: np.ndarray, *, axis: int = 0) -> np.
 def positions_of(x: np.ndarray, indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     """Return the positions in an array to which indices along one axis refer."""
     at = axis % x.ndim
+    if any(size > own for i, (size, own) in enumerate(zip(indices.shape, x.shape, strict=True)) if i != at):
+        raise EvaluationError(
+            f"indices of the shape {list(indices.shape)} are larger than {list(x.shape)} besides axis {axis}; "
+            "cut them with op.slice"
+        )
     grid = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
     grid[at] = check_bounds(np.asarray(indices), x.shape[at], axis)
     return tuple(grid)
@@ -114,7 +119,11 @@ def _infer_gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tens
     check_indices(indices)
     rank, last = len(x.shape), indices.shape[-1] if indices.shape else "?"
     if not 0 <= batch_dims < min(rank, len(indices.shape)) or x.shape[:batch_dims] != indices.shape[:batch_dims]:
-        raise TypeMismatchError(f"{x} and the indices {indices} do not have {batch_dims} first axes in common")
+        pairs = zip(x.shape[: max(batch_dims, 0)], indices.shape, strict=False)
+        unequal = next((pair for pair in pairs if pair[0] != pair[1]), ())
+        raise TypeMismatchError(
+            f"{x} and the indices {indices} do not have {batch_dims} first axes in common{advice(*unequal)}"
+        )
     if isinstance(last, str) or not 1 <= last <= rank - batch_dims:
         raise TypeMismatchError(
             f"the last axis of the indices {indices} must have 1 to {rank - batch_dims} entries, one per axis of {x}"

@@ -10,8 +10,19 @@ import numpy as np
 from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY, NUMBERS, TEXTS, check_elements
+from graphrewrite.op.sizes import exceeds
 from graphrewrite.op.tensor.cutting import check_whole_channels
-from graphrewrite.types import NAMES, Dimension, Tensor, check_element, element_dtype, hold, integer_limits
+from graphrewrite.types import (
+    NAMES,
+    Dimension,
+    Tensor,
+    as_size,
+    check_element,
+    element_dtype,
+    hold,
+    integer_limits,
+    size_max,
+)
 
 __all__ = ["constant_of_shape", "eye_like", "one_hot", "range_", "shape", "size"]
 
@@ -65,8 +76,23 @@ def _count(start: float, limit: float, delta: float) -> int:
     return max(math.ceil((limit - start) / delta), 0)
 
 
-def _infer_range(*, start: float = 0, limit: float, delta: float = 1, element: str = "i64") -> Tensor:
+def _open_count(start: float | str, limit: float | str, delta: float) -> Dimension:
+    """Return how many whole numbers lie between two of which at least one is symbolic."""
+    if delta == 0 or any(isinstance(number, float) and not number.is_integer() for number in (start, limit, delta)):
+        raise TypeMismatchError(
+            f"from {start} to {limit} in steps of {delta} is not a range of whole numbers; "
+            "where its start or limit is symbolic, give whole numbers for the others"
+        )
+    first, last = (as_size(number if isinstance(number, str) else int(number)) for number in (start, limit))
+    step = int(delta)
+    length = last - first if step > 0 else first - last
+    return size_max((length + abs(step) - 1) // abs(step), 0)
+
+
+def _infer_range(*, start: float | str = 0, limit: float | str, delta: float = 1, element: str = "i64") -> Tensor:
     _named(element)
+    if isinstance(start, str) or isinstance(limit, str):
+        return Tensor(element, (_open_count(start, limit, delta),))
     if element == "bool" or delta == 0 or not all(map(math.isfinite, (start, limit, delta))):
         raise TypeMismatchError(f"from {start} to {limit} in steps of {delta} is not a range of {element} numbers")
     count = _count(start, limit, delta)
@@ -78,6 +104,8 @@ def _infer_range(*, start: float = 0, limit: float, delta: float = 1, element: s
 @define_op(infer=_infer_range)
 def range_(*, start: float = 0, limit: float, delta: float = 1, element: str = "i64") -> np.ndarray:
     """Numbers in a row: ``start + i·delta``, as long as they are before the limit (ONNX specification, Range).
+
+    Start and limit may be sizes of the graph, as in ``limit="N"``.
 
     Examples
     --------
@@ -94,8 +122,8 @@ def range_(*, start: float = 0, limit: float, delta: float = 1, element: str = "
 
 def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: str = "f32") -> Tensor:
     _named(element)
-    if any(isinstance(d, str) or d < 0 for d in shape):
-        raise TypeMismatchError(f"constants have known sizes of at least 0, got {list(shape)}")
+    if any(exceeds(0, as_size(d)) for d in shape):
+        raise TypeMismatchError(f"sizes are at least 0, got {list(shape)}")
     _check_number(value, element, "the value")
     return Tensor(element, tuple(shape))
 
@@ -137,14 +165,14 @@ def eye_like(x: np.ndarray, *, k: int = 0, element: str | None = None) -> np.nda
     return np.eye(rows, columns, k, dtype=x.dtype if element is None else element_dtype(element))
 
 
-def _infer_one_hot(indices: Tensor, values: Tensor, *, depth: int, axis: int = -1) -> Tensor:
+def _infer_one_hot(indices: Tensor, values: Tensor, *, depth: Dimension, axis: int = -1) -> Tensor:
     check_elements(NUMBERS, [indices])
     rank = len(indices.shape) + 1
     if values.shape != (2,):
         raise TypeMismatchError(f"expected two values, off and on, got {values}")
     if not -rank <= axis < rank:
         raise TypeMismatchError(f"axis {axis} is not one of the {rank} axes of the result")
-    if depth < 0:
+    if exceeds(0, depth := as_size(depth)):
         raise TypeMismatchError(f"the depth is at least 0, got {depth}")
     check_whole_channels(values, [0])
     at = axis % rank

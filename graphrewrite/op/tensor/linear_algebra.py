@@ -12,6 +12,7 @@ from graphrewrite.op.define import broadcast_shape, define_op
 from graphrewrite.op.derived import FULLY_CONNECTED, GENERAL_PRODUCT
 from graphrewrite.op.domain import FLOATS, NUMBERS, one_element
 from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.sizes import advice, shown
 from graphrewrite.types import Dimension, Tensor
 
 __all__ = ["check_bias", "det", "gemm", "infer_linear", "linear", "matmul", "scaled"]
@@ -23,7 +24,9 @@ def _infer_matmul(x: Tensor, y: Tensor) -> Tensor:
         raise TypeMismatchError(f"expected vectors or matrices, got {x} and {y}; use op.mul for scalars")
     if x.shape[-1] != y.shape[-2:][0]:
         which = "last but one" if len(y.shape) > 1 else "size"
-        raise TypeMismatchError(f"the last size of {x} must be the {which} of {y}")
+        raise TypeMismatchError(
+            f"the last size of {x} must be the {which} of {y}{advice(x.shape[-1], y.shape[-2:][0])}"
+        )
     rows, columns = x.shape[:-1][-1:], y.shape[-1:] if len(y.shape) > 1 else ()
     return Tensor(x.element, (*broadcast_shape(x.shape[:-2], y.shape[:-2]), *rows, *columns))
 
@@ -45,7 +48,7 @@ def matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def check_bias(b: Tensor | None, size: Dimension) -> None:
     """Raise unless a layer has no bias, or one entry of it per output."""
     if b is not None and b.shape != (size,):
-        raise TypeMismatchError(f"the bias has shape {list(b.shape)}, not [{size}]")
+        raise TypeMismatchError(f"the bias has shape {shown(b.shape)}, not [{size}]")
 
 
 def infer_linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
@@ -81,7 +84,7 @@ def _infer_gemm(x: Tensor, w: Tensor, b: Tensor | None = None, *, trans_a: bool,
     rows, inner = x.shape[::-1] if trans_a else x.shape
     same, columns = w.shape[::-1] if trans_b else w.shape
     if inner != same:
-        raise TypeMismatchError(f"the inner sizes of the matrices differ, got {x} and {w}")
+        raise TypeMismatchError(f"the inner sizes of the matrices differ, got {x} and {w}{advice(inner, same)}")
     result = Tensor(x.element, (rows, columns))
     if b is not None and broadcast_shape(result.shape, b.shape) != result.shape:
         raise TypeMismatchError(f"the addend {b} does not broadcast to {result}")

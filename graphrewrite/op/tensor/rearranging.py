@@ -7,9 +7,10 @@ import numpy as np
 from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.domain import ANY, ORDERED
+from graphrewrite.op.sizes import is_uneven
 from graphrewrite.op.tensor.along import axis_of
 from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels
-from graphrewrite.types import Dimension, Tensor
+from graphrewrite.types import Size, Tensor
 
 __all__ = ["channel_shuffle", "depth_to_space", "reverse_sequence", "space_to_depth", "trilu"]
 
@@ -20,16 +21,13 @@ _BACK = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 """By mode, the order that moves them before the channels, or after them."""
 
 
-def _image(x: Tensor, block_size: int) -> tuple[Dimension, int, int, int]:
+def _image(x: Tensor, block_size: int) -> tuple[int | Size, ...]:
     if len(x.shape) != 4:
         raise TypeMismatchError(f"expected the four axes [N,C,H,W], got {x}")
     if block_size < 1:
         raise TypeMismatchError(f"block_size is at least 1, got {block_size}")
-    n, c, h, w = x.shape
-    if isinstance(c, str) or isinstance(h, str) or isinstance(w, str):
-        raise TypeMismatchError(f"a size besides the batch of {x} is symbolic; give it a number")
     check_whole_channels(x, (1, 2, 3))
-    return n, c, h, w
+    return x.shape
 
 
 def _check_order(mode: str) -> None:
@@ -40,7 +38,7 @@ def _check_order(mode: str) -> None:
 def _infer_depth_to_space(x: Tensor, *, block_size: int, mode: str = "DCR") -> Tensor:
     n, c, h, w = _image(x, block_size)
     _check_order(mode)
-    if c % block_size**2:
+    if is_uneven(c, block_size**2):
         raise TypeMismatchError(
             f"{c} channels of {x} do not split into blocks of {block_size} by {block_size} positions"
         )
@@ -70,7 +68,7 @@ def depth_to_space(x: np.ndarray, *, block_size: int, mode: str = "DCR") -> np.n
 def _infer_space_to_depth(x: Tensor, *, block_size: int, mode: str = "DCR") -> Tensor:
     n, c, h, w = _image(x, block_size)
     _check_order(mode)
-    if h % block_size or w % block_size:
+    if is_uneven(h, block_size) or is_uneven(w, block_size):
         raise TypeMismatchError(f"{h} by {w} positions of {x} do not split into blocks of {block_size} by {block_size}")
     return Tensor(x.element, (n, c * block_size**2, h // block_size, w // block_size))
 
@@ -91,9 +89,9 @@ def space_to_depth(x: np.ndarray, *, block_size: int, mode: str = "DCR") -> np.n
 
 
 def _infer_channel_shuffle(x: Tensor, *, groups: int) -> Tensor:
-    if len(x.shape) < 2 or isinstance(x.shape[1], str):
-        raise TypeMismatchError(f"{x} has no batch followed by a known number of channels")
-    if groups < 1 or x.shape[1] % groups:
+    if len(x.shape) < 2:
+        raise TypeMismatchError(f"{x} has no batch followed by channels")
+    if groups < 1 or is_uneven(x.shape[1], groups):
         raise TypeMismatchError(f"{x.shape[1]} channels of {x} do not split into {groups} groups")
     check_whole_channels(x, [1])
     return x

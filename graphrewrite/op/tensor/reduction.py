@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.domain import ANY, FLOATS, NUMBERS, ORDERED
 from graphrewrite.op.precision import narrowed, widened
+from graphrewrite.op.sizes import exceeds
 from graphrewrite.op.tensor.along import axis_of, without_axes
 from graphrewrite.op.tensor.cutting import check_whole_channels
-from graphrewrite.types import Dimension, FixedPoint, Tensor
+from graphrewrite.types import Dimension, FixedPoint, Tensor, as_size
 
 __all__ = [
     "arg_max",
@@ -76,15 +77,13 @@ def arg_min(x: np.ndarray, *, axis: int = -1, keep_dims: bool = True, select_las
 
 
 def _infer_top_k(
-    x: Tensor, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
+    x: Tensor, *, k: Dimension, axis: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
     at = axis_of(x, axis)
-    size = x.shape[at]
-    if isinstance(size, str):
-        raise TypeMismatchError(f"k={k} needs a known size of axis {axis} of {x}, which is symbolic; give it a number")
-    if not 0 <= k <= size:
+    size, count = x.shape[at], as_size(k)
+    if exceeds(0, count) or exceeds(count, size):
         raise TypeMismatchError(f"axis {axis} of {x} has {size} entries, fewer than k={k}")
-    shape: tuple[Dimension, ...] = (*x.shape[:at], k, *x.shape[at + 1 :])
+    shape: tuple[Dimension, ...] = (*x.shape[:at], count, *x.shape[at + 1 :])
     return Tensor(x.element, shape, x.layout), Tensor("i64", shape, x.layout)
 
 
@@ -103,6 +102,10 @@ def top_k(
     >>> values.tolist(), indices.tolist()
     ([5, 4], [4, 2])
     """
+    if not 0 <= k <= x.shape[axis]:
+        raise EvaluationError(
+            f"axis {axis} of {list(x.shape)} has {x.shape[axis]} entries, fewer than k={k}; give less"
+        )
     if largest:  # ascending from the end and then flipped, so that equal entries stay in order, as ONNX asks
         order = np.flip(_from_the_end(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), x, axis), axis)
     else:

@@ -11,6 +11,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS
 from graphrewrite.op.domain import NUMBERS, ORDERED, check_elements, one_element
+from graphrewrite.op.sizes import shown
 from graphrewrite.op.tensor.along import axis_of
 from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels
 from graphrewrite.op.tensor.gathering import check_bounds, indices_fit, positions_of
@@ -80,8 +81,7 @@ def _infer_nd(x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "
         )
     wanted = (*indices.shape[:-1], *x.shape[last:])
     if updates.shape != wanted:
-        shown = ",".join(map(str, wanted))
-        raise TypeMismatchError(f"the indices {indices} select slices of [{shown}] of {x}, got {updates}")
+        raise TypeMismatchError(f"the indices {indices} select slices of {shown(wanted)} of {x}, got {updates}")
     _check_reduction(x, updates, reduction)
     return x
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphrewrite.errors import TypeMismatchError
+from graphrewrite.errors import EvaluationError, TypeMismatchError
 from graphrewrite.op.axes import common_layout
 from graphrewrite.op.define import define_op
 from graphrewrite.op.derived import ALONG_AXIS, PADDED
 from graphrewrite.op.domain import ORDERED
+from graphrewrite.op.sizes import advice, exceeds
 from graphrewrite.op.tensor.along import axis_of
-from graphrewrite.op.tensor.channels import concatenated, factors, on_axes, reshaped
-from graphrewrite.types import Dimension, FixedPoint, Tensor
+from graphrewrite.op.tensor.channels import concatenated, on_axes, reshaped
+from graphrewrite.types import Dimension, FixedPoint, Tensor, as_size, product, size_min, symbols
 
 __all__ = ["concat", "flatten", "identity", "pad", "reshape", "squeeze", "transpose", "unsqueeze"]
 
@@ -33,30 +34,25 @@ def identity(x: np.ndarray) -> np.ndarray:
 
 def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = False) -> Tensor:
     """Infer sizes as in ONNX: 0 copies the size of the same axis, one -1 takes the rest."""
-    open_ = [d for d in shape if isinstance(d, str) or d == -1]
-    if len(open_) > 1:
+    if list(shape).count(-1) > 1:
         raise TypeMismatchError(
             f"the shape {list(shape)} leaves several sizes open, of which only one can follow; "
             "0 keeps the size of an axis"
         )
     kept = range(0 if allow_zero else len(x.shape))
-    wanted = [x.shape[i] if d == 0 and i in kept else d for i, d in enumerate(shape)]
-    # A symbolic size is any number, so that both shapes must have the same symbols, and as often: N * N is not 1 * N.
-    (whole, symbols), (fixed, named) = factors(x.shape), factors([d for d in wanted if d != -1])
-    if whole == 0 and open_:
-        raise TypeMismatchError(f"{x} has no entries, so that {open_[0]} is undetermined in the shape {list(shape)}")
-    if surplus := list(named - symbols):
+    wanted = [-1 if d == -1 else x.shape[i] if d == 0 and i in kept else as_size(d) for i, d in enumerate(shape)]
+    whole, fixed = product(x.shape), product(d for d in wanted if d != -1)
+    if surplus := [name for name in symbols(fixed) if name not in symbols(whole)]:
         raise TypeMismatchError(
-            f"the shape {list(shape)} has the symbolic size {surplus[0]!r}, but {x} does not; give a number"
+            f"the shape {list(shape)} has the symbolic size {surplus[0]!r}, but {x} does not; "
+            "where it is one of its sizes, give both the same name"
         )
-    missing = list((symbols - named).elements())
-    is_open = -1 in wanted
-    fits = fixed > 0 and whole % fixed == 0 if is_open and not missing else fixed == whole
-    if len(missing) > is_open or (missing and not fits):
-        raise TypeMismatchError(f"the symbolic size {missing[0]!r} of {x} is missing from the shape {list(shape)}")
-    if not fits:
+    if -1 in wanted and 0 in (whole, fixed):
+        raise TypeMismatchError(f"{x} has no entries, so that -1 is undetermined in the shape {list(shape)}")
+    rest = whole // fixed if -1 in wanted else 1
+    # Where a symbolic number of entries may split evenly or not, evaluation tells.
+    if isinstance(rest, int) and rest * fixed != whole:
         raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {fixed} entries")
-    rest = missing[0] if missing else whole // (fixed or 1)
     return reshaped(x, [rest if d == -1 else d for d in wanted])
 
 
@@ -72,6 +68,8 @@ def reshape(x: np.ndarray, *, shape: Sequence[Dimension], allow_zero: bool = Fal
     (2, 3, 1)
     """
     sizes = [-1 if isinstance(d, str) else x.shape[i] if d == 0 and not allow_zero else d for i, d in enumerate(shape)]
+    if sizes.count(-1) > 1:
+        raise EvaluationError(f"several sizes of {list(shape)} are open, of which only one can follow; give numbers")
     return np.reshape(x, sizes)
 
 
@@ -83,12 +81,6 @@ def _axis_to_flatten(axis: int, rank: int) -> int:
 
 
 def _infer_flatten(x: Tensor, *, axis: int = 1) -> Tensor:
-    def product(sizes: Sequence[Dimension]) -> Dimension:
-        whole, symbols = factors(sizes)
-        if symbols and (symbols.total() > 1 or whole != 1):
-            raise TypeMismatchError(f"flattening {x} at axis {axis} would multiply a symbolic size; give it a number")
-        return next(iter(symbols), whole)
-
     axis = _axis_to_flatten(axis, len(x.shape))
     return reshaped(x, (product(x.shape[:axis]), product(x.shape[axis:])))
 
@@ -132,7 +124,8 @@ def _infer_squeeze(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
         axes = [i for i, d in enumerate(x.shape) if d == 1]
     gone = {a % rank for a in axes if -rank <= a < rank}
     if len(gone) != len(axes) or any(x.shape[a] != 1 for a in gone):
-        raise TypeMismatchError(f"axes {list(axes)} of {x} are not all of size 1")
+        wrong = [x.shape[a] for a in sorted(gone) if x.shape[a] != 1]
+        raise TypeMismatchError(f"axes {list(axes)} of {x} are not all of size 1{advice(1, *wrong[:1])}")
     return on_axes(x, [i for i in range(rank) if i not in gone])
 
 
@@ -173,11 +166,10 @@ def _infer_concat(*xs: Tensor, axis: int) -> Tensor:
     first, at = xs[0], axis_of(xs[0], axis)
     for x in xs:
         if [*x.shape[:at], *x.shape[at + 1 :]] != [*first.shape[:at], *first.shape[at + 1 :]]:
-            raise TypeMismatchError(f"{first} and {x} differ in more than the size of axis {axis}")
-    sizes = [x.shape[at] for x in xs]
-    if any(isinstance(s, str) for s in sizes):
-        raise TypeMismatchError(f"axis {axis} has a symbolic size")
-    shape = (*first.shape[:at], sum(int(s) for s in sizes), *first.shape[at + 1 :])
+            pairs = zip(first.shape, x.shape, strict=False)
+            unequal = next((pair for i, pair in enumerate(pairs) if i != at and pair[0] != pair[1]), ())
+            raise TypeMismatchError(f"{first} and {x} differ in more than the size of axis {axis}{advice(*unequal)}")
+    shape = (*first.shape[:at], sum(x.shape[at] for x in xs), *first.shape[at + 1 :])
     return Tensor(concatenated([x.element for x in xs], at), shape, common_layout(xs, len(shape)))
 
 
@@ -196,7 +188,7 @@ def concat(*xs: np.ndarray, axis: int) -> np.ndarray:
 _MODES = ("constant", "reflect", "edge", "wrap")
 
 
-def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0, mode: str = "constant") -> Tensor:
+def _infer_pad(x: Tensor, *, pads: Sequence[Dimension], fill: float = 0.0, mode: str = "constant") -> Tensor:
     rank = len(x.shape)
     if len(pads) != 2 * rank:
         raise TypeMismatchError(f"{x} needs {2 * rank} pads, all begins and then all ends, got {len(pads)}")
@@ -205,12 +197,13 @@ def _infer_pad(x: Tensor, *, pads: Sequence[int], fill: float = 0.0, mode: str =
     if mode not in _MODES:
         raise TypeMismatchError(f"unknown border mode {mode!r}; known are {', '.join(_MODES)}")
     sizes: list[Dimension] = []
-    for d, low, high in zip(x.shape, pads[:rank], pads[rank:], strict=True):
-        if isinstance(d, str) and (low or high):
-            raise TypeMismatchError(f"the symbolic size {d!r} of {x} cannot be padded")
-        if mode != "constant" and max(low, high) > 0 and not isinstance(d, str) and d + min(low, 0) + min(high, 0) <= 0:
+    for d, low, high in zip(x.shape, map(as_size, pads[:rank]), map(as_size, pads[rank:]), strict=True):
+        sizes.append(d + low + high)
+        left = d + size_min(low, 0) + size_min(high, 0)
+        if exceeds(0, left):
+            raise TypeMismatchError(f"pads of {low} and {high} crop more than there is of {x}: {d} entries")
+        if mode != "constant" and (exceeds(low, 0) or exceeds(high, 0)) and exceeds(1, left):
             raise TypeMismatchError(f"nothing of {x} is left to repeat in the border")
-        sizes.append(d if isinstance(d, str) else d + low + high)
     return Tensor(x.element, tuple(sizes), x.layout)
 
 
@@ -229,7 +222,10 @@ def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0, mode: str = "c
     if not any(pads):
         return x
     begins, ends = pads[: x.ndim], pads[x.ndim :]
-    cropped = x[tuple(slice(max(-b, 0), n - max(-e, 0)) for b, e, n in zip(begins, ends, x.shape, strict=True))]
+    first, last = [max(-b, 0) for b in begins], [n - max(-e, 0) for e, n in zip(ends, x.shape, strict=True)]
+    if any(b > e for b, e in zip(first, last, strict=True)):
+        raise EvaluationError(f"the pads {list(pads)} crop more than there is of {list(x.shape)}; give smaller ones")
+    cropped = x[tuple(map(slice, first, last))]
     widths = [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)]
     if mode != "constant":
         return np.pad(cropped, widths, mode)  # type: ignore[call-overload]  # one of numpy's words
