@@ -13,7 +13,7 @@ from graphrewrite.runtime.display import Displayed
 from graphrewrite.types.element import Element, as_element
 from graphrewrite.types.layout import check_layout, permuted
 from graphrewrite.types.quantised import Quantised
-from graphrewrite.types.size import as_size, is_at_most, symbols
+from graphrewrite.types.size import Size, as_size, is_at_most, symbols
 
 __all__ = ["MOST_AXES", "Dimension", "Tensor", "checked_shape"]
 
@@ -103,7 +103,7 @@ class Tensor(Displayed):
     """
 
     element: Element
-    shape: tuple[Dimension, ...]
+    shape: tuple[int | Size, ...]
     layout: str | None = None
     unknowns: ClassVar[tuple[str, ...]]
     """Names of its sizes that only the data decides, such as ``"?1"``."""

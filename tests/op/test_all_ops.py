@@ -182,7 +182,7 @@ def test_reshape_keeps_sizes_that_are_left_out(sizes, data):
     symbolic = Tensor("f32", ("N", *sizes))
     assert op.reshape.infer(symbolic, shape=(-1, *sizes))[0] == symbolic
     assume(len(sizes) > 1)
-    with pytest.raises(TypeMismatchError, match=r"does not reshape|is missing from"):
+    with pytest.raises(TypeMismatchError, match="does not reshape"):
         op.reshape.infer(symbolic, shape=(*sizes, 7))
 
 

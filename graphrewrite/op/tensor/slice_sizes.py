@@ -41,7 +41,7 @@ def picked_size(size: Dimension, start: Dimension, end: Dimension, step: int) ->
     >>> from graphrewrite.types import as_size
     >>> n = as_size("N")
     >>> picked_size(5, 1, -1, 2), picked_size(n, 0, 5, 1), picked_size(n, 1, _FAR, 1), picked_size(512, 0, n, 1)
-    (2, 'min(5, N)', 'max(0, N - 1)', 'N')
+    (2, 'min(5, N)', 'max(1, N) - 1', 'N')
     """
     whole, first, last = as_size(size), as_size(start), as_size(end)
     if isinstance(whole, int) and isinstance(first, int) and isinstance(last, int):

@@ -14,7 +14,7 @@ from graphrewrite.formats.text import format_attribute
 from graphrewrite.graph import Graph
 from graphrewrite.graph.dataflow import Operand
 from graphrewrite.graph.value import Value
-from graphrewrite.types import FixedPoint, Stream
+from graphrewrite.types import FixedPoint, Stream, symbols
 
 __all__ = ["NO_VALUES", "Values", "as_reals", "evaluated", "is_batched", "result_count", "shown"]
 
@@ -94,7 +94,17 @@ def _one_by_one(graph: Graph, inputs: Mapping[str, np.ndarray], probes: Mapping[
 def is_batched(graph: Graph, at: Operand) -> bool:
     """Tell whether the first axis of a value is that of the batch."""
     kind = graph.result_type(*at) if graph.nodes[at.node].get("type") != "output" else _read_type(graph, at.node)
-    return isinstance(kind, Stream) or any(isinstance(size, str) for size in kind.shape[:1])
+    return isinstance(kind, Stream) or any(size in _batches(graph) for size in kind.shape[:1])
+
+
+def _batches(graph: Graph) -> set[str]:
+    """Return the names of sizes that inputs have in front and nowhere else, so that any number of rows will do."""
+    front, elsewhere = set[str](), set[str]()
+    for kind in map(graph.result_type, graph.inputs):
+        for axis, size in enumerate(kind.shape):
+            is_free = axis == 0 and (size,) == symbols(size)
+            (front if is_free else elsewhere).update(symbols(size))
+    return front - elsewhere
 
 
 def _read_type(graph: Graph, output: str) -> Any:

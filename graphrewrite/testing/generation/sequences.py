@@ -118,13 +118,29 @@ def sequences(inner: Any, own: Any, several: int) -> Iterator[Recipe]:
     )
     yield Recipe("two axes", lambda kind, rng: tuple(sorted(rng.sample(range(len(shape_of(kind)) + 2), 2))))
     yield Recipe("axes of size 1", lambda kind, rng: tuple(i for i, d in enumerate(shape_of(kind)) if d == 1))
-    yield Recipe("the shape", lambda kind, rng: tuple(shape_of(kind)))
+    known = partial(_known, inner)
+    yield Recipe("the shape", known(lambda kind, rng: tuple(shape_of(kind))))
     for rank in range(5):
-        yield Recipe(f"as many in {rank} axes", partial(_factors, rank, ""))
-        yield Recipe(f"as many in {rank} axes and the rest", partial(_factors, rank, "-1"))
-        yield Recipe(f"as many in {rank} axes but the first", partial(_factors, rank, "0"))
-    yield Recipe("a larger shape", lambda kind, rng: (rng.choice((2, 3)), *shape_of(kind)))
+        yield Recipe(f"as many in {rank} axes", known(partial(_factors, rank, "")))
+        yield Recipe(f"as many in {rank} axes and the rest", known(partial(_factors, rank, "-1")))
+        yield Recipe(f"as many in {rank} axes but the first", known(partial(_factors, rank, "0")))
+    yield Recipe("a larger shape", known(lambda kind, rng: (rng.choice((2, 3)), *shape_of(kind))))
     yield Recipe("no numbers", lambda kind, rng: ())
+
+
+_Make = Callable[[Type | None, random.Random], tuple[Any, ...]]
+
+
+def _known(inner: Any, make: _Make) -> _Make:
+    """Return what makes a shape; it raises for a symbolic one where the attribute holds numbers only."""
+
+    def made(kind: Type | None, rng: random.Random) -> tuple[Any, ...]:
+        shape = make(kind, rng)
+        if sum(isinstance(size, str) for size in shape) > (inner is not int):
+            raise TypeError("a symbolic size")
+        return shape
+
+    return made
 
 
 def _constant(number: int, kind: Type | None) -> int:

@@ -43,6 +43,11 @@ _LARGEST = 64
 """No generated size is larger."""
 
 
+def _number(other: Any) -> int:
+    """Return a number, or 0 for a symbolic size, with which nothing can be traced."""
+    return int(other) if isinstance(other, int) else 0
+
+
 class _Size(int):
     """A number that is a size of an operand times a factor, plus a number."""
 
@@ -113,24 +118,24 @@ class _Size(int):
     # ------------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Any) -> Any:
-        return self._made(int.__add__(self, other), self.factor, self.offset + int(other))
+        return self._made(int.__add__(self, other), self.factor, self.offset + _number(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return self._made(int.__sub__(self, other), self.factor, self.offset - int(other))
+        return self._made(int.__sub__(self, other), self.factor, self.offset - _number(other))
 
     def __rsub__(self, other: Any) -> Any:
-        return self._made(int.__rsub__(self, other), -self.factor, int(other) - self.offset)
+        return self._made(int.__rsub__(self, other), -self.factor, _number(other) - self.offset)
 
     def __mul__(self, other: Any) -> Any:
-        by = int(other) if isinstance(other, int) else 0
+        by = _number(other)
         return self._made(int.__mul__(self, other), self.factor * by, self.offset * by)
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Any:
-        by = int(other)
+        by = _number(other) or 1
         return self._made(int.__floordiv__(self, other), self.factor / by, self.offset / by)
 
     def __truediv__(self, other: Any) -> Any:

@@ -14,6 +14,7 @@ from graphrewrite.testing.generation.demand import Pick, Unfit, admits
 from graphrewrite.testing.generation.experience import accepted
 from graphrewrite.testing.generation.forward import inferred
 from graphrewrite.testing.generation.kinds import FAMILIES, LAYOUTS, USUAL, kind_of, retyped
+from graphrewrite.testing.generation.open_sizes import OPEN
 from graphrewrite.testing.generation.options import recipes_of
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node
@@ -24,8 +25,6 @@ __all__ = ["vary"]
 _COUNTS = (0, 1, 2, 1, 2, 3, 0, 4)
 """How many changes to make; the first is the simplest."""
 _SIZES = (2, 1, 3, 4)
-_OPEN = "M"
-"""A size besides the batch's that only run time tells."""
 
 _KINDS = ("float", "fixed", "integer", "bool", "quantised")
 
@@ -107,7 +106,7 @@ def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
     if not sizes:
         raise Unfit("no sizes")
-    old, new = pick(sizes), pick(_SIZES)
+    old, new = pick(sizes), pick((*_SIZES, *_SIZES, *OPEN[:1]))
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
 
 
@@ -130,8 +129,8 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
         raise Unfit("no sizes of inputs")
     leaf = pick(leaves)
     shape = plan.types[leaf].shape
-    axis = pick(range(len(shape)))
-    return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], _OPEN, *shape[axis + 1 :])), pick, only=leaf)
+    axis, size = pick(range(len(shape))), pick(OPEN)
+    return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
 
 
 def _rank(plan: Plan, pick: Pick) -> Plan:

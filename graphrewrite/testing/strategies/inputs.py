@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from graphrewrite.graph import Graph
 from graphrewrite.testing.generation.indices import limits_in, within
+from graphrewrite.testing.generation.open_sizes import NUMBERS
 from graphrewrite.testing.strategies.edges import edges_of, formats_in, limits_of, shifts_in
-from graphrewrite.types import Dimension, Stream, Type, element_dtype, hold
+from graphrewrite.types import Dimension, Stream, Type, element_dtype, evaluate_size, hold, symbols
 
 __all__ = ["batch_for", "inputs_for"]
 
 _PLAIN, _DENSE, _SPARSE = 8, 12, 8
 """Rows of small and of usual numbers, of edge values only, and of one edge value among small numbers."""
-_OTHER = 2
-"""What a symbolic size that is not the batch's is."""
 _WITHOUT_NAN = frozenset({"to_fixed", "quantise", "arg_max", "max_pool", "requantise", "to_quantised"})
 
 
@@ -64,11 +63,12 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
         name: edges_of(kind.element, formats, shifts, numbers=name in whole, near=moderate)
         for name, kind in kinds.items()
     }
-    batched = {name: _entries(kind) for name, kind in kinds.items() if _shape(kind)[:1] and _is_open(kind)}
+    sizes = {name: NUMBERS[(seed // 2 + i) % len(NUMBERS)] for i, name in enumerate(_names(kinds.values()))}
+    batched = {name: _entries(kind, sizes) for name, kind in kinds.items() if _is_open(kind)}
     # Each edge value comes in every batch: where a row has few numbers, there are more rows.
     dense = max([_DENSE, *(-(-len(edges[name]) // count) for name, count in batched.items() if count)])
     rows = _PLAIN + dense + _SPARSE
-    sizes = {str(_shape(kinds[name])[0]): rows for name in batched}
+    sizes.update({str(_shape(kinds[name])[0]): rows for name in batched})
     found = {
         name: _batch(kind, edges[name], seed, i, sizes, dense if name in batched else None)
         for i, (name, kind) in enumerate(kinds.items())
@@ -80,14 +80,19 @@ def _shape(kind: Type) -> tuple[Dimension, ...]:
     return ("N", *kind.shape) if isinstance(kind, Stream) else kind.shape
 
 
+def _names(kinds: Iterable[Type]) -> list[str]:
+    """Names of sizes, each one once."""
+    return list(dict.fromkeys(name for kind in kinds for size in _shape(kind) for name in symbols(size)))
+
+
 def _is_open(kind: Type) -> bool:
     """Whether the first size is that of the batch."""
-    return isinstance(_shape(kind)[0], str)
+    return any(isinstance(size, str) and size.isidentifier() for size in _shape(kind)[:1])
 
 
-def _entries(kind: Type) -> int:
+def _entries(kind: Type, sizes: Mapping[str, int]) -> int:
     """Numbers in a row."""
-    return math.prod(_OTHER if isinstance(d, str) else d for d in _shape(kind)[1:])
+    return math.prod(evaluate_size(d, sizes) for d in _shape(kind)[1:])
 
 
 def _rounded(graph: Graph) -> set[str]:
@@ -107,7 +112,7 @@ def _batch(
 ) -> np.ndarray:
     rng = np.random.default_rng(seed + 997 * position)
     element, dtype = kind.element, element_dtype(kind.element)
-    frame = tuple(sizes.get(d, _OTHER) if isinstance(d, str) else int(d) for d in _shape(kind))
+    frame = tuple(evaluate_size(d, sizes) for d in _shape(kind))
     low, high = limits_of(element)
     near = rng.integers(max(low, -3), min(high, 3), frame, endpoint=True)
     values: np.ndarray = near.astype(dtype)

@@ -21,7 +21,7 @@ from graphrewrite.lowering.exchange.attribute_values import (
     word,
 )
 from graphrewrite.lowering.exchange.entry import Entry, same_names
-from graphrewrite.types import element_dtype, element_of
+from graphrewrite.types import Dimension, element_dtype, element_of
 
 __all__ = ["MOVEMENT"]
 
@@ -67,7 +67,7 @@ def _broadcast(attributes: dict[str, Any], types: list[Tensor]) -> dict[str, Any
 def _kept(attributes: dict[str, Any], types: Sequence[Tensor]) -> dict[str, Any]:
     """Write 1 for a symbolic size that the operand has."""
     shape = attributes["shape"]
-    own = ((1,) * len(shape) + types[0].shape)[-len(shape) :] if shape else ()
+    own: tuple[Dimension, ...] = ((1,) * len(shape) + types[0].shape)[-len(shape) :] if shape else ()
     kept = (1 if isinstance(d, str) and d == o else d for d, o in zip(shape, own, strict=True))
     return {**attributes, "shape": tuple(kept)}
 

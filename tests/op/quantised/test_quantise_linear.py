@@ -148,7 +148,7 @@ def test_floats_without_a_number_and_beyond_all():
         ("quantize_linear", ["f32[N,3]", "f32[4]"], {}, "needs scales .3. along axis 1"),
         ("quantize_linear", ["f32[N,3]", "f32[3]"], {"axis": 2}, "axis=2 is not an axis"),
         ("quantize_linear", ["f32[N,3]", "f32[N,1]"], {"block_size": -1}, "is negative; give 0 for no blocks"),
-        ("quantize_linear", ["f32[N,3]", "f32[1,3]"], {"axis": 0, "block_size": 2}, "is symbolic"),
+        ("quantize_linear", ["f32[N,3]", "f32[1,3]"], {"axis": 0, "block_size": 2}, "needs scales"),
         ("quantize_linear", ["f32[N,3]", "f32[]", "u8[]"], {"element": "i8"}, "the zero point is u8"),
         ("quantize_linear", ["f32[N,3]", "f32[]"], {"element": "i64"}, "an integer of up to 32 bits"),
         ("dequantize_linear", ["f32[N,3]", "f32[]"], {}, "an integer of up to 32 bits"),

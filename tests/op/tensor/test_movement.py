@@ -53,14 +53,10 @@ def test_a_slice_takes_the_entries_that_onnx_counts(shape, data):
     np.testing.assert_array_equal(found, x[np.ix_(*picks)])
 
 
-def test_a_symbolic_size_is_sliced_whole_or_backwards():
+def test_what_no_slice_has():
     x = Tensor("f32", ("N", 4), "NC")
     assert str(op.slice.infer(x, starts=(0, 1), ends=(FAR, 3))[0]) == "f32[N,2] NC"
     assert str(op.slice.infer(x, starts=(-1,), ends=(-FAR,), axes=(0,), steps=(-1,))[0]) == "f32[N,4] NC"
-    with pytest.raises(
-        TypeMismatchError, match=r"axis 0 of f32\[N,4\] NC has a symbolic size, which can only be sliced as a whole"
-    ):
-        op.slice.infer(x, starts=(1,), ends=(FAR,))
     with pytest.raises(TypeMismatchError, match="must not be 0"):
         op.slice.infer(x, starts=(1,), ends=(2,), axes=(1,), steps=(0,))
     with pytest.raises(
@@ -94,7 +90,7 @@ def test_a_split_has_as_many_results_as_sizes():
     for sizes in ((1, 1), (-1, 4), ()):
         with pytest.raises(TypeMismatchError, match="do not add up to the 3 of axis 1"):
             op.split.infer(Tensor("f32", ("N", 3)), axis=1, sizes=sizes)
-    with pytest.raises(TypeMismatchError, match="symbolic size, which cannot be split"):
+    with pytest.raises(TypeMismatchError, match="where 'N' is always 3, give that number instead"):
         op.split.infer(Tensor("f32", ("N", 3)), sizes=(1, 2))
 
 
@@ -138,10 +134,9 @@ def test_what_cannot_be_repeated_or_padded():
     assert str(op.expand.infer(Tensor("f32", ("N", 1), "NC"), shape=(1, 3))[0]) == "f32[N,3] NC"
     assert str(op.expand.infer(x, shape=(3, "N", 2))[0]) == "f32[3,N,2]"
     for bad, message in [
-        (lambda: op.tile.infer(x, repeats=(2, 1)), "symbolic size 'N' .* cannot be repeated 2 times"),
         (lambda: op.tile.infer(x, repeats=(1,)), "one per axis"),
         (lambda: op.expand.infer(x, shape=("M", 2)), "do not broadcast"),
-        (lambda: op.expand.infer(x, shape=("M", 1, 2)), "does not have the symbolic size 'M'"),
+        (lambda: op.pad.infer(x, pads=(0, -1, 0, -2)), "crop more than there is"),
         (lambda: op.pad.infer(x, pads=(0, 1, 0, 0), mode="mirror"), "unknown border mode 'mirror'"),
         (lambda: op.pad.infer(x, pads=(0, 1, 0, -2), mode="wrap"), "is left to repeat"),
         (
@@ -302,7 +297,7 @@ def test_what_is_made_of_nothing_is_a_node_like_any_other():
             lambda: op.constant_of_shape.infer(shape=(2,), value=0.5, element="i8"),
             "the value 0.5 does not fit into i8",
         ),
-        (lambda: op.constant_of_shape.infer(shape=(-1,)), "known sizes of at least 0"),
+        (lambda: op.constant_of_shape.infer(shape=(-1,)), "sizes are at least 0"),
         (lambda: op.one_hot.infer(Tensor("i64", ()), Tensor("f32", (3,)), depth=2), "expected two values"),
         (lambda: op.eye_like.infer(Tensor("f32", (3,))), "no diagonal"),
     ]:
@@ -316,17 +311,15 @@ def test_sizes_of_zero_and_axes_that_are_not_named():
     assert op.reshape(np.zeros((3, 0)), shape=(0, 5), allow_zero=True).shape == (0, 5)
     with pytest.raises(TypeMismatchError, match="has no entries, so that -1 is undetermined"):
         op.reshape.infer(empty, shape=(0, -1), allow_zero=True)
-    with pytest.raises(TypeMismatchError, match="has no entries, so that N is undetermined"):
-        op.reshape.infer(Tensor("f32", ("N", 0)), shape=("N", 0, 4))
     assert op.squeeze.infer(Tensor("f32", (1, 3, 1), "NCW"))[0] == Tensor("f32", (3,), "C")
     assert op.squeeze(np.zeros((1, 3, 1))).shape == (3,)
     with pytest.raises(TypeMismatchError, match=r"a symbolic size .* may be 1 at run time"):
         op.squeeze.infer(Tensor("f32", ("N", 1)))
 
 
-@pytest.mark.parametrize("shape", [(1, 0), (0,), (0, 1), (1, "N"), (0, 2), (-1, 2), (-1,)])
+@pytest.mark.parametrize("shape", [(1, 0), (0,), (0, 1), (1, "N"), (0, 2)])
 def test_reshaping_keeps_each_of_several_equal_symbolic_sizes(shape):
-    with pytest.raises(TypeMismatchError, match=r"the symbolic size 'N' of .* is missing from the shape"):
+    with pytest.raises(TypeMismatchError, match=r"does not reshape to .*: N\*N against"):
         op.reshape.infer(Tensor("f32", ("N", "N")), shape=shape)
 
 
@@ -339,6 +332,9 @@ def test_reshaping_keeps_each_of_several_equal_symbolic_sizes(shape):
         (("N", "N", 6), (0, 0, -1, 2), ("N", "N", 3, 2)),
         (("N", 6), (-1, 6), ("N", 6)),
         (("N", 0), (0, 0), ("N", 0)),
+        (("N", 0), ("N", 0, 4), ("N", 0, 4)),
+        (("N", "N"), (-1,), ("N*N",)),
+        (("N", "N"), (-1, 2), ("(N*N)//2", 2)),
     ],
 )
 def test_a_zero_of_a_shape_copies_the_axis_of_its_index(own, shape, expected):

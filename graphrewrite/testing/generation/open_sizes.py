@@ -1,0 +1,65 @@
+"""Symbolic sizes of generated graphs, and what they are when these are evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphrewrite.errors import GraphRewriteError
+from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.kinds import retyped
+from graphrewrite.types import Dimension, Size, Type, substitute, symbols
+
+__all__ = ["NUMBERS", "OPEN", "bound", "holds_for_all"]
+
+OPEN: tuple[Dimension, ...] = ("M", "M", "M + 1", "2*M")
+"""Sizes besides the batch's that only run time tells."""
+NUMBERS = (2, 3, 5)
+"""What their symbols stand for when a graph is evaluated, in turns."""
+
+
+def bound(value: Any, sizes: Mapping[str, int]) -> Any:
+    """Return a type or an attribute with numbers in place of symbols.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor
+    >>> print(bound(Tensor("f32", ("N", 4)), {"N": 2}), bound((Size("2*N"), -1), {"N": 2}))
+    f32[2,4] (4, -1)
+    """
+    if isinstance(value, Size):
+        return substitute(value, sizes)
+    if type(value) is tuple:
+        return tuple(bound(entry, sizes) for entry in value)
+    shape = getattr(value, "shape", ())
+    return retyped(value, shape=bound(shape, sizes)) if isinstance(value, Type) and _names(shape) else value
+
+
+def holds_for_all(op: Op, types: Sequence[Type], attributes: Mapping[str, Any], batch: Dimension) -> bool:
+    """Tell whether an op takes operands of some types whatever their open sizes are when a graph is evaluated.
+
+    Examples
+    --------
+    >>> from graphrewrite import Tensor, op
+    >>> image = Tensor("f32", ("N", 4, "M", 6))
+    >>> holds_for_all(op.relu, [image], {}, "N"), holds_for_all(op.space_to_depth, [image], {"block_size": 2}, "N")
+    (True, False)
+    """
+    names = {name for kind in types for name in _names(kind.shape)}
+    if names <= {batch}:
+        return True
+    for number in NUMBERS:
+        sizes = dict.fromkeys(names, number)
+        try:
+            results = op.result_types(
+                bound(tuple(types), sizes), {key: bound(value, sizes) for key, value in attributes.items()}
+            )
+        except (GraphRewriteError, ValueError):
+            return False
+        if any(0 in kind.shape for kind in results):
+            return False
+    return True
+
+
+def _names(shape: Sequence[Dimension]) -> list[str]:
+    return [name for size in shape for name in symbols(size)]
