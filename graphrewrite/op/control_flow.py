@@ -161,7 +161,7 @@ def _settled(
             for a, b in zip(before.shape, after.shape, strict=True):
                 if a != b and (a, b) not in varying:
                     varying[a, b] = next(names)
-                shape.append(a if a == b else varying[a, b])
+                shape.append(a if a == b else Size(varying[a, b]))
             wider.append(replace(before, shape=tuple(shape)) if isinstance(before, Tensor) else before)
         if tuple(wider) == states or len(varying) > 64:
             break
@@ -181,7 +181,7 @@ def _stacked(type: Type, length: Dimension, axis: int) -> Type:
     rank = len(type.shape) + 1
     if not isinstance(type, Tensor) or not -rank <= axis < rank:
         raise TypeMismatchError(f"results of {type} cannot be stacked along the axis {axis}")
-    shape = list(type.shape)
+    shape: list[Dimension] = list(type.shape)
     shape.insert(axis % rank, length)
     return Tensor(type.element, tuple(shape))
 

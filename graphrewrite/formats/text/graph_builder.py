@@ -180,7 +180,7 @@ def _numbers(line: NodeLine, entries: Any, declared: Tensor | None, at: int) -> 
     shape = tuple(declared.shape)
     if not array.size and all(isinstance(size, int) and size < 2**31 for size in shape) and 0 in shape:
         try:  # the lists of an empty array do not determine its shape
-            array = np.zeros(shape, element_dtype(declared.element))
+            array = np.zeros(shape, element_dtype(declared.element))  # type: ignore[arg-type]  # they are numbers
         except ValueError as error:
             line.cursor.fail(str(error), at=line.columns["types"], cause=error)
     if array.shape != shape:
