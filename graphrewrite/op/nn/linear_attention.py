@@ -52,8 +52,11 @@ def _infer(
     if not isinstance(width, int) or width % kv_heads:
         raise TypeMismatchError(f"values have features of {kv_heads} heads, got {value}")
     state = (batch, kv_heads, features // heads, width // kv_heads)
-    if past is not None and past.shape != state and past.shape != (1, *state[1:]):
-        raise TypeMismatchError(f"the state is [{','.join(map(str, state))}], got {past}")
+    if past is not None:
+        sizes = zip(past.shape, state, strict=False)
+        differ = [own for axis, (own, wanted) in enumerate(sizes) if own != wanted and (axis or own != 1)]
+        if len(past.shape) != 4 or differ:  # one state may be that of all samples
+            raise TypeMismatchError(f"the state is [{','.join(map(str, state))}], got {past}")
     for name, kind, sizes in (
         ("decay", decay, (kv_heads, features // heads * kv_heads)),
         ("beta", beta, (kv_heads, 1)),
