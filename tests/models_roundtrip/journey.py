@@ -142,6 +142,8 @@ class Comparison:
                 raise JourneyError(f"{name}: {(one != other).mean():.1%} of the numbers are others")
 
     def floats(self, name: str, one: np.ndarray, other: np.ndarray) -> None:
+        if other.size > 8 and len(np.unique(other)) < 3:
+            raise JourneyError(f"{name}: {other.size} numbers of one or two values say nothing; give it other weights")
         scale = np.abs(other[np.isfinite(other)]).max(initial=0) or 1.0
         with np.errstate(invalid="ignore"):
             far = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0, np.abs(one - other)) / scale
