@@ -32,7 +32,8 @@ class Reference(Protocol):
         self, graph: Graph, sizes: Mapping[str, Sequence[int]], below: Mapping[str, int]
     ) -> Iterator[Arrays]: ...
 
-    def outputs(self, graph: Graph, given: Arrays) -> Sequence[Any]: ...
+    def outputs(self, graph: Graph, given: Arrays) -> Sequence[Any] | None:
+        """The outputs; None where there is no way to have them for a batch that the model does not have."""
 
 
 def reference_of(file: Path) -> Reference:
@@ -78,15 +79,17 @@ class Run:
             given = {}
             for one, ours in zip(self.session.get_inputs(), declared, strict=True):
                 shape = [
-                    known.get(size or f"{one.name}.{axis}", (5, 7))[turn]
+                    mine  # the import fixed it, where the model works for no other
+                    if isinstance(mine, int)
+                    else known.get(size or f"{one.name}.{axis}", (5, 7))[turn]
                     if not isinstance(size, int)
-                    else size * (3 if turn and not isinstance(mine, int) else 1)  # the import freed it
+                    else size * (3 if turn else 1)  # the import freed it
                     for axis, (size, mine) in enumerate(zip(one.shape, ours, strict=True))
                 ]
                 given[one.name] = values(random, one.type[len("tensor(") : -1], shape, below.get(one.name, BELOW))
             yield given
 
-    def outputs(self, graph: Graph, given: Arrays) -> Sequence[Any]:
+    def outputs(self, graph: Graph, given: Arrays) -> Sequence[Any] | None:
         declared = [one.shape[0] if one.shape else None for one in self.session.get_inputs()]
         times = {len(x) // n for x, n in zip(given.values(), declared, strict=True) if isinstance(n, int)}
         if max(times, default=1) == 1:
@@ -94,20 +97,19 @@ class Run:
         try:
             return session_of(with_open_batch(self.file).SerializeToString()).run(None, given)
         except Exception:  # the model knows its batch elsewhere, as in a Reshape: then batch by batch
-            (count,) = times
-        parts = [
-            self.session.run(None, {name: np.split(x, count)[k] for name, x in given.items()}) for k in range(count)
-        ]
-        return [
-            np.concatenate(pieces, free_axis(graph, place)) for place, pieces in enumerate(zip(*parts, strict=True))
-        ]
+            axes = [free_axis(graph, name) for name in graph.outputs]
+            if len(times) > 1 or None in axes:
+                return None
+        (count,) = times
+        parts = [self.session.run(None, {k: np.split(x, count)[i] for k, x in given.items()}) for i in range(count)]
+        return [np.concatenate(pieces, axis) for axis, pieces in zip(axes, zip(*parts, strict=True), strict=True)]
 
 
-def free_axis(graph: Graph, place: int) -> int:
+def free_axis(graph: Graph, output: str) -> int | None:
     """The axis of an output that has no fixed size."""
-    ((node, result),) = graph.operands(graph.outputs[place])
+    ((node, result),) = graph.operands(output)
     shape = graph.result_type(node, result).shape
-    return next(axis for axis, size in enumerate(shape) if not isinstance(size, int))
+    return next((axis for axis, size in enumerate(shape) if not isinstance(size, int)), None)
 
 
 def with_open_batch(file: Path) -> onnx.ModelProto:
