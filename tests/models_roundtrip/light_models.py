@@ -15,7 +15,7 @@ LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
 def with_random_weights(file: Path) -> onnx.ModelProto:
-    """The model with a random constant for each weight, so small that no softmax at the end says one and nothing else."""
+    """The model with a random constant for each weight, so small that a softmax at the end says more than one."""
     model = onnx.load(file)
     random = np.random.default_rng(0)
     shapes = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
