@@ -102,6 +102,7 @@ def by_brevitas(write: Callable[..., Any], bits: int, file: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         write(brevitas_layers(bits), args=torch.randn(1, 3, 11, 11), export_path=str(file), opset_version=18)
     onnx.save(without_paths(onnx.load(file)), file)
+    file.with_name(f"{file.name}.data").unlink(missing_ok=True)  # its weights, which the file now holds
 
 
 def as_qonnx(make: Callable[[Path], None], file: Path) -> None:
