@@ -92,6 +92,11 @@ def main() -> None:
     for name in sys.argv[1:] or MODELS:
         made = MODELS[name]()
         made.doc_string = ""
+        made.graph.name = name  # random otherwise, as the names of bodies are
+        for body in (
+            attribute.g for node in made.graph.node for attribute in node.attribute if attribute.HasField("g")
+        ):
+            body.name = f"{name}_body"
         onnx.save(made, FOLDER / f"{name}.onnx")
         print(name, (FOLDER / f"{name}.onnx").stat().st_size)
 
