@@ -62,7 +62,7 @@ def journey(
     """Take a model through the doors; raise JourneyError where a step fails or its numbers are others.
 
     `sizes` are those of named dimensions in the two rounds, `below` limits of the integers of an input. `optimise`
-    lets onnxruntime optimise what was saved, whose quantised kernels then round some numbers elsewhere.
+    lets onnxruntime optimise models, whose quantised kernels then round some numbers elsewhere.
     """
     made = Journey(file.stem)
     with Step(made, "load"):
@@ -83,7 +83,7 @@ def journey(
             again = from_onnx(path)
         if without_origin(again) != without_origin(one):
             raise JourneyError(f"load what was saved, {kind}: another graph:\n{difference(one, again)}")
-    reference = reference_of(file)
+    reference = reference_of(file, optimise=optimise)
     sessions = {}
     for kind, path in saved.items() if reference.runs else ():
         with Step(made, f"open in onnxruntime what was saved, {kind}"):

@@ -136,7 +136,7 @@ def export(name: str, file: Path, seed: int = 0) -> None:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), torch.no_grad():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            Plain(made, list(given)),
+            Plain(made, list(given)).eval(),
             tuple(value for value, _ in given.values()),
             str(file),
             input_names=list(given),

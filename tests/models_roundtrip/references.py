@@ -36,9 +36,9 @@ class Reference(Protocol):
         """The outputs; None where there is no way to have them for a batch that the model does not have."""
 
 
-def reference_of(file: Path) -> Reference:
+def reference_of(file: Path, *, optimise: bool = True) -> Reference:
     stored = stored_beside(file)
-    return Stored(stored) if stored.is_file() else Run(file)
+    return Stored(stored) if stored.is_file() else Run(file, optimise)
 
 
 def stored_beside(file: Path) -> Path:
@@ -67,8 +67,8 @@ class Run:
 
     runs = True
 
-    def __init__(self, file: Path) -> None:
-        self.file, self.session = file, session_of(file)
+    def __init__(self, file: Path, optimise: bool) -> None:
+        self.file, self.session = file, session_of(file, optimise=optimise)
 
     def rounds(self, graph: Graph, sizes: Mapping[str, Sequence[int]], below: Mapping[str, int]) -> Iterator[Arrays]:
         known = {**SIZES, **sizes}

@@ -29,6 +29,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "qdq_lenet_16_bits": {"optimise": False, "tolerance": 5e-6},
     "qdq_mobilenet": EXACT,
     "qdq_resnet": EXACT,
+    "qdq_vit": {"optimise": False},
     "qoperator_mobilenet": EXACT,
     "brevitas_qcdq": {"optimise": False},
 }
