@@ -9,6 +9,7 @@ from graphrewrite.graph import Operand
 from graphrewrite.graph.graph import RESERVED
 from graphrewrite.graph.rewiring import remove, rewire
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
+from graphrewrite.types.size_binding import sizes_in
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
@@ -28,7 +29,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     # Folding stops at state: what a counter feeds is independent, and changes from cycle to cycle.
     fixed: set[str] = set()
     for node in graph.in_order():
-        if node not in independent or graph.op(node).has_state(graph.nodes[node]):
+        if node not in independent or graph.op(node).has_state(graph.nodes[node]) or _is_open(graph, node):
             continue
         if all(o.node in fixed for o in graph.operands(node)):
             fixed.add(node)
@@ -43,6 +44,12 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
         rewire(graph, node, Operand(value.node))
     removed, _ = remove(graph, folded)
     return removed
+
+
+def _is_open(graph: Graph, node: str) -> bool:
+    """Tell whether a node depends on the sizes of inputs, by its attributes: a mask of ``seq`` by ``seq``."""
+    data = graph.nodes[node]
+    return any(True for key in graph.op(node).sized & data.keys() for _ in sizes_in(data[key]))
 
 
 def _has_one_result(graph: Graph, node: str) -> bool:
