@@ -157,12 +157,12 @@ def _settled(
         for i, (before, after) in enumerate(zip(states, results, strict=False)):
             if before.element != after.element or len(before.shape) != len(after.shape):
                 raise TypeMismatchError(f"carries value {i} as {before}, and its body makes {after} of it")
-            shape: list[Dimension] = []
+            shape = []
             for a, b in zip(before.shape, after.shape, strict=True):
                 if a != b and (a, b) not in varying:
                     varying[a, b] = next(names)
-                shape.append(a if a == b else varying[a, b])
-            wider.append(Tensor(before.element, tuple(shape), before.layout) if isinstance(before, Tensor) else before)
+                shape.append(a if a == b else Size(varying[a, b]))
+            wider.append(replace(before, shape=tuple(shape)) if isinstance(before, Tensor) else before)
         if tuple(wider) == states or len(varying) > 64:
             break
         states = tuple(wider)

@@ -6,6 +6,7 @@ A subgraph reads values from around it by name; a body gets them as operands of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.generic_nodes import free_names_of
 from graphrewrite.op.control_flow import ENDLESS
 from graphrewrite.rules.control_flow import goes_on
-from graphrewrite.types import Dimension, Type
+from graphrewrite.types import Dimension, Size, Type
 
 if TYPE_CHECKING:
     from graphrewrite.lowering.exchange.exporter import Exporter
@@ -181,8 +182,8 @@ def _settled(body_for: Callable[[Sequence[Type]], Graph], types: Sequence[Type])
                 for axis, (a, b) in enumerate(zip(before.shape, after.shape, strict=True)):
                     if a != b:
                         stem = f"size_{len(names) + 1}"
-                        shape[axis] = names.setdefault((a, b), stem if stem not in taken else f"{stem}_")
-            wider.append(Tensor(before.element, tuple(shape), before.layout) if isinstance(before, Tensor) else before)
+                        shape[axis] = Size(names.setdefault((a, b), stem if stem not in taken else f"{stem}_"))
+            wider.append(replace(before, shape=tuple(shape)) if isinstance(before, Tensor) else before)
         if wider == current:
             break
         current = wider

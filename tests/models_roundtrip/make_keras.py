@@ -1,6 +1,7 @@
 """Export networks of Keras through tf2onnx: channels last, transposes, and the graphs of its recurrent layers.
 
-Numbers are the same in each run; names, which tf2onnx counts up, may be others. It needs TensorFlow, which the project does not; make an environment of its own for it:
+Numbers are the same in each run; names, which tf2onnx counts up, may be others. It needs TensorFlow, which the project
+does not; make an environment of its own for it:
 
     python -m venv build/keras
     build/keras/bin/pip install tensorflow-cpu tf2onnx

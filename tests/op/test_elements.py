@@ -14,7 +14,7 @@ from graphrewrite.errors import TypeMismatchError
 from graphrewrite.op.domain import ANY, TEXTS
 from graphrewrite.testing import graphs
 from graphrewrite.testing.generation.indices import limits_in, within
-from graphrewrite.types import NAMES, Element, Quantised, contradiction, element_kind, hold
+from graphrewrite.types import NAMES, Element, Quantised, contradiction, element_kind, evaluate_size, hold, symbols
 from tests.support.central_ops import examples_of
 
 OPS = [o for o in op.LIBRARY.values() if o.level != "structure" and o.operands and o.elements != TEXTS]
@@ -23,7 +23,7 @@ ELEMENTS: tuple[Element, ...] = (*NAMES, FixedPoint(True, 8, 4), FixedPoint(Fals
 
 def small(kind: Tensor, seed: int) -> np.ndarray:
     """Small numbers that every element type has."""
-    shape = tuple(2 if isinstance(d, str) else d for d in kind.shape)
+    shape = tuple(evaluate_size(d, dict.fromkeys(symbols(d), 2)) for d in kind.shape)
     return hold(kind.element, np.random.default_rng(seed).integers(0, 2, shape))
 
 

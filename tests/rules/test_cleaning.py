@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from graphrewrite import Graph, Tensor, op
-from graphrewrite.rules import merge_equal_nodes
+import numpy as np
+
+from graphrewrite import Graph, Tensor, evaluate, op
+from graphrewrite.rules import eliminate_independent_nodes, merge_equal_nodes
 
 F = Tensor("f32", ("N", 2))
 
@@ -33,3 +35,13 @@ def test_a_value_that_goes_to_two_places_goes_twice():
         "gpu",
     ]
     assert sum(made.nodes[n]["type"] == "transfer" for n in made) == 2
+
+
+def test_what_has_sizes_of_inputs_is_not_computed_once_and_for_all():
+    graph = Graph("g")
+    x = graph.input("x", F)
+    token = op.neg(graph.constant(np.float32([[1, 2]])))
+    graph.output("y", op.concat(op.expand(token, shape=("N", 2)), x, axis=1))
+    made = eliminate_independent_nodes(graph)
+    assert [made.nodes[n]["type"] for n in made.in_order()] == ["input", "constant", "expand", "concat", "output"]
+    assert evaluate(made, {"x": [[3, 4]] * 2})["y"].tolist() == [[-1, -2, 3, 4]] * 2

@@ -52,13 +52,13 @@ def _infer(
     if not isinstance(width, int) or width % kv_heads:
         raise TypeMismatchError(f"values have features of {kv_heads} heads, got {value}")
     state = (batch, kv_heads, features // heads, width // kv_heads)
-    if past is not None and past.shape != state and past.shape != (1, *state[1:]):
-        raise TypeMismatchError(f"the state is [{','.join(map(str, state))}], got {past}")
-    for name, kind, sizes in (
-        ("decay", decay, (kv_heads, features // heads * kv_heads)),
-        ("beta", beta, (kv_heads, 1)),
-    ):
-        _check_gate(name, kind, batch, steps, sizes)
+    if past is not None:
+        pairs = zip(past.shape, state, strict=False)
+        differ = [own for axis, (own, wanted) in enumerate(pairs) if own != wanted and (axis or own != 1)]
+        if len(past.shape) != 4 or differ:  # one state may be that of all samples
+            raise TypeMismatchError(f"the state is [{','.join(map(str, state))}], got {past}")
+    _check_gate("decay", decay, batch, steps, (kv_heads, features // heads * kv_heads))
+    _check_gate("beta", beta, batch, steps, (kv_heads, 1))
     result = Tensor(query.element, (batch, steps, width // kv_heads * heads))
     return result, Tensor(query.element if past is None else past.element, state)
 

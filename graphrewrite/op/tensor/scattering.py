@@ -112,7 +112,7 @@ def _infer_cache(x: Tensor, updates: Tensor, indices: Tensor | None = None, *, m
     if at == 0 or len(updates.shape) != len(x.shape):
         raise TypeMismatchError(f"updates have the axes of {x}, and steps along one after the batch, got {updates}")
     for i, (own, new) in enumerate(zip(x.shape, updates.shape, strict=True)):
-        if own != new and (i != at or (isinstance(own, int) and isinstance(new, int) and new > own)):
+        if new != own and (i != at or (isinstance(own, int) and isinstance(new, int) and new > own)):
             raise TypeMismatchError(f"the updates {updates} do not fit {x} on axis {i}")
     if indices is not None:
         check_indices(indices)

@@ -203,7 +203,7 @@ def _fold(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
     """An image of one axis, or of two the first of which has one window; each window touches the next."""
     rows, count = map(int, shape[1:])
     width = rng.choice([k for k in (1, 2, 3) if rows % k == 0])
-    step, stride = rng.choice((1, 2)), rng.choice((1, 2))
+    step, stride = rng.choice((1, 1, 2)), rng.choice((1, 2))
     pads = rng.choice(((0, 0), (1, 0))) if width > 1 else (0, 0)
     size = (count - 1) * stride + (width - 1) * step + 1 - sum(pads)
     if size < 1:
@@ -254,6 +254,7 @@ def _mel(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
         "sample_rate": 8000,
         "lower_edge": rng.choice((0.0, 500.0)),
         "upper_edge": rng.choice((2000.0, 4000.0)),
+        "element": rng.choice(("f32", "f64")),
     }
 
 
@@ -283,7 +284,7 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "linear_attention": (("heads", "kv_heads", "update_rule"), _heads, True),
     "lstm": (_IN_RECURRENT, partial(_recurrent, 3), False),
     "mel_weight_matrix": (
-        ("num_mel_bins", "dft_length", "sample_rate", "lower_edge", "upper_edge"),
+        ("num_mel_bins", "dft_length", "sample_rate", "lower_edge", "upper_edge", "element"),
         _mel,
         True,
     ),

@@ -56,7 +56,8 @@ def _varied(op: Op, count: int, kind: Kind, rng: random.Random) -> dict[str, Rec
     """Recipes for one attribute, or for about half of them."""
     together = governed(op)
     names = [name for name in op.attributes if name not in together]
-    if at_times(op) and rng.random() < _TOGETHER:
+    is_alone = bool(together) and len(forms(op, count, kind)) == 1  # no other form has other values of them
+    if (at_times(op) or is_alone) and rng.random() < _TOGETHER:
         return rng.choice(list(joint_recipes(op)))
     if not names:
         return {}

@@ -203,11 +203,14 @@ OTHERS = {
     # not translated: the proof says so
     *("cum_prod", "cum_sum", "trilu", "top_k", "reduce_l2", "conv_integer", "matmul_integer", "max_pool_with_indices"),
     *("gather_elements", "scatter_elements", "reverse_sequence", "split", "lookup", "integer_threshold", "rescale"),
-    *("integer_interpolate", "integer_softmax"),
+    *("integer_interpolate", "integer_softmax", "cond", "loop", "scan", "bit_cast", "fold", "max_unpool"),
+    *("nonzero", "compress", "unique", "tensor_scatter", "encode_labels", "tfidf_vectorize", "grid_sample"),
     # of cycles, and not of values
     *("register", "delay"),
-    # floats, and lengths that are whole
-    *("gru", "lstm", "rnn"),
+    # floats, and lengths or indices that are whole
+    *("gru", "lstm", "rnn", "linear_attention", "nll_loss", "roi_align", "stft"),
+    # what no operand decides
+    *("mel_weight_matrix", "rand_like", "randn_like"),
     # numbers of formats that a scale says
     *("quantize_linear", "dynamic_quantize_linear", "qlinear_conv", "qlinear_matmul", "quant", "quantise", "trunc"),
     *("bipolar_quant", "multi_threshold"),
