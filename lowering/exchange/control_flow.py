@@ -6,7 +6,6 @@ A subgraph reads values from around it by name; a body gets them as operands of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -183,7 +182,7 @@ def _settled(body_for: Callable[[Sequence[Type]], Graph], types: Sequence[Type])
                     if a != b:
                         stem = f"size_{len(names) + 1}"
                         shape[axis] = Size(names.setdefault((a, b), stem if stem not in taken else f"{stem}_"))
-            wider.append(replace(before, shape=tuple(shape)) if isinstance(before, Tensor) else before)
+            wider.append(Tensor(before.element, tuple(shape), before.layout) if isinstance(before, Tensor) else before)
         if wider == current:
             break
         current = wider
