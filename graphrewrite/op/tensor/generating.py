@@ -102,7 +102,9 @@ def _infer_range(*, start: float | str = 0, limit: float | str, delta: float = 1
 
 
 @define_op(infer=_infer_range)
-def range_(*, start: float = 0, limit: float, delta: float = 1, element: str = "i64") -> np.ndarray:
+def range_(
+    *, start: float | Dimension = 0, limit: float | Dimension, delta: float = 1, element: str = "i64"
+) -> np.ndarray:
     """Numbers in a row: ``start + i·delta``, as long as they are before the limit (ONNX specification, Range).
 
     Start and limit may be sizes of the graph, as in ``limit="N"``.
@@ -112,6 +114,7 @@ def range_(*, start: float = 0, limit: float, delta: float = 1, element: str = "
     >>> range_(start=10, limit=4, delta=-2).tolist()
     [10, 8, 6]
     """
+    start, limit = (int(number) if isinstance(number, str) else number for number in (start, limit))
     steps = np.arange(_count(start, limit, delta))
     if element_dtype(element).kind in "iu":
         # In 64 bits of the right sign: floats would round numbers beyond 2**53.
@@ -129,7 +132,7 @@ def _infer_constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, el
 
 
 @define_op(infer=_infer_constant_of_shape)
-def constant_of_shape(*, shape: Sequence[int], value: float = 0, element: str = "f32") -> np.ndarray:
+def constant_of_shape(*, shape: Sequence[Dimension], value: float = 0, element: str = "f32") -> np.ndarray:
     """One value everywhere (ONNX specification, ConstantOfShape).
 
     Examples
@@ -137,7 +140,7 @@ def constant_of_shape(*, shape: Sequence[int], value: float = 0, element: str = 
     >>> constant_of_shape(shape=(2, 1), value=3, element="i8").tolist()
     [[3], [3]]
     """
-    return hold(element, np.full(tuple(shape), value, element_dtype(element)))
+    return hold(element, np.full([int(size) for size in shape], value, element_dtype(element)))
 
 
 def _infer_eye_like(x: Tensor, *, k: int = 0, element: str | None = None) -> Tensor:
@@ -180,7 +183,7 @@ def _infer_one_hot(indices: Tensor, values: Tensor, *, depth: Dimension, axis: i
 
 
 @define_op(infer=_infer_one_hot)
-def one_hot(indices: np.ndarray, values: np.ndarray, *, depth: int, axis: int = -1) -> np.ndarray:
+def one_hot(indices: np.ndarray, values: np.ndarray, *, depth: Dimension, axis: int = -1) -> np.ndarray:
     """The second of two values at each index of a new axis of size ``depth``, and the first one elsewhere.
 
     Negative indices count from the back; where one is outside, only the first value is there (ONNX specification,
@@ -191,11 +194,11 @@ def one_hot(indices: np.ndarray, values: np.ndarray, *, depth: int, axis: int = 
     >>> one_hot(np.array([1, -1, 7]), np.array([0.0, 5.0]), depth=3).tolist()
     [[0.0, 5.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0]]
     """
-    indices = np.asarray(indices)
+    indices, size = np.asarray(indices), int(depth)
     if indices.dtype == np.uint64:  # int64 would wrap around; the axis is shorter than 2**62 anyway
         indices = np.minimum(indices, np.uint64(2**62))
     whole = np.trunc(indices) if indices.dtype.kind == "f" else indices.astype(np.int64)
-    chosen = np.expand_dims(np.where(whole < 0, whole + depth, whole), axis)
+    chosen = np.expand_dims(np.where(whole < 0, whole + size, whole), axis)
     rank = indices.ndim + 1
-    numbers = np.arange(depth).reshape([depth if i == axis % rank else 1 for i in range(rank)])
+    numbers = np.arange(size).reshape([size if i == axis % rank else 1 for i in range(rank)])
     return np.asarray(np.where(chosen == numbers, values[1], values[0]))

@@ -10,7 +10,7 @@ from graphrewrite.op.domain import ANY, ORDERED
 from graphrewrite.op.sizes import is_uneven
 from graphrewrite.op.tensor.along import axis_of
 from graphrewrite.op.tensor.cutting import check_indices, check_whole_channels
-from graphrewrite.types import Size, Tensor
+from graphrewrite.types import Dimension, Size, Tensor
 
 __all__ = ["channel_shuffle", "depth_to_space", "reverse_sequence", "space_to_depth", "trilu"]
 
@@ -156,7 +156,7 @@ def _infer_trilu(x: Tensor, *, k: int = 0, upper: bool = True) -> Tensor:
 
 
 @define_op(infer=_infer_trilu, elements=ORDERED | {"bool"})
-def trilu(x: np.ndarray, *, k: int = 0, upper: bool = True) -> np.ndarray:
+def trilu(x: np.ndarray, *, k: Dimension = 0, upper: bool = True) -> np.ndarray:
     """The entries on and above a diagonal, or on and below it; zeros elsewhere (ONNX specification, Trilu).
 
     It is a diagonal of the last two axes, and lies ``k`` columns to the right of the main one.
@@ -166,4 +166,4 @@ def trilu(x: np.ndarray, *, k: int = 0, upper: bool = True) -> np.ndarray:
     >>> trilu(np.ones((2, 2)), upper=False).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
-    return np.triu(x, k) if upper else np.tril(x, k)
+    return np.triu(x, int(k)) if upper else np.tril(x, int(k))

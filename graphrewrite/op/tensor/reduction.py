@@ -89,7 +89,7 @@ def _infer_top_k(
 
 @define_op(infer=_infer_top_k, elements=ORDERED, results=2, derived=ALONG_AXIS)
 def top_k(
-    x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True
+    x: np.ndarray, *, k: Dimension, axis: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k greatest entries along an axis, or the least ones, and their indices (ONNX specification, TopK).
 
@@ -102,15 +102,16 @@ def top_k(
     >>> values.tolist(), indices.tolist()
     ([5, 4], [4, 2])
     """
-    if not 0 <= k <= x.shape[axis]:
+    count = int(k)
+    if not 0 <= count <= x.shape[axis]:
         raise EvaluationError(
-            f"axis {axis} of {list(x.shape)} has {x.shape[axis]} entries, fewer than k={k}; give less"
+            f"axis {axis} of {list(x.shape)} has {x.shape[axis]} entries, fewer than k={count}; give less"
         )
     if largest:  # ascending from the end and then flipped, so that equal entries stay in order, as ONNX asks
         order = np.flip(_from_the_end(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), x, axis), axis)
     else:
         order = np.argsort(x, axis=axis, kind="stable")
-    chosen = np.take(order, np.arange(k), axis=axis)
+    chosen = np.take(order, np.arange(count), axis=axis)
     return np.take_along_axis(x, chosen, axis), chosen
 
 

@@ -208,7 +208,7 @@ def _infer_pad(x: Tensor, *, pads: Sequence[Dimension], fill: float = 0.0, mode:
 
 
 @define_op(infer=_infer_pad, elements=ORDERED | {"bool"}, derived=PADDED)
-def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0, mode: str = "constant") -> np.ndarray:
+def pad(x: np.ndarray, *, pads: Sequence[Dimension], fill: float = 0.0, mode: str = "constant") -> np.ndarray:
     """A border of one value: all begins, then all ends; a negative pad crops (ONNX specification, Pad).
 
     In other modes than "constant", it holds entries of the operand: mirrored at the outermost ones ("reflect"), these
@@ -219,14 +219,15 @@ def pad(x: np.ndarray, *, pads: Sequence[int], fill: float = 0.0, mode: str = "c
     >>> pad(np.array([[1.0]]), pads=(0, 1, 0, 0)).tolist()
     [[0.0, 1.0]]
     """
-    if not any(pads):
+    widths = [int(width) for width in pads]
+    if not any(widths):
         return x
-    begins, ends = pads[: x.ndim], pads[x.ndim :]
+    begins, ends = widths[: x.ndim], widths[x.ndim :]
     first, last = [max(-b, 0) for b in begins], [n - max(-e, 0) for e, n in zip(ends, x.shape, strict=True)]
     if any(b > e for b, e in zip(first, last, strict=True)):
         raise EvaluationError(f"the pads {list(pads)} crop more than there is of {list(x.shape)}; give smaller ones")
     cropped = x[tuple(map(slice, first, last))]
-    widths = [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)]
+    added = [(max(b, 0), max(e, 0)) for b, e in zip(begins, ends, strict=True)]
     if mode != "constant":
-        return np.pad(cropped, widths, mode)  # type: ignore[call-overload]  # one of numpy's words
-    return np.pad(cropped, widths, constant_values=fill)
+        return np.pad(cropped, added, mode)  # type: ignore[call-overload]  # one of numpy's words
+    return np.pad(cropped, added, constant_values=fill)

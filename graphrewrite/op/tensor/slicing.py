@@ -35,7 +35,7 @@ def _how_many(attributes: Mapping[str, Any]) -> int:
 
 
 @define_op(infer=_infer_split, results=_how_many, derived=ALONG_AXIS)
-def split(x: np.ndarray, *, axis: int = 0, sizes: Sequence[int]) -> tuple[np.ndarray, ...]:
+def split(x: np.ndarray, *, axis: int = 0, sizes: Sequence[Dimension]) -> tuple[np.ndarray, ...]:
     """Consecutive parts of given sizes along an axis, one result each (ONNX specification, Split).
 
     Examples
@@ -43,7 +43,7 @@ def split(x: np.ndarray, *, axis: int = 0, sizes: Sequence[int]) -> tuple[np.nda
     >>> [part.tolist() for part in split(np.array([1, 2, 3]), sizes=(1, 2))]
     [[1], [2, 3]]
     """
-    return tuple(np.split(x, np.cumsum(sizes)[:-1], axis=axis))
+    return tuple(np.split(x, np.cumsum([int(size) for size in sizes])[:-1], axis=axis))
 
 
 def _axes_and_steps(
@@ -79,8 +79,8 @@ def _infer_slice(
 def slice_(
     x: np.ndarray,
     *,
-    starts: Sequence[int],
-    ends: Sequence[int],
+    starts: Sequence[Dimension],
+    ends: Sequence[Dimension],
     axes: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
 ) -> np.ndarray:
@@ -97,7 +97,7 @@ def slice_(
     named, strides = _axes_and_steps(len(starts), axes, steps)
     picks = [slice(None)] * x.ndim
     for axis, start, end, step in zip(named, starts, ends, strides, strict=True):
-        picks[axis] = picked(x.shape[axis], start, end, step)
+        picks[axis] = picked(x.shape[axis], int(start), int(end), step)
     return x[tuple(picks)]
 
 
@@ -135,7 +135,7 @@ def _infer_tile(x: Tensor, *, repeats: Sequence[Dimension]) -> Tensor:
 
 
 @define_op(infer=_infer_tile)
-def tile(x: np.ndarray, *, repeats: Sequence[int]) -> np.ndarray:
+def tile(x: np.ndarray, *, repeats: Sequence[Dimension]) -> np.ndarray:
     """The whole operand repeated along each axis (ONNX specification, Tile).
 
     Examples
@@ -143,4 +143,4 @@ def tile(x: np.ndarray, *, repeats: Sequence[int]) -> np.ndarray:
     >>> tile(np.array([[1, 2]]), repeats=(2, 2)).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    return np.tile(x, tuple(repeats))
+    return np.tile(x, [int(count) for count in repeats])
