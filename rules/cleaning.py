@@ -8,8 +8,9 @@ from graphrewrite.formats.text import format_exactly
 from graphrewrite.graph import Operand
 from graphrewrite.graph.graph import RESERVED
 from graphrewrite.graph.rewiring import remove, rewire
+from graphrewrite.hierarchy.graph_sizes import replace_sizes
 from graphrewrite.op.reserved_keys import RESERVED_ANNOTATIONS
-from graphrewrite.types.size_binding import sizes_in
+from graphrewrite.types import sizes_in, solved
 
 __all__ = ["eliminate_dead_nodes", "eliminate_independent_nodes", "merge_equal_nodes"]
 
@@ -38,6 +39,11 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
     ]
     rim = [n for n in folded if any(reader not in fixed for reader in graph.successors(n))]
     values = evaluate_nodes(graph, {}, rim)
+    # A size that only the data decides is known with the data, and replaced wherever it stands.
+    kinds = {node: graph.result_type(node) for node in rim}
+    unknown = {name for kind in kinds.values() for name in kind.unknowns}
+    found = [pair for n in rim if kinds[n].unknowns for pair in zip(kinds[n].shape, values[n].shape, strict=True)]
+    replace_sizes(graph, solved(found, unknown))
     for node in rim:
         type_, origin = graph.result_type(node), graph.origin(node)
         value = graph.constant(values[node], type=type_, origin=origin)
@@ -49,7 +55,7 @@ def eliminate_independent_nodes(graph: Graph) -> list[str]:
 def _is_open(graph: Graph, node: str) -> bool:
     """Tell whether a node depends on the sizes of inputs, by its attributes: a mask of ``seq`` by ``seq``."""
     data = graph.nodes[node]
-    return any(True for key in graph.op(node).sized & data.keys() for _ in sizes_in(data[key]))
+    return any(any(sizes_in(data[key])) for key in graph.op(node).sized & data.keys())
 
 
 def _has_one_result(graph: Graph, node: str) -> bool:

@@ -12,7 +12,7 @@ from graphrewrite.hierarchy.graph_ops import with_data_sizes
 from graphrewrite.op import find_op
 from graphrewrite.types import Dimension, as_size, symbols
 
-__all__ = ["graph_with_sizes", "size_names"]
+__all__ = ["graph_with_sizes", "replace_sizes", "size_names"]
 
 
 def size_names(graph: Graph) -> tuple[str, ...]:
@@ -58,7 +58,20 @@ def graph_with_sizes(graph: Graph, sizes: Mapping[str, Dimension]) -> Graph:
             raise TypeMismatchError(f"the graph has no size {name!r}{did_you_mean(name, names)}; {known}")
     given: dict[str, Any] = {name: as_size(size) for name, size in sizes.items()}
     new = graph.copy()
-    for node, data in graph._node.items():
-        new._node[node] = with_data_sizes(data, find_op(data.get("type"), graph.ops), given)
+    replace_sizes(new, given)
     infer(new)
     return new
+
+
+def replace_sizes(graph: Graph, sizes: Mapping[str, Dimension]) -> None:
+    r"""Put other sizes in place of names in a graph itself, whose types are not inferred again.
+
+    Examples
+    --------
+    >>> g = Graph.parse("graph g\nx = input() : f32[N,2*seq]\ny = output(x)")
+    >>> replace_sizes(g, {"seq": 4})
+    >>> print(g.result_type("x"))
+    f32[N,8]
+    """
+    for node, data in list(graph._node.items()) if sizes else ():
+        graph._node[node] = with_data_sizes(data, find_op(data.get("type"), graph.ops), sizes)

@@ -32,6 +32,8 @@ def map_reshape(x):
         return decline(reason, at=shaped)
     if not isinstance(shaped.shape[0], str):
         return decline("the batch is not symbolic", at=shaped)
+    if shaped.shape[0] != "N":
+        return decline("the batch changes its size", at=shaped)
     if len(shaped.shape) < 2:
         return decline("a stream needs channels, and only the batch is left", at=shaped)
     return leave(reshape(x, shape=tuple(shaped.shape[1:])))
@@ -74,6 +76,8 @@ def map_selection(x):
         return decline("it interpolates", at=movement)
     if not isinstance(movement.shape[0], str) or len(movement.shape) < 2:
         return decline("its batch is not symbolic, or there are no channels", at=movement)
+    if movement.shape[0] != "N":
+        return decline("its batch changes its size", at=movement)
     if 0 in (*x.shape, *movement.shape):
         return decline("a frame is empty", at=movement)
     # The op is applied to the numbers of the entries of two frames: its result says which entry comes where.

@@ -17,6 +17,7 @@ from graphrewrite.graph.type_inference import infer
 from graphrewrite.hierarchy import compose, sequential
 from graphrewrite.hierarchy.expansion import flatten
 from graphrewrite.hierarchy.graph_ops import graph_op
+from graphrewrite.rules import RULES
 from graphrewrite.types import Dimension, Size
 
 
@@ -237,3 +238,19 @@ def test_composed_graphs_share_no_numbers():
     joined = compose(two(), two(), {})
     verify(joined)
     assert len({name for n in joined for name in getattr(joined.nodes[n].get("result"), "unknowns", ())}) == 4
+
+
+def test_the_library_folds_what_the_data_decides_and_nothing_that_inputs_do():
+    g = Graph("g", ops=OPS)
+    x = g.input("x", Tensor("f32", ("N", 3)))
+    found = op.nonzero(g.constant(np.eye(3, dtype=np.float32)))
+    g.output("y", op.cast(op.reshape(found, shape=(found.type.shape[1], 2)), element="f32"))
+    g.output("z", op.add(x, op.expand(g.constant(np.ones((1, 3), np.float32)), shape=("N", 3))))
+    after = rewrite(g, RULES, verify=True)
+    assert sorted(data["type"] for _, data in after.nodes(data=True)) == sorted(
+        ["add", "constant", "constant", "expand", "input", "output", "output"]
+    )
+    array = np.ones((2, 3), np.float32)
+    assert {n: a.tolist() for n, a in evaluate(after, {"x": array}).items()} == {
+        n: a.tolist() for n, a in evaluate(g, {"x": array}).items()
+    }

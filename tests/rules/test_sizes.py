@@ -32,9 +32,9 @@ def test_a_reshape_leaves_one_size_open(rule, lines):
 
 def test_a_reshape_that_leaves_two_is_refused():
     with pytest.raises(
-        ParseError, match=r"\['N', 'M'\] leaves several sizes open, of which only one can follow; 0 keeps"
+        ParseError, match=r"\[-1, -1\] leaves several sizes open, of which only one can follow; 0 keeps"
     ):
-        Graph.parse('graph g\nx = input() : f32[N,M]\na = reshape(x, shape=["N", "M"])\ny = output(a)')
+        Graph.parse("graph g\nx = input() : f32[N,M]\na = reshape(x, shape=[-1, -1])\ny = output(a)")
 
 
 def test_a_bias_of_so_many_results_as_run_time_tells():

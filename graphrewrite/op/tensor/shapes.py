@@ -32,6 +32,15 @@ def identity(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def _has_the_rest(wanted: Sequence[Dimension], whole: Dimension) -> bool:
+    """Tell whether one size is what the others leave, as -1 would be: N//3 beside 3, of N."""
+    for i, size in enumerate(wanted):
+        others = product([*wanted[:i], *wanted[i + 1 :]])
+        if isinstance(size, str) and others != 0 and as_size(whole) // others == size:
+            return True
+    return False
+
+
 def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = False) -> Tensor:
     """Infer sizes as in ONNX: 0 copies the size of the same axis, one -1 takes the rest."""
     if list(shape).count(-1) > 1:
@@ -51,7 +60,7 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = 
         raise TypeMismatchError(f"{x} has no entries, so that -1 is undetermined in the shape {list(shape)}")
     rest = whole // fixed if -1 in wanted else 1
     # Where a symbolic number of entries may split evenly or not, evaluation tells.
-    if isinstance(rest, int) and rest * fixed != whole:
+    if isinstance(rest, int) and rest * fixed != whole and not _has_the_rest(wanted, whole):
         raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {fixed} entries")
     return reshaped(x, [rest if d == -1 else d for d in wanted])
 

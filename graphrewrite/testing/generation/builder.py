@@ -22,7 +22,7 @@ from graphrewrite.testing.generation.fitting import Case
 from graphrewrite.testing.generation.indices import Limits, limits_of_operand, within
 from graphrewrite.testing.generation.instance import plan_instance
 from graphrewrite.testing.generation.kinds import LAYOUTS, POSITIVE, USUAL, kind_of
-from graphrewrite.testing.generation.open_sizes import OPEN, holds_for_all
+from graphrewrite.testing.generation.open_sizes import holds_for_all
 from graphrewrite.testing.generation.plan import Plan
 from graphrewrite.testing.generation.proposing import TURNS, Link, elements_taken, links, propose, sources
 from graphrewrite.testing.generation.suggested import shapes_of
@@ -189,10 +189,7 @@ class Builder:
         if stream:
             return Stream(element, sizes)  # type: ignore[arg-type]  # the elements of that family are formats
         shape: tuple[Dimension, ...] = (self.batch, *sizes[1:])[:rank]
-        if rank > 1 and self.chance(6):
-            axis = self.pick(range(1, rank))
-            shape = (*shape[:axis], self.pick(OPEN), *shape[axis + 1 :])
-        if isinstance(element, Quantised) and rank > 1 and shape[1] == sizes[1] and self.chance(3):
+        if isinstance(element, Quantised) and rank > 1 and self.chance(3):
             element = Quantised("i8", (0.5, 0.25, 2.0)[: int(sizes[1])], axis=1)
         layout = self.pick(LAYOUTS[rank]) if self.every_type and rank in LAYOUTS and self.chance(8) else None
         return Tensor(element, shape, layout)

@@ -12,7 +12,7 @@ from graphrewrite.testing.generation.arrays import constant_array, holds, litera
 from graphrewrite.testing.generation.demand import Demand, Need, Pick, Unfit, unmet
 from graphrewrite.testing.generation.tables import meet
 from graphrewrite.testing.generation.unfolding import Capture, Leaf, Node, Output, Unfolded
-from graphrewrite.types import FixedPoint, Tensor, Type
+from graphrewrite.types import FixedPoint, Tensor, Type, is_at_most
 
 __all__ = ["Plan"]
 
@@ -84,6 +84,8 @@ class Plan:
         self.types[leaf] = kind
         if leaf.constant and any(isinstance(d, str) for d in kind.shape):
             raise Unfit("a constant has no symbolic size")
+        if not all(is_at_most(0, size) for size in kind.shape):
+            raise Unfit("an input's size could be negative")
         if leaf.literal is not None:
             self.arrays[leaf] = literal_array(leaf.literal, kind, pick)
         if leaf.condition is None or (not leaf.constant and holds(leaf.condition, kind, None)):

@@ -106,7 +106,7 @@ def _renamed_size(plan: Plan, pick: Pick) -> Plan:
     sizes = sorted({d for kind in plan.types.values() for d in kind.shape}, key=str)
     if not sizes:
         raise Unfit("no sizes")
-    old, new = pick(sizes), pick((*_SIZES, *_SIZES, *OPEN[:1]))
+    old, new = pick(sizes), pick(_SIZES)
     return _typed(plan, lambda kind: retyped(kind, shape=tuple(new if d == old else d for d in kind.shape)), pick)
 
 
@@ -129,7 +129,7 @@ def _open_size(plan: Plan, pick: Pick) -> Plan:
         raise Unfit("no sizes of inputs")
     leaf = pick(leaves)
     shape = plan.types[leaf].shape
-    axis, size = pick(range(len(shape))), pick(OPEN)
+    axis, size = pick(range(len(shape))), OPEN[0]
     return _typed(plan, lambda kind: retyped(kind, shape=(*shape[:axis], size, *shape[axis + 1 :])), pick, only=leaf)
 
 
