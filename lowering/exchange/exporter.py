@@ -227,6 +227,7 @@ class Exporter:
             position: self.name(*operand)
             for position, operand in zip(indices, operands, strict=False)
             if not (position in entry.neutral and self.is_neutral(operand.node))
+            and not (position in entry.zeros and self.is_spread(node, operand.node))
         }
         written: dict[str, Any] = {
             key: allowed[0] for key, allowed in entry.required.items() if schema is None or key in schema.attributes
@@ -267,6 +268,14 @@ class Exporter:
         """Tell whether an operand is the neutral constant that the import inserted for a missing optional input."""
         data = self.graph.nodes[node]
         return data["type"] == "constant" and not self.graph.origin(node) and not np.any(data["value"])
+
+    def is_spread(self, node: str, state: str) -> bool:
+        """Tell whether an operand is a state of zeros for a batch of one, which ONNX does not spread over any other."""
+        data, first = self.graph.nodes[state], self.graph.operands(node)[0]
+        batch = 0 if self.graph.attributes(node).get("layout") else 1
+        if data["type"] != "constant" or np.any(data["value"]):
+            return False
+        return bool(np.shape(data["value"])[batch] == 1 != self.graph.result_type(*first).shape[batch])
 
     def schema(self, name: str, domain: str) -> Any:
         """Return onnx's definition of an op, None for one of another domain."""
