@@ -10,7 +10,7 @@ import numpy as np
 
 from graphrewrite.errors import EvaluationError, did_you_mean
 from graphrewrite.op.symbolic import Symbolic
-from graphrewrite.types import FixedPoint, Stream, Type, element_dtype, hold, out_of_range
+from graphrewrite.types import TEXT, FixedPoint, Stream, Type, element_dtype, hold, out_of_range
 
 __all__ = ["by_name", "checked"]
 
@@ -93,7 +93,7 @@ def _listed(names: Mapping[str, Type] | tuple[str, ...]) -> str:
 
 def _array(name: str, kind: Type, value: Any) -> np.ndarray:
     what, dtype = f"the input {name!r} is {kind}", element_dtype(kind.element)
-    given = _as_array(what, value)
+    given = value if kind.element == TEXT else _as_array(what, value)
     if dtype.kind in "iu" and not isinstance(kind.element, FixedPoint):
         message = out_of_range(kind.element, given)
         if message is not None:
