@@ -190,7 +190,7 @@ def check_interface(subject: Subject, graph: Any, done: Applied) -> None:
     if not isinstance(result, Graph):
         reason = f"{subject.name} gave a {type(result).__name__} for a Graph"
         raise Refuted(Counterexample(graph, result, reason, claim=INTERFACE), "class")
-    old, new = interface(graph), interface(result)
+    old, new = interface(graph), interface(result, graph)
     for kind, ports in old.items():
         if new[kind] != ports:
             reason = f"the {kind} were {_listed(ports)} and became {_listed(new[kind])}"

@@ -9,24 +9,40 @@ import networkx as nx
 import numpy as np
 
 from graphrewrite.graph import Graph
-from graphrewrite.types import FixedPoint, Tensor
+from graphrewrite.types import FixedPoint, Tensor, Type, pairs_of, solved, with_sizes
 
 __all__ = ["interface", "snapshot"]
 
 
-def interface(graph: Graph) -> dict[str, list[tuple[str, str]]]:
+def interface(graph: Graph, before: Graph | None = None) -> dict[str, list[tuple[str, str]]]:
     r"""Return names and types of a graph's inputs and outputs.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+    before : Graph, optional
+        What it was: a size of an output that only the data decided there is still called so where it is known here.
 
     Examples
     --------
     >>> interface(Graph.parse("graph g\nx = input() : f32[N]\nr = relu(x)\ny = output(r)"))
     {'inputs': [('x', 'f32[N]')], 'outputs': [('y', 'f32[N]')]}
     """
-    outputs = [(name, graph.operands(name)[0]) for name in graph.outputs]
-    return {
-        "inputs": [(name, str(graph.result_type(name))) for name in graph.inputs],
-        "outputs": [(name, str(graph.result_type(o.node, o.result))) for name, o in outputs],
-    }
+    inputs, outputs = ({n: str(t) for n, t in types.items()} for types in _ports(graph))
+    if before is not None:
+        own, (given, stated) = _ports(graph)[1], _ports(before)
+        both = [name for name in stated if name in own]
+        fixed = {name for kind in given.values() for name in kind.unknowns}
+        open_ = [name for n in both for name in stated[n].unknowns if name not in fixed]
+        sizes = solved(pairs_of([stated[n] for n in both], [own[n] for n in both]), open_)
+        outputs.update({n: str(stated[n]) for n in both if with_sizes(stated[n], sizes) == own[n]})
+    return {"inputs": list(inputs.items()), "outputs": list(outputs.items())}
+
+
+def _ports(graph: Graph) -> tuple[dict[str, Type], dict[str, Type]]:
+    outputs = {name: graph.result_type(*graph.operands(name)[0]) for name in graph.outputs}
+    return {name: graph.result_type(name) for name in graph.inputs}, outputs
 
 
 def snapshot(graph: Any) -> dict[str, dict[Any, Any]]:

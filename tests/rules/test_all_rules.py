@@ -36,6 +36,7 @@ from tests.support.matrix_products import (
     scalar_products,
     split_streams,
     stream_products,
+    sums_of_signs,
 )
 from tests.support.profiles import fewer_examples
 from tests.support.random_networks import interpolated, networks, quantised
@@ -136,6 +137,7 @@ ON = {
     "lowering.streaming.stream_lowering.split_channels": split_streams(),
     "lowering.streaming.stream_lowering.MAP_SCALING": _on_each(MAP_SCALING),
     "rules.insert_transfers": _on_backends(),
+    "lowering.prequantised.COUNT_SIGNS": sums_of_signs(),
     "lowering.MAP_COUNTING": counted_products(),
     "lowering.shift_add.add_in_trees": scalar_products(),
     "lowering.shift_add.drop_unused_columns": scalar_products(),

@@ -148,3 +148,15 @@ def split_streams(draw: st.DrawFn) -> Graph:
     for i, part in enumerate(draw(st.permutations(parts if len(sizes) > 1 else [parts]))):
         graph.output(f"z{i}", part)
     return graph
+
+
+@st.composite
+def sums_of_signs(draw: st.DrawFn) -> Graph:
+    """A layer of two bits with weights that are one number and its negative, which chance seldom makes."""
+    rows = draw(st.lists(st.lists(st.sampled_from((-1, 0, 1)), min_size=3, max_size=3), min_size=1, max_size=3))
+    weights = np.array(rows) * draw(st.integers(1, 9))
+    addends = np.array([draw(st.integers(-9, 9)) for _ in rows])
+    g = Graph("generated")
+    x = g.input("x", Tensor(FixedPoint(True, draw(st.integers(1, 2))), ("N", 3)))
+    g.output("y", op.integer_linear(x, weights, addends, element=FixedPoint(True, 12)))
+    return g

@@ -32,7 +32,7 @@ class ReplayError(GraphRewriteError):
 
 def examined(before: Graph, after: Graph, rules: Any, *, keeps: str, effort: int) -> Instance:
     """Return whether two graphs compute the same."""
-    old, new = interface(before), interface(after)
+    old, new = interface(before), interface(after, before)
     for kind, ports in old.items():
         if new[kind] != ports:
             example = Counterexample(before, after, f"the {kind} were {ports} and became {new[kind]}")
