@@ -39,7 +39,7 @@ def ops_mentioned(function: Callable[..., Any]) -> tuple[Op, ...]:
         function = function.func
     words = dict.fromkeys(_words(function, set())) if isinstance(function, FunctionType) else {}
     mentioned = {word: LIBRARY[word] for word in words if word in LIBRARY and word not in _FORMS}
-    if "stateful" in words:
+    if words.keys() & {"stateful", "has_state"}:
         # Those without operands: nodes after a register have no value that could be compared.
         mentioned.update({name: op for name, op in LIBRARY.items() if op.stateful and not op.operands})
     return tuple(mentioned.values())

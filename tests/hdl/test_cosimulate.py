@@ -233,7 +233,7 @@ class TestRefused:
 
 def test_ghdl_missing_says_how_to_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(GhdlMissingError, match="apt install ghdl"):
+    with pytest.raises(GhdlMissingError, match="apt-get install ghdl"):
         cosimulate(folder)
 
 

@@ -273,7 +273,7 @@ class TestNothingToCheck:
 
     def test_no_ghdl(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(shutil, "which", lambda _: None)
-        with pytest.raises(GhdlMissingError, match="apt install ghdl"):
+        with pytest.raises(GhdlMissingError, match="apt-get install ghdl"):
             check_component(component(tmp_path), draw, count=1)
 
 

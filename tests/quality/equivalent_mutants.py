@@ -183,6 +183,7 @@ IDLE = {
         "merge_equal_nodes: negate condition: the opposite of op.name in ('input', 'output')",
     ),
     "It declines whatever is drawn.": (
+        "constant_before_reshape: off by one: 2 for 1 (in _per_channel) #3",
         (
             "enter_fixed: negate condition: not not is_of_host or any((x.graph.nodes[n]['type'] in _QUANTISED "
             "for n in x.graph.upstream(x.node)))"
@@ -233,15 +234,18 @@ MISSED = {
         "lower_add: replace op: another sign in a.minimum << shifts[0]",
         "lower_add: replace op: another sign in b.minimum << shifts[1]",
     ),
+    "Independent nodes whose attributes hold sizes of inputs are not drawn.": (
+        "eliminate_independent_nodes: drop guard: no _is_open(graph, node) in a condition",
+    ),
     "Marks, origins, control edges, counters and ops of several results are not drawn unless asked for.": (
         "eliminate_independent_nodes: drop guard: no _has_one_result(graph, n) in a condition",
-        "eliminate_independent_nodes: drop guard: no not graph.op(node).stateful in a condition",
+        "eliminate_independent_nodes: drop guard: no graph.op(node).has_state(graph.nodes[node]) in a condition",
         "merge_equal_nodes: drop guard: no _is_ordered(graph, node) in a condition",
         "merge_equal_nodes: drop guard: no k in RESERVED_ANNOTATIONS in a condition",
-        "merge_equal_nodes: drop guard: no op.stateful in a condition",
+        "merge_equal_nodes: drop guard: no op.has_state(graph.nodes[node]) in a condition",
         (
-            "merge_equal_nodes: negate condition: not op.name in ('input', 'output') or op.stateful or "
-            "_is_ordered(graph, node)"
+            "merge_equal_nodes: negate condition: not op.name in ('input', 'output') or "
+            "op.has_state(graph.nodes[node]) or _is_ordered(graph, node)"
         ),
         "merge_equal_nodes: negate condition: the opposite of k in RESERVED_ANNOTATIONS",
     ),
