@@ -190,7 +190,7 @@ class TestExplain:
         ("rule", "at", "told"),
         [
             ("graphrewrite.rules:drop_identiti", "a", "did you mean 'drop_identity'"),
-            ("graphrewrite.rules:RULES", "a", "stands for 17 rules; name one of them: drop_dropout"),
+            ("graphrewrite.rules:RULES", "a", "stands for 18 rules; name one of them: drop_dropout"),
             ("graphrewrite.rules:eliminate_dead_nodes", "a", "is no rule; a pass"),
             ("graphrewrite.rules:drop_identity", "bb", "node 'bb': is not in the graph; did you mean 'b'"),
         ],
