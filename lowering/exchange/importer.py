@@ -178,7 +178,7 @@ class Importer:
                 self.add_unknown(node, inputs, label)
                 return
             if isinstance(error, OpenSizesError):
-                raise OpenSizesError(f"node {label!r} ({node.op_type}): {error}", error.inputs) from None
+                raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
             raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
         results = meaning if isinstance(meaning, tuple) else (meaning,)
         self.values.update({name: value for name, value in zip(node.output, results, strict=False) if name})
@@ -193,7 +193,7 @@ class Importer:
         try:
             results = add_control_flow(self, node, inputs, label)
         except OpenSizesError as error:
-            raise OpenSizesError(f"node {label!r} ({node.op_type}): {error}", error.inputs) from None
+            raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
         except (GraphRewriteError, Unfit, ValueError) as error:
             try:
                 self.add_unknown(node, inputs, label)
@@ -318,12 +318,7 @@ class Importer:
                     f"its input {index} ({ours}) is computed from sizes that are open, in a way that no expression of "
                     f"sizes says; give numbers by from_onnx(..., shapes=...) for {shapes or 'the inputs'}"
                 )
-            call = f"from_onnx(..., constants={{{', '.join(f'{name!r}: ...' for name in inputs)}}})"
-            raise OpenSizesError(
-                f"its input {index} ({ours}) must be known on import, and it depends on {', '.join(map(repr, inputs))}"
-                f"; give values by {call}",
-                tuple(inputs),
-            )
+            raise OpenSizesError(f"its input {index} ({ours}) must be known on import", tuple(inputs))
         self.consumed.append(value.node)
         return array
 
