@@ -88,10 +88,9 @@ class _Captured:
             return child.run(subgraph.node)
         except OpenSizesError as error:
             # The inputs of the body depend on those of the graph around it.
-            known = self.importer.known
-            around = dict.fromkeys(name for value in (*self.given, *self.values) for name in known.inputs(value))
-            if not around:
-                raise Unfit(f"{error.reason}, and what it is read from is not") from None
+            known, ports = self.importer.known, {added[v.node, v.result].node: [v] for v in self.values}
+            values = [value for name in error.inputs for value in ports.get(name, self.given)]
+            around = dict.fromkeys(name for value in values for name in known.inputs(value))
             raise OpenSizesError(error.reason, tuple(around)) from None
 
     def trim(self, *bodies: Graph) -> None:

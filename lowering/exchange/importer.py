@@ -191,10 +191,11 @@ class Importer:
     def control_flow(self, node: Any, inputs: list[Value | None], label: str) -> None:
         """Add an If, Loop or Scan; a generic node where its subgraphs have no bodies here."""
         try:
-            results = add_control_flow(self, node, inputs, label)
-        except OpenSizesError as error:
-            raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
+            captured = [self.values[name] for name in self.unknown.captured(node) if name in self.values]
+            results = self.agreement.reached([*inputs, *captured], lambda: add_control_flow(self, node, inputs, label))
         except (GraphRewriteError, Unfit, ValueError) as error:
+            if isinstance(error, OpenSizesError) and error.inputs:
+                raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
             try:
                 self.add_unknown(node, inputs, label)
             except GraphRewriteError:
