@@ -202,12 +202,17 @@ def _settled(body_for: Callable[[Sequence[Type]], Graph], types: Sequence[Type])
     for _ in range(_ATTEMPTS):
         body = body_for(current)
         made = [body.result_type(*body.operands(name)[0]) for name in body.outputs][1 : 1 + len(types)]
+        alike = [(a, b) for a, b in zip(current, made, strict=False) if len(a.shape) == len(b.shape)]
+        becomes: dict[Dimension, set[Dimension]] = {}
+        for a, b in ((a, b) for kinds in alike for a, b in zip(*(kind.shape for kind in kinds), strict=True)):
+            becomes.setdefault(a, set()).add(b)
         wider = []
         for before, after in zip(current, made, strict=False):
             shape: list[Dimension] = list(before.shape)
             if len(shape) == len(after.shape):
                 for axis, (a, b) in enumerate(zip(before.shape, after.shape, strict=True)):
-                    if a != b:
+                    # A name stands for what differs from iteration to iteration, as long as all that have it agree.
+                    if a != b and (a not in names.values() or len(becomes[a]) > 1):
                         stem = f"size_{len(names) + 1}"
                         shape[axis] = Size(names.setdefault((a, b), stem if stem not in taken else f"{stem}_"))
             wider.append(Tensor(before.element, tuple(shape), before.layout) if isinstance(before, Tensor) else before)

@@ -16,6 +16,7 @@ from graphrewrite.lowering.exchange.control_flow import add_control_flow, is_con
 from graphrewrite.lowering.exchange.declared_sizes import DeclaredSizes, NegativeSizeError
 from graphrewrite.lowering.exchange.entry import Entry, Unfit
 from graphrewrite.lowering.exchange.external_data import array_of
+from graphrewrite.lowering.exchange.functions import all_nodes
 from graphrewrite.lowering.exchange.generic_nodes import GenericNodes, is_known, kind_of
 from graphrewrite.lowering.exchange.metadata import keep_metadata
 from graphrewrite.lowering.exchange.size_agreement import Agreement
@@ -31,6 +32,10 @@ __all__ = ["COPY", "Importer"]
 
 COPY = "another name of its operand"
 """Doc string of an Identity that `to_onnx` writes for a second name of an output."""
+_REPEATS = 20
+"""How often nodes are imported on average: those in loops within loops are tried with several sizes."""
+_FEW = 5_000
+"""Nodes of a model that may be imported more often."""
 
 
 class Importer:
@@ -51,7 +56,8 @@ class Importer:
         import onnx
 
         self.onnx, self.proto, self.shapes, self.constants, self.table = onnx, proto, shapes, constants, table
-        self.weights, self.is_child = weights or {}, False
+        self.weights, self.root = weights or {}, self
+        self.left = _FEW + _REPEATS * sum(1 for _ in all_nodes(proto.graph.node))
         self.graph = Graph(proto.graph.name or "model")
         self.values: dict[str, Value] = {}
         weight_names = {*self.weights, *(tensor.name for tensor in proto.graph.initializer)}
@@ -92,7 +98,7 @@ class Importer:
             name = output.name if output.name not in self.graph else self.graph.fresh(output.name)
             self.graph.output(name, self.value(output.name, "the output"))
         self.remove_consumed()
-        if not self.is_child:
+        if self.root is self:
             keep_metadata(self.proto, self.graph, COPY)
         return self.graph
 
@@ -156,6 +162,9 @@ class Importer:
     def node(self, node: Any) -> None:
         """Add the translation of a node of the model."""
         label = node.name or next(filter(None, node.output), node.op_type)
+        self.root.left -= 1
+        if self.root.left < 0:
+            raise ModelError(f"node {label!r} ({node.op_type}) is in too many loops within loops; unroll some of them")
         attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in node.attribute}
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             self.constant(node.output[0], *self.constant_array(label, attributes))
@@ -207,7 +216,7 @@ class Importer:
         """Return the importer of a subgraph."""
         proto = self.onnx.helper.make_model(graph, opset_imports=self.proto.opset_import)
         child = Importer(proto, {}, {}, self.table)
-        child.is_child = True
+        child.root = self.root
         return child
 
     def inner(self, graph: Any, captured: list[str]) -> Graph:

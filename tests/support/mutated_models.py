@@ -262,7 +262,7 @@ def _change_field(model: onnx.ModelProto, rng: random.Random) -> str:
     # Fields that are set are more likely to matter than those that are not.
     sites = list(_sites(model))
     filled = [(m, f) for m, f in sites if (len(getattr(m, f.name)) if f.is_repeated else m.HasField(f.name))]
-    message, field = rng.choice(filled if rng.random() < 0.85 else sites)
+    message, field = rng.choice(filled if filled and rng.random() < 0.85 else sites)
     where = f"{message.DESCRIPTOR.name}.{field.name}"
     names = _names(model)
     if field.message_type is not None:
@@ -365,8 +365,11 @@ def _inputs(graph: Graph) -> dict[str, np.ndarray]:
 
 
 def _is_small(graph: Graph) -> bool:
-    """Tell whether no value has more than a million numbers: with more, time and memory are what the model asks for."""
+    """Tell whether no value has a million numbers, and no loop many turns: they take what the model asks for."""
     kinds = [kind for node in graph for kind in _results(graph.nodes[node].get("result"))]
+    counts = [data["value"] for _, data in graph.nodes(data=True) if "value" in data and np.ndim(data["value"]) == 0]
+    if "loop" in {data["type"] for _, data in graph.nodes(data=True)} and any(abs(count) > 1e4 for count in counts):
+        return False
     return all(math.prod(d for d in kind.shape if isinstance(d, int)) < 1e6 for kind in kinds)
 
 

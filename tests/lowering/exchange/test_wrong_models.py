@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import ModelProto, TensorProto, helper, parser
 
 from graphrewrite import GraphRewriteError, evaluate
 from graphrewrite.lowering import ModelError, UnsupportedOpsError, from_onnx, to_onnx
+from graphrewrite.lowering.exchange import importer
 from tests.support.lowering_networks import mlp, model, residual_cnn, weights
 
 
@@ -144,6 +145,25 @@ def test_an_opset_of_the_future_is_refused() -> None:
     proto.opset_import[0].version = 99
     with pytest.raises(ModelError, match=r"99"):
         from_onnx(proto)
+
+
+def nested_loops(depth: int) -> ModelProto:
+    """Loops within loops, each of which makes a tensor longer: no type is the same in two iterations."""
+    inner = "w0 = Concat <axis = 0> (v0, v0)"
+    for i in range(1, depth + 1):
+        inner = f"""w{i} = Loop(two, one, v{i}) <body = l{i} (int64 i{i}, bool k{i}, float[m{i}] v{i - 1})
+            => (bool e{i}, float[n{i}] w{i - 1}) {{ e{i} = Identity(k{i}) {inner} }}>"""
+    return parser.parse_model(f"""<ir_version: 9, opset_import: ["" : 17]> g (float[a] x) => (float[b] y) {{
+        two = Constant <value_int = 2> () one = Constant <value = bool[1] {{1}}> ()
+        v{depth} = Identity(x) {inner} y = Identity(w{depth}) }}""")
+
+
+def test_loops_within_loops_take_no_time_that_doubles_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importer, "_FEW", 500)
+    (found,) = evaluate(from_onnx(nested_loops(2)), {"x": np.ones(1, np.float32)}).values()
+    assert found.shape == (16,)
+    with pytest.raises(ModelError, match="too many loops within loops"):
+        from_onnx(nested_loops(24))
 
 
 # ---------------------------------------------------------------------- mutated files
