@@ -232,7 +232,7 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
     """
     # Arrays are distinguished by their node, so that a constant with two readers counts once.
     seen = set() if counted is None else counted
-    data, body = graph.nodes[node], _body(graph, node)
+    data = graph.nodes[node]
     held: dict[Any, Any] = {
         (id(graph), node, key): value for key, value in data.items() if isinstance(value, np.ndarray)
     }
@@ -244,21 +244,26 @@ def parameters(graph: Graph, node: Any, counted: set[Any] | None = None) -> int:
     new = {key: value for key, value in held.items() if key not in seen}
     seen.update(new)
     own = sum(map(np.size, new.values()))
-    if body is None:
-        return own
     return own + sum(
-        parameters(body, n, seen) for n, inside in body.nodes(data=True) if inside.get("type") != "constant"
+        parameters(body, n, seen)
+        for body in _bodies(graph, node)
+        for n, inside in body.nodes(data=True)
+        if inside.get("type") != "constant"
     )
 
 
-def _body(graph: Graph, node: Any) -> Graph | None:
-    """Return the graph of a graph op's node; None for other nodes."""
+def _bodies(graph: Graph, node: Any) -> list[Graph]:
+    """Return the graph of a graph op's node, or the graphs among a node's attributes."""
     op = graph.ops.get(graph.nodes[node].get("type", ""))
-    return op.body if isinstance(op, GraphOp) else None
+    if isinstance(op, GraphOp):
+        return [op.body]
+    return [value for value in graph.nodes[node].values() if isinstance(value, Graph)]
 
 
 def multiply_accumulates(graph: Graph, node: Any) -> int:
     r"""Return the multiply-accumulates of a node for one sample; 0 if its op has none or types are unknown.
+
+    Of a choice they are those of the larger branch, of a loop those of one step.
 
     Examples
     --------
@@ -266,9 +271,9 @@ def multiply_accumulates(graph: Graph, node: Any) -> int:
     >>> multiply_accumulates(g, "l")
     12
     """
-    body = _body(graph, node)
-    if body is not None:
-        return sum(multiply_accumulates(body, each) for each in body)
+    bodies = _bodies(graph, node)
+    if bodies:
+        return max(sum(multiply_accumulates(body, each) for each in body) for body in bodies)
     op = find_op(graph.nodes[node].get("type"), graph.ops)
     if op is None or op.cost is None:
         return 0

@@ -35,13 +35,17 @@ class OpenSizesError(ModelError):
 
     Attributes
     ----------
+    reason : str
+        Where that is.
     inputs : tuple of str
         Their names.
     """
 
-    def __init__(self, message: str, inputs: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.inputs = inputs
+    def __init__(self, reason: str, inputs: tuple[str, ...] = ()) -> None:
+        names, values = ", ".join(map(repr, inputs)), ", ".join(f"{name!r}: ..." for name in inputs)
+        on = f", and it depends on {names}; give values by from_onnx(..., constants={{{values}}})" if inputs else ""
+        super().__init__(f"{reason}{on}")
+        self.reason, self.inputs = reason, inputs
 
 
 class UnsupportedOpsError(ModelError):

@@ -63,6 +63,10 @@ def _fill(branch: Tree, graph: nx.DiGraph, nodes: list[Any], depth: int) -> None
         op = op_of(graph, node)
         if isinstance(op, GraphOp) and depth < _DEEPEST:
             _fill(inside, op.body, drawn_nodes(op.body), depth + 1)
+        held = {key: value for key, value in graph.nodes[node].items() if isinstance(value, Graph)}
+        for key, body in held.items() if depth < _DEEPEST else ():
+            part = inside.add(Text(f"{key}: ", style="dim").append(_title(body.name, body)))
+            _fill(part, body, drawn_nodes(body), depth + 1)
 
 
 def _line(graph: nx.DiGraph, node: Any) -> Text:

@@ -5,7 +5,7 @@ A subgraph reads values from around it by name; a body gets them as operands of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from graphrewrite.graph import Value
 from graphrewrite.lowering.errors import OpenSizesError
 from graphrewrite.lowering.exchange.entry import Unfit
 from graphrewrite.lowering.exchange.generic_nodes import free_names_of
+from graphrewrite.lowering.exchange.symbols import Symbol
 from graphrewrite.op.control_flow import ENDLESS
 from graphrewrite.rules.control_flow import goes_on
-from graphrewrite.types import Dimension, Size, Type
+from graphrewrite.types import Dimension, Size, Type, symbols
 
 if TYPE_CHECKING:
     from graphrewrite.lowering.exchange.exporter import Exporter
@@ -58,16 +59,23 @@ class _Captured:
         # One value may have several names.
         read = {(v.node, v.result): v for name, v in self.names.items() if name not in self.constants}
         self.values = [value for _, value in sorted(read.items())]
+        self.own = 0
 
     def body(self, subgraph: Any, prepare: Callable[[Importer, Sequence[str]], None]) -> Graph:
         """Import a subgraph; `prepare` adds the inputs of its own, which come before the captured values."""
         child = self.importer.child(subgraph)
         prepare(child, [info.name for info in subgraph.input])
         added = {}
+        self.own = len(child.graph.inputs)
+        sizes = {name for kind in (*child.graph.input_types, *(v.type for v in self.values)) for name in _names(kind)}
         for value in self.values:
             stem = value.node if not value.result else f"{value.node}.{value.result}"
             name = stem if stem not in child.graph and stem not in child.reserved else child.graph.fresh(stem)
             added[value.node, value.result] = child.graph.input(name, value.type)
+            # Sizes that are computed around the subgraph, of values that it reads.
+            array = self.importer.known.array(value)
+            if array is not None and {n for e in array.flat if isinstance(e, Symbol) for n in symbols(e.size)} <= sizes:
+                child.known.given[name] = array
         needed = dict.fromkeys(free_names_of(subgraph))
         for name in needed:
             if name in self.constants:
@@ -80,9 +88,27 @@ class _Captured:
             return child.run(subgraph.node)
         except OpenSizesError as error:
             # The inputs of the body depend on those of the graph around it.
-            known = self.importer.known
-            around = dict.fromkeys(name for value in (*self.given, *self.values) for name in known.inputs(value))
-            raise OpenSizesError(str(error), tuple(around)) from None
+            known, ports = self.importer.known, {added[v.node, v.result].node: [v] for v in self.values}
+            values = [value for name in error.inputs for value in ports.get(name, self.given)]
+            around = dict.fromkeys(name for value in values for name in known.inputs(value))
+            raise OpenSizesError(error.reason, tuple(around)) from None
+
+    def trim(self, *bodies: Graph) -> None:
+        """Leave out the values that no body reads, as sizes that were known."""
+        names = list(zip(*(body.inputs[self.own :] for body in bodies), strict=True))
+        unread = [i for i, ports in enumerate(names) if not any(b.succ[n] for b, n in zip(bodies, ports, strict=True))]
+        for i in reversed(unread):
+            self.importer.consumed.append(self.values.pop(i).node)
+            for body, name in zip(bodies, names[i], strict=True):
+                body.remove_node(name)
+        for body in bodies:
+            for index, name in enumerate(body.inputs):
+                body.nodes[name]["index"] = index
+
+
+def _names(kind: Type) -> Iterator[str]:
+    """Yield the symbols of a type that its sizes bind."""
+    yield from (str(size) for size in kind.shape if symbols(size) == (size,))
 
 
 # ---------------------------------------------------------------------- import
@@ -99,6 +125,7 @@ def _import_if(importer: Importer, attributes: Mapping[str, Any], inputs: list[V
         return importer.inlined(branches[0] if known.item() else branches[1])
     captured = _Captured(importer, branches)
     then, otherwise = (captured.body(each, lambda child, names: None) for each in branches)
+    captured.trim(then, otherwise)
     return _added(importer, op.cond, [condition, *captured.values], {"then": then, "otherwise": otherwise}, label)
 
 
@@ -133,6 +160,7 @@ def _import_loop(importer: Importer, attributes: Mapping[str, Any], inputs: list
         if repeated is None:
             raise
         return repeated
+    captured.trim(body)
     missing = (("count", count, ENDLESS, Tensor("i64", ())), ("condition", condition, True, Tensor("bool", ())))
     operands = [
         importer.graph.constant(neutral, type=kind, name=importer.free(f"{label}.{what}")) if given is None else given
@@ -219,6 +247,7 @@ def _import_scan(importer: Importer, attributes: Mapping[str, Any], inputs: list
             child.values[name] = child.graph.input(name, kind)
 
     body = captured.body(subgraph, prepare)
+    captured.trim(body)
     ours = {"body": body, "carried": carried, "sequences": sequences}
     for key, name in _SCAN.items():
         given = tuple(attributes.get(name, ()))

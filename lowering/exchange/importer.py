@@ -187,7 +187,7 @@ class Importer:
                 self.add_unknown(node, inputs, label)
                 return
             if isinstance(error, OpenSizesError):
-                raise OpenSizesError(f"node {label!r} ({node.op_type}): {error}", error.inputs) from None
+                raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
             raise ModelError(f"node {label!r} ({node.op_type}): {error}") from error
         results = meaning if isinstance(meaning, tuple) else (meaning,)
         self.values.update({name: value for name, value in zip(node.output, results, strict=False) if name})
@@ -200,10 +200,11 @@ class Importer:
     def control_flow(self, node: Any, inputs: list[Value | None], label: str) -> None:
         """Add an If, Loop or Scan; a generic node where its subgraphs have no bodies here."""
         try:
-            results = add_control_flow(self, node, inputs, label)
-        except OpenSizesError as error:
-            raise OpenSizesError(f"node {label!r} ({node.op_type}): {error}", error.inputs) from None
+            captured = [self.values[name] for name in self.unknown.captured(node) if name in self.values]
+            results = self.agreement.reached([*inputs, *captured], lambda: add_control_flow(self, node, inputs, label))
         except (GraphRewriteError, Unfit, ValueError) as error:
+            if isinstance(error, OpenSizesError) and error.inputs:
+                raise OpenSizesError(f"node {label!r} ({node.op_type}): {error.reason}", error.inputs) from None
             try:
                 self.add_unknown(node, inputs, label)
             except GraphRewriteError:
@@ -327,12 +328,7 @@ class Importer:
                     f"its input {index} ({ours}) is computed from sizes that are open, in a way that no expression of "
                     f"sizes says; give numbers by from_onnx(..., shapes=...) for {shapes or 'the inputs'}"
                 )
-            call = f"from_onnx(..., constants={{{', '.join(f'{name!r}: ...' for name in inputs)}}})"
-            raise OpenSizesError(
-                f"its input {index} ({ours}) must be known on import, and it depends on {', '.join(map(repr, inputs))}"
-                f"; give values by {call}",
-                tuple(inputs),
-            )
+            raise OpenSizesError(f"its input {index} ({ours}) must be known on import", tuple(inputs))
         self.consumed.append(value.node)
         return array
 

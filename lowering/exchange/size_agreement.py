@@ -212,7 +212,7 @@ def _with(value: Any, values: Mapping[str, int | Size]) -> Any:
         return substitute(value, values) if any(name in values for name in symbols(value)) else value
     if isinstance(value, Graph):  # the body of a loop reads sizes around it
         body = value.copy()
-        return body if put_in(body, values) else value
+        return body.as_body() if put_in(body, values) else value
     if isinstance(value, Tensor):
         shape = _with(value.shape, values)
         return value if shape is value.shape else Tensor(value.element, shape, value.layout)

@@ -71,6 +71,7 @@ class StaticValues:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.computed: dict[str, tuple[np.ndarray, ...] | None] = {}
+        self.given: dict[str, np.ndarray] = {}  # inputs of a subgraph whose values are known around it
 
     def array(self, value: Value) -> np.ndarray | None:
         """Return the array of a value, symbolic sizes as objects; None where it depends on an input."""
@@ -108,7 +109,7 @@ class StaticValues:
         if data["type"] == "constant":
             return (np.asarray(data["value"]),)
         if data["type"] == "input":
-            return None
+            return (self.given[node],) if node in self.given else None
         if data["type"] in _SHAPES:
             (operand,) = self.graph.operands(node)
             return (self._sizes(self.graph.result_type(*operand), data["type"], **self.graph.attributes(node)),)

@@ -64,6 +64,8 @@ def checked_samples(graph: Graph, samples: Any) -> dict[str, np.ndarray]:
 def check_counts(graph: Graph, samples: Mapping[str, Any]) -> None:
     """Raise unless all inputs of one batch have as many samples."""
     for batch in dict.fromkeys(graph.result_type(name).shape[:1] for name in samples):
+        if not batch:  # a single value is the same for all
+            continue
         counts = {name: len(array) for name, array in samples.items() if graph.result_type(name).shape[:1] == batch}
         if len({*counts.values()}) > 1:
             told = ", ".join(f"{count} of {name!r}" for name, count in counts.items())

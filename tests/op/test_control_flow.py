@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from graphrewrite import Graph, Module, Tensor, diff, evaluate, op, rewrite, rule, trace, verify
+from graphrewrite.cli.tree import tree_of
 from graphrewrite.errors import GraphRewriteError, ParseError, SerialError, TypeMismatchError, VerificationError
 from graphrewrite.formats.json.decode_graph import from_dict
 from graphrewrite.formats.json.encode_graph import to_dict
@@ -22,6 +23,7 @@ from graphrewrite.graph.rewiring import rewire
 from graphrewrite.hierarchy.graph_ops import nested_graphs
 from graphrewrite.op import generic
 from graphrewrite.rules import RULES, choose_branch, drop_identity, unroll_loops
+from graphrewrite.summary import multiply_accumulates, parameters
 
 DOUBLE = Graph.parse("graph double\nx = input() : f32[N]\ny = add(x, x)\nd = output(y)")
 NEGATIVE = Graph.parse("graph negative\nx = input() : f32[N]\ny = neg(x)\nn = output(y)")
@@ -46,6 +48,14 @@ s = add(total, row)
 scaled = mul(x, gain)
 last = output(s)
 each = output(scaled)""")
+GROWING = Graph.parse("""graph growing
+i = input() : i64[]
+x = input() : f32[K]
+y = pad(x, pads=[0, 1])
+true = constant(value=1) : bool[]
+go_on = output(true)
+longer = output(y)""")
+
 vectors = arrays(np.float32, 3, elements=st.integers(-4, 4).map(float))
 
 
@@ -93,6 +103,17 @@ class TestValues:
         assert total == 1 + x.sum()
         wanted = 3 * (x[::-1] if back != turned else x)
         np.testing.assert_array_equal(np.moveaxis(each, out, 0), wanted)
+
+    @given(st.integers(0, 4))
+    def test_sizes_may_grow(self, count):
+        g = Graph("g")
+        x = g.input("x", Tensor("f32", ("N",)))
+        longer = op.loop(np.int64(count), np.bool_(True), x, body=GROWING)
+        g.output("y", op.neg(longer))
+        verify(g)
+        assert Graph.parse(to_text(g)) == g
+        assert str(longer.type.shape[0]).startswith("?")
+        assert evaluate(g, {"x": [1, 2]})["y"].tolist() == [-1, -2] + [0] * count
 
     def test_the_branch_that_is_not_taken_does_not_run(self):
         far = "far = constant(value=[99]) : i64[1]\nf = gather(x, far, axis=0)"
@@ -320,3 +341,17 @@ last = output(y)""")
         for i in range(2):
             g.output(f"y{i}", op.cond(c, x, then=drawn, otherwise=drawn))
         assert [n for n in rewrite(g, RULES) if n.startswith("cond")] == ["cond_1", "cond_2"]
+
+
+def test_it_is_counted_and_shown():
+    weights = "w = constant(value=[[1, 2], [3, 4], [5, 6]]) : f32[3,2]\ny = linear(x, w)"
+    layer = Graph.parse(f"graph layer\nx = input() : f32[N,2]\n{weights}\nd = output(y)")
+    same = Graph.parse("graph same\nx = input() : f32[N,2]\ny = pad(x, pads=[0, 0, 0, 1])\nd = output(y)")
+    g = Graph("g")
+    c, x = g.input("c", Tensor("bool", ())), g.input("x", Tensor("f32", ("N", 2)))
+    g.output("y", op.cond(c, x, then=layer, otherwise=same))
+    assert (parameters(g, "cond_1"), multiply_accumulates(g, "cond_1")) == (6, 6)
+    assert "then = body(layer)" in g.show()._repr_html_()
+    tree = tree_of(g)
+    labels = [child.label.plain for inside in tree.children for child in inside.children]
+    assert labels == ["then: graph layer: 4 nodes", "otherwise: graph same: 3 nodes"]

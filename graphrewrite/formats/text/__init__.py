@@ -9,8 +9,10 @@ A line is a node: ``name = op(operands, attribute=value) : type``. Further notat
 - ``~a`` and ``~a{'weight': 2}``: edges of digraphs that are not dataflow graphs, with their data.
 - ``graph net(author='me')`` and ``module net``: the first line of a graph or module, with its attributes. Nested
   graphs, and the graphs of a module, follow.
+- ``c = cond(x, y, then=body(double), otherwise=body(half))``: attributes that are graphs; each follows, its first line
+  is ``body double``.
 - ``value=@'array_1'``: an array in a separate file; ``value=<400 values, 0 to 1>`` is an abbreviation that cannot be
-  parsed, as are long mappings such as ``body=<graph 'loop', 12 nodes>``.
+  parsed, as are long mappings such as ``doc=<1 entry, 2,011 letters>``.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def format_attribute(value: Any, *, whole: bool = False) -> str:
 
 
 def write_attribute(value: Any, form: Form) -> str:
-    """Return the text of an attribute; in readable text a long mapping, such as a stored graph, is abbreviated.
+    """Return the text of an attribute; in readable text a long mapping is abbreviated.
 
     Examples
     --------
@@ -106,11 +106,6 @@ def write_attribute(value: Any, form: Form) -> str:
     text = write(value, form)
     if form.strict or not isinstance(value, Mapping) or len(text) <= _LONG:
         return text
-    nodes, attributes = value.get("nodes"), value.get("attributes")
-    if value.get("kind") == "graph" and isinstance(nodes, Mapping) and isinstance(attributes, Mapping):
-        name = attributes.get("name")
-        head = f"graph {quote(name)}" if isinstance(name, str) else "graph"
-        return f"<{head}, {len(nodes)} node{'' if len(nodes) == 1 else 's'}>"
     return f"<{len(value)} entr{'y' if len(value) == 1 else 'ies'}, {len(text):,} letters>"
 
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from graphrewrite import evaluate, rewrite, verify
 from graphrewrite.errors import GraphRewriteError
-from graphrewrite.lowering import from_onnx, to_onnx
+from graphrewrite.lowering import OpenSizesError, from_onnx, to_onnx
 from graphrewrite.rules import RULES, choose_branch, unroll_loops
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -233,3 +233,75 @@ def test_what_has_no_body_here_is_generic() -> None:
     proto = model([choice], [value("c", BOOL, [])], [value("y", INT, [])])
     with pytest.raises(GraphRewriteError, match="Sequence"):
         evaluate(from_onnx(proto), {"c": True})
+
+
+class TestSizes:
+    def test_a_loop_collects(self) -> None:
+        nodes = [
+            node("Unsqueeze", "i zero", "u"),
+            node("Cast", "u", "f", to=FLOAT),
+            node("Concat", "a f", "longer", axis=0),
+            node("Identity", "ci", "co"),
+        ]
+        inputs, outputs = (
+            [value("i", INT, []), value("ci", BOOL, []), value("a")],
+            [value("co", BOOL, []), value("longer")],
+        )
+        body = helper.make_graph(nodes, "body", inputs, outputs, [held("zero", [0])])
+        loop = helper.make_node("Loop", ["n", "", "a0"], ["y"], body=body)
+        proto = model(
+            [loop, node("Neg", "y", "z")],
+            [value("n", INT, []), value("a0", FLOAT, ["M"])],
+            [value("z", FLOAT, ["k"])],
+        )
+        assert_runs_alike(proto, *({"n": np.array(n), "a0": X[0]} for n in (0, 1, 4)))
+
+    def test_sizes_that_are_computed_around_a_subgraph_are_known_in_it(self) -> None:
+        choice = node(
+            "If",
+            "c",
+            "y",
+            then_branch=branch("then", node("Reshape", "x s", "r"), outputs=("r",)),
+            else_branch=branch("else", node("Flatten", "x", "f"), outputs=("f",)),
+        )
+        shape = [node("Shape", "x", "all"), node("Gather", "all zero", "n"), node("Concat", "n rest", "s", axis=0)]
+        inputs = [value("x", FLOAT, ["N", 2, 3]), value("c", BOOL, [])]
+        proto = model([*shape, choice], inputs, [value("y", FLOAT, ["N", 6])], zero=[0], rest=[-1])
+        assert_runs_alike(proto, *({"x": X.reshape(2, 2, 3), "c": c} for c in (ON, OFF)))
+        assert [o.node for o in from_onnx(proto).operands("y_1")] == ["c", "x"]
+
+    def test_names_that_a_branch_takes_as_one_size_become_one(self) -> None:
+        choice = node(
+            "If",
+            "c",
+            "y",
+            then_branch=branch("then", node("Add", "x w", "s"), outputs=("s",)),
+            else_branch=branch("else", node("Neg", "x", "n"), outputs=("n",)),
+        )
+        inputs = [value("x", FLOAT, ["N", 4]), value("w", FLOAT, ["M", 4]), value("c", BOOL, [])]
+        proto = model([choice], inputs, [value("y", FLOAT, ["N", 4])])
+        assert_runs_alike(proto, *({"x": X, "w": X, "c": c} for c in (ON, OFF)))
+
+    def test_a_loop_whose_sizes_are_those_of_its_steps_is_repeated(self) -> None:
+        nodes = [
+            node("Add", "i one", "next"),
+            node("Unsqueeze", "next zero", "end"),
+            node("Slice", "x zero end", "part"),
+            node("ReduceSum", "part", "row", keepdims=0),
+            node("Identity", "ci", "co"),
+        ]
+        body = helper.make_graph(
+            nodes,
+            "body",
+            [value("i", INT, []), value("ci", BOOL, [])],
+            [value("co", BOOL, []), value("row")],
+            [held("one", np.int64(1)), held("zero", [0])],
+        )
+        inputs = [value("x", FLOAT, [3, 4]), value("n", INT, []), value("c", BOOL, [])]
+        proto = model([helper.make_node("Loop", ["n", "c"], ["y"], body=body)], inputs, [value("y", FLOAT, ["k"])])
+        with pytest.raises(OpenSizesError, match=r"constants=\{'n': \.\.\., 'c': \.\.\.\}") as caught:
+            from_onnx(proto)
+        assert caught.value.inputs == ("n", "c")
+        graph = from_onnx(proto, constants={"n": 3, "c": True})
+        wanted = run(proto, {"x": X, "n": np.array(3), "c": ON})["y"]
+        np.testing.assert_allclose(evaluate(graph, {"x": X})["y"], wanted, rtol=1e-6)
