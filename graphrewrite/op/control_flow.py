@@ -89,10 +89,10 @@ def _either(a: Type, b: Type, unknown: _Unknown) -> Type:
 
 
 @define_op(infer=_infer_cond, results=lambda attributes: len(attributes["then"].outputs))
-def cond(condition: Any, *operands: Any, then: Body, otherwise: Body) -> Any:
+def cond(condition: Any, *values: Any, then: Body, otherwise: Body) -> Any:
     """The results of one graph where a condition is true, of another where it is false (ONNX specification, If).
 
-    Both graphs have an input for each operand after the condition, and results of the same elements and ranks.
+    Both graphs have an input for each of the values, and results of the same elements and ranks.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def cond(condition: Any, *operands: Any, then: Body, otherwise: Body) -> Any:
     >>> op.cond(np.array(True), np.float32([1, 2]), then=double, otherwise=negative).tolist()
     [2.0, 4.0]
     """
-    results = _run(then if np.asarray(condition).item() else otherwise, operands)
+    results = _run(then if np.asarray(condition).item() else otherwise, values)
     return results[0] if len(results) == 1 else results
 
 

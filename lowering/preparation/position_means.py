@@ -62,7 +62,8 @@ def write_average_pool_by_counts(x):
     if windows.is_even:
         if pool.count_include_pad and not pool.ceil_mode:
             return decline("all its windows count as many numbers already", at=pool)
-        return op.average_pool(x, like=pool, ceil_mode=False, count_include_pad=True)
+        mean = op.average_pool(x, like=pool, ceil_mode=False, count_include_pad=True)
+        return mean if mean.type == pool.type else decline("a window of the border alone is left out", at=pool)
     channels, dtype = x.shape[1], element_dtype(x.type.element)
     # -0.0 changes no bit of a sum; 0.0 would make +0 of -0 (IEEE 754-2019, 6.3).
     ones, nothing = np.ones((channels, 1, *windows.kernel), dtype), np.full(channels, -0.0, dtype)

@@ -9,6 +9,8 @@ from graphrewrite import FixedPoint, Graph, Tensor, define_op, evaluate, op, rew
 from graphrewrite.errors import EvaluationError, GraphError, GraphRewriteError, RuleError, UnknownOpError
 from graphrewrite.execution.evaluator import evaluate_nodes
 from graphrewrite.execution.program import compile_graph
+from graphrewrite.execution.program.call import Call
+from graphrewrite.execution.program.size_values import sizes_of_inputs
 from graphrewrite.testing import assert_preserves, graphs, inputs_for
 from graphrewrite.types import element_dtype, hold
 
@@ -18,6 +20,7 @@ X = "graph g\nx = input() : f32[N,2]\nr = relu(x)\ny = output(r)"
 def by_hand(graph, inputs):
     """Every node in turn, nothing freed, nothing skipped."""
     values = {}
+    sizes = sizes_of_inputs({name: graph.result_type(name) for name in graph.inputs}, inputs)
     for node in graph.in_order():
         if node in graph.inputs:
             values[node] = np.asarray(inputs[node], element_dtype(graph.result_type(node).element))
@@ -25,7 +28,8 @@ def by_hand(graph, inputs):
             sources = graph.operands(node)
             types = [graph.result_type(o.node, o.result) for o in sources]
             op = graph.op(node)
-            (found,) = op.compute([values[o.node] for o in sources], graph.attributes(node), op.arrangement(types))
+            attributes = Call.of(graph, node).with_sizes(sizes).attributes if op.sized else graph.attributes(node)
+            (found,) = op.compute([values[o.node] for o in sources], attributes, op.arrangement(types))
             values[node] = found if node in graph.outputs else hold(graph.result_type(node).element, found)
     return {name: values[name] for name in graph.outputs}
 
@@ -70,8 +74,10 @@ def test_rows_of_a_batch_do_not_know_each_other(case):
     with np.errstate(all="ignore"):
         whole = evaluate(graph, inputs)
         part = evaluate(graph, {name: array[3:5] for name, array in inputs.items()})
+        none = evaluate(graph, {name: array[:0] for name, array in inputs.items()})
     for name in graph.outputs:
         np.testing.assert_allclose(part[name], whole[name][3:5], rtol=1e-5, atol=1e-5)
+        assert (none[name].shape, none[name].dtype) == (whole[name][:0].shape, whole[name].dtype)
 
 
 @pytest.mark.parametrize(

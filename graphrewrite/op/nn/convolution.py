@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, overload
@@ -170,11 +171,11 @@ def convolve(
     windows = np.moveaxis(windows[tuple(steps)], 1, 1 + rank)  # N, positions, C, kernel
     batch, *positions = windows.shape[: 1 + rank]
     inner, outer = w.shape[1], w.shape[0] // groups
-    rows = batch * int(np.prod(positions))
+    rows, entries = batch * math.prod(positions), math.prod(w.shape[1:])
     parts = []
     for g in range(groups):
-        columns = windows[(slice(None),) * (1 + rank) + (slice(g * inner, (g + 1) * inner),)].reshape(rows, -1)
-        parts.append(product(columns, w[g * outer : (g + 1) * outer].reshape(outer, -1).T))
+        columns = windows[(slice(None),) * (1 + rank) + (slice(g * inner, (g + 1) * inner),)].reshape(rows, entries)
+        parts.append(product(columns, w[g * outer : (g + 1) * outer].reshape(outer, entries).T))
     result = parts[0] if groups == 1 else np.concatenate(parts, axis=1)
     y = np.moveaxis(result.reshape(batch, *positions, w.shape[0]), -1, 1)
     return y if b is None else y + b.reshape(-1, *[1] * rank)

@@ -76,12 +76,14 @@ def deform_conv(
     moved = widened(offset).reshape(batch, offset_groups, entries, rank, *places)
     starts = _positions(kernel, places, per_axis(strides, rank, 1), pads, per_axis(dilations, rank, 1))
     at = np.moveaxis(moved + starts[None, None].astype(moved.dtype), 3, -1)  # N, groups, entries, places, axes
-    images = wide.reshape(batch * offset_groups, -1, *x.shape[2:])
+    images = wide.reshape(batch * offset_groups, x.shape[1] // offset_groups, *x.shape[2:])
     read = interpolated(images, at.reshape(batch * offset_groups, entries, *places, rank), "linear", "zeros")
     if mask is not None:
         read = read * widened(mask).reshape(batch * offset_groups, 1, entries, *places)
-    columns = read.reshape(batch, groups, -1, math.prod(places))  # channels of a group and entries in one axis
-    filters = widened(w).reshape(groups, w.shape[0] // groups, -1)
+    columns = read.reshape(
+        batch, groups, math.prod(w.shape[1:]), math.prod(places)
+    )  # channels of a group and entries in one axis
+    filters = widened(w).reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:]))
     y = np.matmul(filters[None], columns).reshape(batch, w.shape[0], *places)
     return narrowed(y if b is None else y + widened(b).reshape(-1, *[1] * rank), x)
 

@@ -63,7 +63,7 @@ def fold(
     counts = spatial_sizes(sizes, kernel, strides, pads, dilations)
     strides, pads, dilations = per_axis(strides, rank, 1), per_axis(pads, 2 * rank, 0), per_axis(dilations, rank, 1)
     padded = [before + own + after for before, own, after in zip(pads, sizes, pads[rank:], strict=False)]
-    parts = x.reshape(len(x), -1, *kernel, *counts)
+    parts = x.reshape(len(x), x.shape[1] // math.prod(kernel), *kernel, *counts)
     image = np.zeros((len(x), parts.shape[1], *padded), x.dtype)
     for tap in np.ndindex(*kernel):
         places = [

@@ -100,7 +100,8 @@ def linear_attention(
     batch, steps = query.shape[:2]
     size = query.shape[2] // heads
     q, k, v = (
-        widened(x).reshape(batch, steps, count, -1) for x, count in ((query, heads), (key, kv_heads), (value, kv_heads))
+        widened(x).reshape(batch, steps, count, x.shape[2] // count)
+        for x, count in ((query, heads), (key, kv_heads), (value, kv_heads))
     )
     state = np.zeros((1, kv_heads, size, v.shape[3]), q.dtype) if past is None else widened(past).astype(q.dtype)
     state = np.broadcast_to(state, (batch, *state.shape[1:]))
@@ -118,11 +119,14 @@ def linear_attention(
         seen = np.repeat(state, heads // kv_heads, axis=1)
         outputs[:, step] = q.dtype.type(factor) * np.einsum("nhk,nhkv->nhv", q[:, step], seen)
     last = np.ascontiguousarray(state)
-    return narrowed(outputs.reshape(batch, steps, -1), query), narrowed(last, query if past is None else past)
+    return narrowed(outputs.reshape(batch, steps, heads * v.shape[3]), query), narrowed(
+        last, query if past is None else past
+    )
 
 
 def _by_head(x: np.ndarray | None, batch: int, steps: int, heads: int) -> np.ndarray:
     """A gate of each head, of one number for all entries or one each: [N, T, heads, 1 or size]."""
     assert x is not None  # as the inference asked
     wide = np.broadcast_to(widened(x), (batch, steps, x.shape[2]))
-    return wide.reshape(batch, steps, -1, x.shape[2] // heads if x.shape[2] > heads else 1)
+    count = min(heads, x.shape[2])
+    return wide.reshape(batch, steps, count, x.shape[2] // count)

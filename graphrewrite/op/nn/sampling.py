@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product
 from typing import Literal
@@ -93,7 +94,7 @@ def interpolated(
         for axis, size in enumerate(x.shape[2:])
     ]
     places = positions.shape[1:-1]
-    flat = widened(x).reshape(*x.shape[:2], -1)
+    flat = widened(x).reshape(*x.shape[:2], math.prod(x.shape[2:]))
     if mode == "nearest":
         flat = x.reshape(flat.shape)  # whose entries stay what they are, large integers too
     elif flat.dtype.kind != "f":
@@ -103,7 +104,7 @@ def interpolated(
         index, weight = np.zeros((), np.int64), np.ones((), flat.dtype)
         for size, (at, factor) in zip(x.shape[2:], taps, strict=True):
             index, weight = index * size + at, weight * factor.astype(flat.dtype)
-        picked = np.take_along_axis(flat, index.reshape(len(x), 1, -1), 2).reshape(*x.shape[:2], *places)
+        picked = np.take_along_axis(flat, index.reshape(len(x), 1, math.prod(places)), 2).reshape(*x.shape[:2], *places)
         part = picked * weight[:, None]
         total = part if total is None else total + part
     assert total is not None  # an image has an axis

@@ -60,7 +60,11 @@ def _infer_reshape(x: Tensor, *, shape: Sequence[Dimension], allow_zero: bool = 
         raise TypeMismatchError(f"{x} has no entries, so that -1 is undetermined in the shape {list(shape)}")
     rest = whole // fixed if -1 in wanted else 1
     # Where a symbolic number of entries may split evenly or not, evaluation tells.
-    if isinstance(rest, int) and rest * fixed != whole and not _has_the_rest(wanted, whole):
+    if (
+        isinstance(rest, int)
+        and rest * fixed != whole
+        and not (_has_the_rest(wanted, whole) or _has_the_rest(x.shape, fixed))
+    ):
         raise TypeMismatchError(f"{x} does not reshape to {list(shape)}: {whole} against {fixed} entries")
     return reshaped(x, [rest if d == -1 else d for d in wanted])
 

@@ -24,6 +24,13 @@ again = output(go_on)
 y = output(r)
 each = output(r)"""
 
+_BOTH = """graph both
+x = input() : f32[N]
+y = input() : f32[N]
+s = add(x, y)
+last = output(s)
+each = output(s)"""
+
 _SUM = """graph sum
 state = input() : f32[]
 x = input() : f32[]
@@ -39,11 +46,11 @@ def bodies() -> tuple[Graph, ...]:
     Examples
     --------
     >>> [body.name for body in bodies()]
-    ['relu', 'neg', 'step', 'sum']
+    ['relu', 'neg', 'step', 'both', 'sum']
     """
     return tuple(_parsed())
 
 
 def _parsed() -> Iterator[Graph]:
-    for text in (_ENTRYWISE.format(op="relu"), _ENTRYWISE.format(op="neg"), _STEP, _SUM):
+    for text in (_ENTRYWISE.format(op="relu"), _ENTRYWISE.format(op="neg"), _STEP, _BOTH, _SUM):
         yield Graph.parse(text).as_body()

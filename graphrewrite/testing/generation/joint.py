@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphrewrite.op.op import Op
+from graphrewrite.testing.generation.bodies import bodies
 from graphrewrite.testing.generation.sequences import Recipe, shape_of
 from graphrewrite.types import Dimension, FixedPoint, Tensor, Type
 
@@ -273,8 +274,24 @@ def _n_grams(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]
     }
 
 
+def _cond(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    """Two bodies of one input."""
+    relu, neg, *_ = bodies()
+    return {"then": rng.choice((relu, neg)), "otherwise": rng.choice((neg, relu))}
+
+
+def _scan(shape: tuple[Dimension, ...], rng: random.Random) -> dict[str, Any]:
+    """A body of as many inputs as there are carried values and sequences."""
+    along = {each.name: each for each in bodies()}
+    carried = rng.choice((0, 1)) if shape else 1
+    sequences = 1 if carried else rng.choice((1, 2))
+    name = ("both" if shape else "sum") if carried + sequences == 2 else rng.choice(("relu", "neg"))
+    return {"body": along[name], "carried": carried, "sequences": sequences}
+
+
 _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
     "affine_grid": (("size",), _affine_grid, True),
+    "cond": (("then", "otherwise"), _cond, True),
     "constant_of_shape": (("shape", "value", "element"), _constant_of_shape, True),
     "dequantize_linear": (("axis", "block_size"), _blocks, False),
     "encode_labels": (("keys", "values", "default", "element"), _labels, True),
@@ -296,6 +313,7 @@ _TABLE: Mapping[str, tuple[tuple[str, ...], _Make, bool]] = {
         True,
     ),
     "rnn": (_IN_RECURRENT, partial(_recurrent, 1), False),
+    "scan": (("body", "carried", "sequences"), _scan, True),
     "slice": (("starts", "ends", "axes", "steps"), _slice, True),
     "split": (("axis", "sizes"), _split, True),
     "tfidf_vectorize": (

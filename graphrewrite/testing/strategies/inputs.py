@@ -63,12 +63,17 @@ def batch_for(graph: Graph, seed: int, *, moderate: bool = False) -> dict[str, n
         name: edges_of(kind.element, formats, shifts, numbers=name in whole, near=moderate)
         for name, kind in kinds.items()
     }
-    sizes = {name: NUMBERS[(seed // 2 + i) % len(NUMBERS)] for i, name in enumerate(_names(kinds.values()))}
-    batched = {name: _entries(kind, sizes) for name, kind in kinds.items() if _is_open(kind)}
+    names = _names(kinds.values())
+    numbers = {name: NUMBERS[(seed // 2 + i) % len(NUMBERS)] for i, name in enumerate(names)}
+    batched = {name: _entries(kind, numbers) for name, kind in kinds.items() if _is_open(kind)}
     # Each edge value comes in every batch: where a row has few numbers, there are more rows.
-    dense = max([_DENSE, *(-(-len(edges[name]) // count) for name, count in batched.items() if count)])
+    dense = max([_DENSE, *(-(-len(edges[name]) // count) for name, count in batched.items() if count > 0)])
     rows = _PLAIN + dense + _SPARSE
-    sizes.update({str(_shape(kinds[name])[0]): rows for name in batched})
+    many = {str(_shape(kinds[name])[0]): rows for name in batched}
+    shapes = [_shape(kind) for kind in kinds.values()]
+    choices = ({**numbers, **many}, *({**dict.fromkeys(names, number), **many} for number in NUMBERS))
+    # Sizes such as 3 - M are none for some numbers.
+    sizes = next((c for c in choices if all(evaluate_size(d, c) >= 0 for shape in shapes for d in shape)), choices[0])
     found = {
         name: _batch(kind, edges[name], seed, i, sizes, dense if name in batched else None)
         for i, (name, kind) in enumerate(kinds.items())
