@@ -47,7 +47,8 @@ def inlined(proto: onnx.ModelProto, name: str) -> onnx.ModelProto:
 
     functions = {(f.domain, f.name, f.overload): f for f in proto.functions if f.domain != OURS}
     _check_sizes(functions, proto.graph, name)
-    for node in all_nodes((*proto.graph.node, *(node for f in functions.values() for node in f.node))):
+    # The list is made before: a default may be a graph, which calls the function again.
+    for node in list(all_nodes((*proto.graph.node, *(node for f in functions.values() for node in f.node)))):
         if _key(node) in functions:
             _complete(node, functions[_key(node)].attribute_proto)
     _unite_imports(proto)

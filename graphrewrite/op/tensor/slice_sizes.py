@@ -42,6 +42,8 @@ def picked_size(size: Dimension, start: Dimension, end: Dimension, step: int) ->
     >>> n = as_size("N")
     >>> picked_size(5, 1, -1, 2), picked_size(n, 0, 5, 1), picked_size(n, 1, _FAR, 1), picked_size(512, 0, n, 1)
     (2, 'min(5, N)', 'max(1, N) - 1', 'N')
+    >>> picked_size(n - 1, 0, n - 1, 1)
+    'N - 1'
     """
     whole, first, last = as_size(size), as_size(start), as_size(end)
     if isinstance(whole, int) and isinstance(first, int) and isinstance(last, int):
@@ -61,7 +63,8 @@ def _position(size: int | Size, at: int | Size, low: int | Size, high: int | Siz
         return size + at if is_at_most(at, 0) else at
     if abs(at) >= _FAR:
         return high if at > 0 else low
-    return size + at if at < 0 else size_min(at, high)
+    # No axis is so short that its begin lies beyond its end.
+    return size + at if at < 0 else at if at == low else size_min(at, high)
 
 
 def _forwards(size: int | Size, start: int, end: int) -> int | Size:

@@ -110,3 +110,10 @@ def test_functions_that_do_not_end(model: onnx.ModelProto, message: str, strange
         model.graph.node.add(op_type="Swirl", domain="acme", input=["x"], output=["z"])
     with pytest.raises(ModelError, match=message):
         from_onnx(model)
+
+
+def test_a_default_that_calls_its_own_function_ends() -> None:
+    model = calling(["Relu"])
+    own = helper.make_graph([helper.make_node("f0", ["x"], ["y"], domain="own")], "own", [], [])
+    model.functions[0].attribute_proto.append(helper.make_attribute("unread", own))
+    assert list(from_onnx(model)) == ["x", "y_1", "y"]
