@@ -268,11 +268,11 @@ def test_without_graphviz_all_but_the_pictures_is_there(monkeypatch):
     found = trace(chain("neg", "neg"), [drop_double_negation])
     shown = show_trace(found)
     (frame,) = shown.data.frames
-    assert "dot" in shown.data.hint
+    assert "Graphviz" in shown.data.hint
     assert (frame.shapes, frame.links) == ((), ())
     assert [line.sign for line in frame.diff] == ["-", "-", " ", "-", "+"]
     assert frame.bindings
-    assert "dot" in shown.html
+    assert "Graphviz" in shown.html
 
 
 def data_in(page: str) -> dict:
